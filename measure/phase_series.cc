@@ -14,8 +14,6 @@ namespace {
 // No worker skips more intervals than this, unless its messages are made up.
 constexpr uint32_t kMaxGap = 1000000;
 constexpr int64_t kMaxNs = int64_t{366} * 24 * 3600 * 1000000000;
-// Two workers' ends of an interval that differ by less are the same.
-constexpr int64_t kSameNs = 2 * timing::kMs;
 // Gaps of one worker. Where there are more, the last one reaches to the newest.
 constexpr size_t kMaxGaps = 1000;
 // Devices of one worker: those under its targets are few.
@@ -30,7 +28,7 @@ std::string WrongNumber(const v1::IntervalSample& sample) {
     return absl::StrCat("has ", sample.devices_size(), " devices");
   }
   for (const v1::DeviceSample& device : sample.devices()) {
-    if (device.name().size() > 128 || !common::IsPlainText(device.name(), false)) {
+    if (device.name().size() > 128 || !common::IsPlainLine(device.name())) {
       return "a device has no name";
     }
   }
@@ -91,6 +89,7 @@ void AddHost(const v1::HostSample& h, double seconds, HostSums* sums) {
   sums->iowait += h.iowait_ratio() * seconds;
   sums->steal += h.steal_ratio() * seconds;
   sums->idle += h.idle_ratio() * seconds;
+  // These are states at an instant, not shares of the interval: they are averaged over the samples.
   sums->run_queue += h.run_queue();
   sums->blocked += h.blocked();
 }
@@ -206,6 +205,7 @@ absl::Status PhaseSeries::Add(uint32_t worker, const v1::IntervalSample& sample)
   }
   auto decoded = Decode(sample);
   if (!decoded.ok()) return decoded.status();
+  // Nothing fails from here on: a sample that is refused must leave the sums as they were.
   WorkerSeries& series = workers_[worker];
   if (sample.interval() > series.next_interval) {
     if (series.gaps.size() < kMaxGaps) series.gaps.emplace_back(series.next_interval, 0);
@@ -224,6 +224,7 @@ absl::Status PhaseSeries::Add(uint32_t worker, const v1::IntervalSample& sample)
   part.begin_ns = sample.begin_ns();
   part.end_ns = sample.end_ns();
   part.operations = *std::move(decoded);
+  if (options_.parts.empty()) LearnParts(worker, sample);
   for (const v1::DeviceSample& device : sample.devices()) {
     part.devices.Add(LoadOf(device, Seconds(sample.end_ns() - sample.begin_ns())));
     if (AwaitNs(device) <= part.longest_await_ns) continue;
@@ -242,12 +243,7 @@ void PhaseSeries::AddUp(const v1::IntervalSample& sample, const std::vector<Deco
     series->sums[{workload, sample.interval_class(), delta.kind}].Add(delta);
     errors_ += delta.counts.errors;
     if (IsIo(delta.kind)) ios.Add({delta.counts.operations, delta.counts.bytes});
-    if (!measured) continue;
-    if (options_.needs_histograms) rollups_.Add(workload, sample.begin_ns(), delta);
-    if (delta.counts.operations != 0) {
-      double& last = series->last_io_seconds[workload];
-      last = std::max(last, Seconds(sample.end_ns()));
-    }
+    if (measured && options_.needs_histograms) rollups_.Add(workload, sample.begin_ns(), delta);
   }
   for (const v1::DeviceSample& device : sample.devices()) {
     DeviceSums& sums = series->devices[device.name()];
@@ -365,6 +361,7 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
       own.Add(*latencies);
       all.Add(*latencies);
     }
+    // Percentiles cannot be averaged. Those of the fleet come from the sum of the histograms.
     if (any) part.p99_ns = own.Percentile(99);
     if (any && options_.keeps_latencies) part.latencies = own.Occupied();
   }
@@ -385,40 +382,6 @@ std::set<uint32_t> PhaseSeries::Compared() const {
   return working;
 }
 
-// Whether all compared workers measured the interval from end to end; if so, it counts.
-void PhaseSeries::ExtendWindow(const Pending& pending) {
-  const std::set<uint32_t> compared = Compared();
-  if (compared.empty()) return;
-  int64_t begin = std::numeric_limits<int64_t>::max();
-  int64_t first_end = std::numeric_limits<int64_t>::max();
-  int64_t last_end = 0;
-  for (const uint32_t worker : compared) {
-    const auto part = pending.parts.find(worker);
-    if (part == pending.parts.end() || part->second.interval_class != v1::INTERVAL_CLASS_MEASURED) {
-      return;
-    }
-    begin = std::min(begin, part->second.begin_ns);
-    first_end = std::min(first_end, part->second.end_ns);
-    last_end = std::max(last_end, part->second.end_ns);
-  }
-  // A worker whose load ended within the interval would have its rate over another time than the
-  // others.
-  if (last_end - first_end > kSameNs) return;
-  window_.begin_ns = window_.intervals == 0 ? begin : std::min(window_.begin_ns, begin);
-  window_.end_ns = std::max(window_.end_ns, last_end);
-  ++window_.intervals;
-  for (const auto& [worker, part] : pending.parts) {
-    for (const auto& [workload, delta] : part.operations) {
-      IoSums& sums = workers_[worker].window[{workload, delta.kind}];
-      sums.operations += delta.counts.operations;
-      sums.bytes += delta.counts.bytes;
-      if (delta.counts.operations == 0) continue;
-      double& last = window_.last_io_seconds[workload];
-      last = std::max(last, Seconds(part.end_ns));
-    }
-  }
-}
-
 std::vector<MergedInterval> PhaseSeries::TakeComplete() {
   std::vector<MergedInterval> complete;
   while (!pending_.empty()) {
@@ -430,7 +393,7 @@ std::vector<MergedInterval> PhaseSeries::TakeComplete() {
     // A worker that is far behind must not let the others' intervals fill the memory.
     if (!whole && pending_.size() <= static_cast<size_t>(limits::kIntervalsAhead)) break;
     taken_ = first->first + 1;
-    ExtendWindow(first->second);
+    ExtendWindows(first->second);
     complete.push_back(Merge(first->first, first->second));
     complete.back().whole = whole;
     all_whole_ = all_whole_ && whole;
@@ -467,9 +430,8 @@ v1::PhaseFigures PhaseSeries::Figures() const {
   for (const auto& [worker, series] : workers_) {
     if (!(series.measured_seconds > 0) || lost_.contains(worker)) continue;
     figures.set_workers(figures.workers() + 1);
-    const double seconds = window_.intervals != 0 ? Seconds(window_.end_ns - window_.begin_ns)
-                                                  : series.measured_seconds;
-    for (const auto& [key, sums] : window_.intervals != 0 ? series.window : series.Measured()) {
+    const double seconds = window_.empty() ? series.measured_seconds : window_.seconds();
+    for (const auto& [key, sums] : window_.empty() ? series.Measured() : window_.Of(worker)) {
       if (!IsIo(key.second)) continue;
       figures.set_iops(figures.iops() + static_cast<double>(sums.operations) / seconds);
       figures.set_bytes_per_second(figures.bytes_per_second() +

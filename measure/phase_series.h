@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "measure/common_window.h"
 #include "measure/merged_interval.h"
 #include "measure/operation_stats.h"
 #include "measure/rate_series.h"
@@ -21,16 +22,6 @@ namespace lockstep::measure {
 // ramp, measured or drain.
 std::string ClassName(v1::IntervalClass interval_class);
 
-struct IoSums {
-  uint64_t operations = 0;
-  uint64_t bytes = 0;
-
-  void Add(const IoSums& other) {
-    operations += other.operations;
-    bytes += other.bytes;
-  }
-};
-
 // A class of intervals of one workload and operation kind.
 struct OperationKey {
   uint32_t workload = 0;
@@ -39,7 +30,12 @@ struct OperationKey {
   auto operator<=>(const OperationKey&) const = default;
 };
 
-using WorkloadKind = std::pair<uint32_t, v1::OperationKind>;
+// A workload on a worker.
+struct PartId {
+  uint32_t worker = 0;
+  uint32_t workload = 0;
+  auto operator<=>(const PartId&) const = default;
+};
 
 // The paths to a multipath device, over all intervals.
 struct PathSums {
@@ -72,7 +68,6 @@ struct HostSums {
 // What one worker has measured so far.
 struct WorkerSeries {
   std::map<OperationKey, OperationStats> sums;
-  std::map<WorkloadKind, IoSums> window;  // over the intervals of the window alone
   double measured_seconds = 0;
   // The measured intervals reach from the one to the other, seconds from T.
   double first_measured_seconds = std::numeric_limits<double>::infinity();
@@ -86,20 +81,11 @@ struct WorkerSeries {
   std::vector<std::pair<uint32_t, uint32_t>> gaps;
   std::map<std::string, DeviceSums> devices;  // by name
   HostSums host;
-  // By workload: where its last measured interval with an I/O ends.
-  std::map<uint32_t, double> last_io_seconds;
   uint32_t next_interval = 0;
 
   // Over the measured intervals.
   std::map<WorkloadKind, IoSums> Measured() const;
   uint64_t MeasuredIos() const;
-};
-
-// The intervals that all compared workers measured from end to end: rates are over them alone.
-struct Window {
-  uint32_t intervals = 0;
-  int64_t begin_ns = 0, end_ns = 0;            // from T
-  std::map<uint32_t, double> last_io_seconds;  // by workload, as above, over these intervals
 };
 
 // Adds up a phase's intervals as they come, live from the workers or out of the store: by worker,
@@ -116,6 +102,9 @@ class PhaseSeries {
     // Those that make the window, where they are known. While a phase runs they are those that did
     // I/O so far and were not lost.
     std::set<uint32_t> compared;
+    // The compared workers' workloads and the instants at which they ended by themselves, from T,
+    // 0 where they did not; where they are known. While a phase runs the samples say so.
+    std::map<PartId, int64_t> parts;
     // Whether an interval must have histograms. Intervals from the store, already checked, have
     // none.
     bool needs_histograms = true;
@@ -127,7 +116,7 @@ class PhaseSeries {
     // Whether there are series of bytes, of the workers and of their devices.
     bool keeps_bytes = false;
   };
-  explicit PhaseSeries(Options options) : options_(std::move(options)) {}
+  explicit PhaseSeries(Options options) : options_(std::move(options)), parts_(options_.parts) {}
 
   // INVALID_ARGUMENT, with nothing changed, when the sample is invalid: unknown scheme, workload,
   // kind or metric, broken histogram, counts that differ, an interval that does not follow the
@@ -155,7 +144,10 @@ class PhaseSeries {
 
   // An empty one for a worker without an interval.
   const WorkerSeries& Of(uint32_t worker) const;
-  const Window& window() const { return window_; }
+  // The time in which all workloads ran on all compared workers.
+  const CommonWindow& window() const { return window_; }
+  // The time in which this workload ran on all compared workers that have it.
+  const CommonWindow& WindowOf(uint32_t workload) const;
   // Those that make the window: see Options.
   std::set<uint32_t> Compared() const;
   // Failed operations of all kinds.
@@ -195,7 +187,9 @@ class PhaseSeries {
   // The rates of a measured interval.
   void AddPoints(const v1::IntervalSample& sample, const IoSums& ios, WorkerSeries* series);
   MergedInterval Merge(uint32_t interval, const Pending& pending) const;
-  void ExtendWindow(const Pending& pending);
+  void ExtendWindows(const Pending& pending);
+  std::vector<PartInterval> PartsOf(const Pending& pending) const;
+  void LearnParts(uint32_t worker, const v1::IntervalSample& sample);
 
   const Options options_;
   std::map<uint32_t, WorkerSeries> workers_;
@@ -203,7 +197,9 @@ class PhaseSeries {
   std::set<uint32_t> lost_;              // among them
   std::map<uint32_t, Pending> pending_;  // by interval
   uint32_t taken_ = 0;                   // intervals below were merged
-  Window window_;
+  std::map<PartId, int64_t> parts_;      // as Options::parts
+  CommonWindow window_;
+  std::map<uint32_t, CommonWindow> windows_;  // by workload, where there are several
   RollupTable rollups_;
   Timeline timeline_;
   bool all_whole_ = true;  // no interval was merged without somebody who may deliver it yet

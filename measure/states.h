@@ -20,6 +20,8 @@ enum class PhaseState {
   kCancelled,
   kVoid,  // the attempt came to nothing through no fault of the job; another one follows
 };
+// What becomes of the clean-up phases of a run that is stopped.
+enum class Cleanup { kRun, kSkip };
 // Of an event.
 enum class Severity { kInfo, kWarning, kError };
 

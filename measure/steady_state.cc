@@ -17,6 +17,8 @@ Variation VariationOf(const std::vector<double>& values) {
   double weighted = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     sum += values[i];
+    // Positions counted from the middle add up to 0, so that the slope of the least squares needs
+    // neither the mean of the values nor a second pass.
     weighted += values[i] * (static_cast<double>(i) - (n - 1) / 2);
   }
   Variation variation;

@@ -7,6 +7,8 @@
 
 namespace lockstep::measure {
 
+// The key is in the headers of blocks on storage and in the write log. Another hash would make all
+// blocks of earlier runs look misplaced.
 uint64_t TargetKey(const std::string& thing) { return XXH3_64bits(thing.data(), thing.size()); }
 
 std::string FilePath(const v1::FileTarget& target, uint32_t file, const std::string& host,

@@ -126,6 +126,8 @@ void FleetPoint::Append(const FleetPoint& later) {
   const double before = intervals;
   const double after = later.intervals;
   for (size_t i = 0; i < kHostQuantiles; ++i) {
+    // Quantiles over the hosts cannot be added up exactly without the hosts' own rates. The mean
+    // keeps their shape, and the latencies below stay exact.
     host_iops[i] = (host_iops[i] * before + later.host_iops[i] * after) / (before + after);
   }
   jain = (jain * before + later.jain * after) / (before + after);
@@ -148,8 +150,7 @@ double FleetPoint::Percentile(double percent) const {
   uint64_t count = 0;
   for (const auto& [bucket, n] : latencies) count += n;
   if (count == 0) return 0;
-  const auto rank = std::max<uint64_t>(
-      1, static_cast<uint64_t>(std::ceil(percent / 100 * static_cast<double>(count))));
+  const uint64_t rank = common::RankOf(percent, count);
   // A bucket's midpoint may be beyond the longest latency in it.
   const double longest = latency_max_ns > 0 ? static_cast<double>(latency_max_ns)
                                             : common::BucketMidpoint(latencies.back().first);

@@ -29,11 +29,11 @@ v1::OperationReport Usual(v1::OperationReport report) {
 // What the worker's part of each workload came to.
 void AddWorkloads(const PhaseView& view, const measure::WorkerPhaseData& worker,
                   v1::HostReport* host) {
-  std::map<measure::WorkloadKind, measure::IoSums> sums = view.InWindow(worker.worker_index);
   for (const v1::WorkloadResult& result : worker.result.workloads()) {
     if (static_cast<int>(result.workload()) >= view.load().workloads_size()) continue;
     v1::HostWorkloadReport* out = host->add_workloads();
     out->set_name(view.load().workloads(static_cast<int>(result.workload())).name());
+    auto sums = view.InWindowOf(result.workload(), worker.worker_index);
     measure::StatsOfKinds kinds;
     measure::AddMeasured(result, &kinds);
     for (const auto& [kind, stats] : kinds) {
@@ -50,7 +50,8 @@ void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, v1::
   host->set_worker_index(worker.worker_index);
   host->set_lost(!worker.has_result);
   for (const double iops : series.iops.Points()) host->add_iops_by_interval(iops);
-  // A lost host's rates are over what is known of it.
+  // A lost host does not take part in the window, which would end where the host was lost. Its
+  // rates are over the samples that arrived.
   const measure::IoSums sums =
       IosOf(worker.has_result ? view.InWindow(worker.worker_index) : series.Measured());
   const double seconds = worker.has_result ? view.window_seconds() : series.measured_seconds;

@@ -51,40 +51,15 @@ bool PhaseView::HasNullTarget(const v1::Workload& workload) const {
   return target >= 0 && data_.run.job.targets(target).has_null();
 }
 
-double PhaseView::window_seconds() const {
-  const measure::Window& window = series_.window();
-  if (window.intervals != 0) return static_cast<double>(window.end_ns - window.begin_ns) / 1e9;
+double PhaseView::SecondsOf(const measure::CommonWindow& window) const {
+  if (!window.empty()) return window.seconds();
   const auto end_ns = static_cast<int64_t>(DoneOf(phase_).last_seconds * 1e9);
   return static_cast<double>(end_ns - phase_.phase.ramp_ns) / 1e9;
 }
 
-double PhaseView::WorkloadSeconds(uint32_t workload) const {
-  // Of others, time without an I/O at the end is the storage's.
-  if (static_cast<int>(workload) >= load().workloads_size() ||
-      !HasOwnEnd(load().workloads(static_cast<int>(workload)))) {
-    return window_seconds();
-  }
-  const measure::Window& window = series_.window();
-  double end = 0;
-  const auto last = [&](const std::map<uint32_t, double>& ends) {
-    const auto found = ends.find(workload);
-    if (found != ends.end()) end = std::max(end, found->second);
-  };
-  last(window.last_io_seconds);
-  for (const measure::WorkerPhaseData& worker : phase_.workers) {
-    if (window.intervals != 0) break;
-    if (worker.has_result) last(series_.Of(worker.worker_index).last_io_seconds);
-  }
-  const double begin =
-      window.intervals != 0
-          ? static_cast<double>(window.begin_ns) / 1e9
-          : std::min(static_cast<double>(phase_.phase.ramp_ns) / 1e9, DoneOf(phase_).last_seconds);
-  return std::min(window_seconds(), end - begin);
-}
-
-std::map<measure::WorkloadKind, measure::IoSums> PhaseView::InWindow(uint32_t worker) const {
-  const measure::WorkerSeries& series = series_.Of(worker);
-  return series_.window().intervals != 0 ? series.window : series.Measured();
+std::map<measure::WorkloadKind, measure::IoSums> PhaseView::CountsIn(
+    const measure::CommonWindow& window, uint32_t worker) const {
+  return window.empty() ? series_.Of(worker).Measured() : window.Of(worker);
 }
 
 Done DoneOf(const measure::PhaseData& phase) {

@@ -35,13 +35,19 @@ class PhaseView {
   bool IsSynthetic() const;
   // Whether the workload's target is a null target.
   bool HasNullTarget(const v1::Workload& workload) const;
-  // The time that rates are over: the window; the whole phase when no interval was measured by all.
-  double window_seconds() const;
-  // The time that a workload's rates are over: one of so many operations, bytes or passes may end
-  // before the window does.
-  double WorkloadSeconds(uint32_t workload) const;
-  // The worker's operations that rates are made of: those in the window.
-  std::map<measure::WorkloadKind, measure::IoSums> InWindow(uint32_t worker) const;
+  // The time that rates of sums are over: the common window; the whole phase when no interval was
+  // measured by all.
+  double window_seconds() const { return SecondsOf(series_.window()); }
+  // The same of one workload on all of its workers.
+  double WorkloadSeconds(uint32_t workload) const { return SecondsOf(series_.WindowOf(workload)); }
+  // The worker's operations in that time; of one workload in its own.
+  std::map<measure::WorkloadKind, measure::IoSums> InWindow(uint32_t worker) const {
+    return CountsIn(series_.window(), worker);
+  }
+  std::map<measure::WorkloadKind, measure::IoSums> InWindowOf(uint32_t workload,
+                                                              uint32_t worker) const {
+    return CountsIn(series_.WindowOf(workload), worker);
+  }
 
   // Whether the worker has a workload in the phase and completed an I/O: others take part in no
   // comparison.
@@ -58,6 +64,10 @@ class PhaseView {
   }
 
  private:
+  double SecondsOf(const measure::CommonWindow& window) const;
+  std::map<measure::WorkloadKind, measure::IoSums> CountsIn(const measure::CommonWindow& window,
+                                                            uint32_t worker) const;
+
   const measure::RunData& data_;
   const measure::PhaseData& phase_;
   const measure::PhaseSeries& series_;

@@ -20,9 +20,12 @@
 namespace lockstep::controller {
 namespace {
 
-// Series of all phases of a report together.
+// Points of the series of all phases together: a report has a bounded size, however long the run
+// is.
 constexpr size_t kReportPoints = 1 << 18;
-// Intervals times hosts, of all phases together, whose histograms a report reads.
+// Intervals times hosts, of all phases together, whose histograms a report reads. Histograms are
+// much larger than counters: without a limit, the report of a long run of many hosts would have to
+// read and add up all of them.
 constexpr int64_t kReadLatencies = 20000;
 
 // The intervals of a phase, added up.
@@ -39,7 +42,11 @@ measure::PhaseSeries::Options OptionsOf(const measure::PhaseData& phase) {
   options.keeps_bytes = true;
   for (const measure::WorkerPhaseData& worker : phase.workers) {
     options.workers.insert(worker.worker_index);
-    if (PhaseView::Worked(worker)) options.compared.insert(worker.worker_index);
+    if (!PhaseView::Worked(worker)) continue;
+    options.compared.insert(worker.worker_index);
+    for (const v1::WorkloadResult& workload : worker.result.workloads()) {
+      options.parts[{worker.worker_index, workload.workload()}] = workload.ended_ns();
+    }
   }
   return options;
 }
@@ -115,6 +122,8 @@ absl::StatusOr<Series> ReadSeries(const measure::PhaseData& phase, const v1::Run
                                  {by_latencies ? nullptr : steady, nullptr});
   const bool spreads = compared.size() > 1 && HostIntervals(phase) <= *latencies_left;
   if (spreads) *latencies_left -= HostIntervals(phase);
+  // The second pass reads the histograms, and only where something is made of them. The counters
+  // alone are much smaller.
   if (status.ok() && (by_latencies || spreads)) {
     options.keeps_latencies = by_latencies;
     measure::PhaseSeries latencies(options);
@@ -214,12 +223,13 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
     summary->set_iops(phase.total().iops());
     summary->set_bytes_per_second(phase.total().bytes_per_second());
   }
-  // Expectations of phases that never came are not met either.
+  // Expectations of phases that never came are not met either. The check of an empty report counts
+  // what the job declares, so that both counts follow from the same code.
   int declared = 0;
   for (int p = 0; p < data.run.job.phases_size(); ++p) {
     v1::PhaseReport probe;
     const v1::RunPhase& run = data.run.job.phases(p).run();
-    CheckExpectations(run.expect(), false, &probe);
+    CheckExpectations(run.expect(), /*complete=*/false, &probe);
     declared +=
         StepsDue(data, p) * (probe.expectations_size() + (run.start_skew_limit_ns() > 0 ? 1 : 0));
   }

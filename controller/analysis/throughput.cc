@@ -1,5 +1,6 @@
-// How much did each workload do, by operation kind and in all? Rates are over the window in which
-// all hosts ran, latencies over everything measured.
+// How much did each workload do, by operation kind and in all? A workload's rates are over the time
+// in which it ran on all its hosts, the sum's over the time in which all workloads ran; latencies
+// are over everything measured.
 
 #include <map>
 
@@ -21,24 +22,34 @@ measure::StatsOfKinds MeasuredOf(const PhaseView& view, uint32_t workload) {
   return kinds;
 }
 
-// Operations of the window, over all workers with a result.
-std::map<measure::WorkloadKind, measure::IoSums> SumsOf(const PhaseView& view) {
-  std::map<measure::WorkloadKind, measure::IoSums> all;
-  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    if (!worker.has_result) continue;
-    for (const auto& [key, sums] : view.InWindow(worker.worker_index)) all[key].Add(sums);
-  }
-  return all;
+// Adds what a worker did in a window to the sums of all.
+void AddTo(const std::map<measure::WorkloadKind, measure::IoSums>& counts,
+           std::map<measure::WorkloadKind, measure::IoSums>* all) {
+  for (const auto& [key, sums] : counts) (*all)[key].Add(sums);
+}
+
+void AddWindow(const measure::CommonWindow& window, double seconds, v1::WorkloadReport* out) {
+  out->set_window_seconds(seconds);
+  if (window.empty()) return;
+  out->set_window_begin_seconds(static_cast<double>(window.begin_ns()) / 1e9);
+  out->set_window_end_seconds(static_cast<double>(window.end_ns()) / 1e9);
 }
 
 void AddThroughput(const PhaseView& view, v1::PhaseReport* report) {
-  std::map<measure::WorkloadKind, measure::IoSums> sums_of = SumsOf(view);
   measure::OperationStats everything;
-  measure::IoSums all;
+  std::map<measure::WorkloadKind, measure::IoSums> all;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    if (worker.has_result) AddTo(view.InWindow(worker.worker_index), &all);
+  }
   for (int w = 0; w < report->workloads_size(); ++w) {
     v1::WorkloadReport* out = report->mutable_workloads(w);
     const auto workload = static_cast<uint32_t>(w);
     const double seconds = view.WorkloadSeconds(workload);
+    std::map<measure::WorkloadKind, measure::IoSums> sums_of;
+    for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+      if (worker.has_result) AddTo(view.InWindowOf(workload, worker.worker_index), &sums_of);
+    }
+    AddWindow(view.series().WindowOf(workload), seconds, out);
     measure::OperationStats total;
     measure::IoSums total_sums;
     for (const auto& [kind, stats] : MeasuredOf(view, workload)) {
@@ -59,9 +70,9 @@ void AddThroughput(const PhaseView& view, v1::PhaseReport* report) {
     }
     *out->mutable_total() = WithRate(ReportOf(total, "total"), total_sums, seconds);
     everything.Add(total);
-    all.Add(total_sums);
   }
-  *report->mutable_total() = WithRate(ReportOf(everything, "total"), all, view.window_seconds());
+  *report->mutable_total() =
+      WithRate(ReportOf(everything, "total"), IosOf(all), view.window_seconds());
 }
 
 const RegisterAnalysis kThroughputRegistered(order::kThroughput, "throughput", &AddThroughput);

@@ -14,6 +14,7 @@ namespace {
 
 // When samples of every host are there, lost ones' included.
 void FindValid(const PhaseView& view, v1::PhaseReport* report) {
+  // A host that was absent from the start has no samples: at no time are those of all hosts there.
   if (!view.Absent().empty()) return;
   double from = 0;
   double to = std::numeric_limits<double>::infinity();
@@ -66,6 +67,8 @@ void AddEndOfLoad(const PhaseView& view, v1::PhaseReport* report) {
     if (!PhaseView::CutShort(worker)) continue;
     any = true;
     const double last = view.series().Of(worker.worker_index).last_measured_seconds;
+    // The ends of one interval differ between hosts by what their clocks differ. Half an interval
+    // tells these from the next one.
     if (last > end + report->interval_seconds() / 2) {
       late.push_back(absl::StrFormat("%s after %.1f s", view.HostOf(worker.worker_index), last));
     }
@@ -121,7 +124,7 @@ void AddValidity(const PhaseView& view, v1::PhaseReport* report) {
              report->total().operations() + report->total().errors() == 0) {
     report->add_remarks("NOTHING MEASURED: no I/O was completed in the measured time");
   }
-  if (view.series().window().intervals == 0 && report->total().operations() > 0) {
+  if (view.series().window().empty() && report->total().operations() > 0) {
     report->add_remarks("no whole interval in which all hosts ran: rates are over the whole phase");
   }
 }

@@ -18,10 +18,11 @@ void AddWindow(const PhaseView& view, v1::PhaseReport* report) {
   report->set_first_done_seconds(done.first_seconds);
   report->set_last_done_seconds(done.last_seconds);
   report->set_duration_seconds(done.last_seconds);
-  const measure::Window& window = view.series().window();
-  int64_t begin = window.begin_ns;
-  int64_t end = window.end_ns;
-  if (window.intervals == 0) {  // shorter than an interval, or nobody ran at the same time
+  const measure::CommonWindow& window = view.series().window();
+  int64_t begin = window.begin_ns();
+  int64_t end = window.end_ns();
+  report->set_window_seconds(view.window_seconds());
+  if (window.empty()) {  // nobody ran at the same time, or intervals are missing
     end = static_cast<int64_t>(done.last_seconds * 1e9);
     begin = std::min(phase.phase.ramp_ns, end);  // it may have ended in its ramp
   }

@@ -56,6 +56,7 @@ std::string FigureName(const v1::ComparedFigure& figure) {
 }
 
 std::string Xml(const std::string& text) {
+  // XML 1.0 has no control characters, not even escaped ones. Printable() replaces them.
   return absl::StrReplaceAll(
       common::Printable(text),
       {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&apos;"}});
@@ -82,8 +83,10 @@ std::string Course(const v1::Trend& trend, size_t most) {
   std::string line;
   for (const double mean : means) {
     const double range = *highest - *least;
-    // What varies by less than a percent is flat.
+    // A variation of less than one percent is drawn flat. Otherwise noise would fill the whole
+    // height.
     const double level = range > 0.01 * std::abs(*highest) ? (mean - *least) / range : 0.5;
+    // The largest mean has the level 1, which would be a ninth character.
     line += kLevels[static_cast<size_t>(std::min(7.0, level * 8))];
   }
   return line;
@@ -145,6 +148,8 @@ std::string RenderJUnit(const v1::Comparison& comparison) {
       absl::StrAppend(&cases, "    <testcase classname=\"lockstep.", Xml(figure.phase()),
                       "\" name=\"", Xml(FigureName(figure)), " ", Xml(comparison.sets(s).name()),
                       "\">");
+      // A figure that only the baseline has is an error, not a failure: nobody knows whether it is
+      // worse.
       if (first.runs() > 0 && value.runs() == 0) {
         ++errors;
         absl::StrAppend(&cases, "<error message=\"", Xml(words), "\"/>");

@@ -13,8 +13,8 @@ namespace {
 
 constexpr double kCsvPercents[] = {50, 90, 95, 99, 99.9, 99.99};
 
-// A text as a cell. Spreadsheets execute a cell that begins like a formula: it gets an apostrophe
-// in front.
+// Makes a cell of a text. Spreadsheets execute a cell that begins like a formula, and names of jobs
+// come from anybody: an apostrophe in front makes it a text.
 std::string Quoted(const std::string& foreign) {
   std::string text = common::Printable(foreign);
   if (!text.empty() && std::string("=+-@").find(text[0]) != std::string::npos) {
@@ -24,7 +24,8 @@ std::string Quoted(const std::string& foreign) {
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
-// Never with an exponent: whole numbers whole.
+// Never with an exponent, which not every reader of CSV understands. Whole numbers have no
+// fraction.
 std::string Number(double value) {
   if (!std::isfinite(value)) return "";
   if (value == std::floor(value) || std::abs(value) >= 1e15) return absl::StrFormat("%.0f", value);

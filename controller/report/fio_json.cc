@@ -10,6 +10,7 @@
 #include "common/histogram.h"
 #include "controller/report/histogram_logs.h"
 #include "controller/report/safe_report.h"
+#include "controller/report/verdict.h"
 
 namespace lockstep::controller {
 namespace {
@@ -21,7 +22,8 @@ constexpr double kFioPercents[] = {1,  5,  10, 20, 30,   40,   50,    60,   70,
 
 int64_t Whole(double value) { return std::llround(value); }
 
-// fio's value of a bin: the middle of the bucket, half a nanosecond above ours.
+// fio's value of a bin: the middle of the bucket, half a nanosecond above ours. Higher buckets
+// count in fio's last bin, because fio_jsonplus_clat2csv does not end if it finds a larger value.
 int64_t BinOf(uint32_t bucket) {
   const uint64_t low = common::BucketLow(std::min(bucket, kFioBins - 1));
   const uint64_t high = common::BucketHigh(std::min(bucket, kFioBins - 1));
@@ -47,6 +49,8 @@ struct Latencies {
     }
   }
   double Percentile(double percent) const {
+    // 99.9 / 100 * 1000 is slightly above 999 in binary. Without the tolerance, ceil() would take
+    // the next rank.
     const double rank = std::max(1.0, std::ceil(percent / 100 * count - 1e-9 * count));
     double seen = 0;
     for (const auto& [bin, n] : bins) {
@@ -58,6 +62,7 @@ struct Latencies {
   double Mean() const { return of != nullptr && of->mean_ns() > 0 ? of->mean_ns() : HistMean(); }
   double HistMean() const { return count > 0 ? sum / count : 0; }
   double Deviation() const {
+    // Rounding can make this difference slightly negative, and its root not a number.
     return count > 0 ? std::sqrt(std::max(0.0, squares / count - HistMean() * HistMean())) : 0;
   }
 };
@@ -108,6 +113,8 @@ class Job {
     double cpu = 0;
     double user = 0;
     if (phase_.total().operations() > 0 && Seconds() > 0) {
+      // Nanoseconds per I/O times I/Os per second are CPU time per second; fio shows percent of one
+      // CPU.
       const double per_second = phase_.total().iops() / 1e9 * 100;
       user = phase_.worker_cpu_user_ns_per_io() * per_second;
       cpu = phase_.worker_cpu_system_ns_per_io() * per_second;
@@ -128,7 +135,7 @@ class Job {
   }
 
  private:
-  double Seconds() const { return phase_.window_end_seconds() - phase_.window_begin_seconds(); }
+  double Seconds() const { return WindowSeconds(phase_, workload_); }
 
   Json Options() const {
     const v1::WorkloadSettings& s = workload_.settings();
@@ -167,7 +174,8 @@ class Job {
     return nullptr;
   }
 
-  // Whether the phase's IOPS over time are this direction's alone.
+  // Whether the phase's IOPS over time are those of this direction. The report has them for the
+  // phase as a whole only, so the spread of a mixed load is not known.
   bool IsAlone() const { return phase_.workloads_size() == 1 && workload_.operations_size() == 1; }
 
   Json Direction(const std::string& kind) const {
@@ -264,6 +272,7 @@ class Job {
       const Latencies latencies(Find(kind, ""));
       for (const auto& [bin, count] : latencies.bins) {
         const auto value = static_cast<double>(bin);
+        // The last band has no upper end, so the search always finds one.
         const auto* band = std::find_if(std::begin(kBands), std::end(kBands),
                                         [value](const Band& b) { return value < b.below_ns; });
         counts[band->below_ns] += count;
@@ -329,7 +338,7 @@ std::string RenderFioJson(const v1::Report& report,
       out["jobs"].push_back(Job(phase, workload, histograms).Make(group));
     }
     group += phase.workloads().empty() ? 0 : 1;
-    const double seconds = phase.window_end_seconds() - phase.window_begin_seconds();
+    const double seconds = WindowSeconds(phase);
     for (const v1::DeviceReport& d : phase.devices()) {
       devices.push_back(
           {{"name", d.name()},
@@ -344,6 +353,7 @@ std::string RenderFioJson(const v1::Report& report,
     }
   }
   out["disk_util"] = std::move(devices);
+  // By default, dump() throws on text that is not valid UTF-8.
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -83,6 +83,7 @@ class FirstScreen : private ReportWriter {
     }
     bool first = true;
     for (const v1::OperationReport& o : rows) {
+      // Fairness and limits are those of the whole phase, so they stand in its last row only.
       const bool last = &o == &rows.back();
       std::vector<std::string> limits;
       for (const v1::WorkloadReport& w : phase.workloads()) {

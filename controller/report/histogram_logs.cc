@@ -23,6 +23,8 @@ namespace {
 constexpr int kHalfMagnitude = 10;
 constexpr int64_t kHalfCount = int64_t{1} << kHalfMagnitude;
 constexpr uint64_t kSubBucketMask = 2 * kHalfCount - 1;
+// Readers make room for values up to this one. The overflow bucket stands for 2^kMaxValueBits, so
+// one more bit is needed.
 constexpr uint64_t kHighest = uint64_t{1} << (common::kMaxValueBits + 1);
 constexpr uint32_t kCookie = 0x1c849313;
 constexpr uint32_t kCompressedCookie = 0x1c849314;
@@ -54,6 +56,7 @@ std::string Compressed(const std::string& bytes) {
   std::string out;
   google::protobuf::io::StringOutputStream sink(&out);
   google::protobuf::io::GzipOutputStream::Options options;
+  // The encoding wants zlib's header and checksum (RFC 1950), not gzip's.
   options.format = google::protobuf::io::GzipOutputStream::ZLIB;
   google::protobuf::io::GzipOutputStream stream(&sink, options);
   size_t at = 0;
@@ -82,6 +85,7 @@ std::string EncodeHdr(const v1::LatencyHistogram& histogram) {
   std::string payload;
   int64_t next = 0;
   for (const auto& [index, count] : counts) {
+    // A negative number stands for a run of so many empty counts.
     if (index > next) AddZigZag(next - index, &payload);
     AddZigZag(count, &payload);
     next = index + 1;
@@ -101,7 +105,8 @@ std::string EncodeHdr(const v1::LatencyHistogram& histogram) {
   return absl::Base64Escape(out + squeezed);
 }
 
-// A tag ends at a comma, a line at its end, and tools split at blanks.
+// A comma ends a tag, a line break ends the entry, and tools split at blanks. Names of workloads
+// may contain all of these.
 std::string TagOf(const v1::LatencyHistogram& histogram) {
   std::string tag = absl::StrCat(histogram.workload(), ".", histogram.kind());
   for (char& c : tag) {
@@ -143,7 +148,8 @@ std::string RenderFioLog(const std::vector<v1::LatencyHistogram>& histograms) {
     }
     bins.clear();
   };
-  // Intervals follow each other.
+  // The histograms come in the order of their intervals. So another end means that the line of the
+  // last interval is complete.
   for (const v1::LatencyHistogram& h : histograms) {
     const int direction = DirectionOf(h.kind());
     if (!h.is_reported() || direction < 0) continue;

@@ -21,7 +21,8 @@ namespace {
 using common::FormatCount;
 using common::FormatDuration;
 
-// Text that Markdown and the HTML in it take for nothing but text.
+// Makes a text that Markdown, and HTML within it, take as nothing but text. Reports are posted to
+// issues, where a name of a job must not notify people, link to other issues or load an image.
 std::string Plain(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -106,7 +107,7 @@ std::string RenderMarkdown(const v1::Report& report) {
   }
   for (const v1::SweepReport& sweep : safe.sweeps()) {
     absl::StrAppend(&out, "**", Plain(sweep.phase()), "**\n\n<pre>\n");
-    // Within <pre> only HTML means anything.
+    // Within <pre> Markdown means nothing, so only HTML is escaped.
     absl::StrAppend(&out, common::EscapeHtml(RenderSweep(sweep, 0)), "</pre>\n\n");
   }
   if (!safe.environment().empty()) {

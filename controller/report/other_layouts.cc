@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 #include "controller/report/safe_report.h"
+#include "controller/report/verdict.h"
 
 namespace lockstep::controller {
 namespace {
@@ -35,7 +36,7 @@ std::string SysbenchOf(const v1::PhaseReport& phase) {
   const Sum reads = SumOf(phase, "read");
   const Sum writes = SumOf(phase, "write");
   const Sum syncs = SumOf(phase, "fsync");
-  const double seconds = phase.window_end_seconds() - phase.window_begin_seconds();
+  const double seconds = WindowSeconds(phase);
   double p95 = 0;
   for (const v1::Percentile& p : phase.total().percentiles()) {
     if (p.percent() == 95) p95 = p.latency_ns();
@@ -85,6 +86,7 @@ double SizeOf(const std::string& text) {
 
 const v1::PhaseReport* PhaseOf(const v1::Report& report, const v1::SweepPointReport& point) {
   for (const v1::PhaseReport& phase : report.phases()) {
+    // The last run of a point stands for it where a median makes no sense, as for its threads.
     if (!point.phases().empty() && phase.index() == *point.phases().rbegin()) return &phase;
   }
   return nullptr;
@@ -148,7 +150,8 @@ std::string RenderIozone(const v1::Report& report) {
         if (point.runs() == 0 || phase == nullptr) continue;
         const Sum sum = SumOf(*phase, kind);
         if (sum.operations > 0 && phase->total().bytes_per_second() > 0) {
-          // The median over the point's runs, as far as it is this kind's.
+          // A point's median covers reads and writes together. The last run says which share of it
+          // is this kind's.
           const double share = sum.bytes_per_second / phase->total().bytes_per_second();
           cells[last == 1 ? point.indices(0) : 0][point.indices(last)] =
               share * point.bytes_per_second() / 1024;
@@ -158,7 +161,8 @@ std::string RenderIozone(const v1::Report& report) {
       absl::StrAppend(&out, "\"", sweep.phase(), ": ",
                       kind == std::string("read") ? "Reader" : "Writer", " report\"\n       ");
       const auto cell = [](const std::string& text, bool is_block) {
-        // A bare number is a size only where it is a block's.
+        // A bare number is a size on the axis of block sizes only. On another axis it is a queue
+        // depth, for example, and must not be divided.
         const bool bare = text.find_first_not_of("0123456789") == std::string::npos;
         const double size = bare && !is_block ? 0 : SizeOf(text);
         return size > 0 ? absl::StrFormat(" \"%.4g\"", size / 1024)

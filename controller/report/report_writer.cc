@@ -68,6 +68,7 @@ void ReportWriter::Head() {
   if (!run.labels().empty()) {
     std::vector<std::string> labels;
     for (const auto& [key, value] : run.labels()) labels.push_back(absl::StrCat(key, "=", value));
+    // A map of protobuf has no order of its own. Two reports of one run must not differ.
     std::sort(labels.begin(), labels.end());
     Line("  labels ", absl::StrJoin(labels, " "));
   }
@@ -103,6 +104,8 @@ void ReportWriter::Steady(const v1::PhaseReport& phase, const std::string& name)
       "    ", absl::StrCat("  ", name, "steady: "));
 }
 
+// The points of a sweep or a curve are phases of their own, up to a thousand. They are shown as one
+// table, not one by one.
 std::set<uint32_t> ReportWriter::ShownTogether() const {
   std::set<uint32_t> swept;
   for (const v1::SweepReport& sweep : report_.sweeps()) {
@@ -191,7 +194,7 @@ void ReportWriter::Curves() {
 void ReportWriter::Events(size_t most) {
   std::vector<const v1::EventReport*> events;
   for (const v1::EventReport& event : report_.events()) {
-    // Why a run was refused stands at its head.
+    // The head already says why a run was refused.
     const bool is_said =
         report_.phases().empty() && absl::StrContains(report_.run().outcome(), event.message());
     if (!measure::Is(event, measure::Severity::kInfo) && !is_said) events.push_back(&event);

@@ -12,7 +12,8 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-// Infinite and undefined figures become 0.
+// Infinite and undefined figures become 0. JSON cannot hold them, and a report can come from an
+// archive that somebody else made.
 void CleanFigures(Message* message) {
   const auto* reflection = message->GetReflection();
   std::vector<const FieldDescriptor*> fields;
@@ -37,6 +38,7 @@ void CleanFigures(Message* message) {
 }
 
 bool IsOn(const v1::SweepPointReport& point, const v1::SweepReport& sweep) {
+  // The renderers use these indices without checking them again.
   if (point.indices_size() != sweep.axes_size()) return false;
   for (int a = 0; a < sweep.axes_size(); ++a) {
     if (point.indices(a) >= static_cast<uint32_t>(sweep.axes(a).values_size())) return false;
@@ -60,6 +62,7 @@ v1::Report SafeToShow(const v1::Report& report) {
 }
 
 bool IsWhole(const v1::LatencyHistogram& histogram) {
+  // Encoders convert counts to int64_t, which is undefined beyond 2^63.
   constexpr double kMaxCount = 1e18;
   return histogram.buckets_size() == histogram.counts_size() &&
          std::all_of(histogram.buckets().begin(), histogram.buckets().end(),

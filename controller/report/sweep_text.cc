@@ -52,9 +52,10 @@ class Heat {
     static constexpr const char* kMarks[] = {" ", "░", "▒", "▓", "█"};
     if (point.runs() == 0) return "-  ";
     const double value = figure_.of(point);
-    // What varies by less than a percent is no difference.
+    // A variation of less than one percent is noise, and gets no mark.
     if (max_ - min_ <= 0.01 * max_) return absl::StrCat(figure_.text(value), "  ");
     const double place = (value - min_) / (max_ - min_);
+    // The fullest mark is always the best point, whichever direction is better.
     const double good = figure_.higher_is_better ? place : 1 - place;
     return absl::StrCat(figure_.text(value), " ",
                         kMarks[static_cast<size_t>(std::min(4.0, good * 5))]);

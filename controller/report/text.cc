@@ -51,6 +51,8 @@ class Renderer : private ReportWriter {
     if (phase.workloads().empty()) {
       Files(phase);
     } else {
+      // Without a single result there are no totals. The rows of the hosts still show what they had
+      // sent until they were lost.
       const bool any = phase.workers_lost() < phase.workers();
       for (const v1::WorkloadReport& workload : phase.workloads()) {
         if (any) Workload(workload);
@@ -89,7 +91,7 @@ class Renderer : private ReportWriter {
       parts.push_back(absl::StrCat(Plural(phase.files_removed(), "file"), " removed"));
     }
     const bool done = measure::Is(phase, measure::PhaseState::kDone);
-    // A worker that failed or was stopped says why, not what it had done until then.
+    // A worker that failed or was stopped reports the reason, not what it had done until then.
     const std::string none =
         done ? "there was nothing to do"
         : phase.kind() == "prepare"
@@ -172,7 +174,8 @@ class Renderer : private ReportWriter {
     }
   }
 
-  // What its latencies are; workloads with a schedule have other ones than those without.
+  // Names the metric of the latencies. Workloads with a schedule report response times, others
+  // service times, and a total over both is neither.
   static std::string MetricsOf(const v1::PhaseReport& phase) {
     std::vector<std::string> response, service;
     for (const v1::WorkloadReport& workload : phase.workloads()) {
@@ -189,11 +192,26 @@ class Renderer : private ReportWriter {
                         " of ", absl::StrJoin(service, ", "), ", and of all together a mixture");
   }
 
+  // Workloads whose rates are over another time than all together, since they ended by themselves.
+  static std::string OwnWindows(const v1::PhaseReport& phase) {
+    std::string text;
+    for (const v1::WorkloadReport& w : phase.workloads()) {
+      if (!(w.window_seconds() > 0) || (w.window_begin_seconds() == phase.window_begin_seconds() &&
+                                        w.window_end_seconds() == phase.window_end_seconds())) {
+        continue;
+      }
+      absl::StrAppend(&text, absl::StrFormat("; of %s over %.2f–%.2f s", w.name(),
+                                             w.window_begin_seconds(), w.window_end_seconds()));
+    }
+    return text;
+  }
+
   void Window(const v1::PhaseReport& phase) {
     out_ += Wrapped(
         absl::StrFormat("latency is %s; rates over %.2f–%.2f s after T, when all%s ran",
                         MetricsOf(phase), phase.window_begin_seconds(), phase.window_end_seconds(),
-                        phase.workers_lost() > 0 ? " that ended" : ""),
+                        phase.workers_lost() > 0 ? " that ended" : "") +
+            OwnWindows(phase),
         "    ", "  ");
     if (phase.start_skew_hosts() > 1) {
       const std::string limit =
@@ -209,6 +227,7 @@ class Renderer : private ReportWriter {
   }
 
   void Hosts(const v1::PhaseReport& phase) {
+    // All hosts share one scale. With scales of their own, a slow host would look like a fast one.
     double scale = 0;
     for (const v1::HostReport& host : phase.hosts()) {
       for (double value : host.iops_by_interval()) scale = std::max(scale, value);
@@ -285,6 +304,7 @@ class Renderer : private ReportWriter {
 
   void Settings(const v1::PhaseReport& phase) {
     for (const v1::SettingReport& s : phase.settings()) {
+      // A setting that already had the value changed nothing.
       if (s.before() == s.value()) continue;
       out_ += Wrapped(absl::StrCat(s.thing(), " ", s.name(), " ", s.value(), " instead of ",
                                    s.before(), " on ", absl::StrJoin(s.hosts(), ", "),

@@ -9,7 +9,8 @@ namespace {
 
 constexpr size_t kNarrowest = 8;
 
-// To the width, whatever colours it has: those are given up when it is cut.
+// Cuts a text to the width. A text that is cut loses its colours, because the code that ends them
+// could be cut off.
 std::string Cut(const std::string& text, size_t width) {
   if (DisplayWidth(text) <= width) return text;
   std::string plain;
@@ -41,6 +42,8 @@ std::string TextTable::Render(const std::string& indent, size_t width) const {
     for (size_t w : widths) sum += w;
     return sum;
   };
+  // Names give way only when all other texts are at their smallest. In each step the widest column
+  // loses one character, so that none is sacrificed for another.
   for (const bool names : {false, true}) {
     while (width != 0 && total() > width) {
       size_t widest = widths.size();
@@ -78,6 +81,7 @@ std::string Sparkline(const std::vector<double>& values, size_t width, double sc
     const size_t end = std::max(begin + 1, values.size() * (c + 1) / columns);
     double sum = 0;
     for (size_t i = begin; i < end; ++i) sum += values[i];
+    // The scale begins at 0. If it began at the smallest value, noise would look like a collapse.
     const double share = scale_to > 0 ? sum / static_cast<double>(end - begin) / scale_to : 0;
     line += kBlocks[std::clamp(static_cast<int>(std::lround(share * 7)), 0, 7)];
   }

@@ -11,7 +11,7 @@
 namespace lockstep::controller {
 namespace {
 
-// Whoever has one minute reads no more, and a head stays short.
+// A reader with one minute reads no more, and the head of a report stays short.
 constexpr int kMaxSentences = 20;
 
 // Sentences in order of their gravity, and of whom each is said.
@@ -21,9 +21,11 @@ class Collected {
     const auto [at, added] = places_.try_emplace(sentence, entries_.size());
     if (added) entries_.push_back({gravity, sentence, {}});
     std::vector<std::string>& phases = entries_[at->second].phases;
+    // The phases come in order, so the last entry shows whether this one is noted.
     if (phases.empty() || phases.back() != phase) phases.push_back(phase);
   }
   std::vector<std::string> Take(size_t phases) {
+    // Stable, so that sentences of one gravity stay in the order of the phases.
     std::stable_sort(entries_.begin(), entries_.end(),
                      [](const Entry& a, const Entry& b) { return a.gravity < b.gravity; });
     std::vector<std::string> out;
@@ -48,12 +50,15 @@ class Collected {
   std::map<std::string, size_t> places_;  // by sentence
 };
 
-// Three digits of what is short, and no exponent of what is long.
+// Short times have three digits. %.3g would print long ones with an exponent.
 std::string Seconds(double seconds) {
   return seconds < 100 ? absl::StrFormat("%.3g", seconds) : absl::StrFormat("%.0f", seconds);
 }
 
 void AddPhase(const v1::PhaseReport& phase, Collected* found) {
+  // The gravity follows what a reader has to do: with 0 the figures must not be used, with 1 a
+  // demand of the job was not met, 2 to 4 name what went wrong and where, and with 5 something else
+  // than the storage may have been measured.
   const auto add = [&](int gravity, const std::string& sentence) {
     found->Add(gravity, sentence, phase.name());
   };
@@ -130,6 +135,8 @@ Verdict VerdictOf(const v1::Report& report) {
       verdict.reasons.push_back(absl::StrCat(phase.name(), ": ", phase.invalid_reason()));
     }
   }
+  // The order matters. A run that did not end says nothing about expectations, and invalid figures
+  // can meet them by accident.
   if (!measure::Is(run, measure::RunState::kDone)) {
     verdict.word = run.state();
     verdict.over = !measure::IsInProgress(run);

@@ -24,6 +24,16 @@ void AddVerdict(v1::Report* report);
 // that it is of.
 std::vector<std::string> Warnings(const v1::Report& report);
 
+// How long rates are over: of a workload, of all together. Reports of earlier versions say only
+// from when to when.
+inline double WindowSeconds(const v1::PhaseReport& phase) {
+  return phase.window_seconds() > 0 ? phase.window_seconds()
+                                    : phase.window_end_seconds() - phase.window_begin_seconds();
+}
+inline double WindowSeconds(const v1::PhaseReport& phase, const v1::WorkloadReport& workload) {
+  return workload.window_seconds() > 0 ? workload.window_seconds() : WindowSeconds(phase);
+}
+
 std::string StragglerText(const v1::Straggler& straggler);
 std::string StarvationText(const v1::Starvation& starvation);
 

@@ -50,7 +50,7 @@ TEST(PhaseSeriesTest, TheWindowIsOfTheIntervalsThatAllComparedMeasuredFromEndToE
   PhaseSeries series = Stored({0, 1, 2}, {0, 1});
   for (uint32_t k = 0; k < 4; ++k) {
     for (uint32_t worker : {0, 1, 2}) {
-      v1::IntervalSample sample = Sample(k, uint64_t{100} * (worker + 1), false);
+      v1::IntervalSample sample = Sample(k, uint64_t{100} * (worker + 1), /*with_latencies=*/false);
       if (k == 0 && worker == 0) sample.set_interval_class(v1::INTERVAL_CLASS_RAMP);
       if (k == 3 && worker == 1) sample.set_end_ns(3 * kSecond + kSecond / 2);  // it was done
       if (k >= 1 && worker == 2) continue;                                      // it was lost
@@ -59,16 +59,34 @@ TEST(PhaseSeriesTest, TheWindowIsOfTheIntervalsThatAllComparedMeasuredFromEndToE
     (void)series.TakeComplete();
   }
   (void)series.Finish();
-  EXPECT_EQ(series.window().intervals, 2u);
-  EXPECT_EQ(series.window().begin_ns, kSecond);
-  EXPECT_EQ(series.window().end_ns, 3 * kSecond);
-  EXPECT_DOUBLE_EQ(series.window().last_io_seconds.at(0), 3);
+  EXPECT_EQ(series.window().begin_ns(), kSecond);
+  EXPECT_EQ(series.window().end_ns(), 3 * kSecond);
+  EXPECT_EQ(series.window().covered_ns(), 2 * kSecond);
   const WorkloadKind reads{0, v1::OPERATION_KIND_READ};
-  EXPECT_EQ(series.Of(0).window.at(reads).operations, 200u);
-  EXPECT_EQ(series.Of(1).window.at(reads).operations, 400u);
-  EXPECT_TRUE(series.Of(2).window.empty());
+  EXPECT_EQ(series.window().Of(0).at(reads).operations, 200u);
+  EXPECT_EQ(series.window().Of(1).at(reads).operations, 400u);
+  EXPECT_TRUE(series.window().Of(2).empty());
   EXPECT_EQ(series.Of(2).MeasuredIos(), 300u);
   EXPECT_EQ(series.Of(1).iops.Points(), (std::vector<double>{200, 200, 200, 400}));
+}
+
+TEST(PhaseSeriesTest, AWorkloadThatEndsByItselfHasATimeOfItsOwn) {
+  PhaseSeries series({.workers = {0}, .workloads = 2, .needs_histograms = false});
+  for (uint32_t k = 0; k < 3; ++k) {
+    v1::IntervalSample sample = Sample(k, 100, /*with_latencies=*/false);
+    v1::WorkloadSample* other = sample.add_workloads();
+    *other->mutable_operations() = sample.workloads(0).operations();
+    other->set_workload(1);
+    if (k == 2) other->clear_operations();
+    if (k >= 1) other->set_ended_ns(kSecond + kSecond / 4);
+    ASSERT_TRUE(series.Add(0, sample).ok());
+    (void)series.TakeComplete();
+  }
+  (void)series.Finish();
+  EXPECT_EQ(series.window().covered_ns(), kSecond);
+  EXPECT_EQ(series.WindowOf(0).covered_ns(), 3 * kSecond);
+  EXPECT_EQ(series.WindowOf(1).covered_ns(), kSecond + kSecond / 4);
+  EXPECT_EQ(series.WindowOf(1).Of(0).at({1, v1::OPERATION_KIND_READ}).operations, 200u);
 }
 
 TEST(PhaseSeriesTest, WhatWasNotDeliveredIsAGap) {

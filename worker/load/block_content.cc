@@ -12,6 +12,8 @@ void BlockContent::Prepare(const IoBuffers& buffers, uint32_t first, uint32_t de
   stamps_ = !fresh_;
   if (extra_buffers() == 0) return;
   duplicates_ = first + depth;
+  // The ratio becomes a threshold of 64 bits, so that each block costs one comparison. 1 times 2^64
+  // does not fit, and its conversion is undefined.
   duplicate_below_ = options_.duplicate_ratio >= 1
                          ? ~uint64_t{0}
                          : static_cast<uint64_t>(options_.duplicate_ratio * 18446744073709551616.0);

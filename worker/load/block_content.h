@@ -10,15 +10,15 @@
 
 namespace lockstep::worker {
 
-// The content that one thread writes where blocks are not verified. Buffers are filled once;
-// depending on the options a write stamps its buffer, takes the buffer of a duplicate block, or
-// fills its buffer anew. Not thread-safe.
+// The content that one thread writes to blocks that are not verified. Buffers are filled once.
+// Depending on the options, a write stamps its buffer, uses the buffer of a duplicate block, or
+// fills its buffer again. Not thread-safe.
 class BlockContent {
  public:
   BlockContent(const ContentOptions& options, uint64_t seed)
       : options_(options), seed_(seed), random_(common::DeriveSeed(seed, 1)) {}
 
-  // How many buffers it needs in addition to one for each I/O in flight.
+  // The number of buffers that it needs in addition to one for each I/O in flight.
   uint32_t extra_buffers() const {
     return !options_.zeros && options_.duplicate_ratio > 0 ? kDuplicateBlocks : 0;
   }

@@ -12,6 +12,8 @@ int64_t HangMonitor::OldestInFlightNs() const {
   for (const auto& part : *parts_) {
     for (const auto& thread : part->threads) {
       const auto oldest = thread->OldestInFlight(clock_->MonotonicNs(), 0);
+      // 0 means that nothing is in flight, so an I/O that has just started counts as one nanosecond
+      // old.
       if (oldest) oldest_ns = std::max(oldest_ns, std::max<int64_t>(1, oldest->age_ns));
     }
   }
@@ -30,6 +32,8 @@ void HangMonitor::Poll() {
                   absl::StrCat("thread ", i, ": the I/O that was stuck has come back"));
         }
         reported = 0;
+        // The age doubles between two messages: an I/O that hangs for hours gives a dozen lines,
+        // not thousands.
       } else if (reported == 0 || oldest->age_ns >= 2 * reported) {
         reported = oldest->age_ns;
         report_(measure::Severity::kWarning,

@@ -8,20 +8,21 @@
 
 namespace lockstep::worker {
 
-// Finds I/Os of a load's threads that do not come back, and reports them while they are in flight.
-// Used by one thread, beside the I/O threads.
+// Finds I/Os of a load's threads that do not complete, and reports them while they are in flight.
+// One thread that is not an I/O thread uses it.
 class HangMonitor {
  public:
   // `parts` and `clock` outlive this; parts and their threads may be added until the load starts.
   HangMonitor(const LoadParts* parts, const common::Clock* clock, ReportEvent report)
       : parts_(parts), clock_(clock), report_(std::move(report)) {}
 
-  // Reports an I/O once when it is older than its workload's limit, then whenever its age has
-  // doubled, and when it has come back. To be called several times a second.
+  // Reports an I/O when it becomes older than its workload's limit, each time its age has doubled,
+  // and when it has completed. The caller calls this several times a second.
   void Poll();
   // Age of the oldest I/O in flight, nanoseconds; 0 when there is none.
   int64_t OldestInFlightNs() const;
-  // The first thread's I/O that is in flight, for people: operation, offset, file and age.
+  // A message about an I/O in flight of the first thread that has one: operation, offset, file,
+  // age.
   std::string Describe() const;
 
  private:

@@ -13,9 +13,10 @@
 namespace lockstep::worker {
 namespace {
 
-// While draining, or with nothing else to wake it, a thread looks around this often.
+// A thread that drains, or that nothing else wakes, polls this often.
 constexpr int64_t kPollNs = 100 * timing::kMs;
-// Completions are waited for so long at the least, also where an interval is about to end.
+// A wait for completions lasts at least this long, even where an interval is about to end. Shorter
+// ones would become a series of system calls at each boundary.
 constexpr int64_t kMinWaitNs = timing::kMs;
 // How long a thread with nothing in flight waits for a block that another thread is writing.
 constexpr int64_t kBlockNs = 20 * timing::kUs;
@@ -235,6 +236,7 @@ void IoThread::FillContentOf(Slot* slot, int64_t now_ns) {
 uint64_t IoThread::CompletedWrites() const {
   uint64_t completed = write_sequence_;
   for (const Slot& slot : slots_) {
+    // Relaxed suffices: only this thread writes the field. The monitoring thread reads it.
     if (slot.submitted_ns.load(std::memory_order_relaxed) != 0 &&
         slot.request.kind == IoKind::kWrite) {
       completed = std::min(completed, slot.sequence - 1);
@@ -270,6 +272,8 @@ void IoThread::CompletePlain(int count, int64_t now_ns) {
     const IoCompletion& completion = completions_[i];
     Slot& slot = slots_[completion.slot];
     const uint32_t length = slot.request.length;
+    // Errors and short transfers take the long way, which knows all cases. They are rare enough to
+    // cost nothing here.
     if (completion.result != static_cast<int32_t>(length)) {
       Complete(completion, now_ns);
       continue;
@@ -326,6 +330,7 @@ void IoThread::Complete(const IoCompletion& completion, int64_t now_ns) {
     retry_.push_back(completion.slot);
     return;
   }
+  // A write counts only when it has completed: fsync(2) covers no write that is still in flight.
   if (setup_.sync.any() && kind != IoKind::kSync && completion.result >= 0) {
     syncs_.Completed(slot.request);
   }
@@ -365,6 +370,7 @@ void IoThread::Account(int64_t from_ns, int64_t to_ns, bool waited_full) {
 bool IoThread::StepIdle(bool load_goes_on, int64_t* now_ns) {
   const bool waits = load_goes_on && waiting_ != Waiting::kNothing;
   if (!waits && setup_.sync.at_end && !final_sync_done_ && outcome_.fatal.empty()) {
+    // The final sync waits until nothing is in flight, so that it covers every write of the thread.
     final_sync_done_ = true;
     syncs_.QueueWritten();
     if (!syncs_.empty()) return true;
@@ -374,7 +380,7 @@ bool IoThread::StepIdle(bool load_goes_on, int64_t* now_ns) {
   clock_->SleepUntil(
       std::min({wake_ns_, interval_end_ns_, timeline_->load_end_ns(), *now_ns + kPollNs}));
   const int64_t woken = clock_->MonotonicNs();
-  Account(*now_ns, woken, false);
+  Account(*now_ns, woken, /*waited_full=*/false);
   *now_ns = woken;
   return true;
 }
@@ -407,6 +413,7 @@ bool IoThread::Step(int64_t* now_ns) {
   const bool load_goes_on = LoadGoesOn(now);
   const int count = FillBatch(now, load_goes_on);
   if (count == 0 && in_flight_ == 0) return StepIdle(load_goes_on, now_ns);
+  // Content was made after `now` was read. Its time is the generator's, not the storage's.
   if (restamps_ && count != 0) {
     now = clock_->MonotonicNs();
     for (int i = 0; i < count; ++i) {
@@ -424,6 +431,8 @@ bool IoThread::Step(int64_t* now_ns) {
   const auto reaped = engine_->Exchange(absl::MakeConstSpan(batch_.data(), count), wait_for,
                                         DeadlineAt(now), absl::MakeSpan(completions_));
   if (!reaped.ok()) {
+    // An engine that fails does not say which I/Os the kernel has taken. All that were handed over
+    // count as in flight, and their buffers stay.
     outcome_.fatal = std::string(reaped.status().message());
     outcome_.stuck = in_flight_ != 0;
     return false;
@@ -431,6 +440,8 @@ bool IoThread::Step(int64_t* now_ns) {
   const int64_t done = clock_->MonotonicNs();
   if (setup_.engine.timed_submission) StampSubmission(count, now);
   Account(now, done, full && wait_for != 0);
+  // An I/O belongs to the interval in which it completes. The intervals up to this instant close
+  // before it is recorded.
   CloseIntervals(done);
   if (plain_) {
     CompletePlain(*reaped, done);
@@ -447,6 +458,8 @@ void IoThread::Run() {
   const int64_t cpu_before = ThreadCpuNs();
   const rusage usage_before = ThreadUsage();
   common::SleepThenSpinUntil(*clock_, timeline_->go_ns(), setup_.spin_ns);
+  // The schedule starts at T, not when the thread woke up: I/Os that were due in between are late,
+  // and count as late.
   gate_.Begin(timeline_->go_ns());
   plain_ = gate_.open() && !setup_.sync.any() && !checks_.writes() && !checks_.reads() &&
            content_.is_plain() && !setup_.engine.timed_submission && setup_.quota_bytes == 0 &&
@@ -461,7 +474,8 @@ void IoThread::Run() {
   const rusage usage = ThreadUsage();
   outcome_.voluntary_switches = usage.ru_nvcsw - usage_before.ru_nvcsw;
   outcome_.involuntary_switches = usage.ru_nivcsw - usage_before.ru_nivcsw;
-  recorder_.Finish(outcome_.last_io_ns);
+  recorder_.Finish(outcome_.last_io_ns,
+                   exhausted_ ? Recorder::End::kAllDone : Recorder::End::kLoadEnd);
 }
 
 }  // namespace lockstep::worker

@@ -9,7 +9,8 @@
 namespace lockstep::worker {
 namespace {
 
-// An I/O that the kernel asks to repeat is repeated so often, then it has failed.
+// An I/O that the kernel asks to repeat is repeated this often; then it has failed. Without a limit
+// a target that always answers EAGAIN would keep the slot until the drain ends.
 constexpr uint32_t kRetryLimit = 100;
 
 const char* Verb(IoKind kind) {
@@ -66,7 +67,7 @@ bool IoThread::Fail(Slot* slot, int error, int64_t now_ns) {
     }
   }
   if (checks_.writes() && request.kind == IoKind::kWrite) {
-    checks_.EndWrite(request.file, request.offset, slot->ticket, false);
+    checks_.EndWrite(request.file, request.offset, slot->ticket, /*succeeded=*/false);
   }
   return true;
 }
@@ -83,7 +84,8 @@ std::optional<IoThread::InFlight> IoThread::OldestInFlight(int64_t now_ns, int64
   if (oldest == nullptr) return std::nullopt;
   const InFlight found = {Describe(oldest->request), setup_.paths[oldest->request.file],
                           now_ns - since};
-  // It may have completed during that time, and the slot be another I/O's.
+  // The text was read without a lock. If the I/O has completed in between, the slot may be another
+  // one's: only an unchanged time shows that the text belongs to it.
   if (oldest->submitted_ns.load(std::memory_order_acquire) != since) return std::nullopt;
   return found;
 }

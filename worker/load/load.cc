@@ -25,9 +25,10 @@
 namespace lockstep::worker {
 namespace {
 
-// The host's counters are first read so long before T.
+// The host's counters are first read this long before T. The reading is then over when the threads
+// start, and does not compete with them for a processor.
 constexpr int64_t kReadAheadNs = 4 * timing::kMs;
-// And nothing else is looked at from so long before that.
+// From this long before that reading on, the worker reads nothing else of the host.
 constexpr int64_t kQuietNs = 30 * timing::kMs;
 // How often the load is monitored, and how often the claims on its devices.
 constexpr int64_t kMonitorNs = 200 * timing::kMs;
@@ -65,6 +66,8 @@ absl::StatusOr<std::shared_ptr<Load>> Load::Make(const v1::Assignment& assignmen
   return load;
 }
 
+// Linux overcommits memory: mmap(2) grants the buffers, and the OOM killer ends a process only when
+// they are used, in the middle of the phase. The estimate refuses such a phase before T.
 absl::Status Load::CheckCapacity() const {
   // What a thread needs beside its I/O buffers: the recorder's ring, its stack, its slots.
   constexpr double kThreadBytes = 1.5 * 1048576;
@@ -138,6 +141,8 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
   part->writes = Writes(workload);
   if (Writes(workload)) {
     for (const OpenedFile& file : part->targets.files) {
+      // This must precede Prepare(), which looks ledgers up. A write without headers, or in blocks
+      // of another size, makes all that was expected of the file wrong.
       const bool goes_on = workload.verify() && !workload.create();
       environment_.ledgers->Forget(file.thing, goes_on ? workload.block_size_bytes() : 0);
     }
@@ -207,6 +212,8 @@ absl::Status Load::Arm() {
     if (!unstarted.ok()) break;
   }
   common::MutexLock lock(&mutex_);
+  // Threads that have started are waited for even where others could not be: they can only be
+  // cancelled once they wait for the start.
   changed_.Wait(
       &lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return armed_ == threads_.size(); });
   absl::Status status = unstarted.ok() ? arm_status_ : unstarted;
@@ -236,6 +243,8 @@ void Load::Start(int64_t go_ns) {
   common::MutexLock lock(&mutex_);
   if (state_ != State::kArmed) return;
   timeline_.Begin(go_ns, idle ? 0 : load_ns);
+  // The command to end may have come before the start. It waits in last_interval_, since the grid
+  // of intervals begins with T.
   if (last_interval_) EndAfterLocked(*last_interval_);
   state_ = State::kStarted;
   changed_.NotifyAll();
@@ -361,6 +370,8 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   // that start.
   clock_->SleepUntil(timeline_.go_ns() - kReadAheadNs);
   collector.Begin();
+  // The grace is for threads that notice the end of the drain by themselves. A thread that is still
+  // silent after it is stuck in the kernel.
   const bool complete = collector.Run(
       [this] { return timeline_.load_end_ns() + assignment_.drain_ns() + timing::kHangGraceNs; });
   JoinThreads(complete);

@@ -42,6 +42,8 @@ v1::PhaseResult Load::MakeResult(Collector* collector, bool complete) const {
     double full = 0;
     int counted = 0;
     for (size_t i = 0; i < part.threads.size(); ++i, ++source) {
+      // A thread that hangs may come back and write to its outcome at any moment: reading it would
+      // be a race.
       if (!complete && !part.threads[i]->recorder().finished()) continue;
       const IoThreadOutcome& outcome = part.threads[i]->outcome();
       AddThread(part, i, collector->thread_sums()[source], &result, workload);
@@ -56,6 +58,7 @@ v1::PhaseResult Load::MakeResult(Collector* collector, bool complete) const {
     }
     if (counted != 0) {
       workload->set_average_batch(batches / counted);
+      // The last wait may reach beyond the last completion, hence the limit of 1.
       workload->set_queue_full_ratio(std::min(1.0, full / counted));
     }
   }
@@ -101,6 +104,7 @@ void Load::AddThread(const LoadPart& part, size_t index, const measure::Operatio
   thread->set_operations(sums.operations);
   thread->set_bytes(sums.bytes);
   thread->set_errors(sums.errors);
+  // The counts are of the measured time, so the time that they are divided by is, too.
   const int64_t begin = std::max(outcome.first_io_ns, timeline_.ramp_end_ns());
   const int64_t end = std::min(outcome.last_io_ns, timeline_.load_end_ns());
   thread->set_execution_time_ns(std::max<int64_t>(0, end - begin));

@@ -17,10 +17,12 @@
 namespace lockstep::worker {
 namespace {
 
-// How often it is told what was written.
+// The interval between two reports of what was written. What a lost worker wrote since its last one
+// is not in the write log.
 constexpr int64_t kReportWritesNs = timing::kSecond;
 constexpr uint64_t kMaxBlocks = uint64_t{1} << 52;
-// For so long what is missing is looked up, over all workloads.
+// The time for looking up missing writes, over all workloads together. The result waits for it, and
+// must not be late for a mere explanation.
 constexpr int64_t kExplainNs = 5 * timing::kSecond;
 
 std::string UtcText(int64_t wall_ns) {
@@ -74,7 +76,8 @@ absl::Status LoadVerification::LoadExpected(const v1::WorkloadAssignment& assign
   return environment_.write_log(
       request, limits::kWriteLogNs, [&](const v1::WriteLogPart& part) -> absl::Status {
         if (part.has_unfinished()) {
-          // Of what is a worker's alone others' losses say nothing.
+          // Where each worker has a target of its own, the loss of another worker says nothing
+          // about this one's blocks.
           if (!is_shared && of_this_run && part.unfinished() != assignment_.worker_index() + 1) {
             return absl::OkStatus();
           }
@@ -118,7 +121,7 @@ absl::Status LoadVerification::FollowWrites(const v1::WorkloadAssignment& assign
     if (!file.written_since) continue;
     auto ledger =
         environment_.ledgers->Find(LedgerNameOf(file, assignment), file.engine_file.size_bytes,
-                                   followed.request.block_size_bytes(), true);
+                                   followed.request.block_size_bytes(), /*make=*/true);
     if (!ledger.ok()) return ledger.status();
     if (followed.ledgers.emplace(TargetKey(file.thing), *std::move(ledger)).second) {
       followed.request.add_target_keys(TargetKey(file.thing));
@@ -147,7 +150,7 @@ void LoadVerification::ExplainMissing(const LoadParts& parts) {
     if (missing.empty() || !environment_.write_log || left <= 0) continue;
     const bool of_this_run = workload->check_run_id().empty();
     request.set_run_id(of_this_run ? assignment_.phase().run_id() : workload->check_run_id());
-    // Without an answer it is said without.
+    // Without an answer the mismatch is reported without its writer.
     const absl::Status ignored =
         environment_.write_log(request, left, [&](const v1::WriteLogPart& told) -> absl::Status {
           if (told.has_writes()) {
@@ -196,7 +199,8 @@ void LoadVerification::ExplainFrom(const v1::WriteLogPart& told, const std::stri
       });
 }
 
-// What is written without headers, or in blocks of one size, is known in no other way any more.
+// Writes without headers, or in blocks of another size, void what the write log holds of a target.
+// This is reported before T: a worker that is lost after its first write can no longer report it.
 void LoadVerification::ReportOverwritten(const LoadParts& parts) {
   for (const auto& part : parts) {
     const v1::WorkloadAssignment* workload = AssignmentOf(*part);

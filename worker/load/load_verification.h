@@ -15,9 +15,9 @@
 
 namespace lockstep::worker {
 
-// What a load's verification rests on: the write log of other workers, which it fetches before the
-// load and follows while the load runs, and this worker's own writes, which it reports. Used by the
-// load's own thread; what it points to outlives it.
+// The data for a load's verification. It fetches the write log of other workers before the load,
+// follows it while the load runs, and reports this worker's own writes. The load's own thread uses
+// it. The objects that it points to outlive it.
 class LoadVerification {
  public:
   LoadVerification(const v1::Assignment* assignment, const LoadEnvironment* environment)
@@ -26,20 +26,21 @@ class LoadVerification {
         clock_(environment->clock),
         follower_(environment->write_log, environment->clock) {}
 
-  // Fetches what others have written to the blocks that the workload reads or writes, and follows
-  // what they write to them from Begin() on.
+  // Fetches the writes of other workers to the blocks that the workload reads or writes. After
+  // Begin() it follows their further writes.
   absl::Status Prepare(const v1::WorkloadAssignment& workload,
                        const std::vector<v1::TargetAssignment>& targets, const OpenTargets& opened);
   absl::Status Begin() { return follower_.Begin(); }
   void End() { follower_.End(); }
-  // Before the load: blocks that are about to be written without headers, or in blocks of another
-  // size, are not known to the write log any more.
+  // Before the load: reports the blocks that will be written without headers, or in blocks of
+  // another size. The write log then drops them.
   void ReportOverwritten(const LoadParts& parts);
-  // What was written to blocks with headers since the last report, once a second from `go_ns` on.
+  // Reports the writes to blocks with headers since the last report, once a second after `go_ns`.
   void ReportWrites(int64_t go_ns);
-  // The rest of it, and blocks whose writes were in flight at the end: their content is not known.
+  // Reports the remaining writes, and the blocks whose writes were in flight at the end, so that
+  // their content is not known.
   void ReportLastWrites(int64_t go_ns);
-  // Of blocks that are not what was written: adds who wrote what is missing, and when.
+  // For each missing write, adds to the mismatch which worker made it, and when.
   void ExplainMissing(const LoadParts& parts);
 
  private:
@@ -50,7 +51,7 @@ class LoadVerification {
                             const OpenTargets& opened);
   absl::Status FollowWrites(const v1::WorkloadAssignment& assignment, const OpenTargets& opened);
   const v1::WorkloadAssignment* AssignmentOf(const LoadPart& part) const;
-  // By its name on the target; empty when it is not known.
+  // The writer's name on the target. Empty if it is not known.
   std::string WriterOf(const LoadPart& part, const v1::WriteLogPart& told) const;
   static void ExplainFrom(const v1::WriteLogPart& told, const std::string& writer_name,
                           Missing* missing);

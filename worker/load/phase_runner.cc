@@ -40,6 +40,7 @@ absl::Status PhaseRunner::Assign(const v1::Assignment& assignment) {
     return absl::FailedPreconditionError(
         absl::StrCat("still busy with phase ", phase_.phase(), " of run ", phase_.run_id()));
   }
+  // The join cannot block on mutex_: a thread clears busy_ only after its last use of it.
   if (thread_.joinable()) thread_.join();
   phase_ = assignment.phase();
   go_ns_ = 0;
@@ -93,6 +94,7 @@ void PhaseRunner::Fail(const v1::PhaseId& phase, const absl::Status& status) {
   v1::PhaseFailed failed;
   *failed.mutable_phase() = phase;
   failed.set_reason(std::string(status.message()));
+  // A phase that fails before its load may have changed the settings already.
   for (const v1::SettingChange& change : parts_.environment->Restore()) {
     if (!change.not_restored().empty())
       callbacks_.report(measure::Severity::kError, change.not_restored());
@@ -104,7 +106,7 @@ void PhaseRunner::Fail(const v1::PhaseId& phase, const absl::Status& status) {
 void PhaseRunner::Main(v1::Assignment assignment) {
   const RunIdentity who = {parts_.host, assignment.worker_index()};
   ledgers_.BeginRun(assignment.phase().run_id());
-  fences_.Release(assignment.phase().run_id(), true);
+  fences_.Release(assignment.phase().run_id(), /*other=*/true);
   switch (assignment.kind_case()) {
     case v1::Assignment::kRun:
       return RunLoad(assignment, who);
@@ -153,6 +155,7 @@ void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& w
 }
 
 void PhaseRunner::AwaitOthers(const v1::Assignment& assignment, const Load& load) {
+  // A load that ends by its own count has no common end to wait for.
   if (assignment.run().duration_ns() == 0) return;
   common::MutexLock lock(&mutex_);
   while (!stop_ && parts_.clock->MonotonicNs() < load.end_ns()) {
@@ -184,6 +187,8 @@ void PhaseRunner::RunLoadAsItIs(const v1::Assignment& assignment, const RunIdent
   {
     common::MutexLock lock(&mutex_);
     load_ = load;
+    // A stop that came while the load was being made found no load_. It is made up for under the
+    // same lock.
     if (stop_) load->StopNow();
   }
   doing_ = "registering buffers and starting threads";
@@ -221,11 +226,16 @@ void PhaseRunner::RunLoadAsItIs(const v1::Assignment& assignment, const RunIdent
     common::MutexLock lock(&mutex_);
     load_.reset();
   }
+  // The controller may answer a result with the next assignment at once, which must not find the
+  // worker busy.
   busy_ = false;
   callbacks_.result(assignment.phase(), std::move(result));
 }
 
 absl::Status PhaseRunner::DropCaches() const {
+  // The kernel drops clean pages only; dirty ones must be written first
+  // (Documentation/admin-guide/sysctl/vm.rst, drop_caches). 3 stands for the page cache and the
+  // slab objects.
   sync();
   const int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
   const bool done = fd >= 0 && write(fd, "3", 1) == 1;

@@ -29,6 +29,8 @@ absl::Status BindThisThread(const Placement& placement) {
   }
   if (placement.numa_node >= 0) {
     const unsigned long nodes = 1ul << (placement.numa_node % 64);
+    // The kernel uses one bit less than the given number of bits (get_nodes() in mm/mempolicy.c):
+    // node 63 would be ignored.
     if (placement.numa_node >= 63 || syscall(SYS_set_mempolicy, MPOL_BIND, &nodes, 64) != 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("engine_options.numa_node: memory of node ", placement.numa_node, ": ",

@@ -3,6 +3,8 @@
 namespace lockstep::worker {
 
 bool StartGate::MayStart(int64_t now_ns, int64_t* intended_ns) {
+  // A pause comes before the schedule: it also holds back I/Os that are due, and these then count
+  // as late.
   waits_ = Waits::kThink;
   wake_ns_ = pause_until_ns_;
   if (wake_ns_ > now_ns) return false;
@@ -21,13 +23,16 @@ bool StartGate::MayStart(int64_t now_ns, int64_t* intended_ns) {
   return true;
 }
 
-// Drawing each of them one by one could take long; their expected number is as good.
+// The arrivals that are left could be millions. Their expected number is computed rather than drawn
+// one by one, and is as good for a report.
 StartGate::Backlog StartGate::BacklogAt(int64_t load_end_ns, bool exhausted) const {
   Backlog backlog;
   backlog.longest_ns = longest_backlog_ns_;
   const int64_t end = load_end_ns - go_ns_;
   if (!schedule_ || schedule_->next_ns() >= end || exhausted) return backlog;
   backlog.unstarted = static_cast<uint64_t>(
+      // The next arrival is drawn already and lies before the end: at least this one was not
+      // started.
       std::max(1.0, schedule_->Expected(end) - schedule_->Expected(schedule_->next_ns())));
   backlog.longest_ns = std::max(backlog.longest_ns, end - schedule_->next_ns());
   return backlog;

@@ -16,7 +16,7 @@ class StartGate {
   enum class Waits { kNothing, kThink, kRate };
   struct Options {
     std::optional<Schedule::Options> open_loop;
-    double max_iops = 0;  // 0 is no limit, as the next
+    double max_iops = 0;  // of this and the next, 0 is no limit
     double max_bytes_per_second = 0;
     int64_t think_ns = 0;  // pause after think_every I/Os
     uint32_t think_every = 1;
@@ -31,12 +31,12 @@ class StartGate {
     go_ns_ = go_ns;
     pacer_.Begin(go_ns);
   }
-  // Whether every I/O may start at once.
+  // Whether every I/O may start without a wait.
   bool open() const { return open_; }
   bool has_schedule() const { return schedule_.has_value(); }
   // Whether an I/O may start now. If so, `*intended_ns` is the instant at which it was due.
   bool MayStart(int64_t now_ns, int64_t* intended_ns);
-  // After MayStart() said no: what it waits for, and until when.
+  // After MayStart() returned false: what the thread waits for, and until when (nanoseconds).
   Waits waits() const { return waits_; }
   int64_t wake_ns() const { return wake_ns_; }
 
@@ -58,9 +58,9 @@ class StartGate {
 
   struct Backlog {
     uint64_t unstarted = 0;  // due before the load's end, and never started
-    int64_t longest_ns = 0;  // the longest that one has waited for its start
+    int64_t longest_ns = 0;  // the longest wait of an I/O for its start
   };
-  // `exhausted`: there was nothing left to start.
+  // `exhausted`: the workload had no I/O left to start.
   Backlog BacklogAt(int64_t load_end_ns, bool exhausted) const;
 
  private:

@@ -19,6 +19,7 @@ void SyncQueue::Completed(const IoRequest& request) {
     ++writes_since_;
   }
   const bool by_writes = rule_.every_writes != 0 && writes_since_ >= rule_.every_writes;
+  // A count of all I/Os may pass without a write. A sync of clean files would measure nothing.
   const bool by_ios = rule_.every_ios != 0 && any_dirty_ && ios_since_ >= rule_.every_ios;
   if (!by_writes && !by_ios) return;
   writes_since_ = ios_since_ = 0;
@@ -28,7 +29,8 @@ void SyncQueue::Completed(const IoRequest& request) {
   any_dirty_ = std::find(dirty_.begin(), dirty_.end(), 1) != dirty_.end();
 }
 
-// One that is queued and not yet submitted covers this write as well.
+// A sync that is queued and not yet submitted covers this write as well: one for each file is
+// enough, and the ring never overflows.
 void SyncQueue::Queue(uint16_t file) {
   dirty_[file] = 0;
   if (queued_[file] != 0) return;

@@ -8,19 +8,19 @@
 
 namespace lockstep::worker {
 
-// When written data is made durable: a sync follows the completion of the writes that it is for.
-// Writes that complete together share one.
+// Says when written data is made durable. A sync follows the completion of the writes that it
+// covers. Writes that complete together share one sync.
 struct SyncRule {
   SyncMode mode = SyncMode::kFsync;
   uint32_t every_writes = 0;  // 0: never
-  uint32_t every_ios = 0;     // 0: never; counts reads too, when anything was written
-  bool all_files = false;     // else the one written last
+  uint32_t every_ios = 0;     // 0: never; counts reads, too, if anything was written
+  bool all_files = false;     // otherwise only the file written last
   bool at_end = false;
   bool any() const { return every_writes != 0 || every_ios != 0 || at_end; }
 };
 
-// The files that one thread is to sync, in order. Not thread-safe; allocates nothing after it was
-// made.
+// The files that one thread must sync, in order. Not thread-safe. Allocates only in its
+// constructor.
 class SyncQueue {
  public:
   SyncQueue(const SyncRule& rule, size_t files)
@@ -28,7 +28,7 @@ class SyncQueue {
 
   const SyncRule& rule() const { return rule_; }
   bool empty() const { return begin_ == end_; }
-  // The file that is synced next.
+  // Removes and returns the file to sync next.
   uint16_t Take();
   // Counts a completed I/O, and queues the syncs that are due after it.
   void Completed(const IoRequest& request);

@@ -17,6 +17,8 @@
 namespace lockstep::worker {
 namespace {
 
+// A sleeping thread wakes up some tens of microseconds late. Spinning through the last part of the
+// wait makes the threads of all hosts start together.
 constexpr int64_t kSpinNs = 100 * timing::kUs;
 // I/Os handed over per system call at most. A device begins with the first of a batch only when the
 // last has been queued, and the block layer merges neighbours within one: small batches keep it
@@ -145,6 +147,8 @@ void ChooseBatch(const v1::Workload& w, const EngineEntry& engine, bool is_inlin
   setup->max_batch = w.engine_options().batch();
   if (setup->max_batch == 0) {
     setup->max_batch = is_inline ? kInlineBatch : kDirectBatch;
+    // A batch of the whole depth would leave the device idle while it is being prepared. With half
+    // of the depth, the other half is in flight.
     if (depth > 1) setup->max_batch = std::min(setup->max_batch, std::max<uint32_t>(1, depth / 2));
   }
   if (engine.one_at_a_time) setup->max_batch = 1;
@@ -177,6 +181,8 @@ absl::StatusOr<BlockChecks::Options> ChecksOf(const v1::WorkloadAssignment& assi
   if (!assignment.check_run_id().empty()) {
     ParseRun(assignment.check_run_id(), &checks.expected_run_high, &checks.expected_run_low);
   }
+  // The offset is read once. A thread then needs no second clock for the time in each header, and a
+  // step of the wall clock does not disorder them.
   checks.wall_offset_ns = context.clock->WallNs() - context.clock->MonotonicNs();
   for (const v1::TargetAssignment& target : context.assignment->targets()) {
     if (checks.writers.empty() && assignment.check_run_id().empty()) {
@@ -195,7 +201,8 @@ absl::StatusOr<BlockChecks::Options> ChecksOf(const v1::WorkloadAssignment& assi
   for (const OpenedFile& file : context.targets->files) {
     checks.keys.push_back(TargetKey(file.thing));
     checks.written_since.push_back(file.written_since);
-    // What is known of what is written during that time grows.
+    // A ledger is needed wherever this worker or another one writes during the phase: what is known
+    // then grows.
     const bool grows = checks.writes || file.written || file.written_since;
     auto ledger = context.ledgers->Find(LedgerNameOf(file, assignment), file.engine_file.size_bytes,
                                         checks.block_size_bytes, grows);
@@ -270,7 +277,8 @@ class ThreadMaker {
                                                                       : FileOrder::kTogether;
     access.merge = w_.merge();
     access.seed = own_files ? common::DeriveSeed(assignment_.seed(), thread) : assignment_.seed();
-    // Popular blocks lie where they lie in every phase of the job.
+    // The popular blocks are the same in every phase of the job. A later phase would otherwise read
+    // blocks that an earlier one has not warmed up.
     access.common_seed = overlapped_ ? assignment_.common_seed()
                                      : common::DeriveSeed(assignment_.common_seed(),
                                                           context_.assignment->worker_index());
@@ -332,7 +340,8 @@ class ThreadMaker {
     Schedule::Options loop;
     loop.rate_per_second = assignment_.rate_per_second() / threads_;
     loop.poisson = from.arrival() != v1::ARRIVAL_FIXED;
-    // Threads of all hosts interleave.
+    // With fixed gaps, threads that all began at T would send in one burst each time. The shift
+    // spreads the threads of all hosts evenly over a gap.
     loop.shift =
         static_cast<double>(thread * members_ + assignment_.member()) / (members_ * threads_);
     loop.ramp_to = from.ramp_to_ratio();
@@ -349,7 +358,8 @@ class ThreadMaker {
     }
     if (options.has_numa_node()) setup->placement.numa_node = static_cast<int>(options.numa_node());
     setup->placement.huge_pages = options.huge_pages();
-    // Workers of one kernel share its processors.
+    // Workers of one kernel share its processors. Where there are more threads than processors, a
+    // thread that spins would keep another one from being ready at T.
     const auto cpus = static_cast<uint32_t>(sysconf(_SC_NPROCESSORS_ONLN));
     const uint32_t all = std::max(threads_, context_.assignment->run().kernel_threads());
     setup->spin_ns = all <= cpus ? kSpinNs : 0;

@@ -9,9 +9,10 @@ namespace lockstep::worker {
 namespace {
 
 constexpr int64_t kPauseNs = timing::kSecond;
-// Asking for all ends then: a load that ends waits for it.
+// All requests of a poll end by then, since a load that ends waits for the poll.
 constexpr int64_t kQueryNs = timing::kSecond;
-// What may not be told yet is not asked for beyond this.
+// Writes wait here until the staleness is over. Beyond this size no more are fetched, so that a
+// long staleness does not fill the memory.
 constexpr size_t kWaitingBytes = 64 << 20;
 
 }  // namespace
@@ -45,7 +46,7 @@ void WriteFollower::Fetch(Member* member, int64_t limit_ns) const {
     told->set_worker_index(worker);
     told->set_items(items);
   }
-  // What came before an error has come all the same.
+  // Parts that arrived before an error are kept. `told` makes the next request go on after them.
   const absl::Status ignored = fetch_(request, limit_ns, [&](const v1::WriteLogPart& part) {
     uint64_t& items = member->told[part.worker_index()];
     items = std::max(items, part.sequence() + 1);
@@ -61,7 +62,8 @@ void WriteFollower::Apply(Member* member) const {
     const v1::BlockWrites& writes = member->waiting.front().writes;
     const auto ledger = member->followed.ledgers.find(writes.target_key());
     if (ledger != member->followed.ledgers.end()) {
-      // What is no encoding teaches nothing after that.
+      // A broken encoding is left out from the first wrong number on. Less is checked then, and
+      // nothing wrongly.
       const absl::Status ignored = ledger->second->ExpectRuns(writes.runs());
     }
     member->waiting_bytes -= writes.runs().size();

@@ -59,10 +59,27 @@ bool Collector::AllFinished() const {
                      [](const Source& source) { return source.recorder->finished(); });
 }
 
+bool Collector::AllDone() const {
+  return AllFinished() && std::all_of(sources_.begin(), sources_.end(), [](const Source& source) {
+           return source.recorder->all_done();
+         });
+}
+
 int64_t Collector::LastFinish() const {
   int64_t last = 0;
   for (const Source& source : sources_) last = std::max(last, source.recorder->finished_at_ns());
   return last;
+}
+
+int64_t Collector::EndedNs(uint32_t workload) const {
+  int64_t last = 0;
+  for (const Source& source : sources_) {
+    if (source.workload != workload) continue;
+    if (!source.recorder->finished() || !source.recorder->all_done()) return 0;
+    last = std::max(last, source.recorder->finished_at_ns());
+  }
+  // A worker without a share of the workload was never part of it, and has no end.
+  return last == 0 || last >= timeline_->load_end_ns() ? 0 : last - timeline_->go_ns();
 }
 
 bool Collector::AllTaken() const {
@@ -158,6 +175,9 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
   for (const auto& [workload, stats] : sums) {
     v1::WorkloadSample* out = sample.add_workloads();
     out->set_workload(workload);
+    // Threads may have gone on beyond the interval that is emitted here.
+    const int64_t ended = EndedNs(workload);
+    if (ended <= sample.end_ns()) out->set_ended_ns(ended);
     ToProto(stats, out->mutable_operations());
     for (int kind = 0; kind < kIoKinds; ++kind) totals[workload][kind].Add(stats[kind]);
   }
@@ -203,8 +223,9 @@ bool Collector::Run(const std::function<int64_t()>& give_up_ns) {
     }
     if (drain) reading = ReadHost();
     int64_t end = drain ? clock_->MonotonicNs() : std::min(timeline_->EndOf(interval), read_at);
-    // The last interval of a load that ended by itself ends with its last I/O.
-    if (AllFinished() && LastFinish() > timeline_->BeginOf(interval)) {
+    // The last interval of a load that ended by itself ends with its last I/O, and so does the
+    // drain. One that ran to its planned end measured until then, also where nothing completed.
+    if ((drain ? AllFinished() : AllDone()) && LastFinish() > timeline_->BeginOf(interval)) {
       end = std::min(end, LastFinish());
     }
     Emit(interval, end, reading);
@@ -221,7 +242,10 @@ std::vector<v1::WorkloadResult> Collector::TakeResults() {
     }
   }
   std::vector<v1::WorkloadResult> list;
-  for (auto& [workload, result] : results) list.push_back(std::move(result));
+  for (auto& [workload, result] : results) {
+    result.set_ended_ns(EndedNs(workload));
+    list.push_back(std::move(result));
+  }
   return list;
 }
 

@@ -16,10 +16,10 @@ namespace lockstep::worker {
 
 using StatsByKind = std::array<measure::OperationStats, kIoKinds>;
 
-// Merges what the I/O threads of a phase recorded into interval samples, beside the host's own
-// counters on the same grid, and adds them up to the phase's result. Runs on one thread, which
-// calls Run(). A thread that hangs in an I/O is waited for a second, or four intervals, beyond the
-// interval's end; what it recorded comes with the first interval after it has returned.
+// Merges the records of a phase's I/O threads into interval samples, adds the host's own counters
+// on the same grid, and sums the samples to the phase's result. Runs on one thread, which calls
+// Run(). It waits for a thread that hangs in an I/O for a second, or four intervals, beyond the
+// interval's end. The records of such a thread are added to the first interval after its return.
 class Collector {
  public:
   struct Source {
@@ -29,10 +29,11 @@ class Collector {
   struct Options {
     std::vector<std::string> sample_devices;  // names in /proc/diskstats
     bool sample_host = false;
-    // How many paths a device has, and how many of them run; 0 and 0 where it has but one.
+    // The number of a device's paths, and the number of those that work. 0 and 0 for a device with
+    // one path.
     std::function<std::pair<uint32_t, uint32_t>(const std::string& device)> paths =
         [](const std::string&) { return std::pair(0U, 0U); };
-    // Called between looks, some 50 times a second.
+    // Called between polls, some 50 times a second.
     std::function<void()> tick = [] {};
   };
   using Sink = std::function<void(v1::IntervalSample)>;
@@ -43,11 +44,11 @@ class Collector {
 
   // Reads the host's counters for the first time, at T.
   void Begin();
-  // Until every recorder has finished, or `give_up_ns` has passed. False when it gave up.
+  // Returns true when every recorder has finished, false when `give_up_ns` has passed before.
   bool Run(const std::function<int64_t()>& give_up_ns);
 
-  // After Run(): sums over all intervals by class, one entry per workload; and the measured
-  // operations by source.
+  // After Run(): the sums over all intervals by class, one entry per workload. thread_sums() has
+  // the measured operations by source.
   std::vector<v1::WorkloadResult> TakeResults();
   const std::vector<measure::OperationCounts>& thread_sums() const { return thread_sums_; }
   uint32_t intervals() const { return intervals_; }
@@ -61,8 +62,12 @@ class Collector {
 
   HostReading ReadHost() const;
   bool AllFinished() const;  // every thread; never without one
+  bool AllDone() const;      // all have done what they were to do, before the load's end
   bool AllTaken() const;
   int64_t LastFinish() const;
+  // When the workload had done on this worker what it was to do, from T; 0 while it has not, and
+  // where the load's end came first.
+  int64_t EndedNs(uint32_t workload) const;
   void Sleep(uint32_t interval, int64_t until_ns);
   void TakeLate(uint32_t interval);
   bool WaitFor(uint32_t interval, const std::function<int64_t()>& give_up_ns);

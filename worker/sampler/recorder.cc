@@ -57,7 +57,7 @@ std::vector<uint64_t> Recorder::TakeRaw() {
 }
 #endif
 
-void Recorder::Finish(int64_t at_ns) {
+void Recorder::Finish(int64_t at_ns, End end) {
 #ifdef LOCKSTEP_RAW_LATENCIES
   {
     common::MutexLock lock(&raw_mutex);
@@ -65,6 +65,7 @@ void Recorder::Finish(int64_t at_ns) {
   }
 #endif
   finished_at_ns_.store(at_ns, std::memory_order_release);
+  all_done_.store(end == End::kAllDone, std::memory_order_release);
   written_.fetch_add(1, std::memory_order_release);
   // This comes last: a reader that sees it finds the last interval handed over.
   finished_.store(true, std::memory_order_release);

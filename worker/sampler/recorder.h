@@ -14,8 +14,8 @@
 namespace lockstep::worker {
 
 // Counters and latencies of one operation kind over one interval of one thread, in the form that is
-// fastest to write. The histograms hold what an interval of a minute can at 70 M/s; those that a
-// workload has no use for are absent.
+// fastest to write. A bucket does not overflow in an interval of a minute at 70 million I/Os per
+// second. Histograms that a workload does not need are absent.
 struct ThreadStats {
   measure::OperationCounts counts;
   // By metric; kBucketCount long, or null.
@@ -27,8 +27,9 @@ struct ThreadStats {
 
 using IntervalStats = std::array<ThreadStats, kIoKinds>;
 
-// What one I/O thread measured, handed to one collecting thread interval by interval, without
-// locks: a ring of interval slots with one writer and one reader. The writer never allocates.
+// Hands the measurements of one I/O thread to one collecting thread, interval by interval and
+// without locks: a ring of interval slots with one writer and one reader. The writer never
+// allocates.
 class Recorder {
  public:
   struct Options {
@@ -39,7 +40,7 @@ class Recorder {
   explicit Recorder(const Options& options);
 
   // --- The I/O thread. ---
-  // `latency_ns` is the response time where the workload has one, else the service time.
+  // `latency_ns` is the response time if the workload has one, otherwise the service time.
   void RecordDone(IoKind kind, uint64_t service_ns, uint64_t latency_ns, uint64_t bytes,
                   bool is_short) {
     ThreadStats& stats = (*current_)[static_cast<int>(kind)];
@@ -55,7 +56,8 @@ class Recorder {
 #endif
     if (response_) ++stats.histograms[kResponse][common::BucketOf(latency_ns)];
   }
-  // `count` I/Os of one kind, none of them short, that took equally long, in a closed loop.
+  // Records `count` I/Os of one kind that took equally long. For closed loops, and none may be
+  // short.
   void RecordEqual(IoKind kind, uint64_t service_ns, uint64_t count, uint64_t bytes) {
     ThreadStats& stats = (*current_)[static_cast<int>(kind)];
     stats.counts.operations += count;
@@ -73,19 +75,21 @@ class Recorder {
     ++(*current_)[static_cast<int>(kind)].histograms[kSubmission][common::BucketOf(nanoseconds)];
   }
   void RecordError(IoKind kind) { ++(*current_)[static_cast<int>(kind)].counts.errors; }
-  // The running interval is complete: hands it over and begins the next. Waits while the reader is
-  // kSlots behind; not after Abandon().
+  // Hands over the running interval, which is complete, and begins the next. Waits while the reader
+  // is kSlots behind, but not after Abandon().
   void CloseInterval();
-  // Everything is recorded, the last I/O completed at `at_ns` (0 when there was none): hands over
-  // the running interval as the last.
-  void Finish(int64_t at_ns);
+  // Why nothing more comes: the thread has done what it was to do, or the load's end came first.
+  enum class End { kAllDone, kLoadEnd };
+  // Hands over the running interval as the last one. `at_ns` is when the last I/O completed, 0 if
+  // there was none.
+  void Finish(int64_t at_ns, End end);
   uint32_t interval() const {
     return static_cast<uint32_t>(written_.load(std::memory_order_relaxed));
   }
 
   // --- The collecting thread. ---
-  // The oldest interval that was handed over and not taken, and its number; null when there is
-  // none. Valid until Pop().
+  // The oldest interval that was handed over and not taken. Null if there is none. Valid until
+  // Pop(). front_interval() is its number.
   const IntervalStats* Front() const;
   uint32_t front_interval() const {
     return static_cast<uint32_t>(read_.load(std::memory_order_relaxed));
@@ -95,15 +99,18 @@ class Recorder {
     return static_cast<uint32_t>(written_.load(std::memory_order_acquire));
   }
   void Pop();
-  // Of Finish(); 0 before.
+  // The instant that was passed to Finish(). 0 before.
   int64_t finished_at_ns() const { return finished_at_ns_.load(std::memory_order_acquire); }
-  // Whether Finish() was called. Then Front() gives out what is left, and nothing comes after it.
+  // Of Finish(), once finished().
+  bool all_done() const { return all_done_.load(std::memory_order_acquire); }
+  // Whether Finish() was called. Front() then returns the intervals that are left, and no further
+  // ones follow.
   bool finished() const { return finished_.load(std::memory_order_acquire); }
-  // Nobody will read any more.
+  // The reader stops reading.
   void Abandon() { abandoned_.store(true, std::memory_order_release); }
 
 #ifdef LOCKSTEP_RAW_LATENCIES
-  // A test build's: the service times of all recorders that have finished, beside the histograms.
+  // In test builds: the service times of all recorders that have finished, one by one.
   static std::vector<uint64_t> TakeRaw();
 #endif
 
@@ -122,6 +129,7 @@ class Recorder {
   std::atomic<uint64_t> read_{0};
   std::atomic<bool> finished_{false};
   std::atomic<bool> abandoned_{false};
+  std::atomic<bool> all_done_{false};
   std::atomic<int64_t> finished_at_ns_{0};
 };
 

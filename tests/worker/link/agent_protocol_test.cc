@@ -97,11 +97,11 @@ class AgentProtocolTest : public testing::Test {
 };
 
 TEST_F(AgentProtocolTest, OlderEpochsAreRefusedNewerOnesObeyed) {
-  Assign(true, 4);
+  Assign(/*load=*/true, 4);
   EXPECT_EQ(executor_.assigned, 0);
   ASSERT_TRUE(sent_.back().has_event());
   EXPECT_NE(sent_.back().event().message().find("epoch 4"), std::string::npos);
-  Assign(true, 6);
+  Assign(/*load=*/true, 6);
   EXPECT_EQ(executor_.assigned, 1);
   EXPECT_EQ(protocol_.epoch(), 6u);
   EXPECT_EQ(protocol_.OnFirst(Welcome(5)).code(), absl::StatusCode::kUnavailable);
@@ -110,8 +110,8 @@ TEST_F(AgentProtocolTest, OlderEpochsAreRefusedNewerOnesObeyed) {
 }
 
 TEST_F(AgentProtocolTest, WhatIsSaidTwiceCountsOnce) {
-  Assign(true);
-  Assign(true);
+  Assign(/*load=*/true);
+  Assign(/*load=*/true);
   EXPECT_EQ(executor_.assigned, 1);
   Arm();
   Go(now_ + kSecond);
@@ -120,7 +120,7 @@ TEST_F(AgentProtocolTest, WhatIsSaidTwiceCountsOnce) {
 }
 
 TEST_F(AgentProtocolTest, AGoOfAnotherAttemptOrBeforeItIsArmedIsNotObeyed) {
-  Assign(true);
+  Assign(/*load=*/true);
   Go(now_ + kSecond);
   Arm();
   Go(now_ + kSecond, 5, 2);
@@ -128,7 +128,7 @@ TEST_F(AgentProtocolTest, AGoOfAnotherAttemptOrBeforeItIsArmedIsNotObeyed) {
 }
 
 TEST_F(AgentProtocolTest, ALateGoIsNotStarted) {
-  Assign(true);
+  Assign(/*load=*/true);
   Arm();
   Go(now_ - 3000);
   EXPECT_TRUE(executor_.went.empty());
@@ -140,7 +140,7 @@ TEST_F(AgentProtocolTest, ALateGoIsNotStarted) {
 }
 
 TEST_F(AgentProtocolTest, WithoutAGoItGivesUp) {
-  Assign(true);
+  Assign(/*load=*/true);
   Arm();
   now_ += 90 * kSecond;
   protocol_.Tick();
@@ -185,7 +185,7 @@ TEST_F(AgentProtocolTest, AStopIsAnsweredWhenNothingIsDoneAnyMore) {
   Stop();
   ASSERT_TRUE(sent_.back().has_status());
   EXPECT_EQ(sent_.back().status().answers().run_id(), "run");
-  Assign(true);
+  Assign(/*load=*/true);
   Arm();
   Go(now_ + kSecond);
   sent_.clear();

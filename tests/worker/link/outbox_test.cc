@@ -55,7 +55,7 @@ TEST(OutboxTest, ARefusalRewindsAndAFinalOneDropsThePhase) {
   outbox.NextBatch();
   EXPECT_EQ(outbox.OnAck(Ack(1, "sequence 2 came before 1")), "sequence 2 came before 1");
   EXPECT_EQ(outbox.NextBatch()->first_sequence(), 1u);
-  outbox.OnAck(Ack(0, "not in progress", true));
+  outbox.OnAck(Ack(0, "not in progress", /*final=*/true));
   EXPECT_EQ(outbox.held(), 0u);
   outbox.Add(Phase(1), Item(0));
   EXPECT_EQ(outbox.NextBatch()->phase().phase(), 1u);

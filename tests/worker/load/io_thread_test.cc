@@ -331,8 +331,8 @@ TEST(CollectorTest, AThreadThatHangsHoldsNobodyUpAndLosesNothing) {
     };
     for (int closed = 0; behind() && closed < max_closed; ++closed) recorder->CloseInterval();
     if (behind()) return;
-    if (now >= timeline.load_end_ns()) return recorder->Finish(now);
-    recorder->RecordDone(IoKind::kRead, 1000, 1000, 1, false);
+    if (now >= timeline.load_end_ns()) return recorder->Finish(now, Recorder::End::kLoadEnd);
+    recorder->RecordDone(IoKind::kRead, 1000, 1000, 1, /*is_short=*/false);
     ++expected;
   };
   ScriptedClock clock([&](int64_t now, bool first_step) {

@@ -18,7 +18,7 @@ TEST(RecorderTest, IntervalsComeOutInOrderAndNothingIsLostBetweenTwoThreads) {
       }
       if (interval + 1 < kIntervals) recorder.CloseInterval();
     }
-    recorder.Finish(5);
+    recorder.Finish(5, Recorder::End::kAllDone);
   });
   int taken = 0;
   while (taken < kIntervals) {
@@ -48,7 +48,7 @@ TEST(RecorderTest, AnOpenLoopKeepsServiceAndResponseTimesApart) {
   Recorder recorder(options);
   recorder.RecordDone(IoKind::kRead, 100, 5000, 4096, false);
   recorder.RecordSubmission(IoKind::kRead, 20);
-  recorder.Finish(1);
+  recorder.Finish(1, Recorder::End::kLoadEnd);
   measure::OperationStats totals;
   (*recorder.Front())[0].AddTo(&totals);
   EXPECT_EQ(totals.histogram(v1::METRIC_SERVICE_TIME).bucket(common::BucketOf(100)), 1u);

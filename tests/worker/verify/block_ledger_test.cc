@@ -32,7 +32,7 @@ TEST(BlockLedgerTest, EachWriteIsTakenOnceWithTheLastGeneration) {
   Write(ledger.get(), 0);
   Write(ledger.get(), 0);
   Write(ledger.get(), 63);
-  Write(ledger.get(), 999, false);
+  Write(ledger.get(), 999, /*succeeds=*/false);
   EXPECT_EQ(Take(ledger.get()), (Taken{{0, {2, false}}, {63, {1, false}}, {999, {1, true}}}));
   EXPECT_TRUE(Take(ledger.get()).empty());
   Write(ledger.get(), 64);
@@ -44,22 +44,22 @@ TEST(BlockLedgerTest, EachWriteIsTakenOnceWithTheLastGeneration) {
 
 TEST(BlockLedgerTest, WhatOthersHaveWrittenIsGoneOnFrom) {
   const auto ledger = Make();
-  ledger->Expect(10, 5, 7, false);
+  ledger->Expect(10, 5, 7, /*unknown=*/false);
   EXPECT_EQ(BlockLedger::GenerationOf(ledger->StateOf(14)), 7u);
   EXPECT_EQ(BlockLedger::GenerationOf(ledger->StateOf(15)), 0u);
   EXPECT_EQ(Write(ledger.get(), 12), 8u);
-  ledger->Expect(0, 1000, 3, false);  // an older message, told again
+  ledger->Expect(0, 1000, 3, /*unknown=*/false);  // an older message, told again
   EXPECT_EQ(BlockLedger::GenerationOf(ledger->StateOf(12)), 8u);
   EXPECT_EQ(BlockLedger::GenerationOf(ledger->StateOf(10)), 7u);
   EXPECT_EQ(BlockLedger::GenerationOf(ledger->StateOf(999)), 3u);
-  ledger->Expect(20, 1, 4, true);
+  ledger->Expect(20, 1, 4, /*unknown=*/true);
   EXPECT_FALSE(BlockLedger::IsKnown(ledger->StateOf(20)));
-  ledger->Expect(900, 1000, 5, false);  // beyond the end
+  ledger->Expect(900, 1000, 5, /*unknown=*/false);  // beyond the end
 }
 
 TEST(BlockLedgerTest, AfterALossWhatIsThereMayBeNewerAndTheNextWriteIsNewerStill) {
   const auto ledger = Make();
-  ledger->Expect(0, 100, 2, false);
+  ledger->Expect(0, 100, 2, /*unknown=*/false);
   ledger->ExpectUnfinished(10, 5);
   EXPECT_FALSE(BlockLedger::IsAtLeast(ledger->StateOf(9)));
   EXPECT_TRUE(BlockLedger::IsAtLeast(ledger->StateOf(10)));
@@ -69,19 +69,19 @@ TEST(BlockLedgerTest, AfterALossWhatIsThereMayBeNewerAndTheNextWriteIsNewerStill
   EXPECT_GT(next, 1000u);
   EXPECT_FALSE(BlockLedger::IsAtLeast(ledger->StateOf(10)));
   EXPECT_EQ(Write(ledger.get(), 10), next + 1);
-  ledger->Expect(11, 1, 70000, false);  // written by somebody who ended
+  ledger->Expect(11, 1, 70000, /*unknown=*/false);  // written by somebody who ended
   EXPECT_FALSE(BlockLedger::IsAtLeast(ledger->StateOf(11)));
 }
 
 TEST(BlockLedgerTest, ABookTellsOfEachFileByWhatItIs) {
   LedgerBook book;
   book.BeginRun("run");
-  const auto a = *book.Find("naa.600", uint64_t{4096} * 100, 4096, true);
-  const auto b = *book.Find("naa.600", uint64_t{4096} * 100, 512, true);
+  const auto a = *book.Find("naa.600", uint64_t{4096} * 100, 4096, /*make=*/true);
+  const auto b = *book.Find("naa.600", uint64_t{4096} * 100, 512, /*make=*/true);
   Write(a.get(), 3);
   Write(b.get(), 5);
   std::map<uint32_t, v1::BlockWrites> told;
-  book.TakeWrites(false,
+  book.TakeWrites(/*in_flight=*/false,
                   [&](const v1::BlockWrites& writes) { told[writes.block_size_bytes()] = writes; });
   ASSERT_EQ(told.size(), 2u);
   EXPECT_EQ(told[4096].target_key(), TargetKey("naa.600"));

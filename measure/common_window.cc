@@ -1,0 +1,72 @@
+#include "measure/common_window.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "common/timing.h"
+
+namespace lockstep::measure {
+namespace {
+
+// Two parts' ends of an interval that differ by less are the same.
+int64_t SameNs(int64_t length_ns) { return std::min(2 * timing::kMs, length_ns / 100); }
+
+uint64_t Share(uint64_t count, double share) {
+  return static_cast<uint64_t>(std::llround(static_cast<double>(count) * share));
+}
+
+}  // namespace
+
+void CommonWindow::Add(const std::vector<const PartInterval*>& parts) {
+  if (closed_ || parts.empty()) return;
+  int64_t begin = std::numeric_limits<int64_t>::max();
+  int64_t first_end = std::numeric_limits<int64_t>::max();
+  int64_t last_end = 0;
+  bool is_last = false;
+  for (const PartInterval* part : parts) {
+    begin = std::min(begin, part->begin_ns);
+    first_end = std::min(first_end, part->end_ns);
+    last_end = std::max(last_end, part->end_ns);
+    is_last = is_last || part->is_over;
+  }
+  closed_ = is_last;
+  // A part was over before the interval began.
+  if (first_end <= begin) return;
+  if (last_end - first_end > SameNs(last_end - begin)) {
+    // A worker's load may also end within an interval without an end of its own: it was stopped.
+    closed_ = true;
+    if (empty()) Cut(parts, begin, first_end);
+    return;
+  }
+  if (empty()) begin_ns_ = begin;
+  end_ns_ = last_end;
+  covered_ns_ += last_end - begin;
+  for (const PartInterval* part : parts) {
+    Counts& counts = workers_[part->worker];
+    for (const auto& [kind, sums] : part->kinds) counts[{part->workload, kind}].Add(sums);
+  }
+}
+
+void CommonWindow::Cut(const std::vector<const PartInterval*>& parts, int64_t begin_ns,
+                       int64_t end_ns) {
+  begin_ns_ = begin_ns;
+  end_ns_ = end_ns;
+  covered_ns_ = end_ns - begin_ns;
+  for (const PartInterval* part : parts) {
+    const double share = static_cast<double>(end_ns - part->begin_ns) /
+                         static_cast<double>(part->end_ns - part->begin_ns);
+    Counts& counts = workers_[part->worker];
+    for (const auto& [kind, sums] : part->kinds) {
+      counts[{part->workload, kind}].Add({Share(sums.operations, share), Share(sums.bytes, share)});
+    }
+  }
+}
+
+const CommonWindow::Counts& CommonWindow::Of(uint32_t worker) const {
+  static const auto* const kNone = new Counts();
+  const auto found = workers_.find(worker);
+  return found == workers_.end() ? *kNone : found->second;
+}
+
+}  // namespace lockstep::measure

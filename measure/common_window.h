@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "proto/result.pb.h"
+
+namespace lockstep::measure {
+
+struct IoSums {
+  uint64_t operations = 0;
+  uint64_t bytes = 0;
+
+  void Add(const IoSums& other) {
+    operations += other.operations;
+    bytes += other.bytes;
+  }
+  bool operator==(const IoSums&) const = default;
+};
+
+using WorkloadKind = std::pair<uint32_t, v1::OperationKind>;
+
+// A workload on a worker, and what it did in an interval. Instants are nanoseconds from T.
+struct PartInterval {
+  uint32_t worker = 0;
+  uint32_t workload = 0;
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;    // of the interval, or of the part where that is earlier
+  bool is_over = false;  // the part ended in this interval or before
+  std::vector<std::pair<v1::OperationKind, IoSums>> kinds;
+};
+
+// The time in which all parts of a set ran, and what each did in that time. The rate of the set,
+// and of each of its parts, is what was done over that time, so that the rate of a sum is never
+// below a part's.
+//
+// It begins with the measurement and ends when the first part ends: one of so many operations,
+// bytes or passes with its last completion, others with the load. Samples are counts of whole
+// intervals. Where parts end at different instants within an interval, it ends with the interval
+// before. If that would leave nothing, it ends with the first part's end, and of the other parts'
+// operations in that interval a share counts that is proportional to the time.
+// Pure; not thread-safe.
+class CommonWindow {
+ public:
+  using Counts = std::map<WorkloadKind, IoSums>;
+
+  // The next interval, measured by all parts of the set. Intervals that somebody lacks are left
+  // out.
+  void Add(const std::vector<const PartInterval*>& parts);
+
+  bool empty() const { return covered_ns_ == 0; }
+  // Whether a part has ended: nothing is added any more.
+  bool closed() const { return closed_; }
+  // From the first interval's begin to the end of the last.
+  int64_t begin_ns() const { return begin_ns_; }
+  int64_t end_ns() const { return end_ns_; }
+  // The intervals' lengths added up: what rates are divided by. Less than end_ns - begin_ns where
+  // an interval was left out.
+  int64_t covered_ns() const { return covered_ns_; }
+  double seconds() const { return static_cast<double>(covered_ns_) / 1e9; }
+  // By worker; empty for a worker without a part.
+  const Counts& Of(uint32_t worker) const;
+  const std::map<uint32_t, Counts>& workers() const { return workers_; }
+
+ private:
+  void Cut(const std::vector<const PartInterval*>& parts, int64_t begin_ns, int64_t end_ns);
+
+  int64_t begin_ns_ = 0, end_ns_ = 0, covered_ns_ = 0;
+  bool closed_ = false;
+  std::map<uint32_t, Counts> workers_;
+};
+
+}  // namespace lockstep::measure

@@ -1,0 +1,72 @@
+// In which time did all workloads run, and in which did each?
+
+#include <algorithm>
+
+#include "measure/phase_series.h"
+
+namespace lockstep::measure {
+
+void PhaseSeries::LearnParts(uint32_t worker, const v1::IntervalSample& sample) {
+  for (const v1::WorkloadSample& workload : sample.workloads()) {
+    int64_t& end = parts_[{worker, workload.workload()}];
+    if (workload.ended_ns() > 0) end = workload.ended_ns();
+  }
+}
+
+// What the parts of the compared workers did in a measured interval; without those of a worker that
+// has not measured it.
+std::vector<PartInterval> PhaseSeries::PartsOf(const Pending& pending) const {
+  std::vector<PartInterval> parts;
+  for (const uint32_t worker : Compared()) {
+    const auto from = pending.parts.find(worker);
+    if (from == pending.parts.end() || from->second.interval_class != v1::INTERVAL_CLASS_MEASURED) {
+      continue;
+    }
+    for (auto id = parts_.lower_bound({worker, 0}); id != parts_.end(); ++id) {
+      if (id->first.worker != worker) break;
+      PartInterval part{.worker = worker,
+                        .workload = id->first.workload,
+                        .begin_ns = from->second.begin_ns,
+                        .end_ns = from->second.end_ns};
+      part.is_over = id->second != 0 && id->second <= part.end_ns;
+      if (part.is_over) part.end_ns = std::max(part.begin_ns, id->second);
+      for (const auto& [workload, delta] : from->second.operations) {
+        if (workload != part.workload) continue;
+        part.kinds.emplace_back(delta.kind, IoSums{delta.counts.operations, delta.counts.bytes});
+      }
+      parts.push_back(std::move(part));
+    }
+  }
+  return parts;
+}
+
+void PhaseSeries::ExtendWindows(const Pending& pending) {
+  if (pending.interval_class != v1::INTERVAL_CLASS_MEASURED) return;
+  const std::vector<PartInterval> parts = PartsOf(pending);
+  const std::set<uint32_t> compared = Compared();
+  // How many parts the phase has, by workload: an interval that one of them lacks is no common one.
+  std::map<uint32_t, size_t> wanted;
+  size_t all = 0;
+  for (const auto& [id, end] : parts_) {
+    if (!compared.contains(id.worker)) continue;
+    ++wanted[id.workload];
+    ++all;
+  }
+  std::map<uint32_t, std::vector<const PartInterval*>> sets;
+  std::vector<const PartInterval*> total;
+  for (const PartInterval& part : parts) {
+    total.push_back(&part);
+    if (wanted.size() > 1) sets[part.workload].push_back(&part);
+  }
+  if (total.size() == all) window_.Add(total);
+  for (const auto& [workload, set] : sets) {
+    if (set.size() == wanted[workload]) windows_[workload].Add(set);
+  }
+}
+
+const CommonWindow& PhaseSeries::WindowOf(uint32_t workload) const {
+  const auto found = windows_.find(workload);
+  return found == windows_.end() ? window_ : found->second;
+}
+
+}  // namespace lockstep::measure
