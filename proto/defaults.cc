@@ -66,6 +66,7 @@ void FillChoice(const google::protobuf::OneofDescriptor& choice, Message* messag
 
 void FillDefaults(Message* message) {
   const auto* type = message->GetDescriptor();
+  // Choices come first: FillField() then fills the fields of what was chosen.
   for (int i = 0; i < type->real_oneof_decl_count(); ++i) FillChoice(*type->oneof_decl(i), message);
   for (int i = 0; i < type->field_count(); ++i) FillField(*type->field(i), message);
 }

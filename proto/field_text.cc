@@ -47,6 +47,7 @@ absl::Status SetEnum(const FieldDescriptor& field, const std::string& text, Mess
   std::vector<std::string> names;
   for (int i = 0; i < field.enum_type()->value_count(); ++i) {
     const EnumValueDescriptor* value = field.enum_type()->value(i);
+    // 0 is UNSPECIFIED, which stands for a field that was not given.
     if (value->number() == 0) continue;
     names.push_back(EnumText(*value));
     if (names.back() != absl::AsciiStrToLower(text)) continue;
@@ -73,6 +74,7 @@ std::string WrongNumber(const FieldDescriptor& field, double value) {
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) return "";
   if (value < 0 && field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) return "is negative";
   if (value != std::floor(value)) return "is not a whole number";
+  // The conversion to a 64-bit integer is undefined from 2^63 on, which is 9.22e18.
   const double most = field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32 ? 4294967295.0 : 9.2e18;
   return value > most ? "is too large" : "";
 }
@@ -80,7 +82,7 @@ std::string WrongNumber(const FieldDescriptor& field, double value) {
 absl::Status SetNumber(const FieldDescriptor& field, const std::string& text, Message* message) {
   const Reflection* reflection = message->GetReflection();
   const bool list = field.is_repeated();
-  // Seeds use all 64 bits, which a double has not.
+  // Seeds use all 64 bits; a double keeps 53 of them.
   uint64_t exact = 0;
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64 && absl::SimpleAtoi(text, &exact)) {
     reflection->SetUInt64(message, &field, exact);

@@ -9,11 +9,16 @@
 #include "absl/strings/str_join.h"
 #include "controller/analysis/figure_table.h"
 #include "controller/analysis/statistics.h"
+#include "google/protobuf/util/json_util.h"
+#include "proto/field_differences.h"
+#include "proto/job.pb.h"
 
 namespace lockstep::controller {
 namespace {
 
 constexpr double kAlpha = 0.05;
+// Facts of the environment are kept by host: one new kernel on a thousand hosts would otherwise be
+// a thousand warnings.
 constexpr size_t kMaxWarnings = 50;
 
 using Table = std::map<FigureKey, std::vector<double>>;  // a value for each run of a set
@@ -22,6 +27,8 @@ using Table = std::map<FigureKey, std::vector<double>>;  // a value for each run
 class PhaseOrder {
  public:
   FigureKey Of(FigureKey key) {
+    // The index is part of the key for the order alone. A job that has gained a phase in front must
+    // still find the others' partners.
     key.phase_index = index_.emplace(key.phase, key.phase_index).first->second;
     return key;
   }
@@ -54,6 +61,8 @@ class Comparer {
     for (size_t s = 1; s < sides_.size(); ++s) {
       const size_t a = sides_[0].runs.size();
       const size_t b = sides_[s].runs.size();
+      // A test that cannot reach the threshold would find no change whatever the runs hold. It is
+      // not made, so that "no change" always says something.
       const bool can_tell = LeastP(a, b) * Others() < kAlpha;
       result_.add_can_tell(can_tell);
       if (can_tell) {
@@ -105,6 +114,7 @@ class Comparer {
         side.table[order_.Of(key)].push_back(value);
       }
     }
+    // The permutation test needs a value of every run in each row.
     std::erase_if(side.table,
                   [&](const auto& entry) { return entry.second.size() != side.runs.size(); });
     return side;
@@ -134,8 +144,9 @@ class Comparer {
     }
   }
 
-  // What is above zero is compared by its logarithm: a change is a factor. What may be zero is
-  // compared as it is.
+  // Values above zero are compared by their logarithms, because changes of performance are factors:
+  // a half and a double are then equally far from no change. Values that may be zero are compared
+  // as they are.
   static void Transform(std::vector<double>* a, std::vector<double>* b) {
     const auto positive = [](const std::vector<double>& values) {
       return std::all_of(values.begin(), values.end(), [](double v) { return v > 0; });
@@ -154,6 +165,7 @@ class Comparer {
     std::vector<double> after = values;
     const double median = MedianOf(before);
     Transform(&before, &after);
+    // No number equals its logarithm: unchanged values have not been transformed.
     const bool factors = before != first->second;
     const Shift shift = ShiftOf(before, after);
     if (!factors && !(median > 0)) return;  // from nothing there is no share
@@ -187,11 +199,15 @@ class Comparer {
     for (size_t i = 0; i < which.size(); ++i) {
       v1::ComparedFigure* figure = result_.mutable_figures(which[i]);
       v1::ComparedValue* value = figure->mutable_values(static_cast<int>(s));
+      // The permutation test holds the error over the figures of one pair. Each further set is
+      // another pair with the first, which Bonferroni's factor covers.
       value->set_p_value(std::min(1.0, p[i] * Others()));
       value->set_verdict(value->p_value() >= kAlpha              ? v1::CHANGE_NONE
                          : more[i] == figure->higher_is_better() ? v1::CHANGE_BETTER
                                                                  : v1::CHANGE_WORSE);
-      // Of what was nothing before, errors above all, no share is accepted.
+      // A figure that was 0 before, such as errors, has no change as a share: any significant rise
+      // is a regression. The same holds where the median shift and the means, which the test
+      // judges, point in different directions, since the share then says nothing.
       if (value->verdict() == v1::CHANGE_WORSE && result_.has_max_regression() &&
           (!value->has_change() || (value->change() > 0) != more[i] ||
            std::abs(value->change()) > result_.max_regression())) {
@@ -201,7 +217,8 @@ class Comparer {
     }
   }
 
-  // Percentiles may be missing where a run has a few I/Os less.
+  // A percentile may be missing only because a run has a few I/Os less: its absence says nothing
+  // about the phase.
   static bool TellsPresence(const FigureKey& key) {
     const std::string name = kFigures[key.figure].name;
     return name == "iops" || name == "mean";
@@ -228,19 +245,42 @@ class Comparer {
     }
   }
 
-  void CompareJobs(const std::vector<RunSet>& sets) {
+  static std::set<std::string> JobsOf(const Side& side) {
     std::set<std::string> jobs;
-    for (const Side& side : sides_) {
-      for (const v1::RunFigures* run : side.runs) jobs.insert(run->job());
+    for (const v1::RunFigures* run : side.runs) jobs.insert(run->job());
+    return jobs;
+  }
+
+  void CompareJobs(const std::vector<RunSet>& sets) {
+    for (size_t s = 0; s < sides_.size(); ++s) {
+      const std::set<std::string> own = JobsOf(sides_[s]);
+      if (own.size() > 1) {
+        Warn(absl::StrCat("the runs of ", sets[s].name, " are of ", own.size(), " different jobs (",
+                          Differences(*own.begin(), *std::next(own.begin())), ")"));
+      }
+      const std::set<std::string> first = JobsOf(sides_[0]);
+      if (s == 0 || own.empty() || first.empty() || own == first) continue;
+      Warn(absl::StrCat("the jobs of ", sets[0].name, " and ", sets[s].name,
+                        " differ: ", Differences(*first.begin(), *own.begin())));
     }
-    if (jobs.size() > 1) {
-      Warn(absl::StrCat("the jobs are not all the same (", jobs.size(), " versions among ",
-                        absl::StrJoin(sets, ", ",
-                                      [](std::string* out, const RunSet& set) {
-                                        absl::StrAppend(out, set.name);
-                                      }),
-                        "): a difference may be theirs"));
-    }
+  }
+
+  static std::string Differences(const std::string& before, const std::string& after) {
+    constexpr size_t kShown = 8;
+    const auto a = ParseJob(before);
+    const auto b = ParseJob(after);
+    if (!a || !b) return "one was written by another version of Lockstep";
+    std::vector<std::string> all = v1::FieldDifferences(*a, *b);
+    const size_t more = all.size() > kShown ? all.size() - kShown : 0;
+    all.resize(all.size() - more);
+    return absl::StrCat(absl::StrJoin(all, ", "),
+                        more > 0 ? absl::StrCat(" and ", more, " more") : "");
+  }
+
+  static std::optional<v1::JobSpec> ParseJob(const std::string& json) {
+    v1::JobSpec job;
+    if (!google::protobuf::util::JsonStringToMessage(json, &job).ok()) return std::nullopt;
+    return job;
   }
 
   void CompareEnvironments(const std::vector<RunSet>& sets) {

@@ -124,16 +124,36 @@ TEST(ComparisonTest, WhatCannotBeComparedIsLeftOutWithItsReason) {
   b.runs[0].mutable_run()->set_degraded(true);
   b.runs[1].clear_phases();
   (*b.runs[3].mutable_environment())["kernel"] = "6.2";
-  b.runs[4].set_job("{\"hosts\": 2}");
+  b.runs[4].set_job(R"({"hosts": {"names": ["a"]}})");
   const v1::Comparison c = Compare({a, b}, std::nullopt);
   EXPECT_EQ(c.sets(0).runs_size(), 4);
   EXPECT_EQ(c.sets(1).runs_size(), 4);
   std::string all;
   for (const std::string& warning : c.warnings()) absl::StrAppend(&all, warning, "\n");
-  for (const char* words : {"it is failed", "p2 is invalid", "lost hosts", "no phase with load",
-                            "kernel differs: 6.1 in a, 6.1 or 6.2 in b", "not all the same"}) {
+  for (const char* words :
+       {"it is failed", "p2 is invalid", "lost hosts", "no phase with load",
+        "kernel differs: 6.1 in a, 6.1 or 6.2 in b", "the runs of b are of 2 different jobs"}) {
     EXPECT_NE(all.find(words), std::string::npos) << words << " in\n" << all;
   }
+}
+
+TEST(ComparisonTest, FieldsInWhichTheJobsDifferAreNamed) {
+  Runs runs(1);
+  RunSet a = runs.Set("a", 2);
+  RunSet b = runs.Set("b", 2);
+  const auto job = [](int depth, const char* end) {
+    return absl::StrCat(R"({"phases": [{"name": "mix", "run": {"workloads": [{"name": "w", )",
+                        R"("queueDepth": )", depth, R"(, "blockSizeBytes": "8192", )", end,
+                        "}]}}]}");
+  };
+  for (v1::RunFigures& run : a.runs) run.set_job(job(16, R"("readRatio": 0.7)"));
+  for (v1::RunFigures& run : b.runs) run.set_job(job(8, R"("threads": 2, "readRatio": 0.7)"));
+  const v1::Comparison c = Compare({a, b}, std::nullopt);
+  const std::string all = absl::StrJoin(c.warnings(), "\n");
+  EXPECT_NE(all.find("the jobs of a and b differ: phases.mix.run.workloads.w.queue_depth: 16 → 8, "
+                     "phases.mix.run.workloads.w.threads: - → 2"),
+            std::string::npos)
+      << all;
 }
 
 TEST(ComparisonTest, BetterAndWorseGoByTheFigure) {

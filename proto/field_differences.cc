@@ -1,0 +1,118 @@
+#include "proto/field_differences.h"
+
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "proto/field_text.h"
+#include "proto/fields.h"
+
+namespace lockstep::v1 {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+// Longer texts are cut: what is compared is shown on a line.
+constexpr size_t kMaxShown = 60;
+
+using Texts = std::map<std::string, std::string>;  // by path
+
+std::string TextAt(const Message& message, const FieldDescriptor& field, int item) {
+  const Reflection* r = message.GetReflection();
+  const bool list = field.is_repeated();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_STRING:
+      return list ? r->GetRepeatedString(message, &field, item) : r->GetString(message, &field);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return (list ? r->GetRepeatedBool(message, &field, item) : r->GetBool(message, &field))
+                 ? "true"
+                 : "false";
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return EnumText(list ? *r->GetRepeatedEnum(message, &field, item)
+                           : *r->GetEnum(message, &field));
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return NumberText(field, list ? r->GetRepeatedDouble(message, &field, item)
+                                    : r->GetDouble(message, &field));
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return NumberText(field, list ? r->GetRepeatedUInt32(message, &field, item)
+                                    : r->GetUInt32(message, &field));
+    case FieldDescriptor::CPPTYPE_INT64:
+      return NumberText(field, static_cast<double>(list ? r->GetRepeatedInt64(message, &field, item)
+                                                        : r->GetInt64(message, &field)));
+    case FieldDescriptor::CPPTYPE_UINT64:
+      // Seeds use all 64 bits, which a double does not keep.
+      return absl::StrCat(list ? r->GetRepeatedUInt64(message, &field, item)
+                               : r->GetUInt64(message, &field));
+    default:
+      return "?";
+  }
+}
+
+std::string NameOf(const Message& message) {
+  const FieldDescriptor* name = message.GetDescriptor()->FindFieldByName("name");
+  const bool has = name != nullptr && !name->is_repeated() &&
+                   name->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
+  return has ? message.GetReflection()->GetString(message, name) : "";
+}
+
+void Collect(const Message& message, const std::string& prefix, Texts* texts);
+
+void CollectField(const Message& message, const FieldDescriptor& field, const std::string& prefix,
+                  Texts* texts) {
+  const Reflection* r = message.GetReflection();
+  const std::string path = absl::StrCat(prefix, prefix.empty() ? "" : ".", JobFieldName(field));
+  const int size = field.is_repeated() ? r->FieldSize(message, &field) : 1;
+  for (int i = 0; i < size; ++i) {
+    const std::string at = field.is_repeated() ? absl::StrCat(path, "[", i, "]") : path;
+    if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+      (*texts)[at] = TextAt(message, field, i);
+      continue;
+    }
+    const Message& inner = field.is_repeated() ? r->GetRepeatedMessage(message, &field, i)
+                                               : r->GetMessage(message, &field);
+    const std::string name = field.is_repeated() && !field.is_map() ? NameOf(inner) : "";
+    const std::string below = name.empty() ? at : absl::StrCat(path, ".", name);
+    // What says something by being there: `sequential: {}`.
+    (*texts)[below] = "there";
+    Collect(inner, below, texts);
+  }
+}
+
+void Collect(const Message& message, const std::string& prefix, Texts* texts) {
+  std::vector<const FieldDescriptor*> fields;
+  message.GetReflection()->ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) CollectField(message, *field, prefix, texts);
+}
+
+// Whether the message that a path is in is there on one side alone: then that is said, once.
+bool IsBelow(const std::string& path, const std::string& shown) {
+  return !shown.empty() && path.size() > shown.size() && path.rfind(shown, 0) == 0 &&
+         (path[shown.size()] == '.' || path[shown.size()] == '[');
+}
+
+}  // namespace
+
+std::vector<std::string> FieldDifferences(const Message& before, const Message& after) {
+  Texts of_before;
+  Texts of_after;
+  Collect(before, "", &of_before);
+  Collect(after, "", &of_after);
+  std::map<std::string, std::pair<std::string, std::string>> both;
+  for (const auto& [path, text] : of_before) both[path] = {text, "-"};
+  for (const auto& [path, text] : of_after) {
+    both.try_emplace(path, "-", "-").first->second.second = text;
+  }
+  std::vector<std::string> differences;
+  std::string shown;
+  for (const auto& [path, texts] : both) {
+    if (texts.first == texts.second || IsBelow(path, shown)) continue;
+    if (texts.first == "there" || texts.second == "there") shown = path;
+    differences.push_back(absl::StrCat(path, ": ", common::Printable(texts.first, kMaxShown), " → ",
+                                       common::Printable(texts.second, kMaxShown)));
+  }
+  return differences;
+}
+
+}  // namespace lockstep::v1
