@@ -21,6 +21,8 @@ class RealClock final : public Clock {
   void SleepUntil(int64_t at_ns) const override {
     const timespec at = {static_cast<time_t>(at_ns / 1000000000),
                          static_cast<long>(at_ns % 1000000000)};
+    // The instant is absolute: a sleep that a signal has interrupted does not become longer.
+    // clock_nanosleep(2) returns the error and leaves errno alone.
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
     }
   }
@@ -34,8 +36,8 @@ const Clock& SystemClock() {
 }
 
 void SleepThenSpinUntil(const Clock& clock, int64_t at_ns, int64_t spin_ns) {
-  // Awake once a little earlier: the processor has left its idle state, and what the thread needs
-  // is in the caches.
+  // The thread wakes up once a little earlier. The processor has then left its idle state, and what
+  // the thread needs is in the caches.
   constexpr int64_t kAwakeNs = 150 * timing::kUs;
   if (clock.MonotonicNs() < at_ns - kAwakeNs) clock.SleepUntil(at_ns - kAwakeNs);
   if (clock.MonotonicNs() < at_ns - spin_ns) clock.SleepUntil(at_ns - spin_ns);

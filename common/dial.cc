@@ -24,6 +24,7 @@ constexpr int kConnectMs = 2000;
 
 // Empty when something listens there.
 std::string Probe(const std::string& address) {
+  // A path has no name to resolve and no port: gRPC's own words say what is wrong with it.
   if (address.rfind("unix:", 0) == 0) return "";
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;

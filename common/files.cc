@@ -50,6 +50,8 @@ FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
   return *this;
 }
 
+// close(2) is not repeated after EINTR: Linux has released the descriptor by then, and another
+// thread may have its number.
 FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) close(fd_);
 }
@@ -91,9 +93,12 @@ absl::Status WriteFileAtomically(const std::string& path, const std::string& con
     written += put;
   }
   // The content is on disk before the name leads to it. Otherwise a power loss could leave an empty
-  // file under the name.
+  // file under the name. The directory is not synced: after a power loss the old file may be there
+  // again, but it is whole.
   if (fsync(fd.get()) != 0 || rename(temporary.c_str(), path.c_str()) != 0) {
-    return ErrnoStatus(errno, path);
+    const int error = errno;
+    unlink(temporary.c_str());
+    return ErrnoStatus(error, path);
   }
   return absl::OkStatus();
 }
@@ -146,6 +151,8 @@ absl::Status MakePrivateDirectory(const std::string& path) {
   struct stat facts;
   if (!fd.valid() || fstat(fd.get(), &facts) != 0) return ErrnoStatus(errno, path);
   if (absl::Status owner = CheckNobodyElses(path); !owner.ok()) return owner;
+  // A directory of root's that another user uses keeps its mode: only its owner may change it
+  // (chmod(2)).
   if (facts.st_uid == geteuid() && (facts.st_mode & 0077) != 0 && fchmod(fd.get(), 0700) != 0) {
     return ErrnoStatus(errno, path);
   }

@@ -53,6 +53,12 @@ double BucketMidpoint(uint32_t bucket) {
   return (static_cast<double>(low) + static_cast<double>(BucketHigh(bucket) - 1)) / 2;
 }
 
+uint64_t RankOf(double percent, uint64_t count) {
+  // 99.9 / 100 * 1000 is a hair above 999; without the slack the rank would be one too high.
+  const double exact = percent / 100 * static_cast<double>(count);
+  return std::clamp<uint64_t>(static_cast<uint64_t>(std::ceil(exact - 1e-9 * exact)), 1, count);
+}
+
 void Histogram::Merge(const Histogram& other) {
   for (uint32_t i = 0; i < kBucketCount; ++i) counts_[i] += other.counts_[i];
 }
@@ -68,10 +74,7 @@ uint64_t Histogram::count() const {
 double Histogram::Percentile(double percent) const {
   const uint64_t total = count();
   if (total == 0) return 0;
-  // 99.9 / 100 * 1000 is a hair above 999; without the slack the rank would be one too high.
-  const double exact = percent / 100 * static_cast<double>(total);
-  const uint64_t rank =
-      std::clamp<uint64_t>(static_cast<uint64_t>(std::ceil(exact - 1e-9 * exact)), 1, total);
+  const uint64_t rank = RankOf(percent, total);
   uint64_t seen = 0;
   for (uint32_t i = 0; i < kBucketCount; ++i) {
     seen += counts_[i];
@@ -131,7 +134,7 @@ absl::StatusOr<Buckets> DecodeBuckets(const std::string& bytes) {
 }
 
 void Histogram::Add(const Buckets& buckets) {
-  for (const auto& [bucket, count] : buckets) counts_[bucket] += count;
+  for (const auto& [bucket, count] : buckets) AddBucket(bucket, count);
 }
 
 absl::Status Histogram::AddEncoded(const std::string& bytes) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/check.h"
 
 namespace lockstep::common {
 
@@ -23,12 +24,18 @@ inline constexpr uint32_t kOverflowBucket = (kMaxValueBits - kSubBucketBits + 1)
 inline constexpr uint32_t kBucketCount = kOverflowBucket + 1;
 
 // The bucket of `value`. Constant time, no branches but one.
-inline uint32_t BucketOf(uint64_t value) {
+constexpr uint32_t BucketOf(uint64_t value) {
   if (value >= (uint64_t{1} << kMaxValueBits)) return kOverflowBucket;
   const int octave = 63 - __builtin_clzll(value | (1u << kSubBucketBits));
   const int shift = octave - kSubBucketBits;
   return (static_cast<uint32_t>(shift) << kSubBucketBits) + static_cast<uint32_t>(value >> shift);
 }
+
+// The scheme is in every store: these bounds never change.
+static_assert(BucketOf(0) == 0 && BucketOf(127) == 127 && BucketOf(128) == 128);
+static_assert(BucketOf(129) == 128 && BucketOf(130) == 129, "above 127 a bucket has two values");
+static_assert(BucketOf((uint64_t{1} << kMaxValueBits) - 1) == kOverflowBucket - 1);
+static_assert(BucketOf(uint64_t{1} << kMaxValueBits) == kOverflowBucket);
 
 // Smallest value of a bucket, and the first value beyond it (equal to 2^44 and UINT64_MAX for the
 // overflow bucket).
@@ -44,13 +51,20 @@ using Buckets = std::vector<std::pair<uint32_t, uint64_t>>;
 // lies beyond the scheme's last.
 absl::StatusOr<Buckets> DecodeBuckets(const std::string& bytes);
 
+// The rank, from 1, of the value that is the percentile of `count` values, count > 0:
+// ceil(percent/100 * count), 1 at the least.
+uint64_t RankOf(double percent, uint64_t count);
+
 // Not thread-safe: one recorder, or external locking. Record() neither allocates nor fails.
 class Histogram {
  public:
   Histogram() : counts_(kBucketCount, 0) {}
 
   void Record(uint64_t value) { ++counts_[BucketOf(value)]; }
-  void AddBucket(uint32_t bucket, uint64_t count) { counts_[bucket] += count; }
+  void AddBucket(uint32_t bucket, uint64_t count) {
+    LOCKSTEP_CHECK(bucket < kBucketCount, "a bucket lies beyond the scheme's last");
+    counts_[bucket] += count;
+  }
   void Add(const Buckets& buckets);
   void Merge(const Histogram& other);
   void Clear();
@@ -59,8 +73,8 @@ class Histogram {
   uint64_t bucket(uint32_t index) const { return counts_[index]; }
   bool operator==(const Histogram& other) const { return counts_ == other.counts_; }
 
-  // The midpoint of the bucket that holds the value of rank ceil(percent/100 * count), 1 at the
-  // least; 0 when empty. `percent` lies in [0, 100].
+  // The midpoint of the bucket that holds the value of RankOf(percent, count()); 0 when empty.
+  // `percent` lies in [0, 100].
   double Percentile(double percent) const;
 
   Buckets Occupied() const;

@@ -16,6 +16,7 @@ uint64_t RandomSeed() {
 }
 
 std::string NewUuid() {
+  // The version is 4 and the variant binary 10; all other bits are random (RFC 9562, section 5.4).
   const uint64_t high = (RandomSeed() & ~uint64_t{0xf000}) | 0x4000;
   const uint64_t low = (RandomSeed() & ~(uint64_t{3} << 62)) | (uint64_t{2} << 62);
   return absl::StrFormat("%08x-%04x-%04x-%04x-%012x", high >> 32, (high >> 16) & 0xffff,

@@ -58,6 +58,16 @@ size_t WidthOf(uint32_t code) {
   return wide ? 2 : 1;
 }
 
+// Whether all characters are valid, and none is a control character but those that are `allowed`.
+template <typename Allowed>
+bool HasNoControl(std::string_view text, Allowed allowed) {
+  for (size_t at = 0, bytes = 0; at < text.size(); at += bytes) {
+    const uint32_t code = Decode(text, at, &bytes);
+    if (code == kInvalid || (IsControl(code) && !allowed(code))) return false;
+  }
+  return true;
+}
+
 std::string Escaped(std::string_view text, size_t at, size_t bytes) {
   std::string out;
   for (size_t i = 0; i < bytes; ++i) {
@@ -126,14 +136,14 @@ bool IsUtf8(std::string_view text) {
   return true;
 }
 
-bool IsPlainText(std::string_view text, bool multiline) {
-  for (size_t at = 0, bytes = 0; at < text.size(); at += bytes) {
-    const uint32_t code = Decode(text, at, &bytes);
-    if (code == kInvalid) return false;
-    if (multiline && (code == '\n' || code == '\t' || code == '\r' || code == 0xfeff)) continue;
-    if (IsControl(code)) return false;
-  }
-  return true;
+bool IsPlainLine(std::string_view text) {
+  return HasNoControl(text, [](uint32_t) { return false; });
+}
+
+bool IsPlainText(std::string_view text) {
+  return HasNoControl(text, [](uint32_t code) {
+    return code == '\n' || code == '\t' || code == '\r' || code == 0xfeff;
+  });
 }
 
 bool IsHostName(std::string_view text) {

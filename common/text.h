@@ -20,9 +20,10 @@ std::string PrintableLines(std::string_view text, size_t max_per_line = 4000);
 size_t DisplayWidth(std::string_view text);
 
 bool IsUtf8(std::string_view text);
-// Whether it is valid UTF-8 without NUL and other control characters. `multiline`: line breaks and
-// tabs may stand in it.
-bool IsPlainText(std::string_view text, bool multiline);
+// Whether it is valid UTF-8 without NUL and other control characters.
+bool IsPlainLine(std::string_view text);
+// The same of several lines: line breaks, tabs and a byte order mark may stand in it.
+bool IsPlainText(std::string_view text);
 // Letters, digits, '.', '_' and '-', at most 253, beginning with a letter or digit: what a host may
 // be called.
 bool IsHostName(std::string_view text);

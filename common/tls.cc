@@ -94,6 +94,8 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const
   if (!files.any()) return grpc::InsecureServerCredentials();
   auto loaded = Load(files);
   if (!loaded.ok()) return loaded.status();
+  // Each weaker mode of gRPC lets in clients without a certificate, or with one that nobody has
+  // verified.
   grpc::SslServerCredentialsOptions options(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   options.pem_root_certs = loaded->authority;

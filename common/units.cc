@@ -72,6 +72,7 @@ const Factors& SizeFactors() {
 }
 
 std::string ThreeDigits(double value) {
+  // From here on the next smaller format would round up to a fourth digit.
   if (value >= 99.95) return absl::StrFormat("%.0f", value);
   if (value >= 9.995) return absl::StrFormat("%.1f", value);
   return absl::StrFormat("%.2f", value);

@@ -148,6 +148,7 @@ absl::Status CheckBinds(const Flags& flags) {
 
 void RaiseFileLimit() {
   rlimit limit;
+  // Every worker has two connections, and the soft limit is often 1,024 files.
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
@@ -183,6 +184,8 @@ absl::StatusOr<std::unique_ptr<controller::Controller>> Lead(const Flags& flags,
 // Looks after the store, and for a successor, until a signal comes.
 void AwaitSignal(const sigset_t& signals, const controller::OpenedStore& opened,
                  controller::Election* election) {
+  // Every 300 ms the lock is checked, every 1.2 s the embedded server, and every 9.6 s the reading
+  // role, which can lift its own limits.
   constexpr timespec kPause{0, 300000000};
   constexpr int kMaxInspectionsPerRestart = 4;  // of an embedded server that has died
   constexpr int kMaxInspectionsPerGrant = 32;   // of what the reading role may do
@@ -197,8 +200,11 @@ void AwaitSignal(const sigset_t& signals, const controller::OpenedStore& opened,
 // From the open store to the signal that ends it.
 int Serve(const Flags& flags, controller::OpenedStore opened, const sigset_t& signals) {
   char host[256] = {};
+  // A name that is cut need not be terminated (gethostname(2)). The last byte stays zero.
   gethostname(host, sizeof host - 1);
   const std::string self = common::Printable(host, 200) + ":" + std::to_string(getpid());
+  // The certificates are read before the wait for the lock. A standby whose files are wrong fails
+  // at its start, and not when it is needed.
   const auto listening = ListenerOptions(flags);
   if (!listening.ok()) return Fail(listening.status());
   controller::Election election(opened.conninfo, self, opened.store.get(), signals);
@@ -223,7 +229,8 @@ int Serve(const Flags& flags, controller::OpenedStore opened, const sigset_t& si
 }  // namespace
 
 int main(int argc, char** argv) {
-  // what is wrong with a message is answered to who sent it, not logged for ever
+  // A malformed message is answered to its sender. If it were logged, anybody who reaches the port
+  // could fill the disk.
   google::protobuf::SetLogHandler(nullptr);
   Flags flags;
   CLI::App app(
@@ -248,10 +255,13 @@ int main(int argc, char** argv) {
   if (absl::Status status = CheckBinds(flags); !status.ok()) return Fail(status);
 
   sigset_t signals;
+  // The signals are blocked before the first thread starts, because threads inherit the mask
+  // (pthread_sigmask(3)). sigtimedwait(2) then takes them, in one place.
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  // A write to a connection that its peer has closed would otherwise end the process.
   signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
   if (absl::Status owner = common::CheckNobodyElses(flags.state_directory); !owner.ok()) {

@@ -5,7 +5,7 @@
 namespace lockstep::storage {
 namespace {
 
-// A server that hangs does not keep a controller from ending.
+// A server that hangs must not keep a controller from ending.
 const Patience kLockPatience{absl::Seconds(5)};
 
 }  // namespace
@@ -23,6 +23,7 @@ absl::Status ActiveLock::Connect() {
       "SELECT set_config('application_name', $1, false), "
       // The lock lives as long as its transaction, which does nothing else.
       "set_config('idle_in_transaction_session_timeout', '0', false)",
+      // PostgreSQL keeps 63 bytes of an application_name (NAMEDATALEN - 1).
       {who_.substr(0, 63)});
   if (named.ok()) return absl::OkStatus();
   connection_.reset();
@@ -32,8 +33,8 @@ absl::Status ActiveLock::Connect() {
 absl::StatusOr<bool> ActiveLock::Hold() {
   if (absl::Status status = Connect(); !status.ok()) return status;
   if (held_) {
-    // Holding it is a fact of the server's: a session that it has ended has lost the lock, and this
-    // side learns of it only by asking.
+    // Only the server knows whether the lock is still held. It may have ended the session, and this
+    // side learns of that only by a statement.
     auto answer = connection_->Query("SELECT true");
     if (answer.ok()) return true;
     held_ = false;
@@ -50,7 +51,8 @@ absl::StatusOr<bool> ActiveLock::Hold() {
   if (status.ok()) return held_ = true;
   const bool taken = connection_->healthy();
   const absl::Status ended = connection_->Execute("ROLLBACK");
-  // 55P03: another session has it
+  // LastError() makes an outage and a lock that another session has (55P03) the same status. Only
+  // in the second case is the connection still healthy.
   if (taken && ended.ok() && absl::IsUnavailable(status)) return false;
   connection_.reset();
   return status;

@@ -20,8 +20,9 @@ namespace lockstep::storage {
 namespace {
 
 constexpr uint32_t kFormat = 1;
-// The first schema of which archives were written. What later ones added, an older archive has not:
-// tables, and columns that may be NULL. They are made anew from the rest.
+// The oldest schema whose archives are read. Later schemas added tables, and columns that may be
+// NULL. An archive of an older schema lacks them: figures are computed again from the samples, and
+// the rest stays empty.
 constexpr uint32_t kFirstSchema = 9;
 struct Addition {
   uint32_t schema;
@@ -44,6 +45,7 @@ constexpr Addition kAdditions[] = {
     {13, "host_lines", nullptr},
     {13, "runs", "saved_report"},
 };
+// A message of rows stays well below the 4 MiB that gRPC receives by default.
 constexpr size_t kPiece = 1 << 20;
 constexpr size_t kOwnerBytes = 4096;
 
@@ -53,7 +55,8 @@ struct Table {
   std::vector<std::string> times;  // those that are instants
 };
 
-// The tables whose rows belong to runs; `runs` first, to which the others refer.
+// The tables whose rows belong to runs; `runs` first, to which the others refer. The catalog names
+// them, so a table of a later schema is exported without a change here.
 absl::StatusOr<std::vector<Table>> TablesOfRuns(PgConnection* connection) {
   auto rows = connection->Query(
       "SELECT c.relname, a.attname, a.atttypid = 'timestamptz'::regtype AS is_time FROM pg_class c "
@@ -118,7 +121,9 @@ absl::Status Wrong(const std::string& words) {
 // Where an archived table's rows wait until all of them are there.
 std::string Waiting(const std::string& table) { return absl::StrCat("import_", table); }
 
-// A column as it is exported, and imported: the ids by which workers attach are nobody else's.
+// The expression for a column at export and at import. A worker's and a host's id are known to them
+// and to their controller alone. What replaces them is made of the run and the worker's index, so
+// it reveals nothing about them.
 std::string Redacted(const std::string& table, const std::string& column) {
   if (table != "run_workers") return column;
   if (column == "worker_id" || column == "host_id") {
@@ -158,8 +163,8 @@ class Importer {
                                                         ", this program reads ", kFormat,
                                                         "; use a newer Lockstep"));
     }
-    // Rows are copied by column: a schema that this store does not know could mean something else
-    // by them.
+    // Rows are copied column by column. In a schema that this program does not know, a column of
+    // the same name could mean something else.
     const auto schema = SchemaVersion(connection_);
     if (!schema.ok()) return schema.status();
     if (head_.schema() < kFirstSchema || head_.schema() > *schema) {
@@ -198,10 +203,12 @@ class Importer {
                     archived.columns().end())) {
       return Wrong(absl::StrCat("table ", table->name, " has other columns"));
     }
+    // The statements below hold the catalog's names, never the archive's: those could be SQL.
     table_ = table->name;
     table_bytes_ = row_bytes_ = 0;
-    // Into tables of the session first: what is checked must be what is stored, and an archive is
-    // checked as a whole. ON COMMIT DROP leaves nothing behind whatever happens.
+    // The rows go into temporary tables first: an archive is checked as a whole, and what was
+    // checked is what is stored. ON COMMIT DROP leaves nothing behind, however the transaction
+    // ends.
     absl::Status status =
         connection_->Execute(absl::StrCat("CREATE TEMP TABLE ", Waiting(table->name), " (LIKE ",
                                           table->name, " INCLUDING DEFAULTS) ON COMMIT DROP"));
@@ -263,6 +270,7 @@ class Importer {
         copying = status.ok();
       }
       if (status.ok()) continue;
+      // The connection takes the caller's ROLLBACK only after the COPY has ended.
       if (copying) connection_->GiveUpCopy();
       return status;
     }
@@ -283,7 +291,8 @@ class Importer {
   absl::Status Check() {
     for (const Table& table : tables_) {
       std::string wrong = "run_id IS DISTINCT FROM $1";
-      // What lies in the future would be the newest run for ever.
+      // A run of the future would stay the newest one for ever. Times also bound the partitions
+      // that Insert() makes, one for each month.
       for (const std::string& time : table.times) {
         absl::StrAppend(&wrong, " OR NOT isfinite(", time, ") OR ", time,
                         " < timestamptz '2000-01-01 UTC' OR ", time, " > now() + interval '1 day'");
@@ -324,7 +333,7 @@ class Importer {
         FromJson(absl::StrCat("{\"labels\":", run->Text(0, "labels"), "}"), &labelled);
     if (status.ok()) status = FromJson(run->Text(0, "spec"), &job);
     if (!status.ok()) return Wrong(std::string(status.message()));
-    // A history of one job finds it by the column, a comparison by the document.
+    // A history finds the job by the column and a comparison by the document, so both must agree.
     if (run->Text(0, "job") != job.name()) return Wrong("its job has two names");
     if (std::max(run->Text(0, "owner").size(), run->Text(0, "confirm").size()) > kOwnerBytes) {
       return Wrong(absl::StrCat("its owner or its consent has more than ", kOwnerBytes, " bytes"));
@@ -333,12 +342,16 @@ class Importer {
   }
 
   absl::Status Insert() {
-    // Whatever was lost there writes nothing here.
+    // A worker that was lost in the other store holds no targets of this one. An archive that
+    // somebody wrote by hand could hold the ids of this store's workers, so they are replaced once
+    // more.
     absl::Status status = connection_->Execute(absl::StrCat(
         "UPDATE import_run_workers SET quarantine_ns = NULL, worker_id = ",
         Redacted("run_workers", "worker_id"), ", host_id = ", Redacted("run_workers", "host_id"),
         ", hello = ", Redacted("run_workers", "hello")));
     if (!status.ok()) return status;
+    // Version 0 makes the controller compute the figures again. Without samples it could not: then
+    // the archive's stay.
     if (is_older_) {
       status = connection_->Execute(
           "UPDATE import_runs SET figures_version = 0 WHERE samples_pruned_at IS NULL");
@@ -357,7 +370,8 @@ class Importer {
                                             columns, " FROM ", Waiting(table.name)));
       if (!status.ok()) return status;
     }
-    // Made anew here, of what was checked.
+    // The saved report is answered without a look at the samples, and one that was written by hand
+    // could contradict them. The controller makes it again from what was checked.
     return connection_
         ->Query("UPDATE runs SET saved_report = NULL WHERE run_id = $1", {head_.run_id()})
         .status();
@@ -378,6 +392,7 @@ class Importer {
 
 absl::Status ExportTables(PgConnection* connection, const std::string& run_id,
                           const Store::PutPart& put) {
+  // COPY takes no parameters, so the id becomes part of the statement below. A UUID holds no quote.
   if (!common::IsUuid(run_id)) return absl::InvalidArgumentError("a run's id is a UUID");
   const auto schema = SchemaVersion(connection);
   if (!schema.ok()) return schema.status();

@@ -16,6 +16,8 @@ absl::Status PgStore::AddAudit(const std::vector<v1::AuditEntry>& entries) {
     absl::StrAppend(&array, array.size() > 1 ? "," : "", Json(entry));
   }
   array += "]";
+  // The identity column numbers the rows in the order of the SELECT, and Audit() sorts by it:
+  // entries of one instant keep their order.
   return Transaction([&](PgConnection* connection) -> absl::Status {
     auto added = connection->Query(
         "INSERT INTO audit_log (at, principal, role, peer, action, subject, answer, details) "
@@ -26,6 +28,9 @@ absl::Status PgStore::AddAudit(const std::vector<v1::AuditEntry>& entries) {
         "ORDER BY number",
         {array});
     if (!added.ok()) return added.status();
+    // The trigger keep_audit_log() (interface/1_functions.sql) refuses to delete entries of less
+    // than 400 days. With a smaller kAuditDays it would refuse this statement, and the new entries
+    // with it.
     return connection
         ->Query("DELETE FROM audit_log WHERE at < now() - $1::integer * interval '1 day'",
                 {absl::StrCat(limits::kAuditDays)})

@@ -14,11 +14,14 @@
 namespace lockstep::storage {
 namespace {
 
+// libpq holds a whole result in memory, so the rows are fetched from a cursor. One row can be as
+// large as a batch of samples (limits::kBatchBytes), hence few at once.
 constexpr int kBlockRowsAtOnce = 100;
 
 using Attempt = std::pair<int64_t, int64_t>;  // phase, attempt
 
-// Workers whose load began, and who have no result: by the attempt that ended without it.
+// Workers that have no result in an attempt whose load began and that has ended, by this attempt.
+// What such a worker wrote last is unknown.
 absl::StatusOr<std::multimap<Attempt, uint32_t>> Unfinished(PgConnection* connection,
                                                             const std::string& run_id) {
   auto rows = connection->Query(
@@ -42,6 +45,7 @@ absl::Status ReportBefore(const Attempt& attempt, std::multimap<Attempt, uint32_
                           const Store::PutWriteLog& put) {
   while (!unfinished->empty() && unfinished->begin()->first < attempt) {
     v1::WriteLogPart part;
+    // 0 stands for nobody in the message (proto/delivery.proto).
     part.set_unfinished(unfinished->begin()->second + 1);
     unfinished->erase(unfinished->begin());
     if (absl::Status status = put(std::move(part)); !status.ok()) return status;
@@ -60,8 +64,9 @@ std::string NumberArray(const Numbers& numbers, Get get) {
                       "}");
 }
 
-// A row without runs says that blocks of another size than its own are known no more; it comes
-// before what its attempt wrote.
+// A row without runs voids what is known about blocks of other sizes than its own. It sorts before
+// everything that its attempt wrote, because false comes before true in `runs <> ''`. Base64 is a
+// third longer than the bytes, PostgreSQL's usual hex twice as long.
 constexpr char kRows[] =
     "SELECT phase, attempt, target_key, block_size_bytes, encode(runs, 'base64') AS runs, "
     "worker_index, "
@@ -72,7 +77,7 @@ constexpr char kAll[] =
     "WHERE b.run_id = $1 AND b.target_key = ANY ($2::bigint[]) AND "
     "(b.block_size_bytes = $3 OR b.runs = '') "
     "ORDER BY b.phase, b.attempt, b.runs <> '', b.worker_index, b.sequence) ordered";
-// What a phase's workers have said beyond what was told.
+// What the workers of a phase have reported since the caller was last told.
 constexpr char kSince[] =
     "LEFT JOIN unnest($6::int[], $7::bigint[]) AS told (worker_index, items) USING (worker_index) "
     "WHERE b.run_id = $1 AND b.target_key = ANY ($2::bigint[]) AND b.block_size_bytes = $3 AND "

@@ -34,6 +34,7 @@ using common::FileDescriptor;
 constexpr int kOldestMajor = 15;
 constexpr int kReapTries = 30;    // times 500 ms
 constexpr int kStartTries = 600;  // times 100 ms: recovery after a crash may take a while
+// A socket's path has 108 bytes, the final NUL among them (unix(7)).
 constexpr size_t kSocketPathLimit = 107 - sizeof("/.s.PGSQL.5432");
 
 int MajorOf(const std::string& binaries) {
@@ -43,7 +44,7 @@ int MajorOf(const std::string& binaries) {
 }
 
 // The installed PostgreSQL of this major version, or the newest one when 0. Empty when there is
-// none.
+// none. Debian and Ubuntu install each major version in a directory of its own.
 std::string FindBinaries(int major) {
   std::string best;
   std::error_code none;
@@ -81,10 +82,13 @@ class Program {
       gid_ = user->gid;
       int count = 64;
       groups_.resize(static_cast<size_t>(count));
+      // With more than 64 groups none is taken over: the server's files belong to its user, and it
+      // needs no other group.
       if (getgrouplist(user->name.c_str(), gid_, groups_.data(), &count) < 0) count = 0;
       groups_.resize(static_cast<size_t>(count));
     }
-    // Messages in English, and nothing of the caller's settings for libpq.
+    // PGDATA, PGPORT and the like of whoever started the controller could change the settings of
+    // the server. The locale is fixed, so its messages are in English.
     for (char** entry = environ; *entry != nullptr; ++entry) {
       const std::string text(*entry);
       if (text.rfind("PG", 0) != 0 && text.rfind("LC_", 0) != 0 && text.rfind("LANG", 0) != 0) {
@@ -103,13 +107,16 @@ class Program {
     // A session of its own: Ctrl-C at the controller's terminal ends the controller, which then
     // ends the server in its order. A signal to the whole group would end the server first.
     setsid();
-    // Gives up root for good. By system calls: the C library's functions would speak to threads
-    // that are not there.
+    // Gives up root for good. glibc's setresuid() signals every thread to change its ids (nptl(7)),
+    // and after fork(2) these threads do not exist in the child. The system calls change the only
+    // thread that is left.
     if (becomes_ && (syscall(SYS_setgroups, groups_.size(), groups_.data()) != 0 ||
                      syscall(SYS_setresgid, gid_, gid_, gid_) != 0 ||
                      syscall(SYS_setresuid, uid_, uid_, uid_) != 0)) {
       _exit(126);
     }
+    // The log is opened after root was given up, and no link is followed: the directory belongs to
+    // the server's user, who could otherwise make root append to any file.
     const int log = open(log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
     const int null = open("/dev/null", O_RDONLY);
     dup2(null, 0);
@@ -202,7 +209,8 @@ pid_t LivePostmaster(const std::string& data) {
   if (pid <= 0 || kill(pid, 0) != 0) return -1;
   const std::string name = common::ReadTrimmed(absl::StrCat("/proc/", pid, "/comm"));
   if (name != "postgres") return -1;
-  // The number may have been given to another server since: this one works in its data directory.
+  // The number may belong to another PostgreSQL by now. A postmaster's working directory is its
+  // data directory, so that /proc tells whose it is.
   struct stat own;
   struct stat here;
   if (stat(absl::StrCat("/proc/", pid, "/cwd").c_str(), &own) != 0 ||
@@ -240,6 +248,8 @@ absl::StatusOr<FileDescriptor> ClaimDirectory(const std::string& directory) {
       0711);
   if (!own.ok()) return own.status();
   const std::string lock_path = directory + "/lock";
+  // The kernel releases the lock when this process ends, in whatever way. O_CLOEXEC keeps it from
+  // the server: a lock of flock(2) lasts until every copy of the descriptor is closed.
   FileDescriptor lock(
       openat(own->get(), "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!lock.valid()) return ErrnoStatus(errno, lock_path);
@@ -301,8 +311,8 @@ absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(
     return status;
   }
   absl::Status ready = server->AwaitReady();
-  // A server that was killed, and that nobody has reaped yet, passes for a running one in
-  // PostgreSQL's eyes.
+  // A killed server stays a zombie until its parent has waited for it. Until then kill(2) finds the
+  // pid that postmaster.pid names, and the new postmaster takes it for a running server and ends.
   for (int i = 0;
        !ready.ok() && i < kReapTries && access((data + "/postmaster.pid").c_str(), F_OK) == 0 &&
        LivePostmaster(data) <= 0;
@@ -316,7 +326,9 @@ absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(
   return server;
 }
 
-// Into a sibling directory, then renamed: a half-made cluster never has the final name.
+// initdb works in a sibling directory that is renamed afterwards: a half-made cluster never has the
+// final name. --auth=trust is safe because the only way in is the socket, whose directory only the
+// server's user and root enter.
 absl::Status EmbeddedPostgres::Initialise(const std::string& binaries) {
   const std::string made = absl::StrCat(directory_, "/initdb.", getpid());
   const std::string log = directory_ + "/initdb.log";
@@ -339,6 +351,9 @@ absl::Status EmbeddedPostgres::Initialise(const std::string& binaries) {
 
 absl::Status EmbeddedPostgres::Launch(const std::string& binaries) {
   const std::string data = directory_ + "/data";
+  // `lockstep.embedded` tells interface/4_roles.sql that the whole cluster is Lockstep's own. A
+  // reader's connections (20 at most) leave most of the 64 to the controller. temp_file_limit is in
+  // KiB.
   pid_ = Spawn({binaries + "/postgres",
                 "-D",
                 data,
@@ -368,6 +383,7 @@ absl::Status EmbeddedPostgres::Launch(const std::string& binaries) {
 }
 
 absl::Status EmbeddedPostgres::AwaitReady() {
+  // At the first start the database `lockstep` does not exist yet.
   const std::string conninfo = absl::StrCat(
       "host=", directory_, "/run port=5432 user=lockstep dbname=postgres connect_timeout=5");
   for (int i = 0; i < kStartTries; ++i) {
@@ -396,6 +412,7 @@ absl::Status EmbeddedPostgres::CreateDatabase() {
 
 void EmbeddedPostgres::KeepAlive() {
   int status = 0;
+  // waitpid(2) reports children only: an adopted server is none, so its pid is probed instead.
   const bool dead =
       pid_ <= 0 || (child_ ? waitpid(pid_, &status, WNOHANG) == pid_ : kill(pid_, 0) != 0);
   if (!dead) return;
@@ -407,6 +424,8 @@ void EmbeddedPostgres::KeepAlive() {
 
 EmbeddedPostgres::~EmbeddedPostgres() {
   if (pid_ <= 0) return;
+  // SIGTERM would wait until all clients have gone, and after SIGQUIT the next start would have to
+  // recover (PostgreSQL, "Shutting Down the Server").
   kill(pid_, SIGINT);  // fast shutdown
   for (int i = 0; i < 300; ++i) {
     int status = 0;

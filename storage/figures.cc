@@ -157,6 +157,8 @@ class FigureRows {
         .Add(static_cast<int64_t>(o.errors()))
         .AddExact(o.iops())
         .AddExact(o.bytes_per_second());
+    // An operation that never completed has no latency. NULL keeps it out of averages and minima in
+    // SQL; 0 would be the smallest.
     const bool none = o.percentiles().empty();
     for (const double latency : {o.latency_min_ns(), o.latency_avg_ns(), o.latency_max_ns()}) {
       none ? row.AddNull() : row.AddExact(latency);
@@ -182,7 +184,8 @@ class FigureRows {
                         .AddExact(phase.window_end_seconds())
                         .AddExact(phase.start_skew_ns())
                         .AddExact(phase.start_skew_bound_ns());
-    // Of the hosts' IOPS: the first that the report gives. Who did nothing shares nothing.
+    // The report's first entry is about the hosts' IOPS. Without operations there is nothing to
+    // share: Jain's index of nothing is 1 and would look like perfect fairness.
     if (phase.fairness().empty() || phase.total().operations() == 0) {
       row.AddNull().AddNull();
     } else {
@@ -226,10 +229,13 @@ absl::Status PgStore::SaveReport(const std::string& run_id, const v1::Report& re
   FigureRows rows(run_id);
   for (const v1::PhaseReport& phase : report.phases()) rows.Add(phase);
   return Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
-    // A report that was made of pruned samples replaces nothing.
+    // A report that was made from pruned samples must replace nothing. FOR UPDATE orders this
+    // against PruneRuns(), which updates the same row: a pruning that was first is seen here, and
+    // another one waits.
     auto there = connection->Query(
         "SELECT 1 FROM runs WHERE run_id = $1 AND samples_pruned_at IS NULL FOR UPDATE", {run_id});
     if (!there.ok() || there->rows() == 0) return there.status();
+    // phase_figures has no key: without this a second call would double its rows.
     for (const char* table : {"phase_verdicts", "phase_figures", "findings"}) {
       auto gone =
           connection->Query(absl::StrCat("DELETE FROM ", table, " WHERE run_id = $1"), {run_id});

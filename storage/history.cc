@@ -19,7 +19,7 @@ struct Where {
   std::string sql = "true";
   std::vector<PgParam> parameters;
 
-  // `$` in the condition is the value.
+  // `$` in the condition is the value, which is sent as a parameter: no filter can hold SQL.
   void Add(const std::string& condition, const std::string& value) {
     parameters.push_back(value);
     absl::StrAppend(&sql, " AND ");
@@ -44,6 +44,8 @@ Where WhereOf(const v1::RunFilter& filter) {
   }
   if (!filter.device().empty()) {
     where.Add(
+        // Each half of the UNION uses an index of its own. These indexes are partial; `<> ''` lets
+        // the planner see that they apply (PostgreSQL, "Partial Indexes").
         "r.run_id IN (SELECT run_id FROM run_targets WHERE identity = $ AND identity <> '' UNION "
         "SELECT run_id FROM run_targets WHERE device = $ AND device <> '')",
         filter.device());
@@ -56,6 +58,8 @@ Where WhereOf(const v1::RunFilter& filter) {
 v1::RunSummary SummaryOf(const PgResult& rows, int row) {
   v1::RunSummary summary;
   if (!rows.Null(row, "summary")) {
+    // A summary that this version cannot read costs its details, not the whole list: the columns
+    // below are set in any case.
     (void)google::protobuf::util::JsonStringToMessage(rows.Text(row, "summary"), &summary);
   }
   summary.set_run_id(rows.Text(row, "run_id"));
@@ -150,7 +154,8 @@ absl::StatusOr<v1::HistoryReply> ListRuns(PgConnection* connection,
   const Where where = WhereOf(request.filter());
   const uint32_t limit =
       request.limit() == 0 ? 20 : std::min<uint32_t>(request.limit(), limits::kHistoryLimit);
-  // The page first: what is left out before it is not looked at.
+  // The page is chosen first. Otherwise the subqueries of SummaryColumns() would also run for every
+  // run that OFFSET skips.
   auto rows = connection->Query(
       absl::StrCat("SELECT ", SummaryColumns(), " FROM (SELECT r.run_id FROM runs r WHERE ",
                    where.sql, " ORDER BY r.submitted_at DESC, r.run_id DESC LIMIT ", limit,
@@ -171,6 +176,8 @@ absl::StatusOr<std::vector<v1::RunFigures>> LoadFigures(PgConnection* connection
                                                         const std::vector<std::string>& run_ids) {
   const std::string ids = absl::StrCat("{", absl::StrJoin(run_ids, ","), "}");
   auto rows = connection->Query(
+      // `-` raises an error on a scalar, so one odd document would fail the comparison of all the
+      // runs: hence the CASE.
       absl::StrCat("SELECT ", SummaryColumns(),
                    ", CASE jsonb_typeof(r.spec) WHEN 'object' THEN r.spec - 'name' - 'labels' - "
                    "'description' END AS compared_job FROM runs r JOIN unnest($1::uuid[]) "
@@ -202,6 +209,9 @@ absl::StatusOr<std::vector<v1::RunFigures>> LoadFigures(PgConnection* connection
 absl::StatusOr<ToPrune> ListToPrune(PgConnection* connection, const v1::PruneRequest& request,
                                     int most) {
   const Where where = WhereOf(request.filter());
+  // A run in which a lost worker still has a quarantine stays: the quarantine is a row of
+  // run_workers and would go with it. Samples stay until this version's figures were made from
+  // them, since later they cannot be.
   const std::string of = absl::StrCat(
       " FROM runs r WHERE r.state NOT IN ('queued', 'running') AND NOT EXISTS (SELECT FROM "
       "run_workers w WHERE w.run_id = r.run_id AND w.quarantine_ns IS NOT NULL) AND ",
@@ -226,7 +236,8 @@ absl::Status PruneRuns(PgConnection* connection, const std::vector<v1::RunSummar
   const std::string ids = absl::StrCat(
       "{", absl::StrJoin(runs, ",", [](std::string* out, const auto& r) { *out += r.run_id(); }),
       "}");
-  // The rest goes with its run.
+  // The partitioned tables of samples have no foreign key, so no CASCADE reaches them. block_writes
+  // has one, but goes with the samples even where the run stays. All other rows go with their run.
   for (const char* table :
        {"interval_operations", "device_samples", "host_samples", "block_writes"}) {
     auto gone = connection->Query(

@@ -37,8 +37,9 @@ absl::StatusOr<Lengths> MoveCursors(PgConnection* connection,
   const auto list = [](const std::vector<std::string>& items) {
     return absl::StrCat("{", absl::StrJoin(items, ","), "}");
   };
-  // One statement for all batches: the condition on the old sequence makes a repeated or reordered
-  // batch move nothing, and the row locks order two transactions on one worker.
+  // One statement moves all cursors. The condition on the old sequence makes a repeated or
+  // reordered batch move nothing, and the row locks order two transactions on one worker. An UPDATE
+  // changes a row once, so the caller joins a worker's batches into one.
   auto moved = connection->Query(
       "UPDATE cursors c SET sequence = v.next FROM unnest($1::uuid[], $2::int[], $3::int[], "
       "$4::int[], $5::bigint[], $6::bigint[]) "
@@ -48,6 +49,8 @@ absl::StatusOr<Lengths> MoveCursors(PgConnection* connection,
       "RETURNING c.run_id, c.phase, c.attempt, p.interval_ns",
       {list(runs), list(phases), list(attempts), list(workers), list(from), list(to)});
   if (!moved.ok()) return moved.status();
+  // The caller's transaction ends with this error: of a group with one batch out of place nothing
+  // is stored.
   if (moved->affected() != static_cast<int64_t>(batches.size())) {
     return absl::FailedPreconditionError(
         "a worker's samples do not continue where the last ones ended");
@@ -77,8 +80,8 @@ CopyRows& Key(CopyRows* rows, const IngestBatch& batch) {
       .Add(batch.worker_index);
 }
 
-// When an interval began, as a column takes it. Whoever samples in lockstep begins together: the
-// last answer is often the next one.
+// When an interval began, as a column takes it. Hosts sample in lockstep, so the last text is often
+// the next one, too, and is not formatted again.
 class Started {
  public:
   const std::string& Of(const IngestBatch& batch, const v1::IntervalSample& sample) {
@@ -107,12 +110,17 @@ CopyRows& SampleKey(CopyRows* rows, const IngestBatch& batch, const v1::Interval
 void AddOperations(const IngestBatch& batch, int64_t interval_ns, const v1::IntervalSample& sample,
                    const std::string& started, uint32_t workload, const v1::OperationCounters& c,
                    CopyRows* rows) {
+  // Most intervals lie on the phase's grid, and readers compute such bounds from the interval's
+  // length (kOperations in intervals.cc). A NULL costs one bit of a row, a bigint eight bytes:
+  // hence also NULL for no errors.
   const int64_t begin = int64_t{sample.interval()} * interval_ns;
   const bool regular = sample.begin_ns() == begin && sample.end_ns() == begin + interval_ns;
   rows->Add(batch.phase.run_id())
       .Add(started)
       .Add(c.operations())
       .Add(c.bytes())
+      // The column is a bigint. A sum of more than 292 years, which only a broken worker sends, is
+      // cut: an error would refuse the whole batch.
       .Add(std::min<uint64_t>(c.latency_sum_ns(), std::numeric_limits<int64_t>::max()))
       .Add(sample.interval())
       .Add(batch.worker_index)
@@ -220,6 +228,8 @@ absl::Status AddPhaseOperations(const IngestBatch& batch, uint32_t workload,
       rows->AddNull();
       continue;
     }
+    // SQL merges the histograms of phases by adding numbers. Those of intervals, which are many
+    // more, keep the smaller encoding of the wire.
     const auto number = HistogramNumber(*buckets);
     if (!number.ok()) return number.status();
     rows->Add(*number);
@@ -282,9 +292,13 @@ absl::Status AddCounters(const IngestBatch& batch, const v1::PhaseResult& result
 absl::Status AddBlockWrites(const IngestBatch& batch, const v1::DeliveryItem& item,
                             CopyRows* rows) {
   if (!item.has_block_writes()) return absl::OkStatus();
+  // `item` is an element of batch.items, and its place there makes its sequence number. A copy of
+  // it would not do.
   const auto number = static_cast<uint64_t>(&item - batch.items.data());
   Key(rows, batch)
       .Add(batch.first_sequence + number)
+      // SQL has no unsigned 64-bit integers: the key's bits are stored, and block_writes.cc casts
+      // them back.
       .Add(static_cast<int64_t>(item.block_writes().target_key()))
       .Add(item.block_writes().block_size_bytes())
       .AddBytes(item.block_writes().runs());
@@ -385,7 +399,8 @@ absl::Status WriteResults(PgConnection* connection, const std::vector<IngestBatc
 }  // namespace
 
 absl::Status IngestBatches(PgConnection* connection, const std::vector<IngestBatch>& batches) {
-  // First: a batch that is refused has cost no COPY.
+  // The cursors move first: this locks the workers' rows before anything is written, and a batch
+  // that is refused has cost no COPY.
   const auto lengths = MoveCursors(connection, batches);
   if (!lengths.ok()) return lengths.status();
   const absl::Status status = WriteIntervals(connection, batches, *lengths);

@@ -15,6 +15,8 @@
 namespace lockstep::storage {
 namespace {
 
+// libpq holds a whole result in memory, and a phase may have millions of rows: only this many are
+// fetched at once.
 constexpr int kRowsAtOnce = 1000;
 // The columns that every statement begins with.
 constexpr char kSampled[] = "worker_index, interval, interval_class, begin_ns, end_ns, ";
@@ -62,6 +64,8 @@ class RowStream {
   int row_ = 0;
 };
 
+// The rows of a sample come in order of workload and kind (Source::order), so only the last
+// workload, and its last kind, can be a row's.
 v1::WorkloadSample* WorkloadOf(const RowStream& row, v1::IntervalSample* sample) {
   auto* workloads = sample->mutable_workloads();
   const auto workload = static_cast<uint32_t>(row.Int("workload"));
@@ -148,7 +152,8 @@ struct Source {
   void (*add)(const RowStream& row, v1::IntervalSample* sample);
 };
 
-// interval_ns is the phase's.
+// interval_ns is the phase's. The subquery hides the other columns of phases, of which `kind` would
+// be ambiguous.
 constexpr char kIntervals[] =
     "interval_operations JOIN (SELECT run_id, phase, attempt, interval_ns FROM phases) p USING "
     "(run_id, phase, attempt)";
@@ -242,6 +247,8 @@ absl::Status ReadIntervalsOf(PgConnection* connection, const v1::PhaseId& phase,
       if (!from.rows.over() && (!position || from.rows.position() < *position))
         position = from.rows.position();
     }
+    // A cursor lasts until its transaction ends. ImportRun() reads several phases in one, and each
+    // declares cursors of the same names.
     if (!position) return connection->Execute("CLOSE ALL");
     v1::IntervalSample sample;
     if (absl::Status status = ReadSample(*position, &open, &sample); !status.ok()) return status;
@@ -251,7 +258,9 @@ absl::Status ReadIntervalsOf(PgConnection* connection, const v1::PhaseId& phase,
 
 absl::Status StreamIntervals(PgConnection* connection, const v1::PhaseId& phase,
                              IntervalDetail detail, const TakeInterval& take) {
-  // All rows are read: a plan that is quick to begin is no better.
+  // One snapshot covers all tables: a batch that is committed between two statements would be in
+  // only one of them. All rows are read, while for a cursor the planner prefers plans that find the
+  // first tenth quickly (cursor_tuple_fraction); work_mem is for the sort.
   if (absl::Status status = connection->Execute(
           "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL cursor_tuple_fraction = 1; "
           "SET LOCAL work_mem = '16MB'");

@@ -20,7 +20,8 @@ constexpr char kBookkeeping[] = R"(
     digest text NOT NULL,
     applied_at timestamptz NOT NULL DEFAULT now()))";
 
-// Beside others that migrate, and of a store that is large.
+// The first limits the wait for another controller that migrates, the second a change of the tables
+// of a large store.
 const Patience kMigrationLockPatience{absl::Minutes(1)};
 const Patience kMigrationPatience{absl::Hours(24)};
 
@@ -76,6 +77,8 @@ absl::Status ApplyOnce(PgConnection* connection, const common::EmbeddedFile& fil
        kLastBeforeBaselineDigest});
   if (!applied.ok()) return applied.status();
   if (applied->rows() > 0) {
+    // The digests differ where the file was edited after it had been applied: the store then lacks
+    // the tables that this program expects.
     if (applied->Bool(0, "same")) return absl::OkStatus();
     return absl::FailedPreconditionError(
         absl::StrCat("the store's schema has another migration ", file.name, " than this program"));
@@ -115,7 +118,8 @@ absl::Status ApplyInterface(PgConnection* connection) {
 }
 
 absl::Status ApplyAll(PgConnection* connection) {
-  // One migrates at a time, whatever number of controllers starts at once.
+  // One controller migrates at a time, however many start at once. SHARE ROW EXCLUSIVE conflicts
+  // with itself, and lets others read the table.
   if (absl::Status status = connection->Execute(kBookkeeping); !status.ok()) return status;
   if (absl::Status status =
           connection->Execute("LOCK TABLE lockstep.schema_migrations IN SHARE ROW EXCLUSIVE MODE");
@@ -137,6 +141,8 @@ absl::Status ApplyAll(PgConnection* connection) {
 
 absl::Status MigrateOnce(PgConnection* connection) {
   connection->BePatient(kMigrationLockPatience);
+  // DDL is transactional in PostgreSQL: a migration that fails, or whose controller dies, leaves
+  // the schema as it was.
   if (absl::Status status = connection->Execute("BEGIN"); !status.ok()) return status;
   const absl::Status status = ApplyAll(connection);
   if (!status.ok()) {
@@ -149,7 +155,8 @@ absl::Status MigrateOnce(PgConnection* connection) {
 }  // namespace
 
 absl::Status Migrate(PgConnection* connection) {
-  // Two that make the first schema at once: one is told that it is there.
+  // Two controllers may make the first schema at once. CREATE … IF NOT EXISTS then fails for one of
+  // them with a unique violation (ALREADY_EXISTS), and its second try finds the schema.
   const absl::Status status = MigrateOnce(connection);
   return absl::IsAlreadyExists(status) ? MigrateOnce(connection) : status;
 }

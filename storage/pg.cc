@@ -24,10 +24,13 @@ std::string OnOneLine(const char* text) {
   return line;
 }
 
-// With TLS there may be more to take in than the socket shows: it is looked at this often.
+// libpq's TLS layer may hold data that it has read already, so the socket shows nothing more to
+// read. No single wait is therefore longer than this. It is also the delay until a wait notices
+// `given_up`.
 constexpr std::chrono::milliseconds kPoll{100};
 
-// A server that does not read must not hold the farewell up.
+// PQfinish() sends the server a farewell. The socket is shut down first, so this fails at once: a
+// server that does not read cannot delay it.
 void Close(PGconn* connection) {
   if (PQsocket(connection) >= 0) shutdown(PQsocket(connection), SHUT_RDWR);
   PQfinish(connection);
@@ -37,7 +40,7 @@ void Close(PGconn* connection) {
 
 int PgResult::Column(const char* name) const {
   const int columns = PQnfields(result_.get());
-  // Not PQfnumber(), which copies the name and folds its case at each call.
+  // PQfnumber() would copy the name and fold its case at each call.
   for (int tried = 0; tried < columns; ++tried) {
     const int column = (next_column_ + tried) % columns;
     if (strcmp(PQfname(result_.get(), column), name) != 0) continue;
@@ -52,8 +55,9 @@ PgConnection::PgConnection(PGconn* connection) : connection_(connection, Close) 
 
 absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::string& conninfo,
                                                                  const Patience& patience) {
-  // A server that has fallen silent is out of reach; what the connection string says goes before
-  // these.
+  // libpq reads the parameters in order, and the last value wins. `dbname` comes last and is
+  // expanded into the connection string, so the operator's values replace these (libpq,
+  // PQconnectdbParams).
   const char* keywords[] = {"connect_timeout",
                             "tcp_user_timeout",
                             "keepalives_idle",
@@ -67,17 +71,20 @@ absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::stri
   const Time begun = std::chrono::steady_clock::now();
   std::unique_ptr<PgConnection> connection(
       new PgConnection(PQconnectdbParams(keywords, values, 1)));
+  // PQconnectdbParams() blocks, and only connect_timeout ends it. The time that it took counts
+  // towards the caller's limit.
   connection->BePatient(patience, begun);
   if (!connection->healthy()) {
     return absl::UnavailableError(
         absl::StrCat("PostgreSQL: ", OnOneLine(PQerrorMessage(connection->connection_.get()))));
   }
-  // libpq prints notices to stderr otherwise, and a session can be made to raise any number of
-  // them.
+  // libpq would print notices to stderr, and a session can be made to raise any number of them.
   PQsetNoticeProcessor(
       connection->connection_.get(), [](void*, const char*) {}, nullptr);
   // A blocking send to a server that has stopped reading never returns; Flush() waits with a limit.
   PQsetnonblocking(connection->connection_.get(), 1);
+  // A worker discards what is committed. A role or a server may have synchronous_commit off by
+  // default, and would then acknowledge samples that a crash of the server can still lose.
   if (absl::Status status = connection->Execute(
           "SET client_min_messages = warning; SET search_path = lockstep; SET TIME ZONE 'UTC'; "
           "SET synchronous_commit = on; "
@@ -98,16 +105,24 @@ absl::Status PgConnection::LastError(const PGresult* result, const std::string& 
   // An error without a code is libpq's own: the connection is gone, though its status may not say
   // so yet.
   broken_ = broken_ || state.empty() || state.rfind("57P", 0) == 0 || state.rfind("08", 0) == 0;
-  // Interventions, failing system calls and conflicts pass.
+  // These pass by themselves (PostgreSQL, appendix A): lost connections (08), interventions such as
+  // a cancelled statement (57), failing system calls (58), serialization failures and deadlocks
+  // (40), and a lock that another session has (55P03).
   for (const char* passing : {"08", "57", "58", "40", "55P03"}) {
     if (state.rfind(passing, 0) == 0) return absl::UnavailableError(message);
   }
   if (!healthy()) return absl::UnavailableError(message);
+  // A missing right, or a server that is read-only: IsTransient() counts both as an outage, because
+  // an administrator can end it and the samples are kept until then.
   if (state == "42501" || state == "25006") return absl::PermissionDeniedError(message);
   if (state == "23505") return absl::AlreadyExistsError(message);
+  // Class 53: the server has no disk space, memory or connection left, which IsTransient() counts,
+  // too.
   if (state.rfind("53", 0) == 0) return absl::ResourceExhaustedError(message);
   if (state.rfind("23", 0) == 0) return absl::FailedPreconditionError(message);
-  // "cannot convert infinity to bigint" is a feature that is not supported.
+  // PostgreSQL answers "cannot convert infinity to bigint" with 0A000, a feature that is not
+  // supported. Like the data exceptions of class 22 it means a value that no controller wrote
+  // (IsBroken()).
   if (state.rfind("22", 0) == 0 || state == "0A000") return absl::InvalidArgumentError(message);
   return absl::InternalError(message);
 }
@@ -174,7 +189,8 @@ absl::StatusOr<PgResult> PgConnection::Finish(bool sent, const std::string& what
     } else {
       last = std::move(owned);
     }
-    // It waits for the data, or is about to send it.
+    // While a COPY is in progress PQgetResult() returns this result at each call, so the loop would
+    // not end.
     if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT) break;
   }
   if (!failed.ok()) return failed;
@@ -195,6 +211,8 @@ absl::StatusOr<PgResult> PgConnection::Query(const std::string& sql,
 }
 
 absl::Status PgConnection::Execute(const std::string& sql) {
+  // PQsendQueryParams() takes a single statement (libpq, PQexecParams); the simple protocol takes
+  // several.
   return Finish(PQsendQuery(connection_.get(), sql.c_str()) == 1, sql.substr(0, 60)).status();
 }
 
@@ -209,12 +227,15 @@ absl::Status PgConnection::BeginCopy(const std::string& statement) {
 }
 
 absl::Status PgConnection::SendCopy(const std::string& rows) {
-  // In pieces: libpq keeps what the server has not read yet.
+  // libpq buffers what the server has not read yet. Because each piece is flushed before the next
+  // one, a large COPY does not stand in memory a second time.
   constexpr size_t kPiece = 1 << 20;
   for (size_t at = 0; at < rows.size();) {
     const size_t piece = std::min(kPiece, rows.size() - at);
     const int taken = PQputCopyData(connection_.get(), rows.data() + at, static_cast<int>(piece));
     if (taken < 0) return LastError(nullptr, "COPY");
+    // 0 means that the buffer is full, in non-blocking mode: the piece is sent again after the
+    // flush.
     if (taken == 1) at += piece;
     if (absl::Status status = Flush("COPY"); !status.ok()) return status;
   }
@@ -258,8 +279,11 @@ absl::Status PgConnection::CopyOut(const std::string& statement,
     if (refused.ok() && !rows.empty() && (length < 0 || rows.size() >= kPiece)) {
       refused = put(std::move(rows));
       rows.clear();
+      // The connection takes no other statement before the COPY has ended: what still comes is read
+      // and dropped, and the cancellation shortens that.
       if (!refused.ok() && length > 0) Cancel();
     }
+    // -1 is the end of the rows and -2 an error. Finish() tells which.
     if (length > 0) continue;
     const absl::Status ended = Finish(true, "COPY").status();
     return refused.ok() ? ended : refused;
@@ -270,6 +294,7 @@ void PgConnection::Cancel() {
   char words[256];
   const std::unique_ptr<PGcancel, void (*)(PGcancel*)> cancel(PQgetCancel(connection_.get()),
                                                               PQfreeCancel);
+  // Nothing depends on the outcome: without a cancellation the remaining rows are read and dropped.
   if (cancel != nullptr) (void)PQcancel(cancel.get(), words, sizeof words);
 }
 
@@ -297,6 +322,7 @@ absl::Status CopyStream::End() {
     if (absl::Status status = Send(); !status.ok()) return status;
   }
   if (!begun_) return absl::OkStatus();
+  // Whatever EndCopy() returns, no COPY is left that the destructor would have to give up.
   begun_ = false;
   return connection_->EndCopy();
 }
@@ -333,6 +359,7 @@ CopyRows& CopyRows::Add(const std::string& text) {
 
 CopyRows& CopyRows::AddBytes(const std::string& bytes) {
   Separate();
+  // COPY reads a backslash as an escape: two of them make the one of bytea's hex format.
   absl::StrAppend(&rows_, "\\\\x", absl::BytesToHexString(bytes));
   return *this;
 }

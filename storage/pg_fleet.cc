@@ -9,6 +9,7 @@ namespace lockstep::storage {
 namespace {
 
 absl::Status RegisterDevices(PgConnection* connection, const v1::Hello& hello) {
+  // One statement registers all devices: a host may have thousands (limits::kDevicesOfAHost).
   std::string array = "[";
   for (const v1::BlockDevice& device : hello.devices()) {
     absl::StrAppend(&array, array.size() > 1 ? "," : "", Json(device));
@@ -18,7 +19,7 @@ absl::Status RegisterDevices(PgConnection* connection, const v1::Hello& hello) {
       ->Query(
           "INSERT INTO devices "
           "(boot_id, name, host_id, identity, size_bytes, model, scheduler, rotational) "
-          "SELECT $1, d->>'name', $2::uuid, coalesce(d->>'identity', ''), "
+          "SELECT DISTINCT ON (d->>'name') $1, d->>'name', $2::uuid, coalesce(d->>'identity', ''), "
           "coalesce((d->>'sizeBytes')::bigint, 0), coalesce(d->>'model', ''), "
           "coalesce(d->>'scheduler', ''), coalesce((d->>'rotational')::boolean, false) "
           "FROM jsonb_array_elements($3::jsonb) d "
@@ -38,6 +39,8 @@ absl::Status Bind(PgConnection* connection, const v1::Hello& hello) {
       "(excluded.host_id, excluded.worker_id) THEN b.since ELSE now() END "
       "WHERE b.certificate = excluded.certificate RETURNING true",
       {hello.host().name(), hello.certificate(), hello.host().host_id(), hello.worker_id()});
+  // No row means that the WHERE of DO UPDATE was false: the name belongs to another certificate. A
+  // unique violation means that the host's or the worker's id belongs to another name.
   const bool is_others =
       absl::IsAlreadyExists(bound.status()) || (bound.ok() && bound->rows() == 0);
   if (is_others) {
@@ -53,7 +56,7 @@ absl::Status Bind(PgConnection* connection, const v1::Hello& hello) {
 absl::Status PgStore::RegisterWorker(const v1::Hello& hello) {
   return Transaction([&](PgConnection* connection) -> absl::Status {
     const v1::HostFacts& host = hello.host();
-    // First: what follows is undone where it is refused.
+    // The binding comes first: where it is refused, the transaction ends and nothing is recorded.
     if (absl::Status bound = Bind(connection, hello); !bound.ok()) return bound;
     auto known = connection->Query(
         "INSERT INTO hosts (host_id, name, kernel, os, cpu_model, cpus, memory_bytes) "

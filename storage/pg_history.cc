@@ -55,7 +55,8 @@ absl::StatusOr<v1::LabelsReply> PgStore::SetLabels(const std::string& run_id,
 
 absl::StatusOr<v1::PruneReply> PgStore::Prune(const v1::PruneRequest& request,
                                               const MakeReport& report_of) {
-  // In a transaction; samples may be many.
+  // Runs of one transaction, which deletes all their samples. With samples_only the reports of
+  // these runs are held in memory as well, so it is one run at a time.
   const int kAtOnce = request.samples_only() && !request.dry_run() ? 1 : 50;
   constexpr int kShown = 10;
   v1::PruneReply reply;
@@ -68,6 +69,8 @@ absl::StatusOr<v1::PruneReply> PgStore::Prune(const v1::PruneRequest& request,
     for (const v1::RunSummary& run : next->runs) {
       if (reply.oldest_size() < kShown) *reply.add_oldest() = run;
       if (!request.samples_only() || request.dry_run()) continue;
+      // The report is made before the transaction that deletes its samples, on another connection:
+      // it may take longer than locks should be held.
       auto report = report_of(run.run_id());
       if (!report.ok()) return report.status();
       reports.push_back(*std::move(report));
@@ -116,6 +119,7 @@ absl::StatusOr<std::optional<v1::Report>> PgStore::SavedReport(const std::string
   if (!report.ParseFromString(absl::HexStringToBytes(rows->Text(0, "report")))) {
     return absl::DataLossError(absl::StrCat("the saved report of run ", run_id, " is broken"));
   }
+  // Labels can change after the report was saved (SetLabels()): the column has the current ones.
   v1::RunSummary labelled;
   if (absl::Status status =
           FromJson(absl::StrCat("{\"labels\":", rows->Text(0, "labels"), "}"), &labelled);
@@ -132,7 +136,8 @@ absl::Status PgStore::ExportRun(const std::string& run_id, const PutPart& put) {
   if (!lease.ok()) return lease.status();
   absl::Status status = (*lease)->Execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   if (!status.ok()) return status;
-  // A caller that goes away is no server that does: what it leaves open is closed here.
+  // A caller that goes away is no outage of the server. The transaction is ended here, so the
+  // connection returns to the pool.
   status = ExportTables(lease->get(), run_id, put);
   if (!(*lease)->healthy()) return status;
   const absl::Status ended = (*lease)->Execute(status.ok() ? "COMMIT" : "ROLLBACK");
@@ -140,7 +145,9 @@ absl::Status PgStore::ExportRun(const std::string& run_id, const PutPart& put) {
 }
 
 absl::StatusOr<std::string> PgStore::ImportRun(const TakePart& take, const CheckRun& check) {
-  // A run that has ended is nobody's: it waits for no epoch, and holds no successor up.
+  // A run that has ended has no controller. The import therefore does not lock the epoch's row: a
+  // successor would have to wait for as long as the caller takes to send the archive
+  // (kTransferLimit).
   if (absl::Status status = StillActive(); !status.ok()) return status;
   auto lease = Connect(kTransferLimit);
   if (!lease.ok()) return lease.status();
@@ -153,6 +160,7 @@ absl::StatusOr<std::string> PgStore::ImportRun(const TakePart& take, const Check
   auto imported = ImportTables(connection, take);
   absl::Status status = imported.status();
   if (status.ok()) {
+    // The check reads within the transaction: nobody ever sees a run that it refuses.
     const auto data = LoadRunData(connection, *imported);
     status = data.ok() ? check(*data, read) : data.status();
   }

@@ -28,7 +28,7 @@ absl::Status PgStore::BeginPhase(const std::string& run_id, const measure::Phase
          absl::StrCat(phase.job_phase), absl::StrCat(phase.step),
          JsonObject({phase.point.begin(), phase.point.end()})});
     if (!begun.ok()) return begun.status();
-    // done already, by a call whose answer was lost
+    // An earlier call, whose answer was lost, has begun the phase.
     if (begun->affected() == 0) return absl::OkStatus();
     for (size_t i = 0; i < workloads.size(); ++i) {
       auto added = connection->Query(
@@ -82,6 +82,7 @@ absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32
         {run_id, absl::StrCat(phase), absl::StrCat(attempt), list(workers), list(offsets),
          list(bounds)});
     if (!kept.ok()) return kept.status();
+    // The first batch of samples then finds its partitions and does not have to make them.
     return EnsurePartitions(connection, go_wall_ns, go_wall_ns);
   });
 }
@@ -96,7 +97,8 @@ absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32
         "WHERE run_id = $1 AND phase = $2 AND attempt = $3 AND ended_at IS NULL",
         {run_id, absl::StrCat(phase), absl::StrCat(attempt), Text(state), reason, Json(figures)});
     if (!ended.ok()) return ended.status();
-    // done already, by a call whose answer was lost
+    // An earlier call, whose answer was lost, has ended the phase: its rollups and its timeline are
+    // stored, and a second COPY of them would violate their keys.
     if (ended->affected() == 0) return absl::OkStatus();
     CopyRows rows;
     for (const measure::Rollup& r : recording.rollups) {
@@ -133,7 +135,8 @@ absl::Status PgStore::CommitEndOfLoad(const std::string& run_id, uint32_t phase,
 }
 
 absl::Status PgStore::Ingest(const std::vector<IngestBatch>& batches) {
-  // A run may outlive the month: what its samples need is there before they are.
+  // A run may outlive the month for which CommitGo() made the partitions. A row without a partition
+  // is an error, so that they are made before the samples are stored.
   int64_t first = std::numeric_limits<int64_t>::max();
   int64_t last = 0;
   for (const IngestBatch& batch : batches) {
@@ -151,6 +154,8 @@ absl::Status PgStore::Ingest(const std::vector<IngestBatch>& batches) {
   });
   if (!status.ok() || last == 0) return status;
   common::MutexLock lock(&mutex_);
+  // Months are remembered only after the commit: a rollback takes its new partitions away. They are
+  // a cache, and a bound keeps it small whatever instants the samples name.
   if (months_.size() > 1000) months_.clear();
   for (const int64_t at : {first, last}) {
     months_.insert(absl::FormatTime("%Y-%m", absl::FromUnixNanos(at), absl::UTCTimeZone()));

@@ -10,6 +10,10 @@ namespace lockstep::storage {
 namespace {
 
 absl::Status AddStamp(PgConnection* connection, const measure::StampRecord& stamp) {
+  // A retry of a call whose answer was lost finds its number in `known` and changes nothing.
+  // Without that it would end the stamp that it has added itself. The first call cannot: all parts
+  // of a WITH see one snapshot, from before the INSERT (PostgreSQL, "Data-Modifying Statements in
+  // WITH").
   auto added = connection->Query(
       "WITH known AS (SELECT FROM device_stamps WHERE number = $1), "
       "succeeded AS (UPDATE device_stamps SET ended_by = $5, ended_at = $6 "

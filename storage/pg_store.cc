@@ -21,7 +21,8 @@
 namespace lockstep::storage {
 namespace {
 
-// ABORTED unless the store's epoch is `epoch`; holds off a new one until the transaction ends.
+// ABORTED unless the store's epoch is `epoch`. FOR SHARE makes a new epoch wait until this
+// transaction ends, while transactions of the same controller do not wait for each other.
 absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch) {
   auto current = connection->Query("SELECT epoch, holder FROM controller_epoch FOR SHARE");
   if (!current.ok()) return current.status();
@@ -54,7 +55,7 @@ absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo) {
   }
   std::string reader = "user=lockstep_reader";
   for (PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
-    // Where the server is, and nothing that is the controller's own.
+    // Only the server's location is taken over, nothing that is the controller's own.
     static const std::set<std::string> kLocation = {"host", "hostaddr", "port", "dbname",
                                                     "sslmode"};
     if (option->val == nullptr || !kLocation.contains(option->keyword)) continue;
@@ -86,7 +87,7 @@ absl::StatusOr<std::unique_ptr<PgStore>> PgStore::Open(Options options) {
                                                       version->Int(0, "server_version_num") / 10000,
                                                       "; Lockstep needs 15 or newer"));
   }
-  // Without the lock that elects nobody is active.
+  // Without the lock's table no controller can be active, so a standby may migrate, too.
   auto lock = (*lease)->Query("SELECT to_regclass('lockstep.controller_lock') IS NULL AS missing");
   if (!lock.ok()) return lock.status();
   if (store->options_.migrates || lock->Bool(0, "missing")) {
@@ -128,13 +129,14 @@ absl::Status PgStore::Transaction(absl::Duration limit,
                                   const std::function<absl::Status(PgConnection*)>& body) {
   auto lease = Connect(limit);
   if (!lease.ok()) return lease.status();
-  // The server gives a statement up by itself, unless it hangs.
+  // The server cancels a statement before this side gives up on it, unless the server hangs.
   const std::string begin = absl::StrCat("BEGIN; SET LOCAL statement_timeout = ",
                                          absl::ToInt64Milliseconds(limit * 3 / 4));
   if (absl::Status status = (*lease)->Execute(begin); !status.ok()) return status;
   absl::Status status = epoch_ == 0 ? absl::OkStatus() : CheckEpoch(lease->get(), epoch_);
   if (status.ok()) status = body(lease->get());
   if (!status.ok()) {
+    // Where this fails, too, the connection is not idle, and the lease closes it.
     (void)(*lease)->Execute("ROLLBACK");
     return status;
   }
@@ -148,6 +150,7 @@ absl::Status PgStore::Run(const std::string& sql, const std::vector<PgParam>& pa
 
 absl::StatusOr<uint64_t> PgStore::AcquireEpoch(const std::string& holder) {
   uint64_t epoch = 0;
+  // The UPDATE replaces the epoch: this transaction must not check for the old one.
   epoch_ = 0;
   const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
     auto raised = connection->Query(
@@ -203,7 +206,7 @@ void PgStore::GuardReader() {
     if (rows.ok()) problem = rows->Text(0, "problem");
     return rows.status();
   });
-  // The store is away: it says so elsewhere.
+  // The store is unavailable, which its other users report.
   if (IsTransient(status) || absl::IsAborted(status)) return;
   if (!status.ok()) problem = std::string(status.message());
   common::MutexLock lock(&mutex_);
@@ -243,8 +246,8 @@ absl::Status PgStore::Enqueue(const measure::RunRecord& run) {
              JsonObject(run.job.labels()), absl::StrCat(run.seed), run.confirm})
         .status();
   });
-  // Done already, by a call whose answer was lost; of one that is still under way the end is waited
-  // for here.
+  // An earlier call, whose answer was lost, has added the run. If its transaction was still in
+  // progress, the INSERT has waited for its end.
   return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
 }
 
@@ -312,7 +315,7 @@ absl::Status PgStore::StartRun(const std::string& run_id,
           "SELECT 1 FROM runs r JOIN run_workers USING (run_id) WHERE run_id = $1 AND state = "
           "'running'",
           {run_id});
-      // done already, by a call whose answer was lost
+      // An earlier call, whose answer was lost, has started the run.
       if (!known.ok() || known->rows() != 0) return known.status();
       return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is not queued any more"));
     }
@@ -405,10 +408,10 @@ absl::Status PgStore::ReleaseQuarantine(const std::string& worker_id) {
 }
 
 absl::Status PgStore::SetEnding(const std::string& run_id, measure::RunState state,
-                                const std::string& reason, bool skip_cleanup) {
+                                const std::string& reason, measure::Cleanup cleanup) {
   return Run(
       "UPDATE runs SET ending_state = $2, ending_reason = $3, skip_cleanup = $4 WHERE run_id = $1",
-      {run_id, Text(state), reason, skip_cleanup ? "true" : "false"});
+      {run_id, Text(state), reason, cleanup == measure::Cleanup::kSkip ? "true" : "false"});
 }
 
 absl::Status PgStore::ReadIntervals(const v1::PhaseId& phase, IntervalDetail detail,
@@ -484,7 +487,8 @@ absl::StatusOr<measure::RunData> PgStore::LoadRun(const std::string& run_id) {
   auto lease = Connect(kWholeRunLimit);
   if (!lease.ok()) return lease.status();
   auto data = LoadRunData(lease->get(), run_id);
-  // A server that has not the memory for it will not have it in a moment either: that is no outage.
+  // A server that has no memory for this run will not have it soon. RESOURCE_EXHAUSTED would count
+  // as an outage (IsTransient()).
   if (absl::IsResourceExhausted(data.status())) {
     return absl::FailedPreconditionError(data.status().message());
   }

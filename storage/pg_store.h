@@ -14,25 +14,27 @@
 
 namespace lockstep::storage {
 
-// Runs of which a row holds what no controller wrote: by id, and what is wrong.
+// Runs with a row that no controller can have written: the run's id, and what is wrong.
 using UnreadableRuns = std::map<std::string, std::string>;
 
-// The store on PostgreSQL ≥ 15 through libpq. Connections are opened when needed and kept; a broken
-// one is dropped, so that the store comes back by itself when the server does. No call waits for
-// ever for a server that hangs.
+// The store on PostgreSQL ≥ 15 through libpq. Connections are opened when needed and kept. A broken
+// connection is dropped, so the store is available again as soon as the server is. No call waits
+// forever for a server that hangs.
 class PgStore final : public Store {
  public:
-  // Of what SaveReport() keeps. Raised when a newer version of the programs says more.
+  // The version of the figures that SaveReport() keeps. It increases when a newer version of the
+  // programs keeps more.
   static constexpr int kFiguresVersion = 5;
   struct Options {
     std::string conninfo;         // libpq connection string or URI
     std::string reader_conninfo;  // empty: derived from conninfo, without its password
     std::string description;      // "embedded PostgreSQL in /var/lib/lockstep/postgres"
-    // How long a change may take; the server cancels the statement after three quarters of it. When
-    // it takes longer the store counts as away. A run does not miss results that are late by this.
+    // The longest time for a change. The server cancels the statement after three quarters of it.
+    // If the change takes longer, the store counts as unavailable. A run still accepts results that
+    // are late by this time.
     absl::Duration change_limit = absl::Nanoseconds(timing::kStoreChangeNs);
-    // Open() brings the schema up to date. Otherwise only where no controller can be active yet:
-    // one that waits for its turn leaves the schema to the one that is active.
+    // Whether Open() brings the schema up to date. If false, Open() does so only if no controller
+    // can be active yet: a standby leaves the schema to the active controller.
     bool migrates = true;
   };
   static absl::StatusOr<std::unique_ptr<PgStore>> Open(Options options);
@@ -51,7 +53,7 @@ class PgStore final : public Store {
   absl::Status AddStamps(const std::vector<measure::StampRecord>& stamps) override;
   absl::Status EndStamps(const std::vector<std::string>& numbers, const std::string& by,
                          int64_t at_wall_ns) override;
-  // Puts the reading role's limits back. The active controller calls it regularly.
+  // Restores the reading role's limits. The active controller calls this regularly.
   void GuardReader();
   absl::Status Enqueue(const measure::RunRecord& run) override;
   absl::StatusOr<std::vector<measure::RunRecord>> Queue() override;
@@ -62,7 +64,7 @@ class PgStore final : public Store {
   absl::Status SetBack(const std::string& run_id, uint32_t worker_index) override;
   absl::Status ReleaseQuarantine(const std::string& worker_id) override;
   absl::Status SetEnding(const std::string& run_id, measure::RunState state,
-                         const std::string& reason, bool skip_cleanup) override;
+                         const std::string& reason, measure::Cleanup cleanup) override;
   absl::Status StartRun(const std::string& run_id,
                         const std::vector<measure::RunWorker>& workers) override;
   absl::Status EndRun(const std::string& run_id, measure::RunState state,
@@ -108,8 +110,8 @@ class PgStore final : public Store {
   absl::StatusOr<std::string> ImportRun(const TakePart& take, const CheckRun& check) override;
   absl::StatusOr<std::vector<v1::RunFigures>> Figures(
       const std::vector<std::string>& run_ids) override;
-  // From now on no call waits for a server that does not answer; calls that wait now end, too. They
-  // return UNAVAILABLE.
+  // After this, no call waits for a server that does not answer. Calls that wait at this moment
+  // end, too. They all return UNAVAILABLE.
   void GiveUp() { given_up_ = true; }
   // ABORTED when another controller has replaced this one.
   absl::Status StillActive();
@@ -118,25 +120,27 @@ class PgStore final : public Store {
 
  private:
   explicit PgStore(Options options) : options_(std::move(options)) {}
-  // A connection out of the pool, which goes back when the lease ends.
+  // A connection from the pool. It returns to the pool when the lease ends.
   class Lease;
-  // A connection from the pool; getting it and using it may take `limit` in all, else change_limit.
+  // Returns a connection from the pool. To get and to use it may take `limit` in total, or
+  // change_limit without one.
   absl::StatusOr<Lease> Connect();
   absl::StatusOr<Lease> Connect(absl::Duration limit);
-  // Ends queued and active runs that cannot be read, with an event that says why: one odd row keeps
-  // no controller from starting. Their workers are lost, and hold what they may still write to.
+  // Ends queued and active runs that cannot be read, with an event that says why, so that a broken
+  // row does not prevent a controller from starting. The workers of these runs are lost, and the
+  // byte ranges that they may still write to are in quarantine.
   absl::Status EndUnreadable(const UnreadableRuns& unreadable);
-  // One transaction around `body`; from AcquireEpoch() on only while the epoch is this
-  // controller's.
+  // Runs `body` in one transaction. After AcquireEpoch() the transaction succeeds only while the
+  // epoch is this controller's.
   absl::Status Transaction(const std::function<absl::Status(PgConnection*)>& body) {
     return Transaction(options_.change_limit, body);
   }
   absl::Status Transaction(absl::Duration limit,
                            const std::function<absl::Status(PgConnection*)>& body);
-  // Makes the partitions that samples of these instants (nanoseconds since 1970) need, unless they
-  // are known to be there.
+  // Makes the partitions for samples of these instants (nanoseconds since 1970), unless the
+  // partitions are known to exist.
   absl::Status EnsurePartitions(PgConnection* connection, int64_t first_ns, int64_t last_ns);
-  // One statement in a transaction of its own.
+  // Runs one statement in its own transaction.
   absl::Status Run(const std::string& sql, const std::vector<PgParam>& parameters);
 
   const Options options_;
@@ -144,19 +148,18 @@ class PgStore final : public Store {
   std::atomic<bool> given_up_{false};
   common::Mutex mutex_;
   std::vector<std::unique_ptr<PgConnection>> idle_ ABSL_GUARDED_BY(mutex_);
-  // "2026-11" whose partitions are known to be there
+  // Months ("2026-11") whose partitions are known to exist.
   std::set<std::string> months_ ABSL_GUARDED_BY(mutex_);
-  // While the server does not answer, one call at a time finds out whether it does again; the
-  // others fail at once.
+  // While the server does not answer, one call at a time probes it. The other calls fail at once.
   bool silent_ ABSL_GUARDED_BY(mutex_) = false;
   std::string reader_problem_ ABSL_GUARDED_BY(mutex_);  // as GuardReader() logged it last
   bool probing_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// Whether a connection string, or URI, has a password in it.
+// Whether a connection string or URI contains a password.
 bool HasPassword(const std::string& conninfo);
-// The reading role's connection string for a server's own: same place, user lockstep_reader, no
-// password.
+// Derives the reading role's connection string from the controller's: same server and database,
+// user lockstep_reader, no password.
 absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo);
 
 // Loads a run for reporting; PgStore::LoadRun() on one connection.
@@ -164,21 +167,21 @@ absl::StatusOr<measure::RunData> LoadRunData(PgConnection* connection, const std
 // PgStore::History() on one connection.
 absl::StatusOr<v1::HistoryReply> ListRuns(PgConnection* connection,
                                           const v1::HistoryRequest& request);
-// Its next batch of runs to prune, oldest first, and how many there are in all.
+// The next batch of runs to prune, oldest first, and the number of all runs to prune.
 struct ToPrune {
   std::vector<v1::RunSummary> runs;
   double total = 0;
 };
 absl::StatusOr<ToPrune> ListToPrune(PgConnection* connection, const v1::PruneRequest& request,
                                     int most);
-// `reports`: of each of the runs, where their samples go alone; else none.
+// `reports`: the report of each run if only the samples are pruned; otherwise empty.
 absl::Status PruneRuns(PgConnection* connection, const std::vector<v1::RunSummary>& runs,
                        const std::vector<v1::Report>& reports);
 // PgStore::Figures() on one connection.
 absl::StatusOr<std::vector<v1::RunFigures>> LoadFigures(PgConnection* connection,
                                                         const std::vector<std::string>& run_ids);
 // PgStore::Active(), Quarantines() and ReadIntervals() on one connection.
-// Runs that cannot be read are left out, and named in `unreadable`.
+// Runs that cannot be read are left out and named in `unreadable`.
 absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection,
                                                   UnreadableRuns* unreadable);
 absl::StatusOr<std::vector<Quarantine>> LoadHeld(PgConnection* connection);
@@ -187,7 +190,7 @@ absl::Status StreamIntervals(PgConnection* connection, const v1::PhaseId& phase,
 // The same within a transaction.
 absl::Status ReadIntervalsOf(PgConnection* connection, const v1::PhaseId& phase,
                              IntervalDetail detail, const TakeInterval& take);
-// Reads a document of the store; fields that this version does not know are left out.
+// Parses a JSON document of the store. Fields that this version does not know are ignored.
 absl::Status FromJson(const std::string& json, google::protobuf::Message* message);
 // Columns: run_id, spec, source, owner, state, outcome, degraded, seed, submitted_at, started_at,
 // ended_at.
@@ -205,7 +208,7 @@ inline constexpr char kPhaseColumns[] =
     "spec, "
     "job_phase, step, figures, end_of_load, coalesce((extract(epoch FROM go_at) * "
     "1000000)::bigint * 1000, 0) AS go_wall_ns";
-// `job`: what a phase did that an older version has recorded.
+// `job` supplies the spec of a phase that an older version has recorded.
 absl::StatusOr<measure::PhaseRecord> ReadPhaseRecord(const PgResult& rows, int row,
                                                      const v1::JobSpec& job);
 

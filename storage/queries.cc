@@ -24,6 +24,8 @@ class Loader {
       : connection_(connection), run_id_(run_id) {}
 
   absl::StatusOr<measure::RunData> Load() {
+    // LoadResults() comes before LoadCounters() and LoadThreads(), which add to the results that it
+    // reads.
     for (const auto& step : {&Loader::LoadRun, &Loader::LoadWorkers, &Loader::LoadPhases,
                              &Loader::LoadResults, &Loader::LoadCounters, &Loader::LoadThreads,
                              &Loader::LoadEvents, &Loader::LoadConcurrent}) {
@@ -191,7 +193,8 @@ class Loader {
   }
 
   // Other runs whose targets lay on one of this run's devices, under the same kernel, while this
-  // one was in progress.
+  // one was in progress. jsonb_array_elements() raises an error for anything but an array, and an
+  // odd row of another run must not fail this run's report.
   absl::Status LoadConcurrent() {
     auto rows = Query(
         "SELECT DISTINCT w.boot_id || '/' || (t ->> 'deviceName') AS device, w.run_id FROM runs "
@@ -239,6 +242,8 @@ absl::Status FromJson(const std::string& json, google::protobuf::Message* messag
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;  // written by a newer version
   const auto status = JsonStringToMessage(json, message, options);
+  // IsBroken() knows DATA_LOSS as a fault of this run alone; INTERNAL would fail the reading of all
+  // runs.
   return status.ok() ? absl::OkStatus()
                      : absl::DataLossError(absl::StrCat("the store holds a broken document: ",
                                                         std::string(status.message())));
@@ -289,6 +294,7 @@ absl::StatusOr<measure::PhaseRecord> ReadPhaseRecord(const PgResult& rows, int r
     if (absl::Status status = FromJson(rows.Text(row, "spec"), &phase.spec); !status.ok())
       return status;
   } else if (static_cast<int>(phase.phase) < job.phases_size()) {
+    // Older versions stored no spec with a phase: it was the job's phase of the same number.
     phase.spec = job.phases(static_cast<int>(phase.phase));
   }
   return phase;

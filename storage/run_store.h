@@ -82,7 +82,7 @@ class RunStore {
   virtual absl::Status ReleaseQuarantine(const std::string& worker_id) = 0;
   // Records how the run will end, before it does.
   virtual absl::Status SetEnding(const std::string& run_id, measure::RunState state,
-                                 const std::string& reason, bool skip_cleanup) = 0;
+                                 const std::string& reason, measure::Cleanup cleanup) = 0;
   virtual absl::Status StartRun(const std::string& run_id,
                                 const std::vector<measure::RunWorker>& workers) = 0;
   virtual absl::Status EndRun(const std::string& run_id, measure::RunState state,

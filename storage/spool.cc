@@ -17,7 +17,10 @@
 namespace lockstep::storage {
 namespace {
 
+// Space is freed by whole segments, so they are small beside the spool's limit (1 GiB by default).
 constexpr uint64_t kSegmentBytes = 16 << 20;
+// No record is this long: the pipeline ends a group at 16 MiB. A larger length in a header is
+// damage and must not become an allocation.
 constexpr uint32_t kMaxRecord = 64 << 20;
 
 struct Header {
@@ -26,6 +29,7 @@ struct Header {
   uint64_t checksum;
 };
 constexpr uint32_t kMagic = 0x31735453;  // "STs1"
+// The header is written as it lies in memory, so it may have no padding.
 static_assert(sizeof(Header) == 16);
 
 // The checksum tells a record that was being written when the power went from one that was written:
@@ -170,9 +174,15 @@ absl::Status FileSpool::Scan(Segment* segment, bool last) {
 absl::Status FileSpool::OpenTail() {
   if (tail_open_ && segments_.back().size < kSegmentBytes) return absl::OkStatus();
   const std::string path = PathOf(next_number_);
+  // Recover() has counted every segment, so this name is free. O_EXCL makes anything else an error,
+  // a link among it (open(2)).
   common::FileDescriptor fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.valid()) return common::ErrnoStatus(errno, path);
-  if (absl::Status status = SyncDirectory(directory_); !status.ok()) return status;
+  if (absl::Status status = SyncDirectory(directory_); !status.ok()) {
+    // The next attempt creates the same name anew.
+    unlink(path.c_str());
+    return status;
+  }
   tail_ = std::move(fd);
   tail_open_ = true;
   segments_.push_back({next_number_++, 0});
@@ -200,14 +210,17 @@ absl::Status FileSpool::Append(const std::vector<std::string>& records) {
     if (put <= 0) break;
     done += static_cast<size_t>(put);
   }
-  // After a failed fdatasync nothing is known of the pages that it covered (the kernel drops their
-  // dirty state): a new segment begins.
+  // fdatasync(2) also writes the file's new size, without which the data could not be read. After
+  // it has failed, nothing is known of the pages that it covered (the kernel drops their dirty
+  // state): a new segment begins.
   const int error = done == bytes.size() ? (fdatasync(tail_.get()) == 0 ? 0 : errno) : errno;
   if (error == 0) {
     segment.size += bytes.size();
     bytes_ += bytes.size();
     return absl::OkStatus();
   }
+  // Scan() takes a broken record for damage unless its segment is the last one, which this one will
+  // not stay: what was written of these records is cut off.
   (void)!ftruncate(tail_.get(), static_cast<off_t>(segment.size));
   tail_open_ = false;
   const absl::Status status = common::ErrnoStatus(error, PathOf(segment.number));
@@ -259,6 +272,8 @@ absl::Status FileSpool::Drop(size_t count) {
     const std::string path = PathOf(head.number);
     common::FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd.valid()) return common::ErrnoStatus(errno, path);
+    // Nothing on the disk says how far a segment was dropped. After a crash its records come again,
+    // and the store's cursors tell which of them it has.
     while (count > 0 && head_offset_ < head.size) {
       Header header;
       if (!ReadAt(fd.get(), &header, sizeof header, head_offset_)) {

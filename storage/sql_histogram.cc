@@ -16,6 +16,7 @@ absl::StatusOr<std::string> HistogramNumber(const std::string& encoded) {
   if (buckets->empty()) return std::string("0");
   std::string digits((buckets->back().first + size_t{1}) * kDigitsOfABucket, '0');
   for (const auto& [bucket, count] : *buckets) {
+    // A seventeenth digit would run over into the field of the next bucket.
     if (count >= kTooMany) {
       return absl::InvalidArgumentError(
           absl::StrCat("histogram: bucket ", bucket, " holds ", count, " values, 10^16 or more"));

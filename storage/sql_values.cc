@@ -44,6 +44,7 @@ absl::StatusOr<measure::PhaseState> PhaseStateOf(const std::string& text) {
 }
 
 std::string Utc(int64_t wall_ns) {
+  // timestamptz has microseconds: what is finer is cut here, and the server rounds nothing.
   return absl::FormatTime("%Y-%m-%d %H:%M:%E6S+00", absl::FromUnixNanos(wall_ns),
                           absl::UTCTimeZone());
 }

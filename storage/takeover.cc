@@ -51,6 +51,8 @@ absl::Status LoadLeftContents(PgConnection* connection, ActiveRun* active) {
                             static_cast<uint32_t>(started->Int(i, "attempt")));
   }
   auto rows = connection->Query(
+      // Results of all attempts are read. Only this part of each leaves the server, because the
+      // rest can be large.
       "SELECT phase, attempt, worker_index, jsonb_build_object('leftContents', result -> "
       "'leftContents') AS result FROM worker_results WHERE run_id = $1 AND result ? 'leftContents'",
       {active->run.run_id});
@@ -80,6 +82,8 @@ absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
     const measure::PhaseState state = active->phase.state;
     if (IsOver(state)) active->ended.push_back(active->phase);
   }
+  // The rows come in order of the phases: what the loop leaves is the phase that the run has
+  // reached.
   const measure::PhaseRecord& phase = active->phase;
   active->go_wall_ns = phase.go_wall_ns;
   auto cursors = connection->Query(
@@ -93,6 +97,9 @@ absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
         {worker, cursors->Int(i, "clock_offset_ns"), cursors->Int(i, "clock_bound_ns")});
     active->cursors[worker] = cursors->UInt(i, "sequence");
   }
+  // A cursor counts all of a worker's items, reports of written blocks among them. Their number is
+  // needed to tell how many intervals the store has; a successor that took the cursor for that
+  // refused the next sample.
   auto blocks = connection->Query(
       "SELECT worker_index, count(*) AS items FROM block_writes WHERE run_id = $1 AND phase = $2 "
       "AND "
@@ -126,7 +133,8 @@ absl::StatusOr<ActiveRun> ReadActive(PgConnection* connection, const PgResult& r
   if (!run.ok()) return run.status();
   active.run = *std::move(run);
   v1::FillDefaults(&active.run.job);  // of a job that an older version took
-  // How the run is to end, if that was decided: what cannot be read is no "not decided".
+  // How the run is to end, if that was decided. A text that cannot be read is an error: as "not
+  // decided" it would let a run go on that was being stopped.
   if (const std::string ending = rows.Text(row, "ending_state"); !ending.empty()) {
     const auto state = RunStateOf(ending);
     if (!state.ok()) return state.status();
@@ -176,6 +184,8 @@ absl::StatusOr<std::vector<Quarantine>> LoadHeld(PgConnection* connection) {
     absl::Status status = FromJson(rows->Text(i, "spec"), &held.job);
     if (status.ok()) status = FromJson(rows->Text(i, "inspection"), &held.inspection);
     if (!status.ok()) {
+      // The documents say what the worker may still write to. Without them everything must be taken
+      // for it, never nothing.
       held.is_unknown = true;
       held.job.Clear();
       held.inspection.Clear();

@@ -25,6 +25,7 @@ std::string RealArray(const Values& values) {
   std::string text = "{";
   for (const auto value : values) {
     absl::StrAppend(&text, text.size() == 1 ? "" : ",",
+                    // A real keeps six digits for certain (PostgreSQL, "Numeric Types").
                     std::isnan(value) ? "NaN" : absl::StrFormat("%.6g", value));
   }
   return text + "}";
@@ -39,7 +40,8 @@ std::string SpanArray(const std::vector<measure::HostTable::Span>& spans, const 
   return text + "}";
 }
 
-// PostgreSQL's text of an array of numbers without NULLs.
+// PostgreSQL's text of an array of numbers without NULLs. Nanoseconds from T are exact in a double
+// up to 2^53, which is 104 days.
 std::vector<double> NumbersOf(const std::string& array) {
   std::vector<double> numbers;
   if (array.size() <= 2) return numbers;
@@ -55,6 +57,7 @@ std::vector<double> NumbersOf(const std::string& array) {
 std::vector<float> FloatsOf(const std::string& array, size_t size) {
   const std::vector<double> numbers = NumbersOf(array);
   std::vector<float> floats(numbers.begin(), numbers.end());
+  // The line is indexed by span, whatever length the array in the store has.
   floats.resize(size, std::nanf(""));
   return floats;
 }
@@ -94,6 +97,8 @@ void AddPoint(const measure::FleetPoint& point, Encoder* encoder, CopyRows* rows
       .Add(ios.errors)
       .Add(point.latency_sum_ns)
       .Add(point.latency_max_ns);
+  // The view fleet_timeline gives these columns. To compute them there, SQL would have to decode
+  // every histogram.
   for (const double percent : {50.0, 90.0, 99.0, 99.9}) {
     rows->AddUnless(point.latencies.empty(), point.Percentile(percent));
   }
@@ -161,6 +166,7 @@ absl::Status WriteTimeline(PgConnection* connection, const v1::PhaseId& phase,
           .EndRow();
     }
   }
+  // Each timeline has exactly one row here, whatever hosts it has: WithoutTimelines() looks for it.
   const measure::HostTable& hosts = timeline.hosts();
   CopyRows spans;
   using Span = measure::HostTable::Span;
@@ -264,6 +270,8 @@ absl::StatusOr<std::vector<measure::FleetPoint>> PgStore::FleetTimeline(const v1
   if (!kinds.ok()) return kinds.status();
   for (int i = 0; i < kinds->rows(); ++i) {
     const auto place = places.find(static_cast<uint32_t>(kinds->Int(i, "interval")));
+    // The two statements have no common snapshot, and SaveTimeline() may replace the rows between
+    // them.
     if (place == places.end()) continue;
     points[place->second].kinds[static_cast<v1::OperationKind>(kinds->Int(i, "kind"))] = {
         kinds->UInt(i, "operations"), kinds->UInt(i, "bytes"), kinds->UInt(i, "errors")};

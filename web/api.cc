@@ -26,6 +26,8 @@ constexpr int kWriters = 2;
 
 std::string Json(const google::protobuf::Message& message) {
   google::protobuf::util::JsonPrintOptions options;
+  // Without this, proto3 leaves out zeros and false, and the page could not tell 0 from a field
+  // that is missing.
   options.always_print_primitive_fields = true;
   std::string json;
   return google::protobuf::util::MessageToJsonString(message, &json, options).ok() ? json : "{}";
@@ -63,10 +65,14 @@ Answer MadeAnswer(std::string body, const std::string& type) {
   Answer answer;
   answer.type = type;
   answer.body = std::make_shared<const std::string>(std::move(body));
+  // Nearly every answer can change: runs go on, are labelled and are pruned. An old one from a
+  // cache would look current.
   answer.headers = {{"Cache-Control", "no-store"}};
   return answer;
 }
 
+// More letters than a UUID's are accepted for `last`. Nothing that is accepted needs an escape, in
+// a path or in HTML.
 constexpr size_t kUuid = 36;
 bool IsRun(absl::string_view text) {
   return !text.empty() && text.size() <= kUuid &&
@@ -113,6 +119,8 @@ bool ReadFilter(const Request& request, v1::RunFilter* filter, Answer* wrong) {
         *wrong = ErrorAnswer(400, absl::StrCat("label ", label, ": a run has one value of it"));
         return false;
       }
+      // A filter with a typing error is refused. Left out, it would list all runs as if they
+      // matched.
     } else if (name != "limit" && name != "offset") {
       *wrong = ErrorAnswer(400, absl::StrCat("there is no ", name,
                                              " to filter by: job, owner, host, device, state, "
@@ -147,7 +155,9 @@ void Api::Stop() {
   }
 }
 
-// Whether a browser that was led here by a name of somebody else's would be served.
+// A page elsewhere can make its own name resolve to this server (DNS rebinding), and its scripts
+// may then read the answers. The Host header still has the foreign name. Addresses pass, since no
+// foreign name is involved.
 bool Api::IsOurs(const std::string& host_header) const {
   if (host_header.empty()) return false;
   const bool has_port = host_header.rfind(':') != std::string::npos && host_header.back() != ']';
@@ -167,6 +177,7 @@ Api::Result Api::Later(const Ask& request, const Call& call, Make make, const Re
     Ask request;
     Reply reply;
   };
+  // gRPC uses the addresses of all three until the callback has run. The callback holds them.
   const auto pending = std::make_shared<Pending>();
   pending->request = request;
   pending->context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
@@ -175,11 +186,14 @@ Api::Result Api::Later(const Ask& request, const Call& call, Make make, const Re
   }
   call(stub_->async(), &pending->context, &pending->request, &pending->reply,
        [this, pending, make, respond = respond](const grpc::Status& status) mutable {
+         // This is a thread of gRPC's, which also serves the workers' streams. To write a large
+         // report as JSON would hold it up.
          answers_.Push([pending, make = std::move(make), respond = std::move(respond), status] {
            respond(status.ok() ? make(pending->reply)
                                : ErrorAnswer(StatusOf(status.error_code()), WordsOf(status)));
          });
-         // Last: then nothing here is used any more, and until then the call has its address.
+         // End() comes last: until then CancelAll() waits, so `this` and the context still exist.
+         // After it, nothing here is used any more.
          calls_->End(&pending->context);
        });
   return {};
@@ -260,12 +274,16 @@ Api::Result Api::ServeRun(const Request& request, const std::string& run_id,
         ask, [](auto* stub, auto... a) { stub->GetJob(a...); }, AsJson<v1::JobReply>, respond);
   }
   if (part == "events") {
+    // Feeds are shared by id. The start of an id would make a second feed of the same run, and
+    // `last` would be shared by browsers that mean different runs.
     if (run_id.size() != kUuid) return ErrorAnswer(400, "events: of a run's whole id");
     Watch watch;
     watch.run_id = run_id;
     const std::string hosts = request.Get("hosts").value_or("");
     if (!hosts.empty() && hosts != "all") return ErrorAnswer(400, "hosts: all, or left out");
     watch.all_hosts = hosts == "all";
+    // An id that is no number of ours means the run's begin, as none does: EventSource could not
+    // show an error.
     if (!absl::SimpleAtoi(request.last_event_id, &watch.after)) watch.after = 0;
     return watch;
   }
@@ -327,6 +345,8 @@ Api::Result Api::ServeSeries(const Request& request, const std::string& run_id,
   uint32_t most = 0;
   constexpr uint32_t kMaxPoints = 100000;
   if (!ReadNumber(request, "phase", 0, 1U << 30, 0, &phase, &wrong) ||
+      // A CSV is for other programs, which want every interval. The page draws what fits its width;
+      // 0 leaves the number to the controller.
       !ReadNumber(request, "bins", 1, kMaxPoints, csv ? kMaxPoints : 0, &most, &wrong)) {
     return wrong;
   }

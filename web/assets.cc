@@ -32,6 +32,8 @@ Assets::Assets() {
     const size_t dot = name.rfind('.');
     const std::string path = absl::StrCat("/", name.substr(0, dot), ".", hash, name.substr(dot));
     const std::string named = absl::StrCat("\"/", name, "\"");
+    // A name with the hash of its content can be cached for good: a new version has new names, and
+    // only the page that names them is asked for again.
     page = absl::StrReplaceAll(page, {{named, absl::StrCat("\"", path, "\"")}});
     const auto compressed = files.find(name + ".gz");
     assets_[path] = {std::make_shared<const std::string>(file->content),

@@ -29,10 +29,12 @@ using Error = boost::system::error_code;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// What a reader may let an answer wait, and the slowest that it may be after that.
+// A reader may take nothing for this long. After that it must have taken at least 64 kB/s over the
+// whole answer.
 constexpr seconds kPatience(10);
 constexpr size_t kMinBytesPerMillisecond = 64;
-// What may be refused while others' answers wait.
+// Answers beyond this size are refused first while many wait to be taken. Smaller ones may fill
+// twice as much memory, so that the views still work while slow readers take whole reports.
 constexpr size_t kLarge = 1 << 20;
 constexpr size_t kReadAtOnce = 4096;
 
@@ -87,6 +89,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
 
   void Wake() override {
     asio::post(stream_.get_executor(), Mine([this](auto...) {
+                 // Asio forbids a second async_write() on a stream before the first has ended. The
+                 // first one's handler sends what has come since.
                  if (feed_ != nullptr && !writing_) SendEvents();
                }));
   }
@@ -99,10 +103,13 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     if (idle_) return;
     Error ignored;
     const auto peer = Lowest().socket().remote_endpoint(ignored);
+    // The pointer is weak: the site's list must not keep a connection alive that has ended.
     idle_ = site_->idle.Add(peer.address(), served_, [weak = this->weak_from_this()] {
       const auto self = weak.lock();
       if (self == nullptr) return;
       asio::post(self->stream_.get_executor(), [self] {
+        // A request may have begun since this was posted. Its connection is not idle any more and
+        // stays.
         if (self->idle_) self->Lowest().close();
       });
     });
@@ -119,11 +126,14 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     };
   }
 
-  // Between requests it may be idle for a while; once one has begun, it is to come soon.
+  // A connection may be idle for long between requests, but a request that has begun must come
+  // soon. One read of its own for the first bytes gives the two waits their own limits.
   void AwaitRequest() {
     Idle();
     parser_.emplace();
     parser_->header_limit(static_cast<uint32_t>(limits::kPageRequestBytes));
+    // A client that pipelines has sent the next request already (RFC 9112, section 9.3.2). A read
+    // would wait for bytes that may never come.
     if (buffer_.size() > 0) return ReadRequest();
     Lowest().expires_after(seconds(limits::kPageIdleSeconds));
     stream_.async_read_some(buffer_.prepare(kReadAtOnce), Mine([this](Error error, size_t bytes) {
@@ -143,6 +153,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
             closes_ = true;
             return Send(ErrorAnswer(431, "the request is too long"));
           }
+          // Beast's own category means a malformed request, which is answered, except for the end
+          // of the stream. After an error of the socket nobody reads an answer.
           if (error.category() == http::make_error_code(http::error::bad_method).category() &&
               error != http::error::end_of_stream) {
             closes_ = true;
@@ -176,7 +188,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     }
     if (!known)
       return Send(ErrorAnswer(400, "that is no path and query: percent-encoded, valid UTF-8"));
-    // While the controller is asked this is held by what it waits for.
+    // While the controller works on the answer, only `respond` keeps this connection alive: no read
+    // or write is in progress.
     const Respond respond = [self = this->shared_from_this()](Answer answer) {
       asio::post(self->stream_.get_executor(),
                  [self, answer = std::move(answer)] { self->Send(answer); });
@@ -206,6 +219,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     AddHeaders(response.get());
     for (const auto& [name, value] : answer.headers) response->set(name, value);
     response->keep_alive(!closes_);
+    // A 304 has no content, and a Content-Length would have to be that of the 200 (RFC 9110,
+    // section 8.6).
     if (answer.status != 304) {
       response->set(http::field::content_type, answer.type);
       response->content_length(body_->size());
@@ -216,12 +231,14 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     SendSome(response, serializer);
   }
 
-  // As much as the reader takes; whoever takes nothing for a while is cut off, and whoever takes
-  // all too little.
+  // Sends piece by piece. A reader that takes nothing for a while, or too little over the whole
+  // answer, is cut off: it would hold the answer's memory for as long as it likes.
   template <typename Response, typename Serializer>
   void SendSome(const Response& response, const Serializer& serializer) {
     // A time for each piece catches a reader that stops, the total one that takes a byte at a time.
     Lowest().expires_at(std::min(Now() + kPatience, give_up_at_));
+    // The serializer refers to the response, and the response to body_. All three must outlive the
+    // write.
     const auto done = Mine([this, response, serializer](Error error, size_t) {
       if (!error && !is_head_ && !serializer->is_done()) return SendSome(response, serializer);
       Sent();
@@ -234,7 +251,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   }
   static std::chrono::steady_clock::time_point Now() { return std::chrono::steady_clock::now(); }
 
-  // The last answer, or nobody takes it.
+  // Releases the answer, whether it was taken or not. A second call does nothing, so that the
+  // destructor may call this, too.
   void Sent() {
     body_.reset();
     site_->answer_bytes -= std::exchange(answered_, 0);
@@ -248,6 +266,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
                                                 "run too")));
     }
     counted_ = true;
+    // The feed may call Wake() from now on. It posts to this connection's strand, where it comes
+    // after this function has begun the first write.
     auto feed = site_->feeds->Join(watch.run_id, this->shared_from_this());
     if (!feed.ok()) {
       StopWatching();
@@ -259,7 +279,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     place_ = 0;
     buffer_.consume(buffer_.size());
     buffer_.shrink_to_fit();
-    // Until the connection ends: that is an answer of no known length.
+    // The answer has no known length and ends with the connection (RFC 9112, section 6.3).
     http::response<http::empty_body> response(http::status::ok, 11);
     AddHeaders(&response);
     response.set(http::field::content_type, "text/event-stream");
@@ -279,7 +299,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     timer_.expires_after(seconds(limits::kPageHeartbeatSeconds));
     timer_.async_wait(Mine([this](Error error) {
       if (error || writing_ || feed_ == nullptr) return;
-      // A browser that has gone is found out by writing to it.
+      // Nothing is read from a browser that watches, so only a write finds out that it has gone. A
+      // line that begins with a colon is a comment, which browsers ignore.
       Write({std::make_shared<const std::string>(": still here\n\n")});
     }));
   }
@@ -287,6 +308,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   void Write(std::vector<Feed::Text> texts) {
     writing_ = true;
     timer_.cancel();
+    // Asio's buffers own nothing. The handler holds the texts until they are written, even if the
+    // feed drops them before.
     auto buffers = std::make_shared<std::vector<asio::const_buffer>>();
     for (const Feed::Text& text : texts) buffers->push_back(asio::buffer(*text));
     Lowest().expires_after(seconds(limits::kPageStallSeconds));

@@ -11,8 +11,11 @@
 namespace lockstep::web {
 namespace {
 
+// A write must end within limits::kPageStallSeconds. With 64 KiB at once, and the rest of the last
+// event, a browser that takes a few kB/s still keeps up.
 constexpr size_t kAtOnce = 65536;
 constexpr int kDigits = 4;
+// Every worker's progress makes an event, and a browser needs about one a second.
 constexpr std::chrono::milliseconds kProgressEvery(900);
 
 template <typename Number>
@@ -50,7 +53,8 @@ void RoundFigures(google::protobuf::Message* message) {
   }
 }
 
-// Its number is its id.
+// The number is the event's id. A browser sends the last one back as Last-Event-ID when it connects
+// again, and events without a number leave it as it is.
 Feed::Text TextOf(uint64_t sequence, const v1::WatchEvent& event) {
   std::string json;
   if (!google::protobuf::util::MessageToJsonString(event, &json).ok()) return nullptr;
@@ -58,7 +62,8 @@ Feed::Text TextOf(uint64_t sequence, const v1::WatchEvent& event) {
   return std::make_shared<const std::string>(absl::StrCat(id, "data: ", json, "\n\n"));
 }
 
-// A run has ended only where the controller says so.
+// Only an OK from the controller means that the run has ended. Any other status is the watch's end,
+// and the page tries again unless that would be in vain.
 std::string LastText(const grpc::Status& status) {
   if (status.ok()) return "event: end\ndata: {}\n\n";
   const bool for_good = status.error_code() == grpc::StatusCode::NOT_FOUND ||
@@ -74,10 +79,14 @@ std::shared_ptr<Feed> Feed::Begin(v1::Controller::Stub* stub, Calls* calls,
                                   std::function<void(const Feed*)> over) {
   std::shared_ptr<Feed> feed(new Feed);
   if (!calls->Begin(&feed->context_)) return nullptr;
+  // gRPC has the address only: the feed owns itself until OnDone(), even when the last browser has
+  // left.
   feed->self_ = feed;
   feed->calls_ = calls;
   feed->over_ = std::move(over);
   feed->request_.set_run_id(run_id);
+  // One stream serves all browsers, so it asks for everything. Read() leaves out what one of them
+  // does not want.
   feed->request_.set_from_begin(true);
   feed->request_.set_all_hosts(true);
   stub->async()->Watch(&feed->context_, &feed->request_, feed.get());
@@ -94,6 +103,8 @@ void Feed::OnReadDone(bool ok) {
   if (incoming_.has_interval()) {
     RoundFigures(incoming_.mutable_interval());
     event.whole = TextOf(event.sequence, incoming_);
+    // The rates of every host make most of an interval's size, and only browsers that show every
+    // host want them. Both texts are made once, not for each browser.
     incoming_.mutable_interval()->clear_all_iops();
     incoming_.mutable_interval()->clear_all_p99_ns();
     event.fleet = TextOf(event.sequence, incoming_);
@@ -133,6 +144,8 @@ void Feed::Add(Event event) {
   bytes_ += SizeOf(event);
   events_.push_back(std::move(event));
   constexpr auto kLimit = static_cast<size_t>(limits::kPageFeedBytes);
+  // The newest event keeps its hosts, whatever its size: browsers that watch live have not read it
+  // yet.
   while (bytes_ > kLimit && without_hosts_ + 1 < first_ + events_.size()) {
     without_hosts_ = std::max(without_hosts_, first_);
     Event& old = events_[without_hosts_++ - first_];
@@ -151,6 +164,8 @@ void Feed::WakeAll() {
   std::vector<std::shared_ptr<Watcher>> awake;
   {
     common::MutexLock lock(&mutex_);
+    // Pointers are weak, since a connection owns its feed. They are locked here and used without
+    // mutex_: the last reference to a connection may end below, and its destructor calls Leave().
     for (const auto& [raw, weak] : watchers_) {
       if (auto watcher = weak.lock()) awake.push_back(std::move(watcher));
     }
@@ -167,8 +182,11 @@ void Feed::OnDone(const grpc::Status& status) {
     Add(std::move(last));
     ended_ = true;
   }
+  // The feed leaves the list before browsers wake: one that connects again must get a new feed.
+  // over_ takes the lock of Feeds, which Leave() takes before this one's, so mutex_ is free here.
   over_(this);
   WakeAll();
+  // Last, because Calls::CancelAll() waits for it, and Feeds may be gone afterwards.
   calls_->End(&context_);
 }
 
@@ -176,6 +194,7 @@ Feed::Part Feed::Read(uint64_t place, bool all_hosts, uint64_t after) const {
   common::MutexLock lock(&mutex_);
   Part part;
   size_t bytes = 0;
+  // A slow browser may be behind what is kept. It goes on with the oldest event that is left.
   part.next = std::max(place, first_);
   while (part.next < first_ + events_.size() && bytes < kAtOnce) {
     const Event& event = events_[part.next++ - first_];
@@ -204,6 +223,7 @@ absl::StatusOr<std::shared_ptr<Feed>> Feeds::Join(const std::string& run_id,
   common::MutexLock lock(&mutex_);
   std::shared_ptr<Feed>& feed = feeds_[run_id];
   if (feed == nullptr) {
+    // The new entry counts already.
     if (feeds_.size() > static_cast<size_t>(limits::kPageFeeds)) {
       feeds_.erase(run_id);
       return absl::ResourceExhaustedError(absl::StrCat(
@@ -219,6 +239,7 @@ absl::StatusOr<std::shared_ptr<Feed>> Feeds::Join(const std::string& run_id,
       return absl::UnavailableError("the controller is shutting down");
     }
   }
+  // Still under the lock: a Leave() in between would find no watcher and cancel the feed.
   feed->Join(watcher);
   return feed;
 }

@@ -18,6 +18,8 @@ int Hex(char c) {
 
 bool Decode(absl::string_view text, std::string* decoded) {
   for (size_t i = 0; i < text.size(); ++i) {
+    // In a query a blank is written as a plus, as browsers do (application/x-www-form-urlencoded).
+    // Paths are not decoded.
     if (text[i] == '+') {
       decoded->push_back(' ');
     } else if (text[i] != '%') {
@@ -43,6 +45,7 @@ std::optional<std::string> Request::Get(const std::string& name) const {
 bool ReadTarget(const std::string& target, Request* request) {
   if (target.empty() || target[0] != '/') return false;
   const size_t question = target.find('?');
+  // The path stays encoded, since no name that is served here needs an escape.
   request->path = target.substr(0, question);
   if (!common::IsUtf8(request->path)) return false;
   if (question == std::string::npos) return true;
@@ -54,7 +57,7 @@ bool ReadTarget(const std::string& target, Request* request) {
     if (equals != absl::string_view::npos && !Decode(part.substr(equals + 1), &pair.second)) {
       return false;
     }
-    // gRPC and PostgreSQL take nothing else.
+    // A call with other bytes would fail in gRPC without a reason, and PostgreSQL refuses them.
     if (!common::IsUtf8(pair.first) || !common::IsUtf8(pair.second)) return false;
     request->query.push_back(std::move(pair));
   }

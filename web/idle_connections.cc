@@ -11,6 +11,8 @@ namespace ip = boost::asio::ip;
 std::string NetworkOf(const ip::address& address) {
   if (!address.is_v6()) return address.to_string();
   const ip::address_v6 v6 = address.to_v6();
+  // A socket that listens on `::` reports IPv4 peers as ::ffff:a.b.c.d (ipv6(7)). Cut to 64 bits
+  // they would all be one network.
   if (v6.is_v4_mapped()) return ip::make_address_v4(ip::v4_mapped, v6).to_string();
   const ip::address_v6::bytes_type bytes = v6.to_bytes();
   return std::string(bytes.begin(), bytes.begin() + 8);
@@ -51,6 +53,8 @@ bool IdleConnections::CloseOne() {
         });
     close = std::exchange(largest->second.second->close, nullptr);
   }
+  // The lock is free here. `close` may hold the last reference to its connection, whose destructor
+  // calls Remove().
   close();
   return true;
 }

@@ -20,7 +20,8 @@ namespace lockstep::web {
 namespace {
 
 constexpr auto kCallLimit = std::chrono::seconds(60);
-// Of all phases together, where they are many; of each at least the latter.
+// All phases together have about kPoints points, and each has at least kMinPoints: a file of many
+// phases stays small.
 constexpr uint32_t kPoints = 300;
 constexpr uint32_t kMinPoints = 30;
 
@@ -32,6 +33,8 @@ std::string Content(const std::string& name) {
 }
 
 std::string HashOf(const std::string& content) {
+  // A browser hashes the exact text of the element (CSP Level 3). A blank more around it in the
+  // file would keep the script from running.
   unsigned char digest[SHA256_DIGEST_LENGTH];
   SHA256(reinterpret_cast<const unsigned char*>(content.data()), content.size(), digest);
   return absl::StrCat(
@@ -52,7 +55,8 @@ class Exporter {
       return absl::FailedPreconditionError(
           absl::StrCat("run ", head.run().run_id(), " has not ended: it has no report yet"));
     }
-    // Data are found by the full id, whatever was asked for.
+    // The page finds its documents by the run's full id, but the caller may have given `last` or
+    // the start of an id. The first document is moved to the path that the full id gives.
     const std::string asked = run_id_;
     run_id_ = head.run().run_id();
     if (asked != run_id_) {
@@ -102,7 +106,7 @@ class Exporter {
     if (!status.ok()) {
       return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
     }
-    // Where it was kept is nobody's business who is sent the file.
+    // The file may be passed on to anybody. It does not tell where the store is.
     if constexpr (std::is_same_v<Reply, v1::Report>) reply->clear_store();
     google::protobuf::util::JsonPrintOptions options;
     options.always_print_primitive_fields = true;
@@ -147,11 +151,15 @@ class Exporter {
     const auto call = [this](auto* context, const auto& ask, auto* reply) {
       return stub_->GetSeries(context, ask, reply);
     };
+    // The page also asks for a number of points after the phase. web/src/file.ts cuts off what
+    // follows the first `&`.
     return Fetch(request, call, Path(absl::StrCat("/", name, "?phase=", phase)), &series);
   }
 
   static std::string NameOf(const v1::RunSummary& run) {
     std::string name = absl::StrCat("lockstep-", run.job_name(), "-", run.run_id().substr(0, 8));
+    // The name goes into a header and becomes a file's name. Quotes, line breaks and slashes must
+    // not get there.
     for (char& c : name) {
       if (absl::ascii_isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '_') c = '-';
     }
@@ -168,7 +176,8 @@ class Exporter {
       first = false;
     }
     data += "}}";
-    // Nothing in it ends the element that it is in.
+    // A `</script>` in a text, such as an event, would end the element. JSON reads \u003c as the
+    // same character, and JSON's own syntax has no `<`.
     data = absl::StrReplaceAll(data, {{"<", "\\u003c"}});
     return absl::StrCat(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

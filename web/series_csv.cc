@@ -46,6 +46,8 @@ std::string SeriesCsv(const v1::SeriesReply& reply) {
   for (int row = 0; row < reply.spans().end_seconds_size(); ++row) {
     for (size_t c = 0; c < columns.size(); ++c) {
       absl::StrAppend(&csv, c == 0 ? "" : ",");
+      // A column of figures that no host reports, such as those of devices, is empty. Its fields
+      // stay empty, so that all rows have the same columns.
       if (row < columns[c].second->size()) {
         absl::StrAppendFormat(&csv, "%.10g", columns[c].second->Get(row));
       }

@@ -11,9 +11,11 @@
 namespace lockstep::controller {
 namespace {
 
-// Journals and metadata beside the load; less than this is agreement.
+// Journals and metadata add a little to what the load moves, and the counters are read beside its
+// clock. Differences below these limits count as agreement.
 constexpr double kTolerance = 0.05;
 constexpr double kSmallBytes = 4 << 20;
+// The block layer merges neighbouring requests (queue/nomerges in sysfs turns that off).
 constexpr double kCoalesced = 1.5;
 
 v1::CrossCheck Make(v1::CrossCheck::Verdict verdict, double factor, std::string reason) {
@@ -25,6 +27,8 @@ v1::CrossCheck Make(v1::CrossCheck::Verdict verdict, double factor, std::string 
 }
 
 bool Less(double device, double engine) {
+  // Journals and metadata only add to the device's bytes, so less slack is needed in this
+  // direction.
   return device < engine * (1 - kTolerance) - kSmallBytes / 4;
 }
 bool More(double device, double engine) { return device > engine * (1 + kTolerance) + kSmallBytes; }
@@ -98,12 +102,15 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
       if (!finding.empty()) findings.push_back(finding);
     }
     const std::string reason = absl::StrJoin(findings, "; ");
+    // Without a page cache nothing on this host can explain missing bytes: the counters and the
+    // load are not about the same device.
     if (less && !in.buffered) return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor, reason);
     if (less) return Make(v1::CrossCheck::VERDICT_PAGE_CACHE, factor, reason);
     return Make(in.concurrent.empty() ? v1::CrossCheck::VERDICT_AMPLIFIED
                                       : v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE,
                 factor, reason);
   }
+  // The size of requests says something about merging only when the bytes agree.
   const double requests = in.device_reads + in.device_writes;
   const double request_bytes = requests > 0 ? device / requests : 0;
   if (in.block_bytes > 0 && request_bytes > kCoalesced * in.block_bytes) {

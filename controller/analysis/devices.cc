@@ -36,6 +36,7 @@ std::vector<std::string> OtherPrograms(const PhaseView& view,
   std::vector<std::string> names;
   for (const v1::ProcessIo& process : sampler.result.others()) {
     const auto moved = static_cast<double>(process.read_bytes() + process.write_bytes());
+    // The I/O of this run's other workers on the kernel is among the engines' already.
     const bool sibling = workers > 1 && process.command() == "lockstep-worker";
     if (moved >= min_bytes && !sibling) names.push_back(DescribeProcess(process));
   }
@@ -47,6 +48,8 @@ EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id,
   EnginesOn found;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
+    // A device's counters belong to the kernel. Workers in several containers of one kernel all add
+    // to them, so that their engines are added up, too.
     if (self == nullptr || self->boot_id != boot_id) continue;
     found.lost = found.lost || !worker.has_result;
     bool sees = false;
@@ -97,6 +100,8 @@ void AddEngines(const PhaseView& view, const EnginesOn& engines, CrossCheckInput
   out->set_identity(engines.identity);
   for (const std::string& host : engines.hosts) out->add_hosts(host);
   for (const auto& [worker, result] : engines.parts) {
+    // Ramp and drain count here, as on the device's side: a write of the ramp may reach the device
+    // within the measured time.
     input->engine_read_bytes +=
         static_cast<double>(measure::CountsOf(*result, v1::OPERATION_KIND_READ).bytes);
     input->engine_write_bytes +=
@@ -131,6 +136,8 @@ void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out
   out->set_write_request_bytes(per(d.write_bytes(), d.writes()));
   out->set_flushes_per_second(static_cast<double>(d.flushes()) / seconds);
   out->set_queue_size(static_cast<double>(d.queue_time_ms()) / 1000 / seconds);
+  // The kernel's counters and the interval's ends are read at slightly different instants, which
+  // can make a busy device busier than the time.
   out->set_busy_ratio(std::min(1.0, static_cast<double>(d.busy_time_ms()) / 1000 / seconds));
 }
 

@@ -50,6 +50,8 @@ void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport*
         steady.steady());
   }
   if (expect.has_fairness()) {
+    // The first entry is the one over the hosts: the analysis `fairness` adds it first, and runs
+    // earlier.
     const double jain = phase->fairness_size() > 0 ? phase->fairness(0).jain() : 0;
     add(absl::StrFormat("fairness over hosts >= %.3f", expect.fairness()),
         absl::StrFormat("%.3f", jain), jain >= expect.fairness());
@@ -76,6 +78,8 @@ google::protobuf::RepeatedPtrField<v1::FigureLimit> LimitsOf(const v1::RunPhase&
     const auto value = static_cast<double>(most);
     add(figure, value, absl::StrCat(words, common::FormatDuration(value)));
   };
+  // These are the limits that a chart can draw. There is no series of the p95, so that its limit is
+  // left out.
   if (expect.has_p50_ns()) latency("p50_ns", "p50 <= ", expect.p50_ns());
   if (expect.has_p99_ns()) latency("p99_ns", "p99 <= ", expect.p99_ns());
   if (expect.has_p999_ns()) latency("p999_ns", "p99.9 <= ", expect.p999_ns());

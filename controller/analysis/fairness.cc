@@ -19,6 +19,8 @@ v1::Fairness FairnessOf(const std::string& of, const std::vector<double>& values
     sum += value;
     squares += value * value;
   }
+  // R. Jain, D.-M. Chiu, W. Hawe, 1984. Values that are all 0 are equal, and the quotient is
+  // undefined.
   fairness.set_jain(squares > 0 ? sum * sum / (static_cast<double>(values.size()) * squares) : 1);
   const MeanDeviation spread = MeanDeviationOf(values);
   fairness.set_mean(spread.mean);
@@ -27,6 +29,7 @@ v1::Fairness FairnessOf(const std::string& of, const std::vector<double>& values
   fairness.set_max_over_min(1);
   if (values.size() > 1 && sum > 0) {
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    // JSON has no infinity: 0 stands for a value that did nothing while another did.
     fairness.set_max_over_min(*least > 0 ? *most / *least : 0);
   }
   return fairness;
@@ -39,6 +42,8 @@ MeanDeviation MeanDeviationOf(const std::vector<double>& values) {
   const double mean = sum / static_cast<double>(values.size());
   double squares = 0;
   for (double value : values) squares += (value - mean) * (value - mean);
+  // The divisor is n, not n - 1, as in sysbench, whose thread fairness these figures continue: the
+  // threads are all that there are, not a sample of them.
   return {mean, std::sqrt(squares / static_cast<double>(values.size()))};
 }
 

@@ -8,7 +8,8 @@
 namespace lockstep::controller {
 namespace {
 
-// A percentile whose tail has at least ten I/Os beyond it.
+// A percentile with at least ten I/Os beyond it. With fewer, single I/Os decide it, and two runs
+// differ by chance.
 std::optional<double> Percentile(const v1::FigureRow& row, double percent) {
   if (row.operation().operations() * (100 - percent) / 100 < 10) return std::nullopt;
   for (const v1::Percentile& p : row.operation().percentiles()) {
@@ -32,7 +33,7 @@ const FigureKind kFigures[] = {
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        return std::optional(row.operation().bytes_per_second());
      }},
-    // The share of operations that failed.
+    // The share of operations that failed. A count would differ between runs of different speed.
     {"errors", "%", false,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        const double all = row.operation().operations() + row.operation().errors();
@@ -66,6 +67,8 @@ std::map<FigureKey, double> FiguresOf(const v1::RunFigures& run) {
       }
     }
     for (const v1::FigureRow& row : phase.rows()) {
+      // Where a phase has one part, its row repeats the total, and a reader would see one change
+      // twice.
       if (!IsWhole(row) && (row.operation().kind() == "total" || parts.size() < 2)) continue;
       for (int f = 0; f < kFigureCount; ++f) {
         const std::optional<double> value = kFigures[f].of(phase, row);

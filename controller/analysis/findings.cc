@@ -21,6 +21,8 @@ namespace lockstep::controller {
 namespace {
 
 constexpr double kSplit = 1.5;
+// More requests alone could be another program's. Only together with smaller ones do they show
+// splitting.
 constexpr double kSmaller = 0.75;
 constexpr double kMinIops = 10;
 constexpr double kDeep = 4;
@@ -77,7 +79,8 @@ void AddSplit(const Device& d) {
 
 void AddQueue(const Device& d) {
   const v1::DeviceReport& out = *d.out;
-  // A device whose driver keeps no queue shows none.
+  // Some drivers keep no queue statistics: 0 then means that nothing is known, not that nothing
+  // waits.
   if (!(out.queue_size() > 0)) return;
   const double requests = out.reads_per_second() + out.writes_per_second();
   const double await_ms = requests > 0 ? (out.reads_per_second() * out.read_await_ms() +
@@ -135,6 +138,9 @@ void AddInterference(const Device& d) {
   const EnginesOn& e = d.engines;
   const measure::WorkerSeries& samples = d.view.series().Of(d.sampler.worker_index);
   const auto found = samples.device_bytes.find(d.out->name());
+  // Only direct I/O without syncs reaches the device in the interval in which the engines count it.
+  // Write-back and journals would move bytes into other intervals and look like somebody else's. A
+  // gap would shift the points of one series against the other.
   if (e.buffered || e.syncs || !e.attributable || !e.alone || e.lost || e.parts.empty() ||
       found == samples.device_bytes.end() || !samples.gaps.empty()) {
     return;
@@ -143,6 +149,7 @@ void AddInterference(const Device& d) {
   std::vector<double> engine(device.size());
   std::set<uint32_t> counted;
   for (const auto& [worker, result] : e.parts) {
+    // `parts` has an entry for each workload, and the series is the worker's: it counts once.
     if (!counted.insert(worker->worker_index).second) continue;
     const measure::WorkerSeries& own = d.view.series().Of(worker->worker_index);
     const std::vector<double> bytes = own.bytes.Points();
@@ -200,7 +207,8 @@ void AddPaths(const Device& d) {
 }
 
 void AddFindings(const PhaseView& view, v1::PhaseReport* report) {
-  // In the order in which the devices were added.
+  // These loops are those of devices.cc: only the same order finds each device's report by
+  // counting.
   int next = 0;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);

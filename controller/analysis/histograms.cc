@@ -64,6 +64,8 @@ v1::LatencyHistogram Filled(const Frame& frame, const measure::WorkloadKind& key
     out.add_counts(static_cast<double>(count));
   }
   const measure::OperationCounts& counts = stats.counts();
+  // The counters keep the exact minimum, maximum and sum of the reported metric alone. Of the other
+  // metrics only the buckets are known.
   if (out.is_reported() && counts.operations > 0) {
     out.set_min_ns(static_cast<double>(counts.latency_min_ns));
     out.set_max_ns(static_cast<double>(counts.latency_max_ns));
@@ -95,6 +97,8 @@ class Merger {
       : frame_(std::move(frame)), workers_(std::move(workers)), put_(std::move(put)) {}
 
   absl::Status Add(uint32_t worker, const v1::IntervalSample& sample) {
+    // The store hands out intervals in ascending order, all workers of one together (report.h). A
+    // new number therefore completes the last interval, and only one is held in memory.
     if (interval_ != sample.interval()) {
       if (absl::Status status = Flush(); !status.ok()) return status;
       interval_ = sample.interval();

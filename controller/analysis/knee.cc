@@ -6,7 +6,9 @@
 namespace lockstep::controller {
 namespace {
 
+// Both ends lie on the line: of three points only the middle one could be the knee.
 constexpr size_t kMinPoints = 4;
+// Noise bends a straight line a little, too.
 constexpr double kFar = 0.1;
 constexpr double kTop = 0.99;
 constexpr double kLogarithmic = 8;
@@ -28,13 +30,18 @@ std::vector<double> Scaled(std::vector<double> values, bool logarithmic) {
 std::optional<size_t> Farthest(const std::vector<double>& x, const std::vector<double>& y,
                                double sign) {
   if (x.size() < kMinPoints || x.size() != y.size()) return std::nullopt;
+  // Parallelism is swept in powers of two. On a linear axis from 1 to 64 the first four points
+  // would share a ninth of the width, and the knee would always be among them. A curve's load is a
+  // share and stays linear.
   const bool logarithmic = x.front() > 0 && x.back() / x.front() >= kLogarithmic;
   const std::vector<double> across = Scaled(x, logarithmic && sign > 0);
-  const std::vector<double> up = Scaled(y, false);
+  const std::vector<double> up = Scaled(y, /*logarithmic=*/false);
   if (across.empty() || up.empty()) return std::nullopt;
   size_t best = 0;
   double most = 0;
   for (size_t i = 0; i < across.size(); ++i) {
+    // The vertical distance from the diagonal is the perpendicular one times the square root of 2:
+    // the farthest point is the same.
     const double distance = sign * (up[i] - across[i]);
     if (distance <= most) continue;
     most = distance;
@@ -49,7 +56,8 @@ std::optional<size_t> Farthest(const std::vector<double>& x, const std::vector<d
 std::optional<size_t> KneeOfGain(const std::vector<double>& x, const std::vector<double>& y) {
   if (x.size() != y.size() || y.empty()) return std::nullopt;
   const double most = *std::max_element(y.begin(), y.end());
-  // The end of the plateau: what comes down after it would only bend the line.
+  // The line must end on the plateau. Points after it, where the throughput falls again, would pull
+  // the end of the line down and move the knee.
   size_t points = y.size();
   while (points > 0 && y[points - 1] < kTop * most) --points;
   return Farthest({x.begin(), x.begin() + static_cast<ptrdiff_t>(points)},

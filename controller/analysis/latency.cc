@@ -14,6 +14,8 @@ constexpr double kPercents[] = {1,  5,  10, 20, 30,   40,   50,    60,   70,
 // One nine more each time.
 void AddTail(const measure::OperationStats& stats, v1::OperationReport* report) {
   constexpr int kMaxNines = 12;
+  // The list above ends at 99.99. Each further nine is reported only while an I/O lies beyond it:
+  // otherwise it would repeat the maximum under a finer name.
   double beyond = 1e-5;
   for (int nines = 5; nines <= kMaxNines && report->operations() * beyond >= 1; ++nines) {
     v1::Percentile* p = report->add_tail();
@@ -62,6 +64,7 @@ v1::OperationReport ReportOfMetric(const measure::OperationStats& stats, v1::Met
   double sum = 0;
   uint64_t count = 0;
   for (const auto& [bucket, n] : histogram.Occupied()) {
+    // There is an exact sum of the main metric alone. The midpoints are as exact as the buckets.
     sum += common::BucketMidpoint(bucket) * static_cast<double>(n);
     count += n;
   }

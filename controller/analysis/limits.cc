@@ -69,6 +69,8 @@ Underneath FindUnderneath(const PhaseView& view, const v1::Workload& w,
       const std::string& name =
           view.data().run.job.targets(static_cast<int>(target.target())).name();
       if (std::find(w.targets().begin(), w.targets().end(), name) == w.targets().end()) continue;
+      // Neither has a block device of this host below it that could be compared. A FUSE daemon
+      // often serves a remote store.
       if (target.filesystem() == "nfs" || target.filesystem() == "fuse") {
         found.network = target.filesystem();
       }
@@ -170,6 +172,8 @@ bool LiesOnNetwork(const LimitEvidence& e, v1::WorkloadReport* out) {
   return true;
 }
 
+// The busy time counts the time with at least one request in flight. A device that serves many at
+// once is 100 % busy long before its limit (iostat(1), %util), so that its queue must be deep, too.
 bool DeviceNeverIdle(const LimitEvidence& e, v1::WorkloadReport* out) {
   for (const v1::DeviceReport* device : e.under.devices) {
     if (device->queue_size() < kDeepQueue || device->busy_ratio() < kBusy) continue;
@@ -183,6 +187,9 @@ bool DeviceNeverIdle(const LimitEvidence& e, v1::WorkloadReport* out) {
   return false;
 }
 
+// A buffered write ends in memory until the dirty pages reach vm.dirty_ratio; then the kernel makes
+// the writer write back itself (Documentation/admin-guide/sysctl/vm.rst). Time in such writes
+// therefore proves nothing about the device.
 bool WaitsForWriteBack(const LimitEvidence& e, v1::WorkloadReport* out) {
   const v1::Workload& w = e.workload;
   const bool buffered_writes =
@@ -198,6 +205,7 @@ bool WaitsForWriteBack(const LimitEvidence& e, v1::WorkloadReport* out) {
 }
 
 bool LimitedByQueueDepth(const LimitEvidence& e, v1::WorkloadReport* out) {
+  // With many I/Os in flight a full queue shows a slow device rather than a shallow queue.
   const double in_flight = e.shares.threads * static_cast<double>(e.workload.queue_depth());
   const auto hosts = static_cast<double>(std::max<size_t>(1, e.view.phase().workers.size()));
   if (e.queue_full <= kMajority || in_flight > kDeepQueue * hosts) return false;
@@ -226,7 +234,12 @@ void Decide(const PhaseView& view, int index, const v1::PhaseReport& report,
   const LimitEvidence evidence{view, w, SharesOf(report, w.name()), FindUnderneath(view, w, report),
                                QueueFull(view, index)};
   const Shares& shares = evidence.shares;
+  // Without an I/O there is no evidence, and the shares of the time would name a limit all the
+  // same.
   if (shares.threads == 0 || out->total().operations() == 0) return;
+  // The order is part of the rules. Pauses that the job asks for come first, since behind them the
+  // storage is never seen at its limit. A cache or a busy generator comes before the device: either
+  // hides what the device could do. The weakest evidence, time spent waiting, comes last.
   for (const auto rule :
        {LimitedByJob, ServedFromPageCache, LimitedByGenerator, LiesOnNetwork, DeviceNeverIdle,
         WaitsForWriteBack, LimitedByQueueDepth, WaitsForDevice}) {

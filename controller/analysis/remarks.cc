@@ -68,6 +68,7 @@ double FileBytes(const PhaseView& view, const v1::Workload& workload, bool* shar
 
 // Buffered I/O on files that memory can hold.
 void AddSmallFiles(const PhaseView& view, v1::PhaseReport* report) {
+  // With files of twice the memory the cache can hold half of the blocks at most.
   constexpr double kOfMemory = 2;
   for (int w = 0; w < view.load().workloads_size(); ++w) {
     const v1::Workload& workload = view.load().workloads(w);
@@ -91,7 +92,7 @@ void AddSmallFiles(const PhaseView& view, v1::PhaseReport* report) {
         continue;
       }
       const double all = shared ? bytes : bytes * static_cast<double>(hosts.size());
-      // The fact is rounded down.
+      // The fact is rounded down to whole GiB, hence the 1 GiB more.
       if (all >= kOfMemory * (memory + 1) * 0x1p30) continue;
       report->add_remarks(absl::StrFormat(
           "%s: buffered I/O on files of %s in all, where %s has about %.0f GiB of memory: the page "

@@ -24,7 +24,8 @@ double Rounded(double value) {
 
 void Put(double value, Column* column) { column->Add(Rounded(value)); }
 
-// To the nearest; what is no number stays none.
+// The upper half of a float (bfloat16): the range of a float with two to three digits, in half the
+// bytes. Ties go to even. NaN is not rounded, since a carry could turn it into another number.
 void PutHalf(float value, std::string* bytes) {
   auto bits = std::bit_cast<uint32_t>(value);
   if (!std::isnan(value)) bits += 0x7fff + ((bits >> 16) & 1);

@@ -19,6 +19,8 @@ void HoldToLimit(v1::PhaseReport* report) {
   v1::Expectation* expectation = report->add_expectations();
   expectation->set_text(absl::StrCat("start skew <= ", common::FormatDuration(limit)));
   expectation->set_found(found);
+  // The estimate is held to the limit, not its upper bound: otherwise slow links alone would make a
+  // phase invalid. The uncertainty gets a remark instead.
   expectation->set_met(report->start_skew_ns() <= limit);
   if (!expectation->met()) {
     report->set_invalid(true);
@@ -33,9 +35,9 @@ void HoldToLimit(v1::PhaseReport* report) {
   }
 }
 
-// First I/Os, mapped to the controller's clock. Each lies within its host's bound; what the spread
-// of the true ones can be at the most and at the least follows from all of them, not from the two
-// that look furthest apart.
+// The first I/Os are mapped to the controller's clock, and each lies within its host's bound. The
+// largest and the smallest possible spread follow from all hosts, not from the two that look
+// furthest apart: another host with a wide bound may be the true first or last.
 void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
   // When each host started, by the controller's clock: somewhere from start - bound to start +
   // bound.
@@ -71,6 +73,7 @@ void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
   const int64_t narrowest =
       std::max<int64_t>(0, by(&Start::low).second->low - by(&Start::high).first->high);
   report->set_start_skew_ns(static_cast<double>(skew));
+  // The report prints one symmetric bound, which has to cover both directions.
   report->set_start_skew_bound_ns(static_cast<double>(std::max(widest - skew, skew - narrowest)));
   for (v1::HostReport& host : *report->mutable_hosts()) {
     for (const measure::WorkerPhaseData& worker : view.phase().workers) {

@@ -14,6 +14,8 @@ namespace {
 // after W. J. Lentz.
 double BetaFraction(double a, double b, double x) {
   constexpr double kTiny = 1e-300;
+  // Lentz's method divides by these terms. A zero becomes a tiny number, whose effect cancels in
+  // the next factor.
   const auto bounded = [](double value) { return std::abs(value) < kTiny ? kTiny : value; };
   double c = 1;
   double d = 1 / bounded(1 - (a + b) * x / (a + 1));
@@ -35,8 +37,11 @@ double BetaFraction(double a, double b, double x) {
 double IncompleteBeta(double a, double b, double x) {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
+  // These are logarithms because the gamma function itself overflows a double beyond 171.
   const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
                                 a * std::log(x) + b * std::log1p(-x));
+  // The fraction converges rapidly only below this bound (DLMF 8.17(v)). Beyond it the symmetry
+  // I_x(a, b) = 1 - I_1-x(b, a) (DLMF 8.17.4) leads back below it.
   return x < (a + 1) / (a + b + 2) ? front * BetaFraction(a, b, x) / a
                                    : 1 - front * BetaFraction(b, a, 1 - x) / b;
 }
@@ -45,6 +50,8 @@ double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+// The mean is known before the squares are added up. The sum of the squares minus the square of the
+// sum would lose the digits of a small spread around a large mean.
 double SquaresOf(const std::vector<double>& values, double mean) {
   double sum = 0;
   for (const double value : values) sum += (value - mean) * (value - mean);
@@ -55,16 +62,23 @@ double SquaresOf(const std::vector<double>& values, double mean) {
 // do not differ; -1 where there is none.
 int64_t CriticalU(size_t a, size_t b) {
   constexpr double kTail = 0.025;
+  // The exact count takes about (a + b) a² b additions: 12 million for 50 runs on each side.
   constexpr size_t kExact = 2500;
   if (a * b > kExact) {  // the normal approximation
+    // 1.959964 is the 97.5 % point of the normal distribution. The half corrects for continuity,
+    // since U takes whole numbers only.
     const auto product = static_cast<double>(a * b);
     const double deviation = std::sqrt(product * static_cast<double>(a + b + 1) / 12);
     return static_cast<int64_t>(std::floor(product / 2 - 1.959964 * deviation - 0.5));
   }
   // ways[n][u]: how many choices of n of the first `taken` ranks have a U of u.
+  // The counts are doubles: 50 of 100 ranks can be chosen in 10^29 ways, more than 64 bits hold,
+  // and only the share of all of them matters.
   std::vector<std::vector<double>> ways(a + 1, std::vector<double>(a * b + 1, 0));
   ways[0][0] = 1;
   for (size_t taken = 1; taken <= a + b; ++taken) {
+    // n descends, so that ways[n - 1] does not contain the current rank yet: each rank is chosen
+    // once.
     for (size_t n = std::min(taken, a); n > 0; --n) {
       const size_t above = taken - n;  // of the other side, smaller than this one
       if (above > b) continue;
@@ -99,6 +113,8 @@ struct Figure {
     const double second = sum - first;
     const double within = squares - first * first / n - second * second / m;
     const double difference = std::abs(first / n - second / m);
+    // Without a spread, t is infinite or whatever rounding makes of it. One large value instead
+    // makes all such choices equal, so that each counts as reached.
     if (within <= 1e-12 * squares) {  // nothing varies within the sides, but for rounding
       return difference <= 1e-6 * std::sqrt(squares) ? 0 : 1e12;
     }
@@ -108,6 +124,8 @@ struct Figure {
 };
 
 Figure Prepare(const std::vector<double>& values, std::vector<double>* centred) {
+  // AbsoluteT() subtracts squares of sums from the sum of squares. Around 0 this loses no digits,
+  // and a common offset does not change t.
   const double mean = MeanOf(values);
   *centred = values;
   for (double& value : *centred) value -= mean;
@@ -118,12 +136,16 @@ Figure Prepare(const std::vector<double>& values, std::vector<double>* centred) 
   return figure;
 }
 
-// Calls `take` with every choice of `a` of `all` places, or with so many random ones.
+// Calls `take` with every choice of `a` of `all` places, or with `most` random ones where there are
+// more. The observed choice, the first `a`, is always among them: p is then never 0 (B. Phipson, G.
+// K. Smyth, "Permutation P-values Should Never Be Zero", 2010).
 template <typename Take>
 size_t EachChoice(size_t all, size_t a, double most, Take take) {
   std::vector<size_t> chosen(a);
   std::iota(chosen.begin(), chosen.end(), 0);
   size_t count = 0;
+  // Choose() goes through logarithms. The half absorbs its rounding error where the count is the
+  // limit itself.
   if (Choose(all, a) <= most + 0.5) {
     while (true) {
       take(chosen);
@@ -135,6 +157,9 @@ size_t EachChoice(size_t all, size_t a, double most, Take take) {
       for (; i < a; ++i) chosen[i] = chosen[i - 1] + 1;
     }
   }
+  // The seed is fixed: the same runs must give the same p each time, or a gate in CI would change
+  // its mind. The modulo replaces std::uniform_int_distribution, whose algorithm the C++ standard
+  // leaves to the library. Its bias is negligible with 64 bits.
   std::mt19937_64 random(1);
   std::vector<size_t> places(all);
   std::iota(places.begin(), places.end(), 0);
@@ -150,10 +175,13 @@ size_t EachChoice(size_t all, size_t a, double most, Take take) {
 // The split of [begin, end) of which the sides differ most, by their energy distance; 0 where the
 // range is too short.
 size_t BestSplit(const std::vector<double>& series, size_t begin, size_t end) {
+  // Sides of one or two values would make a change of every outlier.
   constexpr size_t kMinSegment = 3;
   if (end - begin < 2 * kMinSegment) return 0;
   const size_t n = end - begin;
-  // Sums of distances: within the left side, within the right one, and between them.
+  // Sums of distances: within the left side, within the right one, and between them. Each split
+  // changes them by the distances of one value, so that all splits of a range cost n² steps, not
+  // n³.
   double left = 0;
   double right = 0;
   double between = 0;
@@ -184,12 +212,16 @@ size_t BestSplit(const std::vector<double>& series, size_t begin, size_t end) {
   return best;
 }
 
+// Matteson and James test each split by permutations. The t-test takes their place here: it needs
+// no random numbers, so that a history keeps its changes from one evaluation to the next.
 double TestAt(const std::vector<double>& series, size_t begin, size_t split, size_t end) {
   const auto at = [&](size_t i) { return series.begin() + static_cast<std::ptrdiff_t>(i); };
   return StudentTest({at(begin), at(split)}, {at(split), at(end)});
 }
 
-// Splits as long as both sides may differ: what is found here is held to more afterwards.
+// Splits as long as both sides may differ. The threshold is weak on purpose: beside a larger change
+// a real one is only visible after the larger one has been split off. ChangesIn() applies the
+// strict threshold afterwards.
 void SplitAll(const std::vector<double>& series, size_t begin, size_t end,
               std::vector<size_t>* found) {
   constexpr double kWeak = 0.2;
@@ -210,6 +242,8 @@ double MedianOf(std::vector<double> values) {
 }
 
 double StudentP(double t, double degrees) {
+  // This is the probability of both tails itself. A difference from 1 would lose the digits of a
+  // small p.
   return IncompleteBeta(degrees / 2, 0.5, degrees / (degrees + t * t));
 }
 
@@ -217,6 +251,8 @@ double StudentTest(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.empty() || b.empty() || a.size() + b.size() < 3) return 1;
   const double degrees = static_cast<double>(a.size() + b.size()) - 2;
   const double difference = MeanOf(a) - MeanOf(b);
+  // The variance is pooled, since Welch's test needs two values on each side, and here one may
+  // stand alone.
   const double variance = (SquaresOf(a, MeanOf(a)) + SquaresOf(b, MeanOf(b))) / degrees;
   if (!(variance > 0)) return difference == 0 ? 1 : 0;
   const double scale =
@@ -232,7 +268,8 @@ Shift ShiftOf(const std::vector<double>& a, const std::vector<double>& b) {
   Shift shift;
   if (differences.empty()) return shift;
   shift.estimate = MedianOf(differences);
-  // The same for all figures of two sets.
+  // The critical value depends on the two sizes alone, which all figures of two sets share. A map
+  // for each thread needs no lock.
   thread_local std::map<std::pair<size_t, size_t>, int64_t> known;
   if (known.size() > 1000) known.clear();
   const auto [at, added] = known.try_emplace({a.size(), b.size()}, 0);
@@ -240,6 +277,8 @@ Shift ShiftOf(const std::vector<double>& a, const std::vector<double>& b) {
   const int64_t critical = at->second;
   if (critical < 0) return shift;
   std::sort(differences.begin(), differences.end());
+  // U counts the differences of pairs on one side of a shift. At most 2.5 % of the cases have
+  // `critical` or fewer, so that as many differences are left out at each end.
   const auto outside = static_cast<size_t>(critical);
   shift.interval = {differences[outside], differences[differences.size() - 1 - outside]};
   return shift;
@@ -248,7 +287,8 @@ Shift ShiftOf(const std::vector<double>& a, const std::vector<double>& b) {
 double MeanMargin(const std::vector<double>& values) {
   if (values.size() < 2) return std::numeric_limits<double>::infinity();
   const auto n = static_cast<double>(values.size());
-  // The t that only 5 % exceed, by bisection.
+  // The t that only 5 % exceed, by bisection. It is below 1,000 even with one degree of freedom,
+  // where it is 12.7. 200 halvings reach the last digit of a double.
   double low = 0;
   double high = 1000;
   for (int i = 0; i < 200; ++i) {
@@ -260,6 +300,9 @@ double MeanMargin(const std::vector<double>& values) {
 
 std::optional<Shift::Interval> BootstrapMedian(const std::vector<double>& values) {
   constexpr size_t kResamplings = 2000;
+  // The bootstrap serves the few runs of a sweep's point: an interval of order statistics needs six
+  // values for 95 %, this one has some meaning from three on. With so few it is too narrow rather
+  // than too wide.
   if (values.size() < 3) return std::nullopt;
   std::mt19937_64 random(1);
   std::vector<double> medians;
@@ -273,6 +316,9 @@ std::optional<Shift::Interval> BootstrapMedian(const std::vector<double>& values
 }
 
 double LeastP(size_t a, size_t b) {
+  // The 2 is there because swapping sides of one size gives the same |t|: the observed choice and
+  // its mirror both reach it. With sides of different sizes one choice may be alone, and the bound
+  // errs towards too few runs.
   return a == 0 || b == 0 ? 1 : std::min(1.0, 2 / Choose(a + b, a));
 }
 
@@ -293,18 +339,24 @@ std::vector<double> PermutationTest(const std::vector<std::vector<double>>& valu
   std::sort(order.begin(), order.end(),
             [&](size_t x, size_t y) { return observed[x] < observed[y]; });
   std::vector<size_t> reached(count, 0);
-  // So many that the whole takes some seconds at the most.
+  // Each choice adds up `a` values of every figure; 2e9 such steps take some seconds. 1,000 choices
+  // always remain: they resolve p in steps of 0.1 %.
   constexpr double kSteps = 2e9;
   const double max_choices = std::clamp(
       kSteps / (static_cast<double>(count) * static_cast<double>(a) + 1), 1000.0, 20000.0);
+  // One choice of runs applies to all figures. This keeps their dependence (throughput follows
+  // IOPS), for which a correction by the number of figures alone (Bonferroni) would charge in full.
   const size_t permutations = EachChoice(a + b, a, max_choices, [&](const auto& chosen) {
     double most = 0;  // over this figure and all less significant ones
     for (const size_t k : order) {
       most = std::max(most, figures[k].AbsoluteT(chosen, b));
+      // The mirror of the observed choice has the same |t|. Rounding must not let it fall short.
       reached[k] += most >= observed[k] * (1 - 1e-9);
     }
   });
   std::vector<double> p(count);
+  // Step-down: a figure is only tested as long as all more significant ones have differed. Its p
+  // therefore cannot be smaller than theirs.
   double least = 0;  // a less significant figure's is not smaller
   for (size_t i = count; i-- > 0;) {
     const size_t k = order[i];
@@ -316,8 +368,12 @@ std::vector<double> PermutationTest(const std::vector<std::vector<double>>& valu
 
 std::vector<ChangeAt> ChangesIn(const std::vector<double>& series) {
   constexpr size_t kWindow = 50;
+  // BestSplit() has picked the split with the largest difference, which makes the p of a t-test too
+  // small, and a job has many series. A threshold of 5 % would find changes in noise.
   constexpr double kMaxP = 0.001;
   std::vector<size_t> splits;
+  // A range costs n² steps, so a long history is cut into windows. They overlap by half: a change
+  // at the edge of one lies within the next.
   for (size_t begin = 0; begin < series.size(); begin += kWindow / 2) {
     const size_t end = std::min(begin + kWindow, series.size());
     SplitAll(series, begin, end, &splits);
@@ -334,7 +390,8 @@ std::vector<ChangeAt> ChangesIn(const std::vector<double>& series) {
       ++i;
     }
   }
-  // The weakest goes, until all hold between their neighbours.
+  // The weakest goes, until all hold between their neighbours. Only one goes at a time: its removal
+  // joins two segments and changes the p of both neighbours.
   while (!splits.empty()) {
     size_t weakest = 0;
     double most = -1;

@@ -18,6 +18,8 @@
 namespace lockstep::controller {
 namespace {
 
+// A host must clearly differ in itself and from its peers: load alone raises some of these figures
+// on all hosts alike.
 constexpr double kThrottled = 0.05;
 constexpr double kSteal = 0.05;
 constexpr double kSlower = 1.5;
@@ -38,6 +40,8 @@ bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report,
     knows = true;
     if (absl::StrContains(throttle, absl::StrCat(" ", d.name(), " "))) return true;
   }
+  // Where no device is known below the targets, such as on a network file system, no limit can be
+  // ruled out.
   return !knows;
 }
 
@@ -137,6 +141,8 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
                         common::FormatDuration(1e6 * e.OfPeers(&Surroundings::latency_ms)))};
   }
   const double peer_latency = e.OfPeers(&Surroundings::latency_ms);
+  // This only holds for direct I/O: behind the page cache a device's requests are not the I/Os that
+  // the threads wait for.
   if (e.own.direct && e.own.await_ms > 0 && e.own.latency_ms > kSlower * peer_latency &&
       e.own.await_ms < 0.5 * e.own.latency_ms) {
     return Cause{
@@ -182,6 +188,8 @@ std::optional<Cause> Slower(const CauseEvidence& e) {
 Cause CauseOf(const PhaseView& view, const v1::PhaseReport& report, int host,
               const std::vector<int>& peers) {
   const CauseEvidence e = EvidenceOf(view, report, host, peers);
+  // A host that is held back also shows longer queues and slower requests. Its quotas and throttles
+  // therefore come first, or the symptom would be named as the cause.
   if (auto cause = HeldBack(e)) return *std::move(cause);
   if (auto cause = Slower(e)) return *std::move(cause);
   return {"not known", "nothing that was sampled on it differs from the others enough to tell"};

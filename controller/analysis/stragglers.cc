@@ -23,6 +23,7 @@ constexpr double kSlowPoint = 0.90;
 constexpr double kMaxPoints = 0.75;
 constexpr size_t kMinPoints = 3;
 constexpr double kHalf = 0.5;
+// A stall of some seconds hardly changes the share of a long phase. This second rule finds it.
 constexpr size_t kStretch = 5;
 constexpr double kNothing = 0.05;
 constexpr size_t kStarved = 2;
@@ -43,7 +44,8 @@ std::set<std::string> WorkloadsOf(const v1::HostReport& host) {
   return names;
 }
 
-// Hosts whose whole series are there.
+// Hosts whose whole series are there. Points have no times of their own: after a gap they would be
+// compared with later points of the others.
 bool Comparable(const PhaseView& view, const v1::HostReport& host) {
   return !host.lost() && host.total().operations() + host.errors() > 0 &&
          view.series().Of(host.worker_index()).gaps.empty() &&
@@ -62,7 +64,10 @@ std::vector<Host> Compare(const PhaseView& view, const v1::PhaseReport& report) 
     for (const int m : members) {
       points = std::min(points, static_cast<size_t>(report.hosts(m).iops_by_interval_size()));
     }
-    // The median without one of n values lies beside the median of all.
+    // A host is compared with the median of the others. Its own value would hide it: of two hosts,
+    // both would lie equally far from the common median. One sort for each point serves all
+    // members, where a sort for each host would cost a thousand times as much with a thousand
+    // hosts.
     std::vector<std::vector<double>> sorted(points);
     for (size_t t = 0; t < points; ++t) {
       for (const int m : members) {
@@ -133,6 +138,8 @@ void AddStarvations(const Host& host, double begin, double step, v1::PhaseReport
       ++end;
     }
     const auto points = static_cast<double>(end - t);
+    // Intervals may be much shorter than a second, and two of these without an I/O are no
+    // starvation.
     if (end - t >= kStarved && points * step >= 1 && report->starvations_size() < kMaxStarvations) {
       v1::Starvation* s = report->add_starvations();
       s->set_host(report->hosts(host.index).host());
@@ -152,6 +159,7 @@ void AddStragglers(const PhaseView& view, v1::PhaseReport* report) {
         view.series().Of(report->hosts(host.index).worker_index()).first_measured_seconds;
     AddStarvations(host, begin, step, report);
     Stretch slow = SlowPoints(host, kSlowPoint, 1);
+    // A low share alone could come from one long stall, which the second rule dates more precisely.
     const bool throughout =
         host.share < kSlowShare &&
         static_cast<double>(slow.points) >= kMaxPoints * static_cast<double>(host.own.size());

@@ -33,7 +33,8 @@ struct Runs {
 
 void Add(const v1::PhaseReport& phase, bool warms_up, Runs* runs) {
   runs->phases.push_back(phase.index());
-  // One that only warms up, was cut, or lost hosts, is no run of the point.
+  // A run that only warms up, was cut, or lost hosts, measured something else than the point's
+  // load. Its phase is listed, and its figures are left out.
   if (warms_up || !measure::Is(phase, measure::PhaseState::kDone) || phase.invalid() ||
       phase.workers_lost() != 0)
     return;
@@ -54,6 +55,7 @@ v1::SweepPointReport PointOf(const std::vector<uint32_t>& indices, const Runs& r
   point.mutable_phases()->Assign(runs.phases.begin(), runs.phases.end());
   point.set_runs(static_cast<uint32_t>(runs.iops.size()));
   if (runs.iops.empty()) return point;
+  // One disturbed run of three does not move a median.
   point.set_iops(MedianOf(runs.iops));
   point.set_bytes_per_second(MedianOf(runs.bytes));
   point.set_mean_ns(MedianOf(runs.mean));
@@ -95,6 +97,7 @@ double ConfidenceOf(const Row& row, size_t knee) {
   for (const Runs* runs : row.runs) {
     if (runs->iops.size() < 2) return 0;
   }
+  // The seed is fixed, so that a report says the same each time it is built.
   std::mt19937_64 random(1);
   int same = 0;
   for (int i = 0; i < kResamplings; ++i) {
@@ -144,6 +147,8 @@ void AddKnees(const Points& points, v1::SweepReport* sweep) {
   std::vector<double> x;
   for (const std::string& value : sweep->axes(last).values()) {
     const auto number = NumberOf(value);
+    // A knee needs an axis with an order. Names such as engines, and values in another order, have
+    // none.
     if (!number || (!x.empty() && *number <= x.back())) return;
     x.push_back(*number);
   }
@@ -177,6 +182,7 @@ std::string EndOfRepetitions(const measure::RunData& data, uint32_t job_phase,
     results.push_back({job_phase, phase.phase.step, phase.phase.name,
                        phase.phase.state == measure::PhaseState::kDone, phase.phase.figures});
   }
+  // The report asks the same function that decided on further repetitions, so that both agree.
   const RepetitionState state = StateOfRepetitions(sweep, results);
   if (state.repetitions < 2 || !std::isfinite(state.margin_ratio))
     return "too few of them to know how well the figures are known";
@@ -221,6 +227,7 @@ void AddCurve(const measure::RunData& data, uint32_t job_phase, v1::Report* repo
     x.push_back(point->share());
     y.push_back(point->p99_ns());
   }
+  // A knee is an index into x. Where a step was left out above, that is not the index of its point.
   if (const auto found = x.size() == points.size() ? KneeOfCost(x, y) : std::nullopt) {
     const v1::CurvePointReport& point = *points[*found];
     v1::KneeReport* knee = curve.mutable_knee();

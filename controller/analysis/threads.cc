@@ -19,7 +19,8 @@ void AddThread(const PhaseView& view, uint32_t worker, const v1::ThreadResult& t
   const double seconds = static_cast<double>(t.execution_time_ns()) / 1e9;
   thread->set_execution_time_seconds(seconds);
   if (seconds > 0) thread->set_iops(static_cast<double>(t.operations()) / seconds);
-  // Ramp and drain included, like the times themselves.
+  // The times include ramp and drain, and the execution time does not. The larger of the two keeps
+  // the shares from exceeding 1.
   const double alive = std::max(static_cast<double>(t.execution_time_ns()),
                                 static_cast<double>(t.wait_time_ns() + t.fsync_time_ns() +
                                                     t.rate_time_ns() + t.think_time_ns()));

@@ -48,7 +48,8 @@ void AddFound(const v1::Verification& found, const std::string& host, v1::Worklo
   }
 }
 
-// Each host in turn tells of one mismatch, until none has more or there are enough.
+// Each host in turn contributes one mismatch, until none has more or there are enough. One host
+// with a broken device would otherwise take all the lines.
 void AddDetails(const std::vector<std::pair<std::string, const v1::Verification*>>& hosts,
                 v1::VerificationReport* out) {
   bool is_more = true;

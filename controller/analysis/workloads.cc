@@ -17,6 +17,8 @@ void AddOpenLoop(const PhaseView& view, const measure::WorkerPhaseData& worker,
   const double planned =
       static_cast<double>(view.phase().phase.ramp_ns + view.load().duration_ns()) / 1e9;
   const double last = view.series().Of(worker.worker_index).last_measured_seconds;
+  // The schedule stops with a load that was cut short. Over the planned time its rate would look
+  // too low.
   const double seconds = !PhaseView::CutShort(worker) ? planned
                          : last > 0                   ? last
                                                       : PhaseView::DoneSeconds(worker);

@@ -12,6 +12,7 @@ absl::Status Broken(const std::string& words) {
   return absl::InvalidArgumentError(absl::StrCat("the archive is broken: ", words));
 }
 
+// Results name workloads by an index into the phase's load, which an archive may set to anything.
 uint32_t WorkloadsOf(const measure::RunData& data, const measure::PhaseRecord& phase) {
   return static_cast<uint32_t>(LoadOf(data.run.job, phase.spec).workloads_size());
 }
@@ -32,7 +33,8 @@ absl::Status CheckWorkloads(const measure::RunData& data) {
   return absl::OkStatus();
 }
 
-// Hands intervals on while their workloads are those of the phase.
+// Hands intervals on while their workloads are those of the phase. Intervals are checked as they
+// are read, since those of a whole run need not fit in memory.
 TakeInterval Checked(uint32_t workloads, const TakeInterval& take) {
   return [workloads, take](uint32_t worker, const v1::IntervalSample& sample) {
     for (const v1::WorkloadSample& workload : sample.workloads()) {
@@ -70,16 +72,21 @@ absl::Status CheckArchivedRun(const measure::RunData& data,
         phase.phase.interval_ns <= 0 || phase.phase.ramp_ns < 0) {
       return Broken(absl::StrCat("phase ", phase.phase.phase, " is none of its job"));
     }
+    // The spec of a phase has a row of its own in the archive, which need not agree with the job
+    // that was checked above.
     v1::JobSpec alone = data.run.job;
     alone.clear_phases();
     *alone.add_phases() = phase.phase.spec;
-    // What a phase refers to may lie in others.
+    // Only the limits are checked: Validate() would refuse a phase that refers to another one,
+    // which this job of one phase lacks.
     if (const auto beyond = CheckLimits(alone); !beyond.empty()) {
       return Broken(absl::StrCat("phase ", phase.phase.phase, "'s ", beyond[0].path(), " ",
                                  beyond[0].message()));
     }
   }
   if (absl::Status status = CheckWorkloads(data); !status.ok()) return status;
+  // Making the report is the last check: each later reader of the run does the same with the same
+  // rows. The report itself is dropped.
   return BuildReport(
              data,
              [&](const measure::PhaseRecord& phase, WithIntervals with, const TakeInterval& take) {

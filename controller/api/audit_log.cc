@@ -15,6 +15,8 @@ namespace {
 
 constexpr size_t kEntriesAtOnce = 200;
 constexpr size_t kDetailBytes = 1000;
+// Names come from certificates, and an authority may issue any number of them. The map of refusals
+// must not grow with them.
 constexpr size_t kCallersCounted = 1000;
 constexpr auto kRetryPause = std::chrono::seconds(1);
 
@@ -85,7 +87,11 @@ void AuditLog::AddRefusedWorker(const v1::Hello& hello, const std::string& peer,
 }
 
 void AuditLog::Add(v1::AuditEntry entry, const grpc::Status& answer) {
+  // Only calls that were not served are limited: each change that was made has its entry, and a
+  // loop of refused calls does not fill the store.
   if (!answer.ok() && IsLeftOut(&entry)) return;
+  // The time is that of the answer. The store may get the entry much later, so now() of the
+  // database would be wrong.
   entry.set_at(absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixNanos(clock_->WallNs()),
                                 absl::UTCTimeZone()));
   entry.set_answer(CodeName(answer.error_code()));
@@ -93,6 +99,8 @@ void AuditLog::Add(v1::AuditEntry entry, const grpc::Status& answer) {
   if (!answer.ok()) {
     absl::StrAppend(&details, details.empty() ? "" : "; ", answer.error_message());
   }
+  // Subjects and details hold callers' text. Control characters in it could forge lines or drive
+  // the terminal of whoever reads the log.
   entry.set_subject(common::Printable(entry.subject(), 256));
   entry.set_details(common::Printable(details, kDetailBytes));
   common::MutexLock lock(&mutex_);
@@ -145,12 +153,16 @@ void AuditLog::Main() {
         return stopping_ || !waiting_.empty();
       });
       if (waiting_.empty()) return;
+      // While the log is stopping each batch gets one attempt: a store that is unavailable must not
+      // hold up the controller's end.
       last = stopping_;
       const size_t count = std::min(waiting_.size(), kEntriesAtOnce);
+      // The entries stay in the queue until they are stored, so that a retry keeps their order.
+      // Only this thread removes entries, so they are still the first ones below.
       batch.assign(waiting_.begin(), waiting_.begin() + static_cast<int64_t>(count));
     }
     const absl::Status added = store_->AddAudit(batch);
-    // ABORTED: another controller is active, and this one ends.
+    // ABORTED is not retried: another controller is active, and this one ends.
     const bool again = !added.ok() && storage::IsTransient(added) && !last;
     if (!added.ok() && !again) {
       spdlog::error("{} entries of the audit log cannot be stored: {}", batch.size(),

@@ -13,6 +13,8 @@ constexpr int kNice = 10;
 CallPool::CallPool(int threads, int64_t max_waiting, Pace pace) : max_waiting_(max_waiting) {
   for (int i = 0; i < threads; ++i) {
     threads_.emplace_back([this, pace] {
+      // On Linux this changes the calling thread alone, although POSIX speaks of the process
+      // (setpriority(2)). A failure costs the pace only.
       if (pace == Pace::kInBackground) (void)setpriority(PRIO_PROCESS, 0, kNice);
       while (auto work = queue_.Pop()) {
         --waiting_;
@@ -23,11 +25,14 @@ CallPool::CallPool(int threads, int64_t max_waiting, Pace pace) : max_waiting_(m
 }
 
 CallPool::~CallPool() {
+  // The closed queue still gives out what it holds. Calls that wait are answered, and only then do
+  // the threads end.
   queue_.Close();
   for (std::thread& thread : threads_) thread.join();
 }
 
 bool CallPool::Run(std::function<void()> work) {
+  // The count goes up before the check: with a check first, many callers at once could all pass it.
   if (++waiting_ <= max_waiting_ && queue_.Push(std::move(work))) return true;
   --waiting_;
   return false;

@@ -25,6 +25,8 @@ constexpr auto kSubmitWait = std::chrono::nanoseconds(limits::kSubmitNs);
 constexpr auto kSubmitPause = std::chrono::milliseconds(250);
 
 grpc::Status Invalid(const std::vector<v1::Problem>& problems) {
+  // The status has the problems twice: as text for people, and as a message in its details, from
+  // which a program takes the path of each field.
   v1::Problems details;
   std::string text;
   for (const v1::Problem& problem : problems) {
@@ -35,7 +37,8 @@ grpc::Status Invalid(const std::vector<v1::Problem>& problems) {
   return {grpc::StatusCode::INVALID_ARGUMENT, text, details.SerializeAsString()};
 }
 
-// Fills in what was left out and says what is wrong.
+// Fills in what was left out and says what is wrong. The limits come first, since the other steps
+// rely on them (controller/plan/validate.h).
 grpc::Status Settle(v1::JobSpec* job) {
   if (const std::vector<v1::Problem> beyond = CheckLimits(*job); !beyond.empty()) {
     return Invalid(beyond);
@@ -44,7 +47,8 @@ grpc::Status Settle(v1::JobSpec* job) {
   if (const std::vector<v1::Problem> problems = Validate(*job); !problems.empty()) {
     return Invalid(problems);
   }
-  // A curve makes phases, and shares make rates.
+  // Curves become phases and shares become rates only now. A small job can pass the first check and
+  // be beyond the limits when it is unrolled.
   if (const std::vector<v1::Problem> beyond = CheckLimits(Unrolled(*job)); !beyond.empty()) {
     return Invalid(beyond);
   }
@@ -86,16 +90,21 @@ Call* ControllerService::Admit(grpc::CallbackServerContext* context, Role role,
   grpc::Status refused = parts_.audit->Require(
       *context, role,
       audited.action.empty() ? name.substr(0, name.rfind("Request")) : audited.action);
+  // Require() has recorded a refusal by role already. From here on the entry is written with the
+  // answer, whichever check or thread gives it.
   if (refused.ok() && !audited.action.empty()) {
     v1::AuditEntry entry = AuditLog::EntryOf(*context, PrincipalOf(*context), audited.action);
     entry.set_details(audited.details);
     call->OnAnswer(
+        // Some subjects are known only from the reply: a new run has no id before it is queued.
+        // gRPC frees the reply after Finish(), and this runs before.
         [log = parts_.audit, entry, subject = audited.subject](const grpc::Status& answer) mutable {
           entry.set_subject(subject());
           log->Add(std::move(entry), answer);
         });
   }
-  // jobs are checked by themselves, with their paths
+  // A job is left to Settle(), which reports all its problems with their paths, not the first one
+  // alone.
   if (refused.ok() && request.GetDescriptor()->FindFieldByName("job") == nullptr) {
     if (const std::string wrong = v1::FirstProblem(request); !wrong.empty()) {
       refused = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, wrong);
@@ -108,6 +117,8 @@ Call* ControllerService::Admit(grpc::CallbackServerContext* context, Role role,
 
 grpc::Status ControllerService::ResolveRuns(v1::JobSpec* job) const {
   for (int p = 0; p < job->phases_size(); ++p) {
+    // The full id is stored with the job. `last` or the start of an id may mean another run by the
+    // time the phase begins.
     if (job->phases(p).verify().of_run().empty()) continue;
     v1::VerifyPhase* verify = job->mutable_phases(p)->mutable_verify();
     std::string run_id;
@@ -120,6 +131,9 @@ grpc::Status ControllerService::ResolveRuns(v1::JobSpec* job) const {
   return grpc::Status::OK;
 }
 
+// A run keeps its id over all attempts to store it, so a retry after an attempt that did succeed
+// adds no second run. An attempt that seemed to fail may still succeed after the caller was told
+// UNAVAILABLE: Abandon() then ends the run, which nobody expects any more.
 grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext* context,
                                                     const v1::SubmitRequest* request,
                                                     v1::SubmitReply* reply) {
@@ -134,17 +148,18 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
     run.job = request->job();
     if (const grpc::Status status = Settle(&run.job); !status.ok()) return status;
     if (request->source().size() > static_cast<size_t>(limits::kJobBytes) ||
-        !common::IsPlainText(request->source(), true)) {
+        !common::IsPlainText(request->source())) {
       return InvalidField("source",
                           absl::StrCat("must be text of at most ", limits::kJobBytes, " bytes"));
     }
-    if (request->owner().size() > 128 || !common::IsPlainText(request->owner(), false)) {
+    if (request->owner().size() > 128 || !common::IsPlainLine(request->owner())) {
       return InvalidField("owner", "must be text of at most 128 bytes, on one line");
     }
     if (!request->confirm().empty()) {
       const absl::Status token = parts_.coordinator->CheckTokenAge(request->confirm());
       if (!token.ok()) return InvalidField("confirm", std::string(token.message()));
     }
+    // A job for hosts that are not attached would wait in the queue without a word.
     if (const absl::Status status = parts_.coordinator->CanEverRun(run.job); !status.ok()) {
       return InvalidField("hosts", std::string(status.message()));
     }
@@ -225,6 +240,8 @@ grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* c
                      " of one caller, ", limits::kPlansAtOnce, " in all); try again")));
     return call;
   }
+  // The place is given back when the last owner of the answer is gone. This covers an answer, a
+  // refusal and a coordinator that drops its queries.
   const std::shared_ptr<Answer> answer(new Answer(call), [this, caller](Answer* a) {
     EndPlan(caller);
     delete a;
@@ -234,7 +251,8 @@ grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* c
     auto job = std::make_shared<v1::JobSpec>(request->job());
     if (const grpc::Status status = Settle(job.get()); !status.ok()) return answer->Give(status);
     if (const grpc::Status known = ResolveRuns(job.get()); !known.ok()) return answer->Give(known);
-    // Made here: what the coordinator calls back holds up every run.
+    // The description is made on this thread. The callback below runs on the coordinator's thread,
+    // where every run waits for it.
     auto phases = std::make_shared<v1::PlanReply>();
     DescribePhases(*job, phases.get());
     for (const std::string& warning : Warnings(*job)) phases->add_warnings(warning);
@@ -274,7 +292,8 @@ grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(
   const bool taken = ask_.Run([this, stream, after, text = request->run_id()] {
     std::string run_id;
     if (const grpc::Status found = Resolve(text, &run_id); !found.ok()) return stream->End(found);
-    // First attached, then asked: nothing falls between.
+    // The stream attaches before the store is queried. In the opposite order, events between the
+    // query and the attachment would be lost.
     stream->Attach(run_id, after);
     const auto run = parts_.store->GetRun(run_id);
     if (!run.ok()) return stream->End(ToGrpc(run.status()));
@@ -324,7 +343,8 @@ grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* c
       answer->Give(grpc::Status::OK);
     };
     if (!request->phase_only()) {
-      return parts_.coordinator->StopRun(run.run_id(), request->now(), reason, done);
+      return parts_.coordinator->StopRun(
+          run.run_id(), request->now() ? Cleanup::kSkip : Cleanup::kRun, reason, done);
     }
     parts_.coordinator->EndLoad(run.run_id(), reason, [done](const absl::Status& ended) {
       v1::StopReply ending;
@@ -340,7 +360,8 @@ grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* c
       return answer->Give(found);
     }
     if (!run.run_id().empty()) return end(run);
-    // It has ended, or never was. The store says so, and may be slow: no other stop waits for it.
+    // The run has ended or never existed, which only the store can tell. The store may be slow, so
+    // the query moves to other threads and no other stop waits for it.
     const bool asked = ask_.Run([this, request, end, answer] {
       v1::RunSummary ended;
       const grpc::Status found = FindStored(request->run_id(), &ended);
@@ -391,7 +412,8 @@ grpc::ServerUnaryReactor* ControllerService::GetStatus(grpc::CallbackServerConte
       const auto lease = leases->find(worker.hello().worker_id());
       if (lease != leases->end()) worker.set_run_id(lease->second);
       worker.mutable_hello()->clear_devices();
-      // What a worker attaches with is between it and the controller.
+      // The worker's ids and its key stay between it and the controller: every viewer may read this
+      // reply.
       worker.mutable_hello()->clear_worker_id();
       worker.mutable_hello()->clear_instance_id();
       worker.mutable_hello()->clear_mark_key();
@@ -413,6 +435,8 @@ grpc::ServerUnaryReactor* ControllerService::GetStoreAddress(grpc::CallbackServe
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
   if (!admitted) return call;
   quick_.Serve(call, [this, reply] {
+    // Viewers get the reading role's connection only. The controller's own would let them change
+    // the store.
     reply->set_conninfo(parts_.store->ReaderConninfo());
     return grpc::Status::OK;
   });

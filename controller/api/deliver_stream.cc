@@ -21,6 +21,8 @@ void DeliverStream::OnReadDone(bool ok) {
           grpc::Status(grpc::StatusCode::FAILED_PRECONDITION,
                        "the first message must be DeliverHello of this protocol version"));
     }
+    // The session comes from the Welcome on the Control stream. Without TLS nothing else ties this
+    // stream to the worker whose id it claims.
     if (!fleet_->MayDeliver(hello.worker_id(), certificate_, hello.session())) {
       return FinishNow(
           grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
@@ -29,18 +31,24 @@ void DeliverStream::OnReadDone(bool ok) {
     worker_id_ = hello.worker_id();
     session_ = hello.session();
   } else if (incoming_.has_batch()) {
-    // Another process, or another connection of the same one, may have taken its place during that
-    // time.
+    // Each batch is checked again: since the first message another process, or another connection
+    // of the same one, may have taken the worker's place.
     if (!fleet_->MayDeliver(worker_id_, certificate_, session_)) {
       return FinishNow(grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "the session is over"));
     }
     {
       common::MutexLock lock(&flow_mutex_);
+      // The batch counts before it is delivered. Its answer may come before Deliver() returns, on
+      // this thread or another, and must find it counted.
       ++unanswered_;
     }
+    // The lock is free here: a batch that is refused is acknowledged within Deliver(), and OnAck()
+    // takes the lock.
     ingest_->Deliver(worker_id_, incoming_.batch(),
                      [stream = self_](const v1::DeliveryAck& ack) { stream->OnAck(ack); });
     common::MutexLock lock(&flow_mutex_);
+    // Without a read, HTTP/2 flow control makes the worker wait. gRPC allows one read at a time, so
+    // either this begins the next one or OnAck() does, never both.
     paused_ = unanswered_ >= static_cast<size_t>(limits::kUnansweredBatches);
     if (!paused_) ReadNext(&incoming_);
     return;
@@ -51,7 +59,8 @@ void DeliverStream::OnReadDone(bool ok) {
   StartRead(&incoming_);
 }
 
-// One answer speaks for all batches before it: they are committed, or spooled, in order.
+// One answer speaks for all batches before it, since they are committed or spooled in order. The
+// count goes to zero: counted down by one, it would grow until the stream pauses for good.
 void DeliverStream::OnAck(const v1::DeliveryAck& ack) {
   Send(ack);
   common::MutexLock lock(&flow_mutex_);

@@ -26,7 +26,8 @@ grpc::ServerUnaryReactor* ControllerService::GetDevices(grpc::CallbackServerCont
                                        "too many ask for the devices already; try again"));
     }
     *reply = *devices;
-    // What a worker attaches with, and hashes of what devices carry, are nobody else's.
+    // Every viewer may call this. The ids that workers attach with and the hashes of what devices
+    // carry stay with the controller.
     for (v1::HostDevices& host : *reply->mutable_hosts()) {
       host.clear_worker_id();
       for (v1::BlockDevice& device : *host.mutable_devices()) device.clear_content_fingerprint();
@@ -40,7 +41,8 @@ grpc::ServerUnaryReactor* ControllerService::Enroll(grpc::CallbackServerContext*
                                                     const v1::EnrollRequest* request,
                                                     v1::EnrollReply* reply) {
   const Principal principal = PrincipalOf(*context);
-  // What it was about: the devices whose stamps were written, or removed.
+  // The audit log names the devices whose stamps were written or removed, which only the reply
+  // tells.
   const auto subject = [reply] {
     constexpr size_t kNamed = 256;
     std::vector<std::string> done;
@@ -53,6 +55,8 @@ grpc::ServerUnaryReactor* ControllerService::Enroll(grpc::CallbackServerContext*
                         more > 0 ? absl::StrCat(" and ", more, " more") : "");
   };
   Audited audited;
+  // Without a confirmation the call only lists candidates. It changes nothing and has no entry in
+  // the audit log.
   const bool only_lists = !request->release() && request->confirm().empty();
   if (!only_lists) audited = {request->release() ? "release" : "enroll", "", subject};
   bool admitted = false;
@@ -80,6 +84,8 @@ grpc::ServerUnaryReactor* ControllerService::Forget(grpc::CallbackServerContext*
     if (!common::IsHostName(request->host())) {
       return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "host: is not a valid host name");
     }
+    // The store comes first. If only the fleet forgot the host, the next controller would load the
+    // binding from the store again.
     if (const absl::Status status = parts_.store->ForgetHost(request->host()); !status.ok()) {
       return ToGrpc(status);
     }

@@ -7,6 +7,7 @@
 namespace lockstep::controller {
 
 absl::StatusOr<std::vector<v1::RunSummary>> ControllerService::KnownRuns() const {
+  // The coordinator answers from memory. A stop and a status work while the store is unavailable.
   return Await<std::vector<v1::RunSummary>>([&](auto done) { parts_.coordinator->Runs(done); });
 }
 
@@ -36,8 +37,8 @@ std::string ListOf(const std::vector<v1::RunSummary>& runs) {
 
 }  // namespace
 
-// A run in progress is found without the store, which may be away. With no run, and no error, it is
-// none in progress.
+// Finds a run in progress without the store, which may be unavailable. OK with an empty `run` means
+// that no run in progress matches.
 grpc::Status ControllerService::FindKnown(const std::string& text, v1::RunSummary* run) const {
   auto known = KnownRuns();
   if (!known.ok()) return ToGrpc(known.status());
@@ -64,7 +65,8 @@ grpc::Status ControllerService::FindStored(const std::string& text, v1::RunSumma
   return grpc::Status::OK;
 }
 
-// `last` is the one run that there is to stop: where there are several, nobody guesses.
+// Here `last` means the only run that can be stopped. Elsewhere it is the run that was submitted
+// last, which would stop the wrong one of several.
 grpc::Status ControllerService::FindStoppable(const std::string& text, v1::RunSummary* run) const {
   if (text.empty()) {
     return {grpc::StatusCode::INVALID_ARGUMENT,

@@ -28,13 +28,16 @@ const char* RoleName(Role role) {
 
 Principal PrincipalOf(const grpc::ServerContextBase& context) {
   const auto auth = context.auth_context();
+  // With TLS the server has verified the peer's certificate before any call arrives, so a peer
+  // without one comes through a port without TLS, or is the web page of this process.
   if (auth == nullptr || !auth->IsPeerAuthenticated()) return {"local", Role::kAdmin, false};
   Principal principal;
   principal.authenticated = true;
   for (const auto& name : auth->FindPropertyValues("x509_common_name")) {
     principal.name = common::Printable(ToString(name), 128);
   }
-  // DNS names alone: an authority that checks those may let anybody have any e-mail address or URI.
+  // Only DNS names give a role. An authority that checks these may let anybody have any e-mail
+  // address or URI.
   std::set<Role> roles;
   for (const auto& name : auth->FindPropertyValues(GRPC_PEER_DNS_PROPERTY_NAME)) {
     const std::string text = ToString(name);
@@ -43,7 +46,8 @@ Principal PrincipalOf(const grpc::ServerContextBase& context) {
     }
   }
   if (roles.size() == 1) principal.role = *roles.begin();
-  // Without a name nobody can be told from another: such a caller only reads.
+  // Runs and their limits belong to names. Callers without one would share their runs, so they only
+  // read.
   if (principal.name.empty()) {
     principal.name = "unnamed";
     principal.role = Role::kViewer;
@@ -52,6 +56,8 @@ Principal PrincipalOf(const grpc::ServerContextBase& context) {
 }
 
 grpc::Status Require(const Principal& principal, Role role) {
+  // The enum has workers above submitters. Without this exception a certificate from a worker's
+  // host could submit and stop jobs.
   const bool worker_asks = principal.role == Role::kWorker;
   const bool allowed = principal.role == Role::kAdmin || role == principal.role ||
                        role == Role::kViewer ||

@@ -5,7 +5,8 @@
 namespace lockstep::controller {
 namespace {
 
-// Of hosts and threads, in what is read first, or by a page.
+// At most so many stragglers and starvations are in the head, and so many threads in a phase. A
+// page would not show more, and the head is not to grow with the fleet.
 constexpr int kNamed = 20;
 constexpr int kThreads = 4096;
 
@@ -23,6 +24,8 @@ void DropSeries(v1::PhaseReport* phase) {
 void CutHead(v1::Report* report) {
   for (v1::PhaseReport& phase : *report->mutable_phases()) {
     phase.set_hosts_count(static_cast<uint32_t>(phase.hosts_size()));
+    // Series are a call of their own, GetSeries(), which thins them to as many points as the page
+    // draws.
     DropSeries(&phase);
     phase.clear_hosts();
     phase.clear_threads();

@@ -23,6 +23,8 @@ absl::Status NormaliseTime(const char* field, std::string* text) {
         "' is no time; write 2026-11-22, 2026-11-22T08:00 (UTC) or 2026-11-22T08:00:00+01:00"));
   }
   const absl::CivilSecond civil = absl::ToCivilSecond(time, absl::UTCTimeZone());
+  // RFC 3339 writes a year with four digits (section 5.6). absl::ParseTime() also accepts
+  // `infinite-future`, which is refused here.
   if (civil.year() < 1970 || civil.year() > 9999) {
     return absl::InvalidArgumentError(absl::StrCat(field, ": no run was submitted in that year"));
   }

@@ -68,6 +68,8 @@ grpc::Status ControllerService::Gather(const v1::RunsOf& of, RunSet* set) const 
     if (history->runs().empty()) {
       return {grpc::StatusCode::NOT_FOUND, absl::StrCat("no run matches ", of.name())};
     }
+    // A set that is cut off at the limit would give a comparison of other runs than the filter
+    // says.
     if (history->total() > limits::kComparedRuns) {
       return Invalid(absl::StrCat(of.name(), " matches ", history->total(), " runs; at most ",
                                   limits::kComparedRuns, " are compared: narrow it by --since"));
@@ -79,6 +81,8 @@ grpc::Status ControllerService::Gather(const v1::RunsOf& of, RunSet* set) const 
     if (const grpc::Status found = Resolve(text, &id); !found.ok()) return found;
     ids.push_back(id);
   }
+  // A run that counts twice would make the set look less scattered than it is. Ids are compared
+  // after they are resolved: `last` and an id may be the same run.
   const std::set<std::string> distinct(ids.begin(), ids.end());
   if (distinct.size() != ids.size()) {
     return Invalid(absl::StrCat("set ", of.name(), ": a run is named twice"));
@@ -137,6 +141,7 @@ grpc::ServerUnaryReactor* ControllerService::GetTrends(grpc::CallbackServerConte
     const auto history = parts_.store->History(asked);
     if (!history.ok()) return ToGrpc(history.status());
     std::vector<std::string> ids = IdsOf(*history);
+    // History is newest first, a trend oldest first. Figures keep the order of the ids.
     std::reverse(ids.begin(), ids.end());
     const auto figures = parts_.store->Figures(ids);
     if (!figures.ok()) return ToGrpc(figures.status());
@@ -166,6 +171,8 @@ grpc::ServerUnaryReactor* ControllerService::SetLabels(grpc::CallbackServerConte
           absl::StrCat("the run is ", run.owner(), "'s; only its owner or an admin labels it"));
     }
     for (const auto& [key, value] : request->set()) {
+      // Filters write a label as NAME=VALUE and split at the first `=`. A name that contains one
+      // could never be found.
       if (key.empty() || key.find('=') != std::string::npos) {
         return Invalid(absl::StrCat("'", key, "' is no name of a label"));
       }
@@ -181,6 +188,8 @@ grpc::ServerUnaryReactor* ControllerService::SetLabels(grpc::CallbackServerConte
 // Lets the attached workers remove what they saved of the runs; the others do so by their own
 // limits.
 void ControllerService::ForgetRuns(const v1::PruneReply& pruned) const {
+  // A thousand ids are about 38 kB. A message stays far below limits::kWorkerBytes, however many
+  // runs are pruned.
   constexpr int kAtOnce = 1000;
   for (int first = 0; first < pruned.removed_run_ids_size(); first += kAtOnce) {
     v1::ControllerMessage message;
@@ -207,7 +216,8 @@ grpc::ServerUnaryReactor* ControllerService::Prune(grpc::CallbackServerContext* 
   if (!admitted) return call;
   report_.Serve(call, [this, principal, request, reply] {
     v1::PruneRequest asked = *request;
-    // What a newer program asks for besides is no reason to take all.
+    // Fields that a newer program knows count as content of the filter but select nothing here. A
+    // filter of only these would otherwise prune all runs.
     asked.mutable_filter()->DiscardUnknownFields();
     if (IsEmpty(asked.filter())) {
       return Invalid("say which runs: by age, label, job, owner, host, device or state");

@@ -19,6 +19,7 @@ constexpr uint32_t kPoints = 1000;
 grpc::Status ControllerService::FindReport(const std::string& run_id, bool whole,
                                            v1::Report* report) const {
   if (!whole) {
+    // A saved report costs one row. A report that is made anew reads all intervals of the run.
     auto saved = parts_.store->SavedReport(run_id);
     if (!saved.ok()) return ToGrpc(saved.status());
     if (saved->has_value()) {
@@ -39,10 +40,14 @@ grpc::ServerUnaryReactor* ControllerService::GetReport(grpc::CallbackServerConte
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
   if (!admitted) return call;
   const bool whole = request->part() == v1::ReportRequest::PART_WHOLE;
+  // Parts of a report are quick once it is saved. They have threads of their own, so that a page
+  // does not wait behind whole reports.
   (whole ? report_ : page_).Serve(call, [this, whole, request, reply] {
     std::string run_id;
     if (const grpc::Status found = Resolve(request->run_id(), &run_id); !found.ok()) return found;
     v1::RunSummary known;
+    // A run in progress has no saved report, and to make one would read all rows that it has so
+    // far. Its head is the coordinator's summary.
     if (request->part() == v1::ReportRequest::PART_HEAD) {
       if (const grpc::Status found = FindKnown(run_id, &known); !found.ok()) return found;
     }
@@ -70,6 +75,8 @@ grpc::ServerUnaryReactor* ControllerService::GetSeries(grpc::CallbackServerConte
     std::string run_id;
     if (const grpc::Status found = Resolve(request->run_id(), &run_id); !found.ok()) return found;
     const double step = request->step_seconds();
+    // The negated form refuses NaN, too. The upper bound keeps the nanoseconds below within an
+    // int64_t, beyond which the conversion is undefined.
     if (!(step >= 0 && step <= 1e6)) {
       return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT,
                           "step_seconds: a number from 0 to 1,000,000");

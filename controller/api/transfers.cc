@@ -30,7 +30,8 @@ grpc::Status Refusal(AuditLog* audit, grpc::CallbackServerContext* context, Role
   return wrong.empty() ? refused : grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, wrong);
 }
 
-// Histograms by the hundred in a message.
+// Sends histograms by the hundred: a part waits until gRPC has written the one before, which would
+// be slow for each histogram alone.
 class HistogramSender {
  public:
   explicit HistogramSender(PartWriter<v1::HistogramsReply>* writer) : writer_(writer) {}
@@ -62,6 +63,8 @@ absl::Status SendHistograms(storage::Store* store, const std::string& run_id, bo
     }
     return sender->Flush();
   }
+  // A run whose samples were pruned would give an empty answer, which looks like a run without
+  // I/Os.
   const auto kept = store->KeptReport(run_id);
   if (!kept.ok()) return kept.status();
   if (kept->has_value()) {
@@ -74,11 +77,13 @@ absl::Status SendHistograms(storage::Store* store, const std::string& run_id, bo
   return status.ok() ? sender->Flush() : status;
 }
 
-// As many as are looked through for the one that was imported.
+// So many runs without figures are searched for the imported one. They are listed newest first, and
+// it may be older than all others.
 constexpr uint32_t kMaxRuns = 100000;
 
-// An archive of an older Lockstep has no figures that this one's SQL gives. What fails here is made
-// up for when a controller starts.
+// An import drops the saved report, and an archive of an older Lockstep lacks figures that this
+// version's SQL gives. A failure here is only logged: a controller makes missing figures when it
+// starts.
 void MakeFigures(storage::Store* store, const std::string& run_id) {
   const auto without = store->WithoutFigures(kMaxRuns);
   if (!without.ok() || std::find(without->begin(), without->end(), run_id) == without->end()) {
@@ -86,6 +91,8 @@ void MakeFigures(storage::Store* store, const std::string& run_id) {
   }
   const auto report = ReportOf(store, run_id);
   absl::Status status = report.status();
+  // The report is saved last, because it is what takes the run off the list of those without
+  // figures. Saved first, it would hide a timeline that failed.
   if (status.ok()) status = SaveTimelines(store, run_id);
   if (status.ok()) status = store->SaveReport(run_id, *report);
   if (!status.ok()) {
@@ -153,6 +160,8 @@ grpc::ServerReadReactor<v1::ArchivePart>* ControllerService::ImportRun(
       return part;
     };
     const auto run_id = parts_.store->ImportRun(take, &CheckArchivedRun);
+    // The entry is added before the figures are made: the import is complete by now, whatever
+    // becomes of them.
     v1::AuditEntry done = entry;
     if (run_id.ok()) done.set_subject(*run_id);
     parts_.audit->Add(std::move(done), ToGrpc(run_id.status()));
@@ -183,6 +192,8 @@ grpc::ServerWriteReactor<v1::WriteLogPart>* WorkerGateway::LoadWriteLog(
   const std::string certificate = PrincipalOf(*context).certificate();
   if (refused.ok() &&
       !parts_.fleet->MayDeliver(request->worker_id(), certificate, request->session())) {
+    // The worker takes FAILED_PRECONDITION for a problem that passes (worker/link/session.cc):
+    // another session may have taken this one's place.
     refused = grpc::Status(grpc::StatusCode::FAILED_PRECONDITION,
                            "no worker of this id and session is attached with this certificate");
   }
@@ -193,10 +204,12 @@ grpc::ServerWriteReactor<v1::WriteLogPart>* WorkerGateway::LoadWriteLog(
     writer->End(refused);
     return writer;
   }
-  // Those who follow a load ask every second, and wait for nobody who learns all.
+  // Workers that follow a running load ask every second. They have threads of their own, so that
+  // they never wait for a worker that reads the whole log.
   CallPool* pool = request->has_phase() ? &following_ : &write_log_;
   const bool taken = pool->Run([this, writer, context, asked = *request] {
-    // Whoever has given up asks again.
+    // A worker that has given up calls again. To answer its old call would read the store for
+    // nobody.
     if (context->IsCancelled()) return writer->End(grpc::Status::CANCELLED);
     writer->End(ToGrpc(parts_.store->ReadBlockWrites(
         asked, [writer](v1::WriteLogPart part) { return writer->Put(std::move(part)); })));

@@ -58,7 +58,7 @@ int FindRuns(v1::Controller::Stub* stub, const ArchiveFlags& flags, std::vector<
     if (!status.ok()) return Fail(status);
     for (const v1::RunSummary& run : reply.runs()) {
       const bool ended = !measure::IsInProgress(run);
-      // Runs that are submitted during that time push others to the next page.
+      // A run that is submitted between two pages shifts the others, and one appears twice.
       if (ended && seen.insert(run.run_id()).second) ids->push_back(run.run_id());
     }
     offset += static_cast<uint32_t>(reply.runs_size());
@@ -79,6 +79,8 @@ absl::Status ExportInto(v1::Controller::Stub* stub, const std::string& run_id,
     if (part.has_head()) *whole_id = part.head().run_id();
     written = SerializeDelimitedToZeroCopyStream(part, out);
   }
+  // Finish() needs a stream that has been read to its end. After the cancellation the controller
+  // sends nothing more.
   if (!written) call.TryCancel();
   const grpc::Status status = reader->Finish();
   if (!written) return absl::InternalError("the file cannot be written");
@@ -90,6 +92,8 @@ absl::Status ExportAll(v1::Controller::Stub* stub, const std::vector<std::string
                        const std::string& path) {
   const std::string part_path = path + ".part";
   unlink(part_path.c_str());  // of one that was killed
+  // The name is predictable. O_EXCL and O_NOFOLLOW refuse a file or a link that somebody else put
+  // there.
   common::FileDescriptor file(
       open(part_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (!file.valid()) return common::ErrnoStatus(errno, part_path);
@@ -103,7 +107,8 @@ absl::Status ExportAll(v1::Controller::Stub* stub, const std::vector<std::string
       if (!status.ok()) break;
       std::cerr << "exported " << common::Printable(whole_id) << "\n";
     }
-    // The file's own end: one that was cut between two runs has none.
+    // The file has an end of its own: otherwise a file that was cut between two runs would look
+    // complete.
     v1::ArchivePart last;
     last.mutable_end();
     const bool ended = status.ok() && SerializeDelimitedToZeroCopyStream(last, &zipped);
@@ -113,6 +118,8 @@ absl::Status ExportAll(v1::Controller::Stub* stub, const std::vector<std::string
           absl::InternalError(absl::StrCat(part_path, ": ", common::ErrnoText(raw.GetErrno())));
     }
   }
+  // The data is durable before the name is. After a power failure the name stands for a whole
+  // archive, or does not exist.
   if (status.ok() && fsync(file.get()) != 0) status = common::ErrnoStatus(errno, part_path);
   if (status.ok() && rename(part_path.c_str(), path.c_str()) != 0) {
     status = common::ErrnoStatus(errno, path);
@@ -156,6 +163,8 @@ absl::Status ImportNext(v1::Controller::Stub* stub, const std::string& path,
   grpc::ClientContext call;
   const auto writer = stub->ImportRun(&call, reply);
   bool taken = true;  // until the controller has refused it, and the rest is read over
+  // A run that the controller refuses is still read to its end, since the next run of the file
+  // begins there.
   while (!part.has_end()) {
     taken = taken && writer->Write(part);
     part.Clear();
@@ -170,6 +179,8 @@ absl::Status ImportNext(v1::Controller::Stub* stub, const std::string& path,
 }
 
 int Import(const Context& context, const ArchiveFlags& flags) {
+  // Opening a FIFO waits for a writer (fifo(7)). With O_NONBLOCK it returns at once, and the check
+  // below refuses it.
   const common::FileDescriptor file(open(flags.file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat about;
   if (!file.valid() || fstat(file.get(), &about) != 0) {
@@ -187,6 +198,7 @@ int Import(const Context& context, const ArchiveFlags& flags) {
     v1::ImportReply reply;
     const absl::Status status = ImportNext(stub->get(), flags.file, &zipped, &more, &reply);
     if (absl::IsAlreadyExists(status)) {
+      // Runs that exist are skipped, so that an import that broke off can be repeated.
       ++known;
       std::cerr << common::Printable(std::string(status.message())) << ", and stays as it is\n";
       continue;

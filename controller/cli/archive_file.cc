@@ -14,6 +14,8 @@ absl::Status ReadArchivePart(google::protobuf::io::ZeroCopyInputStream* in, v1::
   if (!coded.ReadVarint32(&size)) {
     return absl::InvalidArgumentError("not an archive of Lockstep, or cut short");
   }
+  // The length is whatever the file says, and a small gzip file can unpack to gigabytes. It is
+  // checked before the part is read.
   if (size > limits::kWorkerBytes) {
     return absl::InvalidArgumentError(absl::StrCat("not an archive of Lockstep: a part of ", size,
                                                    " bytes; at most ", limits::kWorkerBytes,

@@ -21,7 +21,8 @@ namespace lockstep::cli {
 
 namespace {
 
-// False as soon as the address refuses.
+// False as soon as the address refuses. gRPC itself would go on with growing pauses, but a command
+// has other addresses to try, or a person who waits.
 bool Connected(grpc::Channel* channel) {
   const auto deadline = std::chrono::system_clock::now() + std::chrono::seconds(3);
   while (true) {
@@ -64,10 +65,12 @@ absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Context::Connect() const {
   std::string why;
   for (const std::string& address : addresses) {
     grpc::ChannelArguments arguments;
+    // By default gRPC dials through the proxy that the environment names (http_proxy).
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    // A connection of its own each time, so that one that was refused a moment ago is tried again
-    // at once.
+    // gRPC shares connections, and their pauses after a failure, between channels to one address.
+    // With a pool of its own, an address that refused a moment ago is tried again at once.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    // gRPC's default of 4 MiB is too small for the report of a large fleet.
     arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kReportBytes));
     auto channel = grpc::CreateCustomChannel(address, *credentials, arguments);
     if (Connected(channel.get())) return v1::Controller::NewStub(channel);
@@ -91,6 +94,8 @@ std::unique_ptr<JobFile> LoadJobFile(const std::string& path,
   std::string source;
   if (path == "-") {
     char piece[65536];
+    // Reading ends beyond the limit. ParseJobFile() then refuses an endless input, before it fills
+    // the memory.
     while (source.size() <= static_cast<size_t>(limits::kJobBytes) &&
            std::cin.read(piece, sizeof piece).gcount() > 0) {
       source.append(piece, static_cast<size_t>(std::cin.gcount()));
@@ -134,11 +139,14 @@ bool AwaitWorkers(v1::Controller::Stub* stub, int count, const std::function<boo
 }
 
 absl::Status ToAbsl(const grpc::Status& status) {
+  // gRPC and absl number their status codes alike.
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 
 int WriteOutput(const std::string& path, const std::string& content) {
   struct stat about;
+  // stat(2) follows links, and the names under /dev/disk are links. A mistyped --output must not
+  // overwrite a disk.
   if (stat(path.c_str(), &about) == 0 && S_ISBLK(about.st_mode)) {
     return Fail(absl::StrCat(path, " is a block device; name a file"));
   }

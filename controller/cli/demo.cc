@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -35,8 +37,9 @@ class ScratchDirectory {
   // What the job's clean-up removed is gone already; a job that was cancelled at once may leave its
   // files.
   ~ScratchDirectory() {
-    const std::string command = absl::StrCat("rm -rf -- '", path_, "'");
-    if (system(command.c_str()) != 0) std::cerr << "could not remove " << path_ << "\n";
+    std::error_code failed;
+    std::filesystem::remove_all(path_, failed);  // follows no link
+    if (failed) std::cerr << "could not remove " << path_ << ": " << failed.message() << "\n";
   }
   const std::string& path() const { return path_; }
 
@@ -74,15 +77,18 @@ phases:
 }
 
 int RunDemo(const Context& caller, const DemoFlags& flags) {
+  // Declared before the fleet, so that it is removed after the workers have ended.
   auto scratch = ScratchDirectory::Make(
       flags.directory.empty() ? (getenv("TMPDIR") != nullptr ? getenv("TMPDIR") : "/tmp")
                               : flags.directory);
   if (!scratch.ok()) return Fail(scratch.status());
   LocalFleet::Options options;
-  // Before the first thread: everything after it lives in the network that is made here.
+  // Called before the first thread is started. unshare(2) moves only the calling thread, and later
+  // threads and processes inherit its network.
   const absl::Status network = EnterPrivateNetwork();
   options.namespaces = network.ok();
   options.state_directory = flags.state_directory;
+  // The kernel chooses a free port: another controller may run on this machine.
   options.listen = "127.0.0.1:0";
   options.workers = flags.workers;
   options.quiet = true;

@@ -40,7 +40,8 @@ std::set<std::string> MappedOf(const v1::HostDevices& host) {
   return mapped;
 }
 
-// Whether the identity means the same thing on every host.
+// Whether the identity means the same thing on every host. These prefixes stand for what the device
+// or the target reports; a path or a number of the kernel means something to one host only.
 bool IsGlobal(const std::string& identity) {
   for (const char* prefix : {"naa.", "eui.", "t10.", "uuid.", "nvme.", "iqn."}) {
     if (identity.rfind(prefix, 0) == 0) return true;
@@ -108,6 +109,7 @@ void PrintDevices(const v1::DevicesReply& reply, size_t width) {
       const std::string key = IsGlobal(device.identity()) ? device.identity() : here;
       ListedDevice& listed = devices[key];
       if (listed.device == nullptr) order.push_back(key);
+      // Only a worker that may open the device knows what is on it, so its view is shown.
       const bool better =
           listed.device == nullptr || (device.allowed() && !listed.device->allowed());
       if (better) listed.device = &device;
@@ -119,6 +121,8 @@ void PrintDevices(const v1::DevicesReply& reply, size_t width) {
         listed.paths.insert(absl::StrCat(path.name(), " ", path.state()));
       }
       listed.names[host.boot_id()].insert(device.path());
+      // Several workers of one kernel report the same device, which then counts once. A LUN is not
+      // part of a kernel, so each worker reports its own way to it.
       if (is_lun || taken.insert(here).second) {
         listed.seen.emplace_back(host.host(), device.path());
       }
@@ -217,7 +221,10 @@ int EnrollDevices(const Context& context, v1::EnrollRequest request, const std::
   if (const grpc::Status status = ask(request, &reply); !status.ok()) return Fail(status);
   if (format == "json") {
     std::cout << controller::ToJson(reply);
-    return kOk;
+    // The listing that a script asks for to confirm it later is no failure.
+    if (!reply.token().empty()) return kOk;
+    const bool is_any = !reply.devices().empty() || request.release();
+    return is_any && IsAllDone(reply, request.release()) ? kOk : kError;
   }
   v1::CleanTexts(&reply);
   PrintListing(reply, request.release(), context.Width());
@@ -225,12 +232,13 @@ int EnrollDevices(const Context& context, v1::EnrollRequest request, const std::
   if (is_order) return SayWhatWasDone(reply, request);
   if (reply.token().empty()) {
     std::cout << "nothing to enrol\n";
-    return !reply.devices().empty() && IsAllDone(reply, false) ? kOk : kError;
+    return !reply.devices().empty() && IsAllDone(reply, /*release=*/false) ? kOk : kError;
   }
   const int count = CountOf(reply);
   std::cout << "What " << (count == 1 ? "this device carries" : "these devices carry")
             << " is lost at once, and from then on jobs overwrite " << (count == 1 ? "it" : "them")
             << " without asking.\n";
+  // The exit status is an error: a script must not take the listing for an enrolment.
   if (!IsInteractive()) {
     std::cout << "nothing was written; to enrol " << Devices(count) << ": lockstep devices enroll"
               << SelectionOf(request) << " --confirm " << reply.token() << "\n";
@@ -239,6 +247,8 @@ int EnrollDevices(const Context& context, v1::EnrollRequest request, const std::
   if (!SaysYes(absl::StrCat("type yes to enrol ", Devices(count), ": "))) {
     return Fail("nothing was written");
   }
+  // The token covers the listing that was just shown. If anything has changed since, the controller
+  // refuses, and nothing is written.
   request.set_confirm(reply.token());
   v1::EnrollReply enrolled;
   if (const grpc::Status status = ask(request, &enrolled); !status.ok()) return Fail(status);
@@ -318,8 +328,8 @@ void AddDevicesCommand(CLI::App* app, const Context* context, int* status) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   devices->footer("Examples:\n  lockstep devices\n  lockstep devices enroll --hosts node[1-16]");
-  AddStampCommand(devices, context, status, false);
-  AddStampCommand(devices, context, status, true);
+  AddStampCommand(devices, context, status, /*release=*/false);
+  AddStampCommand(devices, context, status, /*release=*/true);
   devices->callback([=] {
     if (devices->get_subcommands().empty()) *status = ShowDevices(*context, *format);
   });

@@ -42,7 +42,7 @@ controller::ComparisonText TextOptions(const Context& context) {
 // key=value: the runs with that label; else ids with commas between.
 v1::RunsOf SetOf(const std::string& text, const v1::RunFilter& filter) {
   v1::RunsOf set;
-  // Ids by their beginnings: the name is a column's head.
+  // The name becomes the head of a column, so ids are shortened.
   std::vector<std::string> starts;
   for (const auto& id : absl::StrSplit(text, ',', absl::SkipEmpty())) {
     starts.push_back(std::string(id.substr(0, 8)));
@@ -115,6 +115,7 @@ int Gate(const Context& context, HistoryFlags flags) {
                 : !complete ? absl::StrCat("gate: ", comparison.missing(),
                                            " figures of the baseline are missing: cannot tell\n")
                             : "gate: no regression found\n");
+  // A regression decides, even if other figures cannot be judged.
   return regressed ? kNotMet : can_tell && complete ? kOk : kCannotTell;
 }
 
@@ -151,6 +152,7 @@ int Prune(const Context& context, const HistoryFlags& flags) {
   v1::PruneRequest request;
   *request.mutable_filter() = flags.filter;
   request.set_samples_only(flags.samples);
+  // A prune cannot be undone. Without --yes it only shows what the filter matches.
   request.set_dry_run(flags.dry_run || !flags.yes);
   if (!flags.older_than.empty()) {
     const auto age = common::ParseDuration(flags.older_than);

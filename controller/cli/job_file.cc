@@ -35,6 +35,8 @@ std::string ApplySet(const std::string& set, YAML::Node* root, std::string* path
   }
   const std::vector<std::string> parts =
       absl::StrSplit(set.substr(0, equals), absl::ByAnyChar(".[]"), absl::SkipEmpty());
+  // An assignment to a YAML::Node changes the tree that it refers to, not the variable. Each step
+  // therefore has a node of its own, and only the last one is assigned to.
   std::vector<YAML::Node> chain{*root};
   for (size_t i = 0; i < parts.size(); ++i) {
     YAML::Node here = chain.back();
@@ -62,7 +64,9 @@ std::string ApplySet(const std::string& set, YAML::Node* root, std::string* path
   return "";
 }
 
-// The parser recurses with each bracket; no sensible job nests deeper than this.
+// The parser recurses with each bracket and each level of indentation, so that a file of brackets
+// would overflow the stack. Brackets in texts are counted as well: no sensible job comes near these
+// limits.
 std::string TooDeep(const std::string& source) {
   constexpr int kDeepest = 100;
   constexpr int kDeepestIndent = 1000;
@@ -115,6 +119,8 @@ std::string JobFile::Locate(const v1::Problem& problem) const {
   while (true) {
     const auto found = lines.find(path);
     if (found != lines.end() || path.empty()) {
+      // Defaults that the controller filled in, and fields that are missing, have no line. The
+      // nearest field above them has one.
       const int line = found == lines.end() ? 1 : found->second;
       return absl::StrCat(LocationOf(problem.path(), line), problem.path(),
                           problem.path().empty() ? "" : ": ", common::Printable(problem.message()));
@@ -146,8 +152,8 @@ class DocumentStarts final : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-// The line at which a second document begins; 0 when there is none. YAML::LoadAll() is not used: it
-// never returns when a document begins with an invalid character (`, a`).
+// The line at which a second document begins; 0 if there is none. YAML::LoadAll() is not used,
+// because it never returns if a document begins with an invalid character (`, a`).
 int SecondDocument(const std::string& source) {
   std::istringstream text(source);
   YAML::Parser parser(text);

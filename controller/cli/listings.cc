@@ -73,6 +73,8 @@ void PrintHosts(const v1::StatusReply& reply, size_t width) {
     const v1::HostFacts& host = worker.hello().host();
     table.Add(
         {host.name(), absl::StrCat(host.cpus()),
+         // The kernel reports less than what is installed, since it reserves some (MemTotal,
+         // proc(5)). Whole GiB are the size that people know.
          common::FormatSize(std::round(static_cast<double>(host.memory_bytes()) / 1073741824) *
                             1073741824),
          host.kernel(), absl::StrCat("±", common::FormatDuration(worker.clock_bound_ns())),
@@ -179,7 +181,8 @@ void AddRunFilter(CLI::App* command, v1::RunFilter* filter) {
     command->add_option_function<std::string>(
         name,
         [field, name](const std::string& value) {
-          // An empty one would match everything.
+          // An empty value would count as no filter. With an unset shell variable, prune could then
+          // match more runs than meant.
           if (value.empty())
             throw CLI::ValidationError(name, "is empty; leave it out, or say which");
           *field = value;

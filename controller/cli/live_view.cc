@@ -30,6 +30,8 @@ class Printer {
 
   void Print(const v1::WatchEvent& event) {
     common::MutexLock lock(&mutex_);
+    // A question can stand unanswered while the run goes on. Events of nearly three hours, at one a
+    // second, are kept; later ones are dropped.
     constexpr size_t kMaxHeld = 10000;
     if (!held_) return PrintNow(event);
     if (waiting_.size() < kMaxHeld) waiting_.push_back(event);
@@ -38,7 +40,8 @@ class Printer {
     common::MutexLock lock(&mutex_);
     EndLineNow();
   }
-  // While a question stands on the terminal nothing else is written there.
+  // While a question stands on the terminal, nothing else may be written there: it would scroll the
+  // question away.
   void Hold() {
     common::MutexLock lock(&mutex_);
     EndLineNow();
@@ -130,12 +133,16 @@ class Interrupts {
       : stub_(stub), run_id_(std::move(run_id)), owner_(owner), printer_(printer), watch_(watch) {
     if (pipe2(pipe_, O_CLOEXEC) != 0) return;
     interrupt_pipe = pipe_[1];
+    // A handler may call write(2), but no lock, stream or gRPC (signal-safety(7)). So the handlers
+    // only pass a letter on, and a thread does the rest.
     before_interrupt_ = signal(SIGINT, [](int) { (void)!write(interrupt_pipe, "i", 1); });
     before_terminate_ = signal(SIGTERM, [](int) { (void)!write(interrupt_pipe, "t", 1); });
     thread_ = std::thread([this] { Main(); });
   }
   ~Interrupts() {
     if (!thread_.joinable()) return;
+    // The handlers are restored before the pipe is closed. A late signal would otherwise write to
+    // whatever has the descriptor by then.
     signal(SIGINT, before_interrupt_);
     signal(SIGTERM, before_terminate_);
     (void)!write(pipe_[1], "e", 1);  // ends the thread
@@ -154,6 +161,7 @@ class Interrupts {
       if (wish == Wish::kCancel) {
         Cancel();
       } else if (wish == Wish::kLeave) {
+        // Set before the stream is cancelled: FollowRun() reads it as soon as the stream has ended.
         left_ = true;
         watch_->TryCancel();
         return;
@@ -168,6 +176,7 @@ class Interrupts {
   // kNothingAnyMore when the run has ended during that time.
   Wish Prompt() {
     if (isatty(0) == 0) return Wish::kCancel;
+    // std::cin has a buffer that poll(2) does not see, so the terminal is opened anew.
     const int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC);
     if (terminal < 0) return Wish::kLeave;
     printer_->Hold();
@@ -175,6 +184,8 @@ class Interrupts {
               << std::flush;
     std::optional<Wish> wish;
     while (!wish) {
+      // The end of the run, or a SIGTERM, withdraws the question. A blocking read of the terminal
+      // would miss both.
       pollfd ready[] = {{terminal, POLLIN, 0}, {pipe_[0], POLLIN, 0}};
       if (poll(ready, 2, -1) < 0 && errno != EINTR) wish = Wish::kWatchOn;
       char byte = 0;
@@ -185,6 +196,8 @@ class Interrupts {
       } else if ((ready[0].revents & (POLLIN | POLLHUP)) != 0) {
         char line[64] = {};
         const ssize_t got = read(terminal, line, sizeof line);
+        // A terminal that hung up gives no answer. The run then goes on, as it does for anybody who
+        // leaves.
         const char letter = got <= 0 ? 'w' : static_cast<char>(line[0] | 0x20);
         wish = letter == 'c' ? Wish::kCancel : letter == 'w' ? Wish::kLeave : Wish::kWatchOn;
       }
@@ -196,6 +209,8 @@ class Interrupts {
 
   void Cancel() {
     grpc::ClientContext context;
+    // Without a deadline, a controller that hangs would keep this thread, and the destructor waits
+    // for it.
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
     v1::StopRequest request;
     request.set_run_id(run_id_);
@@ -226,6 +241,8 @@ Watched FollowRun(v1::Controller::Stub* stub, const std::string& run_id, bool co
   request.set_run_id(run_id);
   Printer printer(colour);
   {
+    // The handlers live as long as the stream. While the report is printed afterwards, Ctrl-C ends
+    // the command as usual.
     Interrupts interrupts(stub, run_id, owner, &printer, &context);
     auto reader = stub->Watch(&context, request);
     v1::WatchEvent event;

@@ -40,9 +40,13 @@ std::vector<char*> Raw(std::vector<std::string>* words) {
   return raw;
 }
 
-// In a child: its output to the log, and no terminal signals, which are this program's to pass on.
+// Prepares a child: its output goes to the log, and signals of the terminal do not reach it.
 void Detach(const std::string& log) {
+  // The terminal sends SIGINT to the whole foreground process group. In groups of their own, the
+  // daemons end only when this program tells them to, and in its order.
   setpgid(0, 0);
+  // `up` blocks signals for sigwait(3), and execve(2) keeps a blocked mask. Without this line the
+  // daemons would never get SIGTERM.
   sigset_t none;
   sigemptyset(&none);
   pthread_sigmask(SIG_SETMASK, &none, nullptr);
@@ -62,6 +66,8 @@ std::string TailOf(const std::string& path) {
 void EndProcess(pid_t pid) {
   if (pid <= 0) return;
   kill(pid, SIGTERM);
+  // 20 s, because the controller stops PostgreSQL before it ends. After a kill, PostgreSQL recovers
+  // from its log at the next start.
   for (int i = 0; i < 400; ++i) {
     if (waitpid(pid, nullptr, WNOHANG) != 0) return;
     usleep(50000);
@@ -76,10 +82,15 @@ absl::StatusOr<pid_t> LocalFleet::Spawn(const std::vector<std::string>& words,
                                         const std::string& log) const {
   std::vector<std::string> copy = words;
   const std::vector<char*> raw = Raw(&copy);
+  const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) return common::ErrnoStatus(errno, "fork");
   if (pid > 0) return pid;
+  // The kernel sends this signal when the parent dies, even of SIGKILL, so that no daemon is left
+  // (prctl(2)). execve(2) keeps the setting.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
+  // A parent that died before the prctl sends nothing any more.
+  if (getppid() != parent) _exit(127);
   Detach(log);
   execv(raw[0], raw.data());
   _exit(127);
@@ -89,6 +100,8 @@ absl::Status LocalFleet::StartController() {
   const std::string ready =
       absl::StrCat(options_.state_directory, "/controller.", getpid(), ".ready");
   const std::string log = options_.quiet ? options_.state_directory + "/controller.log" : "";
+  // An earlier process may have had the same pid. Its file would name addresses where nobody
+  // listens.
   unlink(ready.c_str());
   if (!log.empty()) unlink(log.c_str());
   std::vector<std::string> words = {FindBinary("lockstep-controller"),
@@ -116,12 +129,15 @@ absl::Status LocalFleet::StartController() {
           absl::StrCat("the controller did not start",
                        log.empty() ? "; its words are above" : ":\n" + TailOf(log)));
     }
+    // The controller renames the complete file into place, so that a part of it is never read.
     const auto text = common::ReadFile(ready);
     if (text.ok()) {
       unlink(ready.c_str());
       std::istringstream lines(*text);
       for (std::string key, value; lines >> key >> value;) {
         if (key == "http") http_url_ = value;
+        // The first address is loopback, for this program. With namespaces there is a second one on
+        // the bridge, and workers dial the last one.
         if (key == "listen" && address_.empty()) address_ = value;
         if (key == "listen") worker_address_ = value;
       }
@@ -146,6 +162,8 @@ absl::Status LocalFleet::StartWorker(int index) {
   for (const std::string& entry : options_.allow_expendable) {
     words.insert(words.end(), {"--allow-expendable", entry});
   }
+  // The bridge is not loopback, so the worker refuses plaintext there without this flag. Only the
+  // private namespaces reach the bridge, and each has a host name of its own.
   words.push_back(options_.namespaces ? "--insecure-plaintext" : absl::StrCat("--name=", name));
   auto pid = options_.namespaces ? ForkIntoHost(index + 1, name,
                                                 [&] {
@@ -161,6 +179,8 @@ absl::Status LocalFleet::StartWorker(int index) {
 
 absl::StatusOr<std::unique_ptr<LocalFleet>> LocalFleet::Start(const Options& options) {
   std::unique_ptr<LocalFleet> fleet(new LocalFleet(options));
+  // Other users may pass through, but not list. PostgreSQL refuses to run as root, so its user must
+  // reach its directory below this one.
   if (absl::Status status = common::MakeDirectories(options.state_directory, 0711); !status.ok()) {
     return status;
   }
@@ -172,6 +192,7 @@ absl::StatusOr<std::unique_ptr<LocalFleet>> LocalFleet::Start(const Options& opt
 }
 
 LocalFleet::~LocalFleet() {
+  // All workers are told before the first one is waited for, so that they end at the same time.
   for (pid_t pid : workers_) kill(pid, SIGTERM);
   for (pid_t pid : workers_) EndProcess(pid);
   EndProcess(controller_);
@@ -182,6 +203,8 @@ pid_t LocalFleet::Ended() const {
   all.push_back(controller_);
   for (pid_t pid : all) {
     siginfo_t facts = {};
+    // WNOWAIT leaves the child unreaped. Its pid cannot be given to another process before
+    // EndProcess() has signalled it.
     if (waitid(P_PID, static_cast<id_t>(pid), &facts, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         facts.si_pid == pid) {
       return pid;

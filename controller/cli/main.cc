@@ -37,6 +37,8 @@ std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace lockstep;
+  // execve(2) keeps an ignored SIGPIPE, and systemd ignores it for services by default. With the
+  // default action, `lockstep history | head` ends quietly.
   signal(SIGPIPE, SIG_DFL);
   google::protobuf::SetLogHandler(nullptr);  // what cannot be parsed is said in our words
   cli::Context context;
@@ -74,6 +76,8 @@ int main(int argc, char** argv) {
   cli::AddSqlCommand(&app, &context, &status);
   cli::AddDemoCommand(&app, &context, &status);
   cli::AddCompletionCommand(&app, &status);
+  // Strings of proto3 are UTF-8. The controller could not parse the request, and could not say
+  // which argument is wrong.
   for (int i = 1; i < argc; ++i) {
     if (!common::IsUtf8(argv[i])) {
       return cli::Fail(absl::StrCat("argument ", i, ", ", common::Printable(argv[i], 60),
@@ -82,6 +86,7 @@ int main(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
+    // CLI11 reports a missing command here, and does not name the wrong word.
   } catch (const CLI::RequiredError& error) {
     if (const std::string word = UnknownCommand(app, argc, argv); !word.empty()) {
       return cli::Fail(word);

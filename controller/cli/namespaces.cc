@@ -53,6 +53,7 @@ absl::Status EnterPrivateNetwork() {
   const absl::Status status = All({"link set lo up", "link add ls-bridge type bridge",
                                    absl::StrCat("addr add ", kBridgeAddress, "/24 dev ls-bridge"),
                                    "link set ls-bridge up"});
+  // The caller goes on without namespaces, so it must be back in the network that it came from.
   if (!status.ok()) setns(before, CLONE_NEWNET);
   close(before);
   return status;
@@ -60,15 +61,21 @@ absl::Status EnterPrivateNetwork() {
 
 absl::StatusOr<pid_t> ForkIntoHost(int number, const std::string& host_name,
                                    const std::function<void()>& run) {
+  // Each side waits for the other, so there are two pipes. The child makes its namespace, then the
+  // parent puts a link into it, then the child configures the link.
   int ready[2];
   int linked[2];
   if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(linked, O_CLOEXEC) != 0) {
     return common::ErrnoStatus(errno, "pipe");
   }
+  const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) return common::ErrnoStatus(errno, "fork");
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    // A parent that died before the prctl sends nothing any more.
+    if (getppid() != parent) _exit(126);
+    // While the child holds this end itself, it would never see that the parent has given up.
     close(linked[1]);
     char byte = 0;
     if (unshare(CLONE_NEWNET | CLONE_NEWUTS) != 0 ||
@@ -84,6 +91,7 @@ absl::StatusOr<pid_t> ForkIntoHost(int number, const std::string& host_name,
     run();
     _exit(127);
   }
+  // Only the child holds this end now, so that its death ends the read below.
   close(ready[1]);
   close(linked[0]);
   char byte = 0;

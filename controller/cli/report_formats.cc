@@ -20,7 +20,8 @@ using Histograms = std::vector<v1::LatencyHistogram>;
 
 enum class Needs { kReport, kPhaseHistograms, kIntervalHistograms, kPage };
 
-// What a format needs, and how it is made. Text is apart: it looks at the terminal.
+// What a format needs, and how it is made. Text is not in the list, because its colours and its
+// width depend on the terminal.
 struct Maker {
   const char* name;
   Needs needs;
@@ -63,7 +64,8 @@ grpc::Status Fetch(v1::Controller::Stub* stub, const std::string& run_id, Needs 
   v1::HistogramsReply reply;
   while (reader->Read(&reply)) {
     for (v1::LatencyHistogram& histogram : *reply.mutable_histograms()) {
-      // The logs have the reported latencies alone; of whole intervals there may be many.
+      // The logs use the reported latencies only. A long run has many intervals, so the other
+      // histograms are dropped as they arrive.
       const bool wanted = needs == Needs::kPhaseHistograms || histogram.is_reported();
       if (wanted && controller::IsWhole(histogram)) histograms->push_back(std::move(histogram));
     }
@@ -77,6 +79,8 @@ v1::Report OnlyHost(v1::Report report, const std::string& name) {
     const auto host = std::find_if(phase.hosts().begin(), phase.hosts().end(),
                                    [&](const v1::HostReport& h) { return h.host() == name; });
     if (host == phase.hosts().end()) {
+      // Formats make an entry for each workload. Without this, a phase would be shown in which the
+      // host took no part.
       phase.clear_workloads();
       continue;
     }
@@ -136,6 +140,7 @@ int FetchReport(const Context& context, v1::Controller::Stub* stub, const std::s
         Fetch(stub, report->run().run_id(), maker->needs, format.host, &histograms);
     if (!fetched.ok()) return Fail(fetched);
   }
+  // Formats without histograms have all hosts side by side. --host is for the others.
   const bool whole = format.host.empty() || maker->needs == Needs::kReport;
   *text = maker->make(whole ? *report : OnlyHost(*report, format.host), histograms);
   if (text->empty() && *maker->missing != '\0') {

@@ -45,8 +45,8 @@ int StatusOf(const v1::Report& report) {
   return report.expectations_met() || state != "done" ? kOk : kNotMet;
 }
 
-// Where something would be overwritten that is not Lockstep's, a person is asked, and without one
-// the plan's token is needed. What is wrong with the plan otherwise, Submit and the run say.
+// Asks a person before the job overwrites foreign data. Without a terminal, the token of a plan is
+// needed. Other problems of the plan are not shown here, because Submit() and the run report them.
 int Confirm(v1::Controller::Stub* stub, const JobFile& file, std::string* token) {
   grpc::ClientContext call;
   v1::PlanRequest request;
@@ -96,7 +96,8 @@ int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const Submitter& 
   return kOk;
 }
 
-// A run outlives its controller: the one that comes back, or takes over, is waited for.
+// A run outlives its controller. The command waits for the controller to come back, or for another
+// one to take over.
 constexpr auto kSuccessorWait = std::chrono::seconds(60);
 
 std::unique_ptr<v1::Controller::Stub> AwaitSuccessor(const Context& context) {
@@ -122,7 +123,8 @@ int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub,
     const bool over = !state.empty() && state != "queued" && state != "running";
     if (watched.status.ok()) {
       const int printed = PrintReport(context, stub.get(), run_id, format);
-      // The controller ended with the run. Whether expectations held, only the report knows.
+      // The controller ended together with the run. The summary is enough for the exit status of a
+      // run that failed or was cancelled, but only the report knows whether expectations were met.
       if (printed != kError || !over || state == "done") return printed;
       v1::Report known;
       *known.mutable_run() = watched.summary;
@@ -136,6 +138,8 @@ int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub,
         watched.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) {
       return Fail(watched.status);
     }
+    // A server that shuts down cancels its streams, so CANCELLED also means that the controller is
+    // gone. A watcher who left has returned above.
     if (watched.status.error_code() == grpc::StatusCode::UNAVAILABLE ||
         watched.status.error_code() == grpc::StatusCode::CANCELLED) {
       std::cerr
@@ -159,8 +163,8 @@ int Rerun(const Context& context, const RunFlags& flags) {
   v1::JobReply reply;
   const grpc::Status status = (*stub)->GetJob(&call, request, &reply);
   if (!status.ok()) return Fail(status);
-  // From the source where overrides are given, so that they go through the same checks; otherwise
-  // exactly as it was.
+  // With --set, the job is parsed from its source again, so that the overrides pass the same
+  // checks. Without, it is submitted exactly as it was.
   JobFile file;
   if (flags.sets.empty()) {
     file.name = "job";
@@ -299,6 +303,8 @@ int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::s
   if (fetched != kOk) return fetched;
   if (format.output.empty()) {
     std::cout << text;
+    // A full disk behind a redirection shows only here. A script must not take half a report for a
+    // whole one.
     if (!std::cout.flush()) return Fail("standard output: the report cannot be written");
   } else if (WriteOutput(format.output, text) != kOk) {
     return kError;

@@ -43,6 +43,8 @@ int Sql(const Context& context, const SqlFlags& flags) {
   const auto conninfo = GetStoreAddress(stub->get());
   if (!conninfo.ok()) return Fail(conninfo.status());
   if (const std::string words = AccessProblem(*conninfo); !words.empty()) return Fail(words);
+  // A user's psqlrc could change the output that scripts read. Without ON_ERROR_STOP, psql goes on
+  // after an error in its standard input, and ends with status 0.
   std::vector<std::string> words = {"psql", "--no-psqlrc", "-v", "ON_ERROR_STOP=1",
                                     "-d",   *conninfo};
   if (!flags.command.empty()) words.insert(words.end(), {"-P", "pager=off", "-c", flags.command});
@@ -50,6 +52,7 @@ int Sql(const Context& context, const SqlFlags& flags) {
   std::vector<char*> raw;
   for (std::string& word : words) raw.push_back(word.data());
   raw.push_back(nullptr);
+  // psql replaces this process, so that it has the terminal, its signals and the exit status.
   execvp("psql", raw.data());
   return Fail("psql is not installed; run tools/install-deps, or use any client with: " +
               *conninfo);

@@ -57,9 +57,11 @@ absl::StatusOr<std::string> SafeConninfo(const std::string& answer) {
         (!is_name || value.empty())) {
       return refused(absl::StrCat("its ", option->keyword, " is not a plain name"));
     }
-    if (!common::IsPlainText(value, false) || value.size() > 1000) {
+    if (!common::IsPlainLine(value) || value.size() > 1000) {
       return refused("it is too long, or has control characters");
     }
+    // Within quotes libpq takes a backslash and a quote as themselves only after a backslash.
+    // Without this, a value could end its quotes and set another keyword.
     absl::StrAppend(&safe, safe.empty() ? "" : " ", option->keyword, "='",
                     absl::StrReplaceAll(value, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
   }

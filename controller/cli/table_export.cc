@@ -56,11 +56,14 @@ absl::Status CopyOut(PGconn* store, const std::string& statement,
     if (length == -2) return ErrorOf(store);
     if (length < 0) break;
     const std::unique_ptr<char, void (*)(void*)> owned(row, PQfreemem);
+    // The connection stays within the COPY. An error ends the whole export, and the connection with
+    // it.
     absl::Status status = put({row, static_cast<size_t>(length)});
     if (!status.ok()) return status;
   }
   const Result ended(PQgetResult(store), PQclear);
   if (PQresultStatus(ended.get()) != PGRES_COMMAND_OK) return ErrorOf(store);
+  // libpq accepts the next command only after PQgetResult() has returned null.
   const Result nothing(PQgetResult(store), PQclear);
   return absl::OkStatus();
 }
@@ -86,6 +89,7 @@ absl::StatusOr<std::vector<View>> ListViews(PGconn* store, bool intervals) {
   for (int i = 0; i < PQntuples(rows->get()); ++i) {
     const std::string name = PQgetvalue(rows->get(), i, 0);
     if (name == "interval_latency" && !intervals) continue;
+    // The name becomes a directory. The store that answers must not choose where files are written.
     if (!common::IsHostName(name))
       return absl::InternalError("the store has a view of a strange name");
     if (views.empty() || views.back().name != name) views.push_back({name, {}});
@@ -101,7 +105,8 @@ absl::StatusOr<std::vector<View>> ListViews(PGconn* store, bool intervals) {
   return views;
 }
 
-// A COPY's text as it was before: JSON has no line breaks or tabs of its own, but backslashes.
+// Undoes the escapes of COPY's text format. JSON has no raw line breaks or tabs, so a backslash is
+// the only character that COPY has escaped.
 std::string Unescaped(std::string_view rows) {
   std::string out;
   out.reserve(rows.size());
@@ -121,6 +126,7 @@ absl::Status WriteView(PGconn* store, const View& view, const std::string& run_i
   std::unique_ptr<io::FileOutputStream> raw;
   std::unique_ptr<io::GzipOutputStream> zipped;
   const auto put = [&](std::string_view row) -> absl::Status {
+    // The file is made at the first row: views without rows of this run leave no empty files.
     if (zipped == nullptr) {
       absl::Status made = common::MakeDirectories(directory, 0755);
       if (!made.ok()) return made;
@@ -136,14 +142,17 @@ absl::Status WriteView(PGconn* store, const View& view, const std::string& run_i
     return out.HadError() ? absl::InternalError(absl::StrCat(part_path, ": cannot be written"))
                           : absl::OkStatus();
   };
+  // COPY takes no parameters. The id can stand in the statement, because ExportTables() has checked
+  // that it is a UUID.
   absl::Status status = CopyOut(
       store,
       absl::StrCat("COPY (SELECT row_to_json(q) FROM (SELECT ", absl::StrJoin(view.columns, ", "),
                    " FROM ", Quoted(view.name), " v WHERE v.run_id = '", run_id, "') q) TO STDOUT"),
       put);
   if (zipped == nullptr) {
-    // What an earlier export said is true no more.
-    unlink(path.c_str());
+    // The file of an earlier export is outdated; where nothing could be read it may be the best
+    // that there is.
+    if (status.ok()) unlink(path.c_str());
     return status;
   }
   if (status.ok() && (!zipped->Close() || !raw->Flush())) {
@@ -187,7 +196,7 @@ absl::Status ExportTables(v1::Controller::Stub* stub, const std::vector<std::str
       return absl::FailedPreconditionError(
           absl::StrCat("run ", run_id, " is ", state, "; it is exported when it has ended"));
     }
-    // They become parts of paths, whoever answered.
+    // Both become parts of paths, so the store that answers must not choose them freely.
     if (!common::IsUuid(run_id) || month.find('/') != std::string::npos) {
       return absl::InternalError("the store gives a run an id that is no UUID");
     }

@@ -31,7 +31,8 @@ std::vector<std::string> WorkerNames(int count) {
   return names;
 }
 
-// Before anything is started: a worker would refuse them after all else is up.
+// Checked before anything is started. Otherwise a worker would refuse the entry when everything
+// else is up.
 absl::Status CheckAllowed(const std::vector<std::string>& allow) {
   for (const std::string& entry : allow) {
     if (!entry.starts_with("/") || access(entry.c_str(), F_OK) == 0) continue;
@@ -46,6 +47,8 @@ absl::Status CheckAllowed(const std::vector<std::string>& allow) {
 }
 
 int Up(Context context, UpFlags flags) {
+  // Threads inherit the mask, so it is set before the first one exists. The signals then wait for
+  // sigwait(3) below.
   sigset_t signals;
   sigemptyset(&signals);
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&signals, number);
@@ -64,9 +67,11 @@ int Up(Context context, UpFlags flags) {
   auto fleet = LocalFleet::Start(options);
   if (!fleet.ok()) return Fail(fleet.status());
   context.controller = (*fleet)->address();
+  // The controller that was just started speaks plaintext. The environment may name certificates
+  // for another one.
   context.tls = {};
-  // Who reads that it is up, and submits, finds the workers there. One that ends is spoken of
-  // below.
+  // Scripts submit as soon as they read the line below, so the workers are attached by then. A
+  // worker that has ended is reported below.
   if (auto stub = context.Connect(); stub.ok()) {
     AwaitWorkers(stub->get(), options.workers, [&] { return (*fleet)->Ended() != 0; });
   }
@@ -75,7 +80,7 @@ int Up(Context context, UpFlags flags) {
   std::cout << "\n"
             << options.workers << (options.workers == 1 ? " worker" : " workers") << " may use:";
   for (const std::string& entry : options.allow) std::cout << " " << entry;
-  // Where commands look without being told.
+  // At the default address, commands find the controller without a flag.
   const bool is_default = (*fleet)->address() == Context().controller;
   std::cout << "\nIn another terminal: lockstep "
             << (is_default ? "" : absl::StrCat("--controller ", (*fleet)->address(), " "))
@@ -84,6 +89,8 @@ int Up(Context context, UpFlags flags) {
   int number = 0;
   while (sigwait(&signals, &number) == 0) {
     if (number != SIGCHLD) break;
+    // Blocked signals of one kind are merged (signal(7)): one SIGCHLD can stand for several
+    // children, so all are asked.
     const pid_t ended = (*fleet)->Ended();
     if (ended != 0) {
       Fail(absl::StrCat("process ", ended, " has ended; its words are above. Ending the others"));

@@ -91,7 +91,8 @@ class Reader {
         absl::StrCat(file_->LocationOf(path, LineOf(node)), path, path.empty() ? "" : ": ", text)));
   }
 
-  // Anchors let a short file stand for an endless one.
+  // Anchors let a short file stand for an endless one: ten lines that each repeat the line before
+  // ten times are 10^10 values.
   bool TooMuch(const YAML::Node& node) {
     constexpr int kMaxValues = 200000;
     if (++values_ == kMaxValues) {
@@ -102,6 +103,7 @@ class Reader {
 
   // A map's own entries, then those of maps that it merges (`<<`) whose keys it has not itself.
   Entries EntriesOf(const YAML::Node& node, const std::string& path, int depth = 0) {
+    // A map can merge itself through an anchor. The limit ends that recursion.
     constexpr int kDeepest = 16;
     Entries entries;
     Entries merged;
@@ -148,7 +150,9 @@ class Reader {
   // With the nearest known name where there is one near enough, else all of them.
   static std::string UnknownText(const Descriptor& type, const std::string& key) {
     std::string nearest;
+    // The edit distance takes time in proportion to the product of both lengths.
     if (key.size() > 100) return absl::StrCat("is not a field; known here: ", FieldNames(type));
+    // A name that differs in more than half of its letters is not a typing error.
     size_t least = 1 + key.size() / 2;
     for (int i = 0; i < type.field_count(); ++i) {
       const std::string name = v1::JobFieldName(*type.field(i));
@@ -169,7 +173,7 @@ class Reader {
       if (!field->options().GetExtension(v1::required)) continue;
       const std::string here = path.empty() ? v1::JobFieldName(*field)
                                             : absl::StrCat(path, ".", v1::JobFieldName(*field));
-      // A field that stands there and could not be read has its own error already.
+      // A field that is there and could not be read already has an error of its own.
       const bool present = field->is_repeated() ? reflection->FieldSize(message, field) > 0
                                                 : reflection->HasField(message, field);
       if (!present && !file_->lines.contains(here)) {
@@ -255,7 +259,7 @@ class Reader {
     }
     std::string text = node.Scalar();
     if (!common::IsUtf8(text)) return Error(node, path, "is not valid UTF-8");
-    // YAML's other words for true and false.
+    // YAML has other words for true and false: yes, no, on, off.
     bool truth = false;
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL &&
         YAML::convert<bool>::decode(node, truth)) {

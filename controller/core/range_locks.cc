@@ -15,6 +15,8 @@ bool Before(const ByteRange& a, const ByteRange& b) {
 void RangeLocks::Lock(const std::string& run_id, const std::string& worker_id,
                       const std::vector<ByteRange>& ranges) {
   if (ranges.empty()) return;
+  // A worker names its ranges at the inspection, and again whenever it is armed. Equal ones are
+  // dropped, or the table would grow with each phase.
   std::vector<ByteRange>& held = ranges_[{run_id, worker_id}];
   held.insert(held.end(), ranges.begin(), ranges.end());
   std::sort(held.begin(), held.end(), Before);
@@ -32,6 +34,8 @@ void RangeLocks::LockAll(const std::string& run_id, const std::string& worker_id
 
 bool RangeLocks::IsFree(const Holder& holder, int64_t now_ns) const {
   const auto lost = lost_.find(holder);
+  // While the run lasts its lost worker may take part again, so only the end of the run makes the
+  // time count.
   return over_.contains(holder.first) && lost != lost_.end() &&
          safeguards_.Pass(common::Safeguard::kQuarantine, lost->second <= now_ns);
 }
@@ -41,6 +45,8 @@ void RangeLocks::Reindex() {
   index_.clear();
   for (const auto& [holder, held] : ranges_) {
     for (const ByteRange& range : held) {
+      // The keys of a std::map stay where they are. Whoever erases one sets changed_, so that the
+      // index is rebuilt before it is read again.
       index_.push_back({range.thing, range.begin, range.end, &holder});
     }
   }
@@ -52,6 +58,7 @@ void RangeLocks::Reindex() {
 RangeLocks::Conflict RangeLocks::Find(const std::string& run_id,
                                       const std::vector<ByteRange>& ranges, int64_t now_ns) {
   Reindex();
+  // Only writers are kept apart: a job that writes nothing does not wait for anybody.
   for (auto all = all_.begin(); !ranges.empty() && all != all_.end();) {
     if (IsFree(all->first, now_ns)) {
       all = all_.erase(all);
@@ -61,6 +68,7 @@ RangeLocks::Conflict RangeLocks::Find(const std::string& run_id,
       ++all;
     }
   }
+  // Holders whose time has passed are erased after the search: index_ points at their keys.
   std::set<Holder> free;  // lost ones whose time has passed
   for (size_t i = 0; i < ranges.size(); ++i) {
     const ByteRange& wanted = ranges[i];
@@ -91,6 +99,8 @@ void RangeLocks::Confirm(const std::string& worker_id) {
       ++lost;
       continue;
     }
+    // A run that goes on keeps the ranges, since its worker may be given the same targets again.
+    // They are then freed with the run.
     if (over_.contains(lost->first.first)) {
       changed_ = ranges_.erase(lost->first) > 0 || changed_;
       all_.erase(lost->first);
@@ -120,6 +130,8 @@ int64_t RangeLocks::End(const std::string& run_id) {
   std::erase_if(all_, [&](const auto& all) {
     return all.first.first == run_id && !lost_.contains(all.first);
   });
+  // over_ is needed only while a lost worker holds something. A controller that runs for months
+  // would otherwise collect every run.
   if (last == 0) over_.erase(run_id);
   return last;
 }

@@ -10,7 +10,7 @@ namespace lockstep::controller {
 namespace {
 
 bool IsId(const std::string& text) {
-  return !text.empty() && text.size() <= 128 && common::IsPlainText(text, false);
+  return !text.empty() && text.size() <= 128 && common::IsPlainLine(text);
 }
 
 std::string Named(const std::string& certificate) {
@@ -20,7 +20,7 @@ std::string Named(const std::string& certificate) {
 
 }  // namespace
 
-// Ids stand in no message: whoever reads it could claim them.
+// No message of this function names an id, since whoever reads it could claim that id.
 absl::Status Roster::CheckOwner(const Identity& worker) const {
   for (const std::string& id : {worker.worker_id, worker.host_id}) {
     const auto of = bound_ids_.find(id);
@@ -55,9 +55,12 @@ absl::StatusOr<Roster::Admission> Roster::Attach(const Identity& worker, int64_t
                      "start the worker with --name NAME"));
   }
   if (!IsId(worker.boot_id)) return absl::FailedPreconditionError("its host has no boot id");
+  // Every refusal comes before the first change, so that a refused worker leaves the roster as it
+  // was.
   if (absl::Status owner = CheckOwner(worker); !owner.ok()) return owner;
   Admission admission;
   const auto found = members_.find(worker.worker_id);
+  // A worker that is known comes back even when the roster is full.
   if (found == members_.end() && members_.size() >= static_cast<size_t>(limits::kWorkers)) {
     return absl::UnavailableError(
         absl::StrCat(members_.size(), " workers are attached; this controller takes no more"));
@@ -70,6 +73,8 @@ absl::StatusOr<Roster::Admission> Roster::Attach(const Identity& worker, int64_t
           absl::StrCat("worker ", worker.worker_id, " is attached already, from ",
                        found->second.identity.host_name, "; was its state directory copied?"));
     }
+    // The same process may be back before its old connection is known to be broken, since TCP may
+    // take minutes to notice that. Then nothing was lost.
     admission.resumed = same;
     admission.was_connected = found->second.connected;
     admission.replaced_process = !same;
@@ -79,9 +84,12 @@ absl::StatusOr<Roster::Admission> Roster::Attach(const Identity& worker, int64_t
     return absl::UnavailableError(absl::StrCat("a worker on a host named ", worker.host_name,
                                                " is attached already; start this one with --name"));
   }
+  // The worker may be back under another name (--name).
   if (found != members_.end()) names_.erase(found->second.identity.host_name);
   names_[worker.host_name] = worker.worker_id;
   members_[worker.worker_id] = {worker, true, now_ns};
+  // Without a certificate nothing proves the name. To bind it would let the first caller keep the
+  // real worker out.
   if (worker.certificate.empty()) return admission;
   const auto known = bindings_.find(worker.host_name);
   admission.succeeded = known != bindings_.end() && (known->second.host_id != worker.host_id ||
@@ -91,6 +99,8 @@ absl::StatusOr<Roster::Admission> Roster::Attach(const Identity& worker, int64_t
 }
 
 void Roster::Bind(const Owner& owner) {
+  // The ids that the host had before become free with this. Otherwise they would stay bound to its
+  // name after it was set up anew.
   Forget(owner.host_name);
   bindings_[owner.host_name] = {owner.certificate, owner.worker_id, owner.host_id};
   bound_ids_[owner.worker_id] = owner.host_name;

@@ -32,6 +32,7 @@ RunMachine::RunMachine(RunPlan plan, ResumePoint from, common::Safeguards safegu
 }
 
 const char* RunMachine::stage() const {
+  // The names stand in the order of Stage.
   static constexpr const char* kNames[] = {"idle",       "planning", "recording", "arming",
                                            "committing", "running",  "stopping",  "closing",
                                            "rejoining",  "over"};
@@ -74,6 +75,7 @@ void RunMachine::Enter(Stage stage) {
 
 std::vector<Action> RunMachine::Handle(const Event& event) {
   actions_.clear();
+  // Messages of workers may still arrive after the run's end.
   if (stage_ == Stage::kOver) return {};
   std::visit([this](const auto& e) { On(e); }, event);
   CheckSets();
@@ -131,6 +133,7 @@ void RunMachine::On(const event::Planned& e) {
   if (!e.error.empty()) {
     Do(action::Note{Severity::kError, "", e.error});
     Remember(RunState::kFailed, e.error);
+    // What earlier phases have laid out is still cleaned up.
     return skip_cleanup_ ? EndRun() : PlanNext();
   }
   const bool may_return =
@@ -193,6 +196,7 @@ void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
 
 void RunMachine::On(const event::PhaseRecorded&) {
   LOCKSTEP_CHECK(stage_ == Stage::kRecording, "another phase was recorded than was to be");
+  // Nobody has been assigned the phase yet, so that nobody has to answer before it closes.
   if (end_state_.has_value() && current_.kind != PhaseKind::kCleanup) {
     outstanding_.clear();
     return Close();
@@ -205,6 +209,8 @@ void RunMachine::On(const event::PhaseRecorded&) {
   Enter(Stage::kArming);
   Do(action::Assign{phase_, attempt_, Members()});
   SetDeadline(plan_.arm_deadline_ns);
+  // A cleanup has lost its last member while it was being recorded. Nobody is left to answer, and
+  // no deadline would end it.
   if (members_.empty()) CheckComplete();
 }
 
@@ -230,6 +236,7 @@ void RunMachine::On(const event::GoCommitted&) {
       "a go was committed of a phase that was not to begin");
   if (stage_ != Stage::kCommitting) return;
   Enter(Stage::kRunning);
+  // From here on a lost worker may do I/O until its hard stop, and its quarantine lasts as long.
   gone_ = true;
   Do(action::SendGo{Members()});
   SetDeadline(current_.run_deadline_ns);
@@ -267,7 +274,9 @@ void RunMachine::On(const event::NotStarted& e) {
 void RunMachine::On(const event::ResultStored& e) {
   if (outstanding_.erase(e.worker) == 0) return;
   delivered_.insert(e.worker);
-  if (e.order) Adopt(*e.order, true);
+  // The order comes before the error. A part that an order cut short may have an error as well, and
+  // the run must end as the order says.
+  if (e.order) Adopt(*e.order, /*this_phase=*/true);
   if (!e.error.empty() && repeat_reason_.empty()) WorkerFailed(e.worker, "", e.error);
   CheckComplete();
 }
@@ -286,6 +295,7 @@ void RunMachine::On(const event::Lost& e) {
   Do(action::Note{Severity::kError, plan_.hosts[e.worker], reason});
   Do(action::RecordLost{e.worker, e.reason});
   const bool retry = plan_.on_worker_loss == LossPolicy::kRetry;
+  // With `retry` the worker may be back for the next attempt. StartPhase() sees who is missing.
   degraded_ = degraded_ || !retry;
   const bool enough = members_.size() >= std::max<size_t>(1, plan_.min_hosts);
   // Lost after the last phase's result was stored: nothing is missing.
@@ -293,6 +303,7 @@ void RunMachine::On(const event::Lost& e) {
       stage_ == Stage::kClosing || (stage_ == Stage::kRunning && outstanding_.empty());
   const bool owes_nothing = !owed && repeat_reason_.empty() && all_delivered && current_.last;
   if (retry && !end_state_.has_value()) {
+    // A worker whose result is stored is missing only in the next phase, which waits for it.
     if (AtWork() && owed) RepeatAttempt(reason);
   } else if (!(plan_.on_worker_loss == LossPolicy::kContinue && enough) && !owes_nothing) {
     if (plan_.on_worker_loss == LossPolicy::kContinue) {
@@ -315,6 +326,8 @@ void RunMachine::On(const event::Rejoined& e) {
       end_state_.has_value()) {
     return;
   }
+  // The attempt in progress was divided among its members. The worker takes part again from the
+  // next attempt or phase on.
   if (stage_ != Stage::kRejoining) return void(returned_.insert(e.worker));
   TakeBack(e.worker);
   if (lost_.empty()) StartPhase(phase_, attempt_);
@@ -429,9 +442,10 @@ void RunMachine::CheckComplete() {
       stage_ != Stage::kCommitting) {
     return;
   }
+  // Only the simulation, without kAllAnswered, closes a phase before everybody has answered.
   const bool some_answered = outstanding_.size() < members_.size() && stage_ == Stage::kRunning;
   if (!outstanding_.empty() &&
-      (!some_answered || !safeguards_.Pass(Safeguard::kAllAnswered, false))) {
+      (!some_answered || !safeguards_.Pass(Safeguard::kAllAnswered, /*condition=*/false))) {
     return;
   }
   if (AwaitsIdle()) return;
@@ -446,6 +460,8 @@ bool RunMachine::AwaitsIdle() const {
 void RunMachine::Close() {
   PhaseState state = PhaseState::kDone;
   std::string reason;
+  // A cleanup that ran to its end is done, although its run has failed. Only a phase that was
+  // stopped takes over the state in which the run ends.
   if (end_state_.has_value() && (stage_ == Stage::kStopping || stage_ == Stage::kRecording)) {
     state = measure::EndedBy(*end_state_);
     reason = end_reason_;

@@ -13,6 +13,7 @@
 
 namespace lockstep::controller {
 
+using measure::Cleanup;
 using measure::PhaseState;
 using measure::RunState;
 using measure::Severity;

@@ -8,6 +8,8 @@ namespace lockstep::controller {
 void RunMachine::On(const event::Attached& e) {
   using State = event::Attached::State;
   if (!members_.contains(e.worker)) return;
+  // The order comes first. What the worker says it is doing may be the effect of an order that this
+  // controller does not know.
   if (e.last_order) Adopt(*e.last_order, e.this_phase);
   const bool busy = e.state != State::kIdle;
   // An idle worker that has delivered its result is done with the phase, even if it was restarted
@@ -18,6 +20,7 @@ void RunMachine::On(const event::Attached& e) {
   }
   const bool is_at_work = AtWork() || stage_ == Stage::kStopping;
   if (busy && !e.this_phase) {
+    // A busy worker refuses an assignment. It gets this one once it says that it is idle.
     if (stage_ == Stage::kArming) unassigned_.insert(e.worker);
     return Do(action::StopNow{{e.worker}, "this phase is not in progress"});
   }
@@ -39,6 +42,8 @@ void RunMachine::On(const event::Attached& e) {
 
 void RunMachine::AttachedBeforeStart(const event::Attached& e) {
   if (e.state == event::Attached::State::kArmed) return On(event::Armed{e.worker});
+  // The assignment was lost with the old connection. If it was not, the worker ignores the second
+  // one.
   if (e.state == event::Attached::State::kIdle && !e.this_phase) {
     Do(action::Assign{phase_, attempt_, {e.worker}});
   }
@@ -63,6 +68,7 @@ void RunMachine::AttachedWhileStopping(const event::Attached& e) {
     const StopOrder order = Order();
     return Do(action::StopNow{{e.worker}, order.reason, order});
   }
+  // A worker that is idle in this phase has done its part, and its result is on the way.
   if (!e.this_phase) return On(event::Idle{e.worker, false, true});
 }
 

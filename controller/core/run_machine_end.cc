@@ -6,6 +6,7 @@
 namespace lockstep::controller {
 
 void RunMachine::On(const event::Stop& e) {
+  // A second stop does not change how the run ends, but it can still skip the cleanup.
   if (e.now && !skip_cleanup_) {
     skip_cleanup_ = true;
     if (end_state_.has_value()) Do(action::RecordEnding{*end_state_, end_reason_, skip_cleanup_});
@@ -40,7 +41,7 @@ StopOrder RunMachine::Order() const {
 // Without this, what a stop cut short would pass for a phase that ran to its end.
 void RunMachine::Adopt(const StopOrder& order, bool this_phase) {
   if (end_state_.has_value() || stage_ == Stage::kIdle ||
-      safeguards_.Pass(common::Safeguard::kOrdersRepeated, false)) {
+      safeguards_.Pass(common::Safeguard::kOrdersRepeated, /*condition=*/false)) {
     return;
   }
   if (order.kind == StopOrder::Kind::kEndRun) {
@@ -52,6 +53,8 @@ void RunMachine::Adopt(const StopOrder& order, bool this_phase) {
 
 void RunMachine::EndAs(RunState state, const std::string& reason) {
   Remember(state, reason);
+  // In these stages an answer is under way, of the workers, the store or the planner. The run ends
+  // once it comes.
   if (stage_ == Stage::kStopping || stage_ == Stage::kClosing || stage_ == Stage::kRecording ||
       stage_ == Stage::kPlanning) {
     return;

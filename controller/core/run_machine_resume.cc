@@ -22,6 +22,8 @@ void RunMachine::Resume() {
     case ResumePoint::Reached::kNothing:
       return;
     case ResumePoint::Reached::kClosed:
+      // AfterPhase() begins another attempt if there is a reason. Nobody reads this one: the store
+      // has the attempt's own.
       if (from_.must_be_repeated) repeat_reason_ = "repeated";
       return AfterPhase();
     case ResumePoint::Reached::kRecorded:
@@ -38,11 +40,13 @@ void RunMachine::Resume() {
         outstanding_.erase(worker);
         if (members_.contains(worker)) delivered_.insert(worker);
       }
+      // The stage comes first. In kIdle, a stored failure would end the run instead of stopping its
+      // phase.
       Enter(Stage::kRunning);
       for (const auto& [worker, error] : from_.stored) {
         if (!error.empty()) WorkerFailed(worker, "", error);
       }
-      for (const StopOrder& order : from_.orders) Adopt(order, true);
+      for (const StopOrder& order : from_.orders) Adopt(order, /*this_phase=*/true);
       if (stage_ == Stage::kRunning && end_state_.has_value()) StopAll(end_reason_);
       for (uint32_t worker : from_.members) {
         const bool missing = lost_.contains(worker) && !from_.stored.contains(worker);
@@ -50,6 +54,8 @@ void RunMachine::Resume() {
           RepeatAttempt(absl::StrCat("worker on ", plan_.hosts[worker], " was lost"));
         }
       }
+      // The deadline begins again in full: how much of it has passed is not known on this
+      // controller's clock.
       if (stage_ == Stage::kRunning) SetDeadline(current_.run_deadline_ns);
       return CheckComplete();
   }

@@ -5,6 +5,8 @@
 namespace lockstep::controller {
 
 void SpaceLedger::Grant(const std::string& run_id, const std::map<std::string, double>& bytes) {
+  // A run without files has no account. Its end would count as the end of a grant, and send runs
+  // that are being admitted back to the queue.
   if (!bytes.empty()) accounts_[run_id].bytes = bytes;
 }
 
@@ -17,6 +19,7 @@ bool SpaceLedger::Settle(const std::string& run_id) {
   const auto found = accounts_.find(run_id);
   if (found == accounts_.end()) return false;
   found->second.settled = true;
+  // A lost worker may still be laying out files that the file system's free space does not show.
   if (!found->second.lost.empty()) return false;
   accounts_.erase(found);
   ++ended_;

@@ -14,7 +14,8 @@ constexpr auto kShutdownWait = std::chrono::seconds(8);
 
 }  // namespace
 
-// From its making on a store that hangs is waited for so long, and not longer.
+// Gives up a store that hangs, 2 * kShutdownWait after this is made. Without it a statement in
+// progress would keep the process from ending.
 class Controller::StoreDeadline {
  public:
   explicit StoreDeadline(storage::PgStore* store)
@@ -34,6 +35,7 @@ class Controller::StoreDeadline {
 Controller::Controller(const Options& options, OpenedStore* opened, const common::Clock* clock)
     : opened_(opened), clock_(clock), loop_(clock, EndThisController) {}
 
+// loop_ is declared before the parts that its threads use, and would be destroyed after them.
 Controller::~Controller() { loop_.Stop(); }
 
 absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Options& options,
@@ -48,6 +50,8 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Options& opt
 
 absl::Status Controller::Acquire(const Options& options, Election* election) {
   storage::PgStore* store = opened_->store.get();
+  // The epoch comes first. From here on the controller before this one can change nothing, and what
+  // is read next stays true.
   absl::Status status = election->WhileUnavailable([&] {
     auto epoch = store->AcquireEpoch(options.self);
     if (epoch.ok()) epoch_ = *epoch;
@@ -61,12 +65,13 @@ absl::Status Controller::Acquire(const Options& options, Election* election) {
   });
   if (!status.ok()) return status;
   status = election->WhileUnavailable([&] {
+    // The store keeps the first secret that it gets, so all its controllers have the same one.
     auto secret = store->Secret(common::SigningKey::Make().secret());
     if (secret.ok()) secret_ = *secret;
     return secret.status();
   });
   if (!status.ok()) return status;
-  // What is spooled is of one store.
+  // A spool belongs to one store. In another store its samples would belong to no run.
   auto spool = storage::FileSpool::Open(options.state_directory + "/spool/" + store_id_,
                                         options.spool_bytes);
   if (!spool.ok()) return spool.status();
@@ -94,6 +99,8 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
   ingest_ = std::make_unique<IngestPipeline>(std::move(pipeline));
   RecoveredState recovered;
   std::vector<Roster::Owner> bindings;
+  // The order matters. The spool's samples move the cursors that RecoverState() reads, and a run
+  // that crashes controllers is ended before anything of it is taken over.
   const std::function<absl::Status()> steps[] = {
       [&] { return ingest_->Replay(); },
       [&] {
@@ -131,6 +138,7 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
             coordinator_->OnIntruder(reason);
           },
           [this](const std::string& text) { coordinator_->OnFleetEvent(text); }});
+  // No port is open yet, so that no worker attaches before all this is done.
   coordinator_->Start(fleet_.get(), ingest_.get(), std::move(recovered));
   ingest_->StartThread();
   loop_.Start();
@@ -146,6 +154,8 @@ void Controller::Shutdown(const std::function<void()>& stop_listening) {
   const StoreDeadline deadline(opened_->store.get());
   common::Queue<int> ended;
   coordinator_->Shutdown([&ended] { ended.Push(0); });
+  // The ends are stored while the loop still runs. After that the waiting callers are answered.
+  // Only then do the watchers' streams end, which show until then how their runs end.
   ended.Pop(kShutdownWait);
   loop_.Stop();
   coordinator_->DropQueries();

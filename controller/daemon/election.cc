@@ -30,6 +30,8 @@ absl::Status Election::BecomeActive() {
   const absl::Status cancelled = absl::CancelledError("a signal came");
   for (bool said = false;; said = true) {
     auto held = lock_.Hold();
+    // An error at the first try, such as a missing right to lock the table, ends the program with
+    // its reason. Later it is an outage, which a standby survives.
     if (!held.ok() && !said) return held.status();
     if (held.ok() && *held) return absl::OkStatus();
     if (!said) {

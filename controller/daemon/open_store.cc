@@ -19,8 +19,11 @@ std::string DeviceOf(const std::string& path) {
   char resolved[PATH_MAX];
   const std::string link = "/sys/dev/block/" + std::to_string(major(facts.st_dev)) + ":" +
                            std::to_string(minor(facts.st_dev));
+  // A file system without a block device of its own (NFS, btrfs, overlayfs) has a device number
+  // without such a link.
   if (realpath(link.c_str(), resolved) == nullptr) return "";
   std::string device(resolved);
+  // In sysfs a partition is a directory within that of its disk, and only it has this file.
   if (access((device + "/partition").c_str(), F_OK) == 0) {
     device = device.substr(0, device.rfind('/'));
   }
@@ -59,6 +62,8 @@ absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags) {
                                                                 : reader->find(' ') + 1);
   }
   opened.conninfo = options.conninfo;
+  // The active controller brings the schema up to date (Lead() in main.cc). A standby of a newer
+  // version must not change it under the one that is active.
   options.migrates = false;
   auto store = storage::PgStore::Open(std::move(options));
   if (!store.ok()) return store.status();

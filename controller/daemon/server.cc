@@ -19,7 +19,8 @@ void SetLimits(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder->SetMaxReceiveMessageSize(static_cast<int>(limits::kWorkerBytes));
   builder->SetMaxSendMessageSize(static_cast<int>(limits::kReportBytes));
-  // Connections of nobody's do not stay, and what is being received has a limit in all.
+  // A connection without a call is closed, and so is one that does not finish its handshake. The
+  // quota bounds the messages that are being received over all connections.
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
                               static_cast<int>(limits::kIdleConnectionMs));
   builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
@@ -74,6 +75,8 @@ absl::Status Listener::Bind(const Options& options) {
   return absl::OkStatus();
 }
 
+// After the deadline gRPC cancels the calls that are left. Without one, a single watcher could keep
+// the server from ending.
 void Listener::Shutdown() { server_->Shutdown(std::chrono::system_clock::now() + kLastAnswers); }
 
 }  // namespace lockstep::controller

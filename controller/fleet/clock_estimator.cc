@@ -14,12 +14,14 @@ constexpr int64_t kSlowest = 5000000000;
 }  // namespace
 
 void ClockEstimator::Add(int64_t t0, int64_t t1, int64_t t2, int64_t t3) {
-  // A worker may say anything: what does not fit is no exchange.
+  // A worker may say anything. An exchange whose times do not fit each other is ignored.
   int64_t replied_after = 0, high = 0, low = 0;
   if (t3 < t0 || __builtin_sub_overflow(t2, t1, &replied_after) || replied_after < 0 ||
       replied_after > t3 - t0) {
     return;
   }
+  // Two facts hold, however unequal the two ways are: the offset was at most `high` at t0, and at
+  // least `low` at t3.
   if (__builtin_sub_overflow(t1, t0, &high) || __builtin_sub_overflow(t2, t3, &low) ||
       std::abs(high) > kLongest || std::abs(low) > kLongest) {
     return;
@@ -27,10 +29,9 @@ void ClockEstimator::Add(int64_t t0, int64_t t1, int64_t t2, int64_t t3) {
   // The worker's own time between receiving and replying is no part of the way, and does not widen
   // the bound.
   const int64_t round_trip = (t3 - t0) - replied_after;
-  // The clock has jumped, or is another machine's: the middle between before and after would be
-  // right for neither, and a go by it would come seconds too late or too early.
-  // Each exchange gives two facts that hold whatever the ways' asymmetry: the offset was at most
-  // `high` at t0 and at least `low` at t3.
+  // A clock that contradicts the facts has jumped, or is another machine's. The middle between
+  // before and after would be right for neither, and a go by it would come seconds too late or too
+  // early.
   if (Contradicts(high, t0, low, t3)) {
     slots_.clear();
     drift_ = 0;
@@ -56,7 +57,8 @@ void ClockEstimator::Add(int64_t t0, int64_t t1, int64_t t2, int64_t t3) {
 }
 
 bool ClockEstimator::Contradicts(int64_t high, int64_t high_at, int64_t low, int64_t low_at) const {
-  // Between two facts, one of which may be as far off the one way as the other is the other way.
+  // One fact may be off in one direction as far as the other fact is in the opposite one, so the
+  // drift counts twice.
   const auto apart = [](int64_t from, int64_t to) {
     return kGranularityNs +
            static_cast<int64_t>(2 * kDriftBound * static_cast<double>(std::abs(to - from)));
@@ -130,6 +132,7 @@ ClockEstimator::Estimate ClockEstimator::At(int64_t now_ns) const {
   for (const Slot& slot : slots_) {
     estimate.round_trip_ns = std::min(estimate.round_trip_ns, slot.min_round_trip_ns);
   }
+  // Three slots are about the last six seconds. A stall that is a minute old does not move T.
   for (size_t i = slots_.size() - std::min<size_t>(3, slots_.size()); i < slots_.size(); ++i) {
     estimate.slowest_ns =
         std::max(estimate.slowest_ns, std::min(slots_[i].longest_round_trip_ns, kSlowest));

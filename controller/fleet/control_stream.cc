@@ -30,6 +30,8 @@ void ControlStream::End(const std::string& reason) {
 void ControlStream::Refuse(const absl::Status& reason) {
   v1::ControllerMessage message;
   message.mutable_refused()->set_reason(std::string(reason.message()));
+  // A worker that another certificate keeps out goes on dialling: an admin may run `lockstep
+  // forget`.
   message.mutable_refused()->set_retry(absl::IsUnavailable(reason) ||
                                        absl::IsPermissionDenied(reason));
   Command(std::move(message));
@@ -38,7 +40,9 @@ void ControlStream::Refuse(const absl::Status& reason) {
 
 void ControlStream::HandleFirst() {
   absl::Status refused;
-  // A mount point or a device's model may have any name; what identifies must be as it should.
+  // A mount point or a device's model may have any name, and is cleaned. The worker's id and its
+  // host's name stay as they came: the roster refuses bad ones, and a cleaned one could be another
+  // worker's.
   if (incoming_.has_hello()) {
     const std::string id = incoming_.hello().worker_id();
     const std::string name = incoming_.hello().host().name();
@@ -67,9 +71,11 @@ void ControlStream::HandleFirst() {
 
 void ControlStream::OnReadDone(bool ok) {
   if (!ok) return FinishNow(grpc::Status(grpc::StatusCode::CANCELLED, "the worker hung up"));
+  // The clock is read before anything else: time that passes here would widen the bound of the
+  // worker's clock.
   const int64_t received = fleet_->clock().MonotonicNs();
   if (worker_id_.empty()) return HandleFirst();
-  // What it says is logged, stored and shown to people.
+  // A worker's texts are logged, stored and shown. A clock reply has none.
   if (!incoming_.has_clock_reply()) v1::CleanTexts(&incoming_);
   if (fleet_->OnMessage(worker_id_, this, incoming_, received)) StartRead(&incoming_);
 }

@@ -15,14 +15,20 @@
 namespace lockstep::controller {
 namespace {
 
+// The fleet's thread wakes every 50 ms or sooner. After a pause of a second, the process itself
+// stood still.
 constexpr int64_t kStoodStillNs = timing::kSecond;
+// A lost worker is noticed at most this long after its lease.
 constexpr int64_t kPollNs = 50 * timing::kMs;
+// A burst lasts 48 ms, which is less than a go waits for its replies (run_actor_times.cc). Fleets
+// beyond 250 workers have fewer pings each.
 constexpr int kBurst = 12;
 constexpr size_t kBurstTotal = 3000;
 constexpr int64_t kBurstNs = 4 * timing::kMs;
+// A worker that never replies must not fill the memory.
 constexpr size_t kPingsKept = 128;
-// A worker sends a few messages a second; one that sends more than this for longer is not one of
-// ours.
+// A worker sends a few messages a second. A peer that sends more than this for longer is broken or
+// hostile.
 constexpr double kMessagesPerSecond = limits::kWorkerMessages;
 constexpr double kMessageBurst = limits::kWorkerBurst;
 constexpr int64_t kWallWarningNs = timing::kSecond;
@@ -52,8 +58,8 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
   if (options_.mark_authority && hello.mark_key().size() == common::SigningKey::kPublicBytes) {
     endorsement = options_.mark_authority->Sign(common::MarkEndorsementText(hello.mark_key()));
   }
-  // Callbacks are made without mutex_, in which they may call this object. Their order is that of
-  // the roster's decisions, which callback_mutex_ keeps.
+  // Callbacks are made without mutex_, since they may call this object. Only `intruder`, which does
+  // not, is called under it. callback_mutex_ keeps their order that of the roster's decisions.
   common::MutexLock one_at_a_time(&callback_mutex_);
   Roster::Admission admission;
   {
@@ -136,6 +142,8 @@ bool Fleet::OnMessage(const std::string& worker_id, ControlStream* stream,
     }
     if (message.has_heartbeat()) {
       const int64_t before = member.wall_difference_ns;
+      // A worker may say any number. An overflow of int64_t is undefined, so the difference is a
+      // double and is clamped.
       member.wall_difference_ns =
           static_cast<int64_t>(std::clamp(static_cast<double>(message.heartbeat().wall_clock_ns()) -
                                               static_cast<double>(clock_->WallNs()),
@@ -186,8 +194,8 @@ bool Fleet::Send(const std::string& worker_id, v1::ControllerMessage message) {
 void Fleet::PingBurst(const std::vector<std::string>& worker_ids) {
   {
     common::MutexLock lock(&mutex_);
-    // Of a large fleet each gets fewer, so that the burst itself does not become the delay that it
-    // measures.
+    // In a large fleet each worker gets fewer pings, so that the burst itself does not become the
+    // delay that it measures.
     const int burst = std::clamp(
         static_cast<int>(kBurstTotal / std::max<size_t>(1, worker_ids.size())), 1, kBurst);
     for (const std::string& id : worker_ids) {
@@ -298,11 +306,13 @@ void Fleet::Main() {
     for (auto& [stream, since] : unwelcomed_) {
       if (now - since <= limits::kHelloNs) continue;
       stream->End("it has not said Hello in time");
+      // End() asks gRPC to cancel, and OnDone() removes the entry. Until then the stream need not
+      // be ended again with every poll.
       since = now;
     }
     if (roster_.IsDue(now)) {
-      // Whoever returns between the roster's word and the callback must not be said to be lost
-      // after it was said to be attached.
+      // callback_mutex_ is taken first, and the roster is read again under it. Otherwise a worker
+      // that returns in between would be reported as attached, and then as lost.
       lock.Unlock();
       common::MutexLock one_at_a_time(&callback_mutex_);
       lock.Lock();

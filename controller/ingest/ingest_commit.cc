@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 #include "common/mutex.h"
 #include "common/timing.h"
 #include "controller/ingest/ingest_pipeline.h"
@@ -96,11 +97,14 @@ int64_t IngestPipeline::Pump() {
   while (!away()) {
     std::vector<storage::IngestBatch> group = TakeGroup();
     if (group.empty()) return kNever;
-    const absl::Status status = Commit(group, false);
+    // Commit() gets a copy, since the group goes back to the queue when the store is unavailable.
+    const absl::Status status = Commit(group, /*unsure=*/false);
     if (absl::IsAborted(status)) return kNever;
     if (!status.ok()) OnUnavailable(status, std::move(group));
   }
-  // Away: what came in goes behind what is spooled; the oldest is tried periodically.
+  // The store is unavailable. New batches go behind the spooled ones, and the oldest are tried
+  // periodically. A full spool is not tried again until then: the runs are stopped, and their
+  // workers keep the samples.
   if (!full_) {
     const absl::Status status = SpoolQueue();
     if (!status.ok()) {
@@ -111,11 +115,12 @@ int64_t IngestPipeline::Pump() {
   const int64_t now = options_.clock->MonotonicNs();
   if (now < next_try_ns_) return next_try_ns_;
   absl::Status status = CommitSpooled();
+  // Batches that a full spool did not take, and newer ones, are still in the queue.
   while (status.ok() && options_.spool->empty() && pending()) {
     std::vector<storage::IngestBatch> group = TakeGroup();
     // The commit before this one may have come through without an answer, so that the cursor is
     // asked.
-    status = Commit(group, true);
+    status = Commit(group, /*unsure=*/true);
     if (!status.ok()) {
       common::MutexLock lock(&mutex_);
       queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
@@ -185,12 +190,14 @@ absl::Status IngestPipeline::SpoolQueue() {
     for (const storage::IngestBatch& batch : group) {
       Phase* phase = nullptr;
       Feed* feed = FindFeedLocked(batch.phase, batch.worker_index, &phase);
+      // The phase is closed and nobody waits for the answer. The samples are kept all the same.
       if (feed == nullptr) continue;
       feed->spooled = std::max(feed->spooled, EndOf(batch));
+      CheckCursors(*feed);
       v1::DeliveryAck ack;
       *ack.mutable_phase() = batch.phase;
       ack.set_spooled(feed->spooled);
-      ack.set_committed(options_.safeguards.Pass(Safeguard::kCommittedAck, false)
+      ack.set_committed(options_.safeguards.Pass(Safeguard::kCommittedAck, /*condition=*/false)
                             ? feed->spooled
                             : feed->committed);
       feed->acknowledge(ack);
@@ -226,7 +233,8 @@ absl::Status IngestPipeline::CommitSpooled() {
       }
       ++taken;
     }
-    if (absl::Status status = Commit(std::move(group), true); !status.ok()) return status;
+    if (absl::Status status = Commit(std::move(group), /*unsure=*/true); !status.ok())
+      return status;
     // In this order: a crash between the two leaves samples that the store has already, and the
     // cursor says so. The other order would lose them.
     if (absl::Status status = options_.spool->Drop(taken); !status.ok()) return status;
@@ -265,7 +273,8 @@ absl::Status IngestPipeline::Trim(std::vector<storage::IngestBatch>* group) {
 // OK when all is stored, or was refused for good by the store; UNAVAILABLE when it is away, ABORTED
 // when this controller was replaced. `unsure`: some may be stored already.
 absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, bool unsure) {
-  const bool ask = unsure && !options_.safeguards.Pass(Safeguard::kCheckCursor, false);
+  const bool ask =
+      unsure && !options_.safeguards.Pass(Safeguard::kCheckCursor, /*condition=*/false);
   if (ask) {
     if (absl::Status status = Trim(&group); !status.ok()) return status;
   }
@@ -279,7 +288,7 @@ absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, boo
     // A try whose answer was lost may have come through between the two.
     const size_t asked = ItemsOf(group);
     if (const absl::Status trimmed = Trim(&group); !trimmed.ok()) return trimmed;
-    if (ItemsOf(group) < asked) return Commit(std::move(group), true);
+    if (ItemsOf(group) < asked) return Commit(std::move(group), /*unsure=*/true);
     if (group.empty()) return absl::OkStatus();
   }
   // Another controller has the store. Nothing that this one still sends may be acknowledged.
@@ -314,11 +323,17 @@ void IngestPipeline::Rejected(const storage::IngestBatch& batch, const absl::Sta
   Phase* phase = nullptr;
   Feed* feed = FindFeedLocked(batch.phase, batch.worker_index, &phase);
   if (feed == nullptr) return;
-  Refuse(batch.phase, feed, std::string(status.message()), true, feed->acknowledge);
+  // `final` keeps the worker from sending again what the store will refuse again.
+  Refuse(batch.phase, feed, std::string(status.message()), /*final=*/true, feed->acknowledge);
   v1::PhaseResult broken;
   broken.set_error(
       absl::StrCat("its samples could not be stored: ", std::string(status.message())));
   phase->callbacks.result(batch.worker_index, broken, "");
+}
+
+void IngestPipeline::CheckCursors(const Feed& feed) {
+  LOCKSTEP_CHECK(feed.committed <= feed.spooled, "a worker's samples are stored but not safe");
+  LOCKSTEP_CHECK(feed.spooled <= feed.received, "samples are safe that have not come");
 }
 
 void IngestPipeline::Committed(const storage::IngestBatch& batch) {
@@ -328,6 +343,7 @@ void IngestPipeline::Committed(const storage::IngestBatch& batch) {
   if (feed == nullptr) return;  // given up during that time
   feed->committed = std::max(feed->committed, EndOf(batch));
   feed->spooled = std::max(feed->spooled, feed->committed);
+  CheckCursors(*feed);
   if (feed->acknowledge) {
     v1::DeliveryAck ack;
     *ack.mutable_phase() = batch.phase;
@@ -337,6 +353,8 @@ void IngestPipeline::Committed(const storage::IngestBatch& batch) {
   }
   for (const v1::DeliveryItem& item : batch.items) {
     if (item.has_result()) {
+      // A result counts from here on. The state machine must not close a phase by a result that a
+      // successor would not find in the store.
       phase->callbacks.result(batch.worker_index, item.result(), feed->integrity);
     }
   }

@@ -34,6 +34,8 @@ void IngestPipeline::StartThread() {
       const int64_t again = Pump();
       common::MutexLock lock(&mutex_);
       const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        // With a full spool the queue stays filled, and the thread would spin. full_ needs no lock
+        // here: only Pump() writes it, on this thread.
         return stopping_ || (!queue_.empty() && !full_);
       };
       if (again == kNever) {
@@ -62,6 +64,8 @@ void IngestPipeline::Open(const v1::PhaseId& phase,
     feed.worker_index = worker.first;
     const auto cursor = earlier.cursors.find(worker.first);
     if (cursor != earlier.cursors.end()) {
+      // What the other controller had only received is sent again: the worker discards nothing that
+      // is not committed.
       feed.received = feed.spooled = feed.committed = cursor->second;
     }
     hosts[worker.first] = worker.second;
@@ -98,6 +102,7 @@ void IngestPipeline::WorkerLost(const v1::PhaseId& phase, uint32_t worker) {
     found->second.feeds.erase(feed);
   }
   LivePhase& live = *found->second.live;
+  // Only workers with a result are in the figures of a phase, as in its report.
   has_result ? live.Leave(worker) : live.Lose(worker);
   for (const v1::FleetInterval& interval : found->second.live->TakeComplete()) {
     found->second.callbacks.interval(interval);
@@ -158,7 +163,7 @@ v1::StoreState IngestPipeline::state() const {
 
 // The feed is closed: answers its last batch, so that the stream which waits for that reads on.
 void IngestPipeline::LetGo(const v1::PhaseId& phase, const Feed& feed) {
-  if (feed.acknowledge) Refuse(phase, &feed, "", false, feed.acknowledge);
+  if (feed.acknowledge) Refuse(phase, &feed, "", /*final=*/false, feed.acknowledge);
 }
 
 void IngestPipeline::Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason,
@@ -180,6 +185,8 @@ absl::Status IngestPipeline::TakeLocked(Phase* phase, Feed* feed, const v1::Deli
     if (item.block_writes().runs().size() > kBlockRunsBytes) {
       return absl::InvalidArgumentError("what is said of written blocks is too long");
     }
+    // The list is read here only to see that it can be read. Otherwise a verification, perhaps of a
+    // later run, would find out.
     return measure::ReadBlockRuns(item.block_writes().runs(), kMaxBlocks,
                                   [](uint64_t, uint64_t, uint32_t, bool) {});
   }
@@ -200,6 +207,7 @@ void IngestPipeline::CheckBlocks(const Phase& phase, Feed* feed, v1::DeliveryIte
   const absl::Status may = phase.callbacks.check_blocks(feed->worker_index, item->block_writes());
   if (may.ok()) return;
   const bool says_something = !item->block_writes().runs().empty();
+  // The item stays, empty, so that the sequence has no gap.
   item->mutable_block_writes()->Clear();
   if (!says_something || feed->contradicted) return;
   feed->contradicted = true;
@@ -215,25 +223,27 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
       return Refuse(batch.phase(), nullptr,
                     absl::StrCat("phase ", batch.phase().phase(), " of run ",
                                  batch.phase().run_id(), " is not in progress"),
-                    true, acknowledge);
+                    /*final=*/true, acknowledge);
     }
     Phase& phase = found->second;
     const auto index = phase.indices.find(worker_id);
     const auto feed_found =
         index == phase.indices.end() ? phase.feeds.end() : phase.feeds.find(index->second);
     if (feed_found == phase.feeds.end()) {
-      return Refuse(batch.phase(), nullptr, "the phase is not this worker's", true, acknowledge);
+      return Refuse(batch.phase(), nullptr, "the phase is not this worker's", /*final=*/true,
+                    acknowledge);
     }
     Feed& feed = feed_found->second;
     feed.acknowledge = acknowledge;
     if (batch.ByteSizeLong() > static_cast<size_t>(limits::kBatchBytes)) {
-      return Refuse(batch.phase(), &feed, "the batch is larger than 4 MiB", true, acknowledge);
+      return Refuse(batch.phase(), &feed, "the batch is larger than 4 MiB", /*final=*/true,
+                    acknowledge);
     }
     if (batch.first_sequence() > feed.received) {
       return Refuse(
           batch.phase(), &feed,
-          absl::StrCat("sequence ", batch.first_sequence(), " came before ", feed.received), false,
-          acknowledge);
+          absl::StrCat("sequence ", batch.first_sequence(), " came before ", feed.received),
+          /*final=*/false, acknowledge);
     }
 
     storage::IngestBatch taken;
@@ -241,15 +251,16 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
     taken.worker_index = feed.worker_index;
     taken.first_sequence = feed.received;
     taken.go_wall_ns = phase.go_wall_ns;
-    const uint64_t known = options_.safeguards.Pass(common::Safeguard::kInSequence, false)
-                               ? 0
-                               : feed.received - batch.first_sequence();
+    const uint64_t known =
+        options_.safeguards.Pass(common::Safeguard::kInSequence, /*condition=*/false)
+            ? 0
+            : feed.received - batch.first_sequence();
     for (int i = static_cast<int>(std::min<uint64_t>(known, batch.items_size()));
          i < batch.items_size(); ++i) {
       const absl::Status status = TakeLocked(&phase, &feed, batch.items(i));
       if (!status.ok()) {
-        Refuse(batch.phase(), &feed, std::string(status.message()), true, acknowledge);
-        // Not one of ours: nothing more of it counts, and the phase has failed on it.
+        Refuse(batch.phase(), &feed, std::string(status.message()), /*final=*/true, acknowledge);
+        // Nothing more of this worker counts: its phase has failed.
         feed.ended = true;
         v1::PhaseResult broken;
         broken.set_error(
@@ -261,7 +272,7 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
       ++feed.received;
     }
     // seen before
-    if (taken.items.empty()) return Refuse(batch.phase(), &feed, "", false, acknowledge);
+    if (taken.items.empty()) return Refuse(batch.phase(), &feed, "", /*final=*/false, acknowledge);
     for (const v1::FleetInterval& interval : phase.live->TakeComplete()) {
       phase.callbacks.interval(interval);
     }

@@ -114,6 +114,8 @@ class IngestPipeline {
     std::string integrity;      // of its result
     Acknowledge acknowledge;    // of its last batch
   };
+  // What is committed was spooled or need not be, and nothing is stored that had not come.
+  static void CheckCursors(const Feed& feed);
   struct Phase {
     std::shared_ptr<LivePhase> live;
     std::map<uint32_t, Feed> feeds;           // by worker index

@@ -14,6 +14,7 @@ constexpr auto kQueueLimit = static_cast<size_t>(limits::kWatchQueue);
 
 WatchHistory::Numbered WatchHistory::Add(const v1::WatchEvent& event) {
   auto numbered = std::make_shared<v1::WatchEvent>(event);
+  // Progress is not kept. With a number it would look like a gap to a client that reconnects.
   if (!event.has_progress()) numbered->set_sequence(++sequence_);
   Numbered both = {numbered, numbered};
   if (event.has_interval()) {
@@ -31,6 +32,8 @@ WatchHistory::Numbered WatchHistory::Add(const v1::WatchEvent& event) {
 
 void WatchHistory::Shrink() {
   constexpr auto kLimit = static_cast<size_t>(limits::kWatchHistoryBytes);
+  // The figures of single hosts go first. They are most of the bytes in a large fleet, and the
+  // chart of the fleet needs none of them.
   while (bytes_ > kLimit && without_hosts_ + 1 < events_.size()) {
     Numbered& event = events_[without_hosts_++];
     bytes_ -= event.whole->ByteSizeLong() - event.fleet->ByteSizeLong();
@@ -57,6 +60,8 @@ void Watchers::Publish(const std::string& run_id, const v1::WatchEvent& event) {
   }
   const auto found = streams_.find(run_id);
   if (found == streams_.end()) return;
+  // The lock is held while the event is sent, so that every stream gets the events in the order of
+  // their numbers.
   for (WatchStream* stream : found->second) stream->Send(shared);
 }
 
@@ -75,8 +80,11 @@ void Watchers::Close(const std::string& run_id, const v1::RunSummary& summary) {
 
 void Watchers::Add(const std::string& run_id, std::optional<uint64_t> after, WatchStream* stream) {
   common::MutexLock lock(&mutex_);
+  // The history is repeated and the stream registered under one lock. No event falls between the
+  // two, and none comes twice.
   if (const auto found = histories_.find(run_id); after && found != histories_.end()) {
-    // Numbers that this controller has not given yet were another one's.
+    // A number that this controller has not given yet is another controller's, so all events are
+    // repeated.
     const auto& events = found->second.history.events();
     const bool is_ours = events.empty() || *after <= events.back().whole->sequence();
     for (const auto& event : events) {
@@ -128,6 +136,8 @@ void WatchStream::Repeat(const WatchHistory::Numbered& event) {
   common::MutexLock lock(&mutex_);
   if (ending_ || finished_) return;
   queue_.push_back(all_hosts_ ? event.whole : event.fleet);
+  // The history is bounded (limits::kWatchHistoryBytes) and shared by its watchers. It must not
+  // make a new watcher count as a slow one.
   ++repeated_;
   if (queue_.size() == 1) StartWrite(queue_.front().get());
 }

@@ -31,13 +31,15 @@ uint64_t TargetBytes(const v1::Target& target, const PlanWorker& worker, uint32_
   return 0;
 }
 
-// Worker number `position` of `count` gets an equal part, on boundaries of 1 MiB where that leaves
-// everybody one, else of 4 KiB.
+// Gives worker number `position` of `count` its part, on boundaries of 1 MiB if everybody gets one,
+// else of 4 KiB. All parts are equal and the rest at the end stays unused: a worker finds the
+// writer of a block by dividing the offset by the length of a part.
 void Slice(uint64_t total, uint64_t position, uint64_t count, v1::TargetAssignment* out) {
   uint64_t unit = kSliceAlignment;
   if (total / count < unit) unit = 4096;
   const uint64_t units = total / unit / count;
   out->set_slice_begin_bytes(position * units * unit);
+  // A length of 0 would mean the whole target.
   out->set_slice_length_bytes(std::max<uint64_t>(units * unit, 1));
 }
 
@@ -51,8 +53,8 @@ bool IsWrittenBy(const v1::RunAssignment& load, const std::string& name) {
       });
 }
 
-// Whose part of shared targets a worker has in a phase: its own number's, but for who reads what
-// others have written.
+// The part of shared targets that a worker gets in a phase. It is the part of its own number,
+// unless the worker reads what others have written.
 struct Part {
   uint64_t position = 0;
   uint64_t count = 1;
@@ -61,7 +63,8 @@ Part PartOf(const v1::PhaseSpec& phase, uint32_t worker, const std::vector<uint3
             uint64_t workers) {
   switch (phase.verify().readers()) {
     case v1::READERS_RING: {
-      // A ring of those who are left.
+      // Each member reads the part of the next member that is left. Nobody reads the parts of lost
+      // workers in this phase.
       const auto self = std::find(members.begin(), members.end(), worker);
       const bool is_last = self == members.end() || self + 1 == members.end();
       return {is_last ? members.front() : *(self + 1), workers};
@@ -101,7 +104,8 @@ void DescribeBlocks(const SettledRun& run, const v1::RunPhase& load, v1::TargetA
       });
   if (!is_verified) return;
   target->set_is_shared(target->target().sharing() != v1::SHARING_PRIVATE);
-  // In every assignment of the phase: of a large fleet numbers must do.
+  // Every assignment of the phase repeats this list, so that it grows with the square of the fleet.
+  // Messages about larger fleets have numbers instead of names.
   constexpr size_t kMaxNamed = 256;
   if (run.workers.size() <= kMaxNamed) {
     for (std::string& writer : WritersOf(run, target->index())) {
@@ -137,7 +141,8 @@ v1::TargetAssignment AssignTarget(const SettledRun& run, uint32_t index, uint32_
   }
   if (target.has_file()) {
     const uint64_t files = target.file().count();
-    // Of a shared target every worker lays out some of the files; of a private one, all.
+    // The workers share the files of a shared target. The end of one part is computed as the begin
+    // of the next, so each file has exactly one worker.
     const bool shared = target.sharing() != v1::SHARING_PRIVATE;
     const uint64_t first = shared ? files * position / count : 0;
     const uint64_t last = shared ? files * (position + 1) / count : files;
@@ -161,6 +166,8 @@ void DescribeDevice(const SettledRun& run, uint32_t worker, std::set<std::string
     if (!out->written() || out->target().has_iscsi()) continue;
     const std::string device = absl::StrCat(run.workers[worker].hello.host().boot_id(), "/",
                                             found.device_major(), ":", found.device_minor());
+    // A second open(2) of a block device with O_EXCL fails with EBUSY, so one worker of a kernel
+    // claims it for all.
     out->set_held_by_peer(!held->insert(device).second);
   }
 }
@@ -171,6 +178,7 @@ void DescribeWriters(std::vector<v1::Assignment>* assignments) {
   for (const v1::Assignment& a : *assignments) {
     for (const v1::TargetAssignment& target : a.targets()) {
       const v1::Sharing sharing = target.target().sharing();
+      // Only these kinds let two workers reach the same bytes while one of them writes.
       const bool is_common = sharing == v1::SHARING_OWNED || sharing == v1::SHARING_OVERLAPPED;
       if (target.written() && is_common) writers[target.index()].insert(a.worker_index());
     }
@@ -186,8 +194,8 @@ void DescribeWriters(std::vector<v1::Assignment>* assignments) {
 void DescribeDevices(const SettledRun& run, std::vector<v1::Assignment>* assignments) {
   std::set<std::string> held;
   for (v1::Assignment& a : *assignments) {
-    // A worker holds a device once, whatever number of targets it is: the set is of devices that
-    // others hold.
+    // A worker can reach one device through several targets, and claims it once. Its targets are
+    // compared with what earlier workers hold, not with each other.
     std::set<std::string> held_here = held;
     for (v1::TargetAssignment& target : *a.mutable_targets()) {
       target.set_written(IsWrittenBy(a.run(), target.target().name()));
@@ -246,7 +254,9 @@ absl::Status AssignWorkloads(const SettledRun& run, const v1::PhaseSpec& spec, u
     }
     const uint64_t count = chosen->size();
     const double rate = workload.open_loop().rate_per_second();  // 0 in a closed loop
-    // The same job seed puts popular blocks at the same offsets in every phase.
+    // The seed does not depend on the phase: popular blocks lie at the same offsets in every phase.
+    // Positions from 1,000,000 on are free, since the seeds below use up to 1,000 for each of at
+    // most 1,000 phases (limits::kJobSteps).
     const uint64_t common_seed = common::DeriveSeed(run.seed, 1000000 + static_cast<uint64_t>(w));
     for (uint64_t i = 0; i < count; ++i) {
       // fewer I/Os than hosts
@@ -260,9 +270,12 @@ absl::Status AssignWorkloads(const SettledRun& run, const v1::PhaseSpec& spec, u
         out->set_operations(common::ShareOf(workload.operations(), i, count));
       }
       if (workload.io_size_bytes() != 0) {
+        // A share of 0 would mean no limit, and the worker would go on until the hard stop.
         out->set_io_size_bytes(
             std::max<uint64_t>(1, common::ShareOf(workload.io_size_bytes(), i, count)));
       }
+      // The worker's number in the run is used, not its place among the members. After a loss the
+      // others keep their random sequences.
       out->set_seed(common::DeriveSeed(common::DeriveSeed(run.seed, phase_index * 1000 + w),
                                        members[(*chosen)[i]]));
       out->set_common_seed(common_seed);
@@ -368,6 +381,8 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
     }
     CountKernelThreads(run, &assignments);
   }
+  // The order matters: the first call sets `written` from the assigned workloads, and the other two
+  // read it.
   DescribeDevices(run, &assignments);
   DescribeWriters(&assignments);
   AddReservations(run, &assignments);

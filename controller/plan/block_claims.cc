@@ -14,6 +14,8 @@ constexpr uint64_t kSector = 512;
 // Whether bytes [from, to) of a target are in the part.
 bool IsIn(const v1::TargetAssignment& part, uint64_t from, uint64_t to) {
   if (part.stripe_bytes() != 0) {
+    // The next stripe belongs to another worker unless there is only one. So all blocks of a run
+    // must lie in the stripe of the first one.
     const uint64_t first = from / part.stripe_bytes();
     return part.stripe_step() <= 1 ||
            (first % part.stripe_step() == part.first_stripe() % part.stripe_step() &&
@@ -24,7 +26,8 @@ bool IsIn(const v1::TargetAssignment& part, uint64_t from, uint64_t to) {
           to <= part.slice_begin_bytes() + part.slice_length_bytes());
 }
 
-// Without what grows with the files and devices of a fleet, and says nothing of blocks.
+// Drops what grows with the files and devices of the fleet. This copy lives as long as the run, and
+// the dropped fields are not needed to judge blocks.
 SettledRun Trimmed(SettledRun run) {
   run.job.clear_phases();
   for (PlanWorker& worker : run.workers) {
@@ -48,6 +51,8 @@ void BlockClaims::AddWriter(uint32_t worker, uint32_t target) {
 }
 
 BlockClaims::Things BlockClaims::ThingsOf(uint32_t worker) const {
+  // The worker makes its keys from the same facts with the same functions. If this code resolved a
+  // path differently, honest reports would name unknown targets.
   Things things;
   const PlanWorker& who = run_.workers[worker];
   const std::string& host = who.hello.host().name();
@@ -82,8 +87,12 @@ absl::Status BlockClaims::Check(uint32_t worker, const v1::BlockWrites& writes) 
   Thing thing;
   bool writes_it = false;
   {
+    // The lock covers the look-up only. The report is decoded without it, so that workers do not
+    // wait for each other.
     const common::MutexLock lock(&mutex_);
     auto things = things_.find(worker);
+    // The table is made at the first report. Runs that do not verify never build it, and it can
+    // have 65,536 entries for each worker.
     if (things == things_.end()) things = things_.emplace(worker, ThingsOf(worker)).first;
     const auto found = things->second.find(writes.target_key());
     if (found == things->second.end()) {
@@ -103,12 +112,15 @@ absl::Status BlockClaims::Check(uint32_t worker, const v1::BlockWrites& writes) 
 absl::Status BlockClaims::CheckRuns(uint32_t worker, const Thing& thing,
                                     const v1::BlockWrites& writes) const {
   if (writes.runs().empty()) return absl::OkStatus();
+  // The worker chooses these numbers. A size of 0 would end the controller in the division below.
   const uint64_t block = writes.block_size_bytes();
   if (block < kSector || block % kSector != 0) {
     return absl::PermissionDeniedError(absl::StrCat("it speaks of blocks of ", block, " bytes"));
   }
   const v1::TargetAssignment part = OwnPart(run_, thing.target, worker);
   absl::Status denied;
+  // ReadBlockRuns stops at the end of the file or device. The products and sums below then stay
+  // within 64 bits.
   const absl::Status read = measure::ReadBlockRuns(
       writes.runs(), thing.size_bytes / block,
       [&](uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
@@ -116,7 +128,8 @@ absl::Status BlockClaims::CheckRuns(uint32_t worker, const Thing& thing,
         const bool is_possible =
             generation <= measure::kMaxReportedGeneration && (generation > 0 || unknown);
         const bool is_behind_stamp = first * block >= thing.stamp_bytes;
-        // Slices count from behind the stamp, stripes from the begin.
+        // Slices are counted from the end of the stamp, stripes from the start of the device.
+        // Within the stamp the difference wraps, but `is_behind_stamp` is tested first.
         const uint64_t from =
             thing.base + first * block - (part.stripe_bytes() == 0 ? thing.stamp_bytes : 0);
         if (is_possible && is_behind_stamp && IsIn(part, from, from + count * block)) return;

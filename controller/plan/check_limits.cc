@@ -1,4 +1,5 @@
-// What a job may ask for at the most, before anything else is done with it.
+// Limits of a whole job. They are checked before anything else reads the job: later code may then
+// expand ranges and sweeps without asking again.
 
 #include <algorithm>
 #include <map>
@@ -25,6 +26,7 @@ class LimitChecker {
   explicit LimitChecker(const v1::JobSpec& job) : job_(job) {}
 
   std::vector<v1::Problem> Run() {
+    // The size is checked alone. The walk over all fields costs time in proportion to it.
     if (job_.ByteSizeLong() > static_cast<size_t>(limits::kJobBytes)) {
       Add("", absl::StrCat("the job has ", job_.ByteSizeLong(), " bytes; the most is ",
                            limits::kJobBytes));
@@ -33,7 +35,7 @@ class LimitChecker {
     for (const v1::FieldProblem& problem : v1::CheckFields(job_)) {
       Add(problem.path, problem.message);
     }
-    // Each of these works with what the one before it has let pass.
+    // Each check relies on what the one before it has accepted, so a failure ends the sequence.
     for (const auto check : {&LimitChecker::CheckFiles, &LimitChecker::CheckNames}) {
       if (problems_.empty()) (this->*check)();
     }
@@ -52,7 +54,10 @@ class LimitChecker {
     for (int t = 0; t < job_.targets_size(); ++t) {
       if (!job_.targets(t).has_file()) continue;
       const v1::FileTarget& file = job_.targets(t).file();
+      // The defaults are not filled in yet. A count of 0 stands for the default, 1; the same holds
+      // for threads and queue depth below.
       files += std::max<int64_t>(1, file.count());
+      // Valid fields can have a product of 2^76 bytes, so it is computed in floating point.
       if (static_cast<double>(file.size_bytes()) * std::max<uint32_t>(1, file.count()) >
           kMaxTargetBytes) {
         Add(absl::StrCat("targets[", t, "].file"), "its files together have more than 4 EiB");
@@ -65,9 +70,10 @@ class LimitChecker {
     CheckWorkloads();
   }
 
-  // What sweeps and curves make of the phases is reckoned, not made: a job of 100 KB may stand for
-  // gigabytes.
+  // The size of the unrolled job is computed without unrolling it: sweeps and curves can make
+  // gigabytes of a job of 100 KB.
   void CheckSteps() {
+    // Floating point does not wrap around: PointsOf() alone reaches 2^40 × 100.
     double steps = 0;
     double workloads = 0;
     double bytes = 0;
@@ -102,7 +108,7 @@ class LimitChecker {
     }
   }
 
-  // One step of the phase at the most, with what is filled in where the job leaves it out.
+  // An upper bound for one step of the phase, with the defaults that are filled in later.
   double BytesOfStep(const v1::PhaseSpec& phase) const {
     // The defaults of a workload: numbers, a name and the only target's name.
     constexpr double kFilledIn = 256;
@@ -115,10 +121,11 @@ class LimitChecker {
     for (const v1::SweepAxis& axis : run.sweep().axes()) {
       size_t longest = 0;
       for (const std::string& value : axis.values()) longest = std::max(longest, value.size());
-      // In each workload, and in the step's name.
+      // The value stands in each workload and in the step's name.
       bytes +=
           static_cast<double>(longest) * (workloads + 1) + static_cast<double>(axis.field().size());
     }
+    // A phase of another kind may name no targets. FillJob() then lists them in it by name.
     if (phase.has_run()) return bytes;
     for (const v1::Target& target : job_.targets()) {
       bytes += static_cast<double>(target.name().size() + 2);
@@ -156,8 +163,9 @@ class LimitChecker {
     }
   }
 
-  // Names that ranges stand for: at most so many in a selector, and so many times that in all
-  // workloads' together.
+  // Limits the host names that ranges stand for, in one selector and over the whole job. Each
+  // workload has a selector of its own, so the product matters. The first problem is enough: once
+  // the total is used up, every further selector would repeat it.
   void CheckNames() {
     CheckHosts(job_.hosts(), "hosts");
     for (int p = 0; p < job_.phases_size(); ++p) {
@@ -180,6 +188,8 @@ class LimitChecker {
     }
   }
 
+  // Just below 2^62. Offsets count over all files of a target, one after the other, and these
+  // offsets and sums of two of them must fit 64 bits.
   static constexpr double kMaxTargetBytes = 4.6e18;
   const v1::JobSpec& job_;
   size_t names_left_ = limits::kSelectorNames;

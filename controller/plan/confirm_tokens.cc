@@ -13,9 +13,11 @@
 namespace lockstep::controller {
 namespace {
 
+// 96 bits of the HMAC cannot be guessed, and the token still fits on a command line.
 constexpr size_t kHashBytes = 12;
+// Eight hexadecimal digits hold the seconds since 1970 until 2106.
 constexpr size_t kTimeDigits = 8;
-// Two controllers' wall clocks may differ.
+// Another controller may have made the token, and its wall clock may be ahead.
 constexpr int64_t kClockStepSeconds = 300;
 
 std::optional<uint64_t> TimeOf(const std::string& token) {
@@ -54,6 +56,7 @@ absl::Status ConfirmTokens::CheckAge(const std::string& token, int64_t wall_ns) 
 
 bool ConfirmTokens::IsOf(const std::string& token, const std::string& text) const {
   const auto seconds = TimeOf(token);
+  // The whole token is made again and compared, so that a forged time fails as well.
   return seconds &&
          common::IsSameSecret(token, absl::StrFormat("%08x-%s", *seconds, Hash(*seconds, text)));
 }

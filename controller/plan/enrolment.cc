@@ -26,7 +26,8 @@ struct Sighting {
 
 using Workers = std::map<std::string, const v1::Hello*>;  // by id
 
-// By key, all who see the device; of one without identity, who has it under its path.
+// All sightings of each device, by key. A device without an identity cannot be recognised on
+// another host, so its key is its path under one kernel.
 std::map<std::string, std::vector<Sighting>> SightingsOf(const v1::DevicesReply& fleet) {
   std::map<std::string, std::vector<Sighting>> sightings;
   for (const v1::HostDevices& host : fleet.hosts()) {
@@ -83,19 +84,22 @@ class Wanted {
   bool Names(const std::vector<Sighting>& sightings) {
     bool is_named = false;
     for (const Sighting& seen : sightings) {
+      // A path names a device on the wanted hosts only: /dev/sdb is another device on each host.
       if (!IsOn(seen)) continue;
       std::vector<std::string> names(seen.device->links().begin(), seen.device->links().end());
       names.insert(names.end(), {seen.device->identity(), seen.device->path()});
       for (const std::string& name : names) {
         if (name.empty() || !named_.contains(name)) continue;
+        // The loop goes on after a match. NotFound() needs every name that somebody has.
         found_.insert(name);
         is_named = true;
       }
     }
     return is_named;
   }
-  // The sightings that the request names by a path; all, where it names none of them so. Devices
-  // that share an identity without being the same (misconfigured LUNs) are not taken for another.
+  // The sightings that the request names by a path, or all of them if it names none by a path.
+  // Misconfigured LUNs can share an identity: a path then chooses one, and the other one is left
+  // alone.
   std::vector<Sighting> Meant(const std::vector<Sighting>& sightings) const {
     std::vector<Sighting> meant;
     for (const Sighting& seen : sightings) {
@@ -112,7 +116,8 @@ class Wanted {
     if (!named_.empty() && !is_named) return false;
     return std::any_of(sightings.begin(), sightings.end(), [&](const Sighting& seen) {
       if (!IsOn(seen)) return false;
-      // A partition only where it is named itself.
+      // A partition is enrolled only if the request names it. A request by host or model means
+      // whole disks.
       if (!is_named && !seen.device->disk_identity().empty()) return false;
       return request_.model().empty() ||
              fnmatch(request_.model().c_str(), seen.device->model().c_str(), 0) == 0;
@@ -136,7 +141,9 @@ class Wanted {
   std::set<std::string> hosts_, named_, found_;
 };
 
-// Who of those that see a device may write its stamp; the first by name. Says why nobody may.
+// Chooses the host that writes the stamp, or says why none may. The lowest name wins, whatever the
+// order of attachment: the token covers the worker's id, so the listing and its confirmation must
+// choose the same one.
 const Sighting* WriterOf(const std::vector<Sighting>& sightings, const Workers& workers,
                          bool release, std::string* why) {
   std::vector<std::string> unwilling;
@@ -144,7 +151,7 @@ const Sighting* WriterOf(const std::vector<Sighting>& sightings, const Workers& 
   for (const Sighting& seen : sightings) {
     const auto worker = workers.find(seen.host->worker_id());
     if (worker == workers.end() || !seen.device->allowed()) continue;
-    // Consent can be taken back anywhere.
+    // A release takes consent back, so it needs no --allow-enroll.
     if (!release && !worker->second->allow_enroll()) {
       unwilling.push_back(seen.host->host());
     } else if (writer == nullptr || seen.host->host() < writer->host->host()) {
@@ -160,12 +167,14 @@ const Sighting* WriterOf(const std::vector<Sighting>& sightings, const Workers& 
 }
 
 bool HasOneSize(const std::vector<Sighting>& sightings) {
+  // Stamps lie at both ends. A host with an outdated size would look for the second one elsewhere.
   return std::all_of(sightings.begin(), sightings.end(), [&](const Sighting& seen) {
     return seen.device->size_bytes() == sightings.front().device->size_bytes();
   });
 }
 
-// Runs by the keys of what they use, and of the disks that this is a part of.
+// Runs by the keys of the devices that they use. A run on a partition counts as a user of its disk,
+// too.
 std::map<std::string, std::string> WithDisks(std::map<std::string, std::string> used,
                                              const FleetUses& uses) {
   std::map<std::string, std::string> disks;
@@ -194,7 +203,8 @@ std::string WhyNot(const v1::BlockDevice& device, bool is_named) {
                         common::FormatSize(static_cast<double>(limits::kMinEnrolledBytes)),
                         ", too little for stamps; name it in each job");
   }
-  // What was not looked at has nothing that a confirmation could be of.
+  // A device whose content was not read has no fingerprint. A token for it would still count after
+  // the content has changed.
   if (!device.in_use().empty() && device.content_fingerprint().empty()) return device.in_use();
   if (device.has_signature() && !is_named) {
     return "it " + device.in_use() + "; name it to enrol it all the same";
@@ -211,6 +221,7 @@ EnrolListing::Entry Describe(const std::vector<Sighting>& sightings, const Sight
   entry.device.set_model(device.model());
   entry.device.set_size_bytes(device.size_bytes());
   entry.device.set_enrolled(device.enrolled());
+  // The worker describes content in `in_use` with this prefix. Other texts there name a user.
   constexpr char kCarries[] = "carries ";
   if (absl::StartsWith(device.in_use(), kCarries)) {
     entry.device.set_carries(device.in_use().substr(sizeof kCarries - 1));
@@ -222,6 +233,8 @@ EnrolListing::Entry Describe(const std::vector<Sighting>& sightings, const Sight
 }
 
 v1::StampOrder OrderFor(const v1::BlockDevice& device, bool release) {
+  // The worker writes nothing unless all of these facts still hold: minutes can pass between the
+  // listing and its confirmation.
   v1::StampOrder order;
   order.set_path(device.path());
   order.set_identity(device.identity());
@@ -244,6 +257,8 @@ std::string EnrolListing::Text() const {
   std::vector<std::string> orders;
   for (const Entry& entry : entries) {
     if (!entry.device.left_out().empty()) continue;
+    // The length stands before each order, because serialized bytes can contain line ends: two
+    // different listings must not give one text.
     const std::string order = entry.order.SerializeAsString();
     orders.push_back(
         absl::StrCat(entry.worker_id, "\n", order.size(), "\n", order, "\n", entry.history));
@@ -284,8 +299,8 @@ absl::StatusOr<EnrolListing> ListEnrolment(const v1::EnrollRequest& request,
     const std::string disk = uses.DiskOf(key);
     if (run == runs.end() && used.contains(disk)) run = runs.find(disk);
     const std::string run_id = run == runs.end() ? "" : run->second;
-    // What is not enrolled, and not held by a run either, is none that could be released.
-    // A stamp that counts no more can be taken off, too.
+    // A device that is neither enrolled nor used by a run has nothing to release. A stamp that no
+    // longer counts can be removed, too.
     const bool is_enrolled =
         !shown.device->enrolled().empty() || !shown.device->stamp_number().empty();
     if (request.release() && !is_named && !is_enrolled && run_id.empty()) continue;

@@ -13,12 +13,16 @@
 namespace lockstep::controller {
 
 std::vector<v1::EnvironmentUse> EnvironmentsOf(const v1::JobSpec& job) {
+  // ForEachStep() copies each step of a sweep. Jobs without an environment, the usual case, skip
+  // that.
   const bool any = std::any_of(job.phases().begin(), job.phases().end(),
                                [](const auto& phase) { return phase.run().has_environment(); });
   if (!any) return {};
   std::map<std::string, std::pair<v1::Environment, std::set<uint32_t>>> uses;
   ForEachStep(job, [&](const v1::PhaseSpec& phase) {
     if (!phase.run().has_environment()) return;
+    // The steps of a sweep often have the same settings. Equal ones become one entry, which a
+    // worker checks once.
     auto& use = uses[phase.run().environment().SerializeAsString()];
     use.first = phase.run().environment();
     for (const uint32_t target : TargetsOf(job, phase)) {
@@ -64,6 +68,7 @@ void CheckEnvironment(const v1::Environment& environment, const Complain& compla
   if (scheduler.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string::npos) {
     complain(".scheduler", "is no name of an I/O scheduler: none, mq-deadline, kyber, bfq");
   }
+  // The kernel takes this value in KiB: queue/max_sectors_kb.
   if (environment.max_sectors_bytes() % 1024 != 0) {
     complain(".max_sectors", "must be a multiple of 1 KiB");
   }
@@ -78,6 +83,7 @@ void CheckEnvironment(const v1::Environment& environment, const Complain& compla
       complain(field + ".path", "is not an absolute path");
     }
     if (!paths.insert(remount.path()).second) complain(field + ".path", "stands there twice");
+    // The worker keeps a mount's flags and options as one text with a ';' between them.
     if (remount.options().find(';') != std::string::npos) {
       complain(field + ".options", "has a ';': mount options are separated by commas");
     }

@@ -11,7 +11,8 @@
 namespace lockstep::controller {
 namespace {
 
-// What only one kernel calls so; `boot_id` then belongs to the identity.
+// Identities that one kernel makes up. The same text on another host is another device, so the boot
+// id belongs to the key.
 bool IsLocal(const std::string& identity) {
   return absl::StartsWith(identity, "loop-file:") || absl::StartsWith(identity, "zram:");
 }
@@ -21,8 +22,8 @@ struct Written {
   std::string target, host;
 };
 
-// Parts of a shared device follow from its size: hosts that see it with two would write each
-// other's.
+// Each worker's part of a shared device follows from the size that its host reports. Hosts that
+// report different sizes would write into each other's parts.
 std::vector<std::string> SizesThatDiffer(const v1::JobSpec& job,
                                          const std::vector<PlanWorker>& workers,
                                          const std::vector<TargetUse>& use) {
@@ -71,7 +72,11 @@ FleetUses::FleetUses(const v1::DevicesReply& kernels) {
       const std::string disk =
           device.disk_identity().empty() ? "" : DeviceKey(device.disk_identity(), host.boot_id());
       if (!disk.empty()) disks_[key] = disk;
+      // The disk is noted before idle devices are skipped. Of() needs it to find users of the disk
+      // of an idle partition.
       if (!device.busy()) continue;
+      // A path of a multipath LUN is always busy, because the mapped device holds it. Counting that
+      // as a use would refuse every run on the LUN.
       if (device.transport() != "multipath" && mapped.contains(device.identity())) continue;
       const std::string words =
           absl::StrCat(host.host(), " has it as ", device.path(), ", which is ", device.in_use());
@@ -93,6 +98,8 @@ std::vector<std::string> FleetUses::Of(const std::string& key) const {
     const auto [begin, end] = uses.equal_range(of);
     for (auto use = begin; use != end; ++use) words.push_back(use->second);
   };
+  // Users of the disk and users of its partitions both count. A user of another partition of the
+  // same disk does not: it has other bytes.
   add(by_key_, key);
   add(by_disk_, key);
   if (const std::string disk = DiskOf(key); !disk.empty()) add(by_key_, disk);
@@ -111,6 +118,8 @@ bool WritesDevices(const v1::JobSpec& job) {
 std::vector<std::string> UsesInFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& workers,
                                      const v1::DevicesReply& kernels) {
   std::vector<std::string> refusals;
+  // A host that does not answer refuses the run. It may have mounted the device, and a write would
+  // destroy its file system.
   for (const v1::HostDevices& host : kernels.hosts()) {
     if (host.missing().empty()) continue;
     refusals.push_back(absl::StrCat(
@@ -124,6 +133,7 @@ std::vector<std::string> UsesInFleet(const v1::JobSpec& job, const std::vector<P
       if (found.target() >= use.size() || !use[found.target()].changed()) continue;
       const v1::Target& target = job.targets(static_cast<int>(found.target()));
       if (found.device_identity().empty() || !(target.has_device() || target.has_iscsi())) continue;
+      // One entry for each device: the hosts that share it would only repeat the refusal.
       written.emplace(DeviceKey(found.device_identity(), worker.hello.host().boot_id()),
                       Written{target.name(), worker.hello.host().name()});
     }

@@ -50,6 +50,7 @@ namespace {
 
 void ChooseEngine(const v1::JobSpec& job, v1::Workload* workload) {
   if (workload->engine() != v1::ENGINE_UNSPECIFIED) return;
+  // A job without LUNs, the usual case, builds no index for each of its workloads.
   if (std::none_of(job.targets().begin(), job.targets().end(),
                    [](const v1::Target& target) { return target.has_iscsi(); })) {
     return;
@@ -69,6 +70,8 @@ void ChooseEngine(const v1::JobSpec& job, v1::Workload* workload) {
 }  // namespace
 
 v1::IntervalSample IdleInterval(uint32_t number, const v1::RunPhase& load, int64_t interval_ns) {
+  // A load without a duration ends by operations or bytes, at a time that is not known. None of its
+  // intervals counts as drain.
   const int64_t load_end = load.duration_ns() > 0 ? load.ramp_ns() + load.duration_ns()
                                                   : std::numeric_limits<int64_t>::max();
   const int64_t begin = int64_t{number} * interval_ns;
@@ -111,6 +114,8 @@ v1::Workload PreconditionLoad(v1::PreconditionPhase from) {
   w.set_block_size_bytes(from.block_size_bytes());
   w.set_queue_depth(from.queue_depth());
   if (from.random()) {
+    // Shuffled, not random: a pass writes each block exactly once. A pass at random offsets would
+    // leave 37 % of the blocks unwritten.
     w.mutable_pattern()->mutable_shuffled();
   } else {
     w.mutable_pattern()->mutable_sequential();
@@ -153,7 +158,8 @@ v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
     FillWorkload(job, i, load.mutable_workloads(i));
   }
   if (load.has_until_steady()) v1::FillDefaults(load.mutable_until_steady());
-  // What is owned is written by one.
+  // Only one worker may write an owned target. The precondition is a single workload, so the limit
+  // holds for its other targets, too.
   const auto& written = phase.precondition().targets();
   if (written.empty()) return load;
   const TargetIndex targets(job);

@@ -17,7 +17,7 @@ v1::PhaseSpec AtPoint(const v1::PhaseSpec& phase, uint32_t step) {
   v1::PhaseSpec spec = phase;
   const SweepPoint point = PointAt(phase.run().sweep(), step);
   spec.mutable_run()->clear_sweep();
-  // Validated when the job was taken.
+  // Validate() has applied every value of every axis before the job was accepted.
   Apply(point, spec.mutable_run()).IgnoreError();
   const std::string name = NameOf(point);
   spec.set_name(name.empty() ? phase.name() : absl::StrCat(phase.name(), " ", name));
@@ -44,8 +44,8 @@ v1::PhaseSpec AtStep(const v1::PhaseSpec& phase, uint32_t step) {
   return spec;
 }
 
-// Whether the sweep that the last result belongs to has been repeated often enough: asked where a
-// repetition ends.
+// Whether the sweep of the last result has been repeated often enough. Only a whole repetition may
+// end it: after a part of one, some points would have a value less than others.
 bool RepeatedEnough(const v1::PhaseSpec& phase, const std::vector<StepResult>& results) {
   const v1::Sweep& sweep = phase.run().sweep();
   if (!sweep.has_until()) return false;
@@ -66,6 +66,7 @@ absl::Status TakeMeasuredRates(const std::vector<StepResult>& results, PhaseStep
     const auto found = std::find_if(results.rbegin(), results.rend(), [&](const StepResult& r) {
       return r.name == measured.phase() && r.done;
     });
+    // The negated comparison also refuses NaN.
     if (found == results.rend() || !(found->figures.iops() > 0)) {
       return absl::FailedPreconditionError(
           absl::StrCat("phase ", step->spec.name(), ", workload ", w.name(), ": phase ",
@@ -110,6 +111,8 @@ absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
   return next;
 }
 
+// A sweep with `until` may end before its last step, which depends on results. The steps before the
+// last are therefore never called last.
 bool IsLast(const v1::JobSpec& job, uint32_t job_phase, uint32_t step) {
   const auto index = static_cast<int>(job_phase);
   return index + 1 == job.phases_size() && step + 1 == CountSteps(job.phases(index));
@@ -117,6 +120,8 @@ bool IsLast(const v1::JobSpec& job, uint32_t job_phase, uint32_t step) {
 
 void ForEachStep(const v1::JobSpec& job, absl::FunctionRef<void(const v1::PhaseSpec&)> visit) {
   for (const v1::PhaseSpec& phase : job.phases()) {
+    // A phase without steps is visited in place: a job may have thousands of target names, and a
+    // copy of each phase would copy them.
     if (!phase.run().has_sweep() && !phase.run().has_curve()) {
       visit(phase);
       continue;

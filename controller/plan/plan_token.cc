@@ -12,7 +12,9 @@
 namespace lockstep::controller {
 namespace {
 
-// The same bytes for the same message, also of maps.
+// Maps have no order of their own, so equal messages could have different bytes. Deterministic
+// serialization sorts them. protobuf guarantees equal bytes within one binary only, so an upgrade
+// may void tokens.
 std::string Encode(const google::protobuf::Message& message) {
   std::string bytes;
   {
@@ -30,7 +32,8 @@ std::string TextOf(const v1::JobSpec& job, const std::vector<PlanWorker>& worker
   for (const PlanWorker& worker : workers) {
     for (const v1::TargetInspection& target : worker.inspection.targets()) {
       v1::TargetInspection same = target;
-      // Free space, and what is still to be allocated, change by themselves.
+      // Free space, and what is still to be allocated, change by themselves. That must not make a
+      // token void.
       same.clear_free_bytes();
       same.clear_missing_bytes();
       same.clear_filesystem_bytes();
@@ -39,11 +42,14 @@ std::string TextOf(const v1::JobSpec& job, const std::vector<PlanWorker>& worker
       found.push_back(absl::StrCat(worker.hello.worker_id(), "\n", Encode(same)));
     }
   }
-  // In whatever order workers have attached.
+  // The order in which workers attach must not matter.
   std::sort(found.begin(), found.end());
   v1::JobSpec spec = job;
+  // The seed decides which offsets are written, not what the job may overwrite.
   spec.clear_seed();
   const std::string encoded = Encode(spec);
+  // The lengths keep two different plans from having one text: serialized bytes can contain line
+  // ends.
   std::string all = absl::StrCat(encoded.size(), "\n", encoded);
   for (const std::string& one : found) absl::StrAppend(&all, "\n", one.size(), "\n", one);
   return all;

@@ -29,7 +29,8 @@ double FigureOf(v1::RepeatFigure figure, const v1::PhaseFigures& figures) {
 RepetitionState StateOfRepetitions(const v1::Sweep& sweep, const std::vector<StepResult>& results) {
   RepetitionState state;
   std::map<std::vector<uint32_t>, std::vector<double>> points;
-  // The most workers that a point had: with fewer, one was lost. 0 is not known.
+  // The largest number of workers that each point had. A repetition with fewer has lost a host, and
+  // its IOPS are not comparable. 0 means that the number is not known.
   std::map<std::vector<uint32_t>, uint32_t> workers;
   for (const StepResult& result : results) {
     uint32_t& most = workers[PointAt(sweep, result.step).indices];
@@ -39,12 +40,15 @@ RepetitionState StateOfRepetitions(const v1::Sweep& sweep, const std::vector<Ste
     const SweepPoint point = PointAt(sweep, result.step);
     if (point.repeat < sweep.warm_up()) continue;
     std::vector<double>& values = points[point.indices];
-    // One that ended early, or without a host, is no value, and no repetition is whole without it.
+    // A repetition that ended early or lost a host gives no value. It does not count as a
+    // repetition of its point either.
     const uint32_t had = result.figures.workers();
     const bool whole = result.done && (had == 0 || had == workers[point.indices]);
     if (whole) values.push_back(FigureOf(sweep.until().figure(), result.figures));
   }
   const uint64_t all = PointsOf(sweep) / std::max(1U, sweep.repeat());
+  // The point with the widest margin decides below. Before each point has a result there is no
+  // state to report.
   if (points.size() < all || points.empty()) return state;
   state.repetitions = std::numeric_limits<uint32_t>::max();
   for (const auto& [indices, values] : points) {
@@ -52,10 +56,13 @@ RepetitionState StateOfRepetitions(const v1::Sweep& sweep, const std::vector<Ste
     const double mean = values.empty() ? 0
                                        : std::accumulate(values.begin(), values.end(), 0.0) /
                                              static_cast<double>(values.size());
+    // A mean of 0 has no relative margin. Such a point is never known well enough, and `repeat`
+    // ends the sweep.
     const double ratio =
         mean > 0 ? MeanMargin(values) / mean : std::numeric_limits<double>::infinity();
     state.margin_ratio = std::max(state.margin_ratio, ratio);
   }
+  // Two values are too few for any margin: Student's t is 12.7 for one degree of freedom at 95 %.
   state.enough = sweep.has_until() && state.repetitions >= std::max(3U, sweep.until().least()) &&
                  state.margin_ratio <= sweep.until().within_ratio();
   return state;

@@ -11,11 +11,14 @@ namespace lockstep::controller {
 namespace {
 
 constexpr uint64_t kOurs = uint64_t{0x4c53} << 48;  // "LS"
+// A reservation key has 8 bytes (SPC, NVMe). 16 bits of them are left for the worker's number.
 constexpr uint32_t kMaxWorkers = 1 << 16;
 
 }  // namespace
 
 uint64_t ReservationKey(const std::string& run_id, uint32_t worker) {
+  // A run id has 128 bits and must be hashed to 32. The worker compares these bits to tell the keys
+  // of its own run from those of others.
   const uint64_t run = XXH3_64bits(run_id.data(), run_id.size()) & 0xffffffff;
   return kOurs | run << 16 | (worker & 0xffff);
 }
@@ -29,8 +32,12 @@ void AddReservations(const SettledRun& run, std::vector<v1::Assignment>* assignm
       if (target.target().fence() != v1::FENCE_RESERVATION || !target.written()) continue;
       v1::ReservationUse* use = target.mutable_reservation();
       use->set_key(ReservationKey(run.run_id, assignment.worker_index()));
+      // One initiator holds a reservation of the type "write exclusive, registrants only"; all
+      // registered ones may write. A second RESERVE would end in a reservation conflict.
       use->set_holds(reserved.insert(target.index()).second);
       for (uint32_t worker = 0; worker < run.workers.size(); ++worker) {
+        // Each writer gets the keys of all lost workers, since the one that was told first may be
+        // lost itself. The worker skips keys that are not registered.
         if (!members.contains(worker)) use->add_lost(ReservationKey(run.run_id, worker));
       }
     }
@@ -56,6 +63,8 @@ std::vector<std::string> FenceProblems(const v1::JobSpec& job,
     for (const v1::TargetInspection& found : worker.inspection.targets()) {
       if (found.target() >= use.size() || !use[found.target()].written) continue;
       const v1::Target& target = job.targets(static_cast<int>(found.target()));
+      // iSCSI targets are exempt: each worker logs in with sessions of its own there, and each
+      // session is a registrant of its own.
       if (target.fence() != v1::FENCE_RESERVATION || !target.has_device()) continue;
       const std::string& host = worker.hello.host().name();
       const auto [other, is_first] =

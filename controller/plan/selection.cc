@@ -38,6 +38,7 @@ absl::StatusOr<Choices> ParseRange(const std::string& list, size_t most) {
       choices.push_back(part);
       continue;
     }
+    // Two numbers of nine digits and a dash: both fit 32 bits.
     if (dash > 9 || part.size() > 19 || !absl::SimpleAtoi(part.substr(0, dash), &first) ||
         !absl::SimpleAtoi(part.substr(dash + 1), &last) || last < first) {
       return absl::InvalidArgumentError(
@@ -49,6 +50,7 @@ absl::StatusOr<Choices> ParseRange(const std::string& list, size_t most) {
                                                      "]' stands for more than ", most, " names"));
     }
     for (uint64_t i = first; i <= last; ++i) {
+      // The digits of the first number are the width, so that 001-120 keeps its zeros.
       choices.push_back(absl::StrFormat("%0*d", static_cast<int>(dash), i));
     }
   }
@@ -130,6 +132,8 @@ absl::StatusOr<std::vector<uint32_t>> Select(const v1::HostSelector& selector,
     found.insert(hello.host().name());
     chosen.push_back(i);
   }
+  // Workers attach in any order. With a `count` the same hosts must be taken each time, and a
+  // worker's slice and seed follow from its place here.
   std::sort(chosen.begin(), chosen.end(), [&](uint32_t a, uint32_t b) {
     const auto key = [&](uint32_t i) {
       return std::pair(workers[i].hello.host().name(), workers[i].hello.worker_id());
@@ -214,6 +218,7 @@ class FleetChecker {
     if (!found.refused().empty()) {
       return Refuse(absl::StrCat(HostOf(w), ": target ", target.name(), ": ", found.refused()));
     }
+    // Device names mean something to one kernel only, hence the boot id.
     const std::string device =
         absl::StrCat(worker.hello.host().boot_id(), "/", found.device_name());
     if (!store_.device.empty() && device == store_.device && warned_.insert(target.name()).second) {
@@ -258,6 +263,9 @@ class FleetChecker {
         }
       }
     }
+    // After sorting by begin, a range overlaps an earlier one exactly if it begins before the
+    // furthest end so far. Comparing all pairs would take hours for the 4 million ranges that are
+    // allowed.
     std::sort(all.begin(), all.end(), [](const Owned& a, const Owned& b) {
       return std::tie(a.range.thing, a.range.begin, a.worker, a.target) <
              std::tie(b.range.thing, b.range.begin, b.worker, b.target);
@@ -268,6 +276,9 @@ class FleetChecker {
       for (end = first; end < all.size() && all[end].range.thing == all[first].range.thing; ++end) {
         const Owned& here = all[end];
         const bool overlaps = end > first && here.range.begin < reach;
+        // The neighbour stands for all earlier ranges that reach here. If one of those conflicts
+        // with this range over written bytes, some pair of neighbours conflicts, too. The refusal
+        // may then name another pair.
         const Owned& before = all[end > first ? end - 1 : end];
         reach = std::max(end > first ? reach : 0, here.range.end);
         if (!overlaps) continue;
@@ -310,7 +321,8 @@ class FleetChecker {
     }
   }
 
-  // One worker at most writes in a phase what is owned.
+  // Counts the writers of owned targets in each phase: there may be one at most. The count needs
+  // the fleet, because host selectors decide it.
   void CheckOwners() {
     for (const v1::PhaseSpec& phase : job_.phases()) {
       std::map<std::string, std::set<uint32_t>> writers;
@@ -367,6 +379,7 @@ class FleetChecker {
               store_.may_fill ? " (done)" : ""));
         }
         Space& space = spaces[found.filesystem_id()];
+        // Hosts report a shared file system at different moments. The smallest value counts.
         space.free = space.hosts.empty()
                          ? static_cast<double>(found.free_bytes())
                          : std::min(space.free, static_cast<double>(found.free_bytes()));
@@ -383,6 +396,8 @@ class FleetChecker {
     }
     for (auto& [id, space] : spaces) {
       for (const auto& [target, bytes] : space.shared) space.needed += bytes;
+      // A full file system stops whatever else writes to it, so a reserve stays free. The absolute
+      // limit keeps 5 % of a large one from being wasted.
       constexpr double kReserveShare = 0.05;
       constexpr double kReserveBytes = 1073741824;
       const double reserve = std::min(kReserveShare * space.total, kReserveBytes);
@@ -416,6 +431,8 @@ std::vector<ByteRange> RangesOf(const v1::TargetInspection& found) {
 std::vector<ByteRange> RangesOf(const std::string& file_ranges,
                                 const google::protobuf::RepeatedPtrField<v1::ByteRange>& extents) {
   std::vector<ByteRange> ranges;
+  // The worker packs 8 bytes for each file in little-endian order (proto/inspection.proto). Reading
+  // byte by byte does not depend on the byte order of this machine.
   for (size_t at = 0; at + 8 <= file_ranges.size(); at += 8) {
     ByteRange range;
     for (int byte = 7; byte >= 0; --byte) {

@@ -11,12 +11,15 @@ StampRegistry::StampRegistry(const std::vector<measure::StampRecord>& stamps) {
 
 void StampRegistry::Insert(const measure::StampRecord& stamp) {
   stamps_[stamp.number] = stamp;
+  // Store::Stamps() returns the records in the order of enrolment, so the last one stays.
   newest_[stamp.device_key] = stamp.number;
   if (stamp.ended_ns == 0) live_[stamp.device_key].insert(stamp.number);
 }
 
 void StampRegistry::Add(const std::vector<measure::StampRecord>& stamps) {
   for (const measure::StampRecord& stamp : stamps) {
+    // A new enrolment ends every earlier stamp of the device, whichever host wrote it. Otherwise a
+    // saved copy of an old stamp would enrol the device again when somebody writes it back.
     End(LiveOf(stamp.device_key), stamp.enrolled_by, stamp.enrolled_ns);
     Insert(stamp);
   }
@@ -26,6 +29,7 @@ void StampRegistry::End(const std::vector<std::string>& numbers, const std::stri
                         int64_t at_wall_ns) {
   for (const std::string& number : numbers) {
     const auto stamp = stamps_.find(number);
+    // The first end is kept: WhyNot() tells who released the device.
     if (stamp == stamps_.end() || stamp->second.ended_ns != 0) continue;
     stamp->second.ended_by = by;
     stamp->second.ended_ns = at_wall_ns;
@@ -35,6 +39,8 @@ void StampRegistry::End(const std::vector<std::string>& numbers, const std::stri
 
 std::string StampRegistry::WhyNot(const std::string& number) const {
   const auto stamp = stamps_.find(number);
+  // The store has the number before a worker may write the stamp. A number that it does not know
+  // proves nothing, even if the signature is valid.
   if (stamp == stamps_.end()) return "is not known to this controller's store";
   if (stamp->second.ended_ns == 0) return "";
   return absl::StrCat(
@@ -63,6 +69,7 @@ void StampRegistry::Judge(v1::DevicesReply* fleet) const {
       const std::string why = WhyNot(device.stamp_number());
       if (why.empty()) continue;
       device.clear_enrolled();
+      // What the worker found itself, a mount for example, is the stronger reason and is kept.
       if (device.in_use().empty()) device.set_in_use("carries a stamp that " + why);
     }
   }
@@ -70,6 +77,7 @@ void StampRegistry::Judge(v1::DevicesReply* fleet) const {
 
 void StampRegistry::Judge(v1::Inspection* inspection) const {
   for (v1::TargetInspection& found : *inspection->mutable_targets()) {
+    // The worker's own refusal is kept: it names what the operator has to fix first.
     if (found.stamp_number().empty() || !found.refused().empty()) continue;
     const std::string why = WhyNot(found.stamp_number());
     if (why.empty()) continue;

@@ -33,11 +33,15 @@ uint64_t PointsOnce(const v1::Sweep& sweep) {
   return points;
 }
 
-// Which point is run as the `step`-th of a repetition.
+// Returns the point that is run as the `step`-th of a repetition. A controller that takes the run
+// over must find the same order. mt19937_64 is fixed by the C++ standard; the algorithms of
+// std::shuffle and std::uniform_int_distribution are not, so they are not used here.
 uint64_t InOrder(const v1::Sweep& sweep, uint64_t points, uint32_t repeat, uint64_t step) {
   if (sweep.order() != v1::SWEEP_ORDER_RANDOM) return step;
   std::vector<uint64_t> order(points);
   std::iota(order.begin(), order.end(), 0);
+  // Each repetition has an order of its own. A drift during the run then does not always meet the
+  // same points last.
   std::mt19937_64 random(sweep.seed() * 1000003 + repeat);
   for (uint64_t i = points; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
   return order[step];
@@ -82,6 +86,8 @@ absl::Status SetAt(const std::string& whole, std::vector<std::string> path, cons
   if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
     Message* inner = reflection->MutableMessage(message, field);
     if (!path.empty()) return SetAt(whole, std::move(path), text, inner);
+    // The text names a choice. Without Clear(), parameters of the choice that it replaces could
+    // stay.
     inner->Clear();
     return v1::ChooseFromText(text, inner);
   }
@@ -96,6 +102,8 @@ uint64_t PointsOf(const v1::Sweep& sweep) {
 }
 
 SweepPoint PointAt(const v1::Sweep& sweep, uint32_t step) {
+  // A sweep whose axes do not fit together has 0 points. The maximum keeps the divisions below
+  // defined.
   const uint64_t points = std::max<uint64_t>(1, PointsOnce(sweep));
   SweepPoint point;
   point.repeat = static_cast<uint32_t>(step / points);
@@ -129,6 +137,7 @@ std::string NameOf(const SweepPoint& point) {
 absl::Status Apply(const std::string& field, const std::string& text, v1::RunPhase* run) {
   const std::vector<std::string> path = absl::StrSplit(field, '.');
   if (path.empty() || path.front().empty()) return Wrong(field, "is no field");
+  // A step must be a phase without a sweep or a curve, or its steps would have steps again.
   if (path.front() == "sweep" || path.front() == "curve") return Wrong(field, "cannot be swept");
   // A field of the phase, or else of each of its workloads.
   if (Find(*run, path.front()) != nullptr) return SetAt(field, path, text, run);

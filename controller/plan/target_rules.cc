@@ -6,6 +6,8 @@
 namespace lockstep::controller {
 namespace {
 
+// Direct I/O must be aligned to the logical block of the device, which is usually at most 4 KiB.
+// I/Os at the start of a stripe that is not aligned would fail.
 constexpr int64_t kStripeUnit = 4096;
 
 void CheckSharing(const v1::Target& target, const Complain& complain) {
@@ -34,6 +36,7 @@ void CheckDevice(const v1::DeviceTarget& device, const Complain& complain) {
   const bool is_described = !device.identity().empty() || !device.serial().empty() ||
                             !device.model().empty() || !device.transport().empty() ||
                             device.capacity_bytes() != 0;
+  // An identity is not a rule here. Beside a path it is what the device at the path must have.
   const bool is_ruled = !device.serial().empty() || !device.model().empty() ||
                         !device.transport().empty() || device.capacity_bytes() != 0;
   if (device.path().empty() && !is_described) {

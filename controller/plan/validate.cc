@@ -22,7 +22,7 @@
 namespace lockstep::controller {
 namespace {
 
-// What a verify phase takes where the job does not write the blocks itself (proto/job.proto).
+// The block size of a verify phase if the job does not write the blocks itself (proto/job.proto).
 constexpr int64_t kUnknownBlock = 4096;
 
 // The phases' lists of targets, whatever the kind.
@@ -76,8 +76,8 @@ void FillTargets(const v1::JobSpec& job, const VerifiedBlocks& verified, v1::Pha
   }
 }
 
-// Left at 0 where the targets were written with blocks of several sizes, which the job must then
-// tell apart.
+// Leaves 0 if the targets were written with blocks of several sizes. Validate() then asks for the
+// size.
 void FillVerify(const VerifiedBlocks& so_far, v1::VerifyPhase* verify) {
   if (verify->block_size_bytes() != 0) return;
   std::set<int64_t> sizes;
@@ -326,7 +326,7 @@ class Checker {
           swept.open_loop().measured().phase() != base.open_loop().measured().phase()) {
         Add("", "names cannot be swept");
       }
-      // A verify phase after it goes by one size for all.
+      // A later verify phase has one block size for all points.
       if (swept.verify() != base.verify() ||
           (swept.verify() && swept.block_size_bytes() != base.block_size_bytes())) {
         Add("", "verify, and the block size of what is verified, cannot be swept");
@@ -457,8 +457,8 @@ std::vector<TargetUse> UseOfTargets(const v1::JobSpec& job) {
     if (phase.has_precondition()) mark(phase.precondition().targets(), &TargetUse::written);
     if (phase.has_prepare()) mark(phase.prepare().targets(), &TargetUse::prepared);
     if (!phase.has_run()) continue;
-    // What any point of a sweep writes is written. The names of targets are no axis's: without
-    // them a step costs little, and this is asked for where every run waits for the answer.
+    // A target counts as written if any point of the sweep writes it. No axis can set the list of
+    // targets, so it is left out of the copies: the deciding thread calls this, and all runs wait.
     v1::JobSpec bare;
     *bare.add_phases() = phase;
     v1::RunPhase* run = bare.mutable_phases(0)->mutable_run();

@@ -70,6 +70,7 @@ class Rules {
       }
       null = null || target->has_null();
       (target->has_iscsi() ? iscsi : others) = true;
+      // An I/O must not cross the end of a stripe, because the next one is another worker's.
       if (target->stripe_bytes() != 0 && target->stripe_bytes() < LargestBlock(w_)) {
         add_(field, absl::StrCat("a stripe of ", Size(target->stripe_bytes()),
                                  " holds no block of ", Size(LargestBlock(w_))));
@@ -203,6 +204,7 @@ class Rules {
       size += zone.size_ratio();
     }
     if (zones.zones().empty()) add_(".pattern.hot_zones.zones", "is empty");
+    // Shares are decimal fractions: ten of 10 % do not add up to exactly 1 in binary.
     if (!zones.zones().empty() && std::abs(io - 1) > 1e-6) {
       add_(".pattern.hot_zones.zones",
            absl::StrCat("their shares of I/O add up to ", 100 * io, "%, not 100%"));
@@ -234,6 +236,7 @@ class Rules {
       add_(".files_per_thread",
            absl::StrCat("there are ", files, " files for ", w_.threads(), " threads"));
     }
+    // The engines number the files of a workload with 16 bits.
     if (files > 65535) {
       add_(".targets", absl::StrCat(files, " files; a workload has at most 65,535"));
     }
@@ -262,6 +265,7 @@ class Rules {
     if (w_.engine() == v1::ENGINE_MMAP && w_.direct()) {
       add_(".direct", "mapped files go through the page cache; set direct: false");
     }
+    // mmap(2) refuses a length of 0, and access to a page behind the end of a file raises SIGBUS.
     if (w_.engine() == v1::ENGINE_MMAP && w_.create()) {
       add_(".create", "a file that is empty cannot be mapped; choose another engine");
     }
@@ -271,12 +275,16 @@ class Rules {
     if (!uring && (o.unregistered() || o.task_work() != v1::TASK_WORK_UNSPECIFIED)) {
       add_(".engine_options", "unregistered and task_work are io_uring's");
     }
+    // A ring with IORING_SETUP_IOPOLL needs files opened with O_DIRECT (io_uring_setup(2)). It
+    // refuses requests that cannot be polled, such as fsync.
     if (o.completion_polling() && !w_.direct()) {
       add_(".engine_options.completion_polling", "needs direct: true");
     }
     if (o.completion_polling() && (Trims(w_) || HasFsync())) {
       add_(".engine_options.completion_polling", "a polled ring can neither trim nor fsync");
     }
+    // io_uring_setup(2) refuses IORING_SETUP_SQPOLL together with the COOP_TASKRUN and
+    // DEFER_TASKRUN flags.
     if (o.submission_polling() &&
         (o.task_work() == v1::TASK_WORK_DEFERRED || o.task_work() == v1::TASK_WORK_COOPERATIVE)) {
       add_(".engine_options.task_work", "a kernel thread that submits has plain task work");
@@ -325,6 +333,8 @@ class Rules {
 
   void CheckMeasured(const v1::MeasuredRate& measured) {
     for (const v1::PhaseSpec& phase : job_.phases()) {
+      // Compared by address: `run_` is the job's own message. Only the points of a sweep are
+      // copies, and their phase has been checked as it stands in the job.
       if (phase.has_run() && &phase.run() == &run_) break;
       if (phase.name() == measured.phase() &&
           (phase.run().has_curve() || phase.run().has_sweep())) {
@@ -366,6 +376,7 @@ class Rules {
 
   void CheckVerify() {
     if (!w_.verify()) return;
+    // A reader must know where headers lie without knowing which I/O wrote them.
     const bool one_size = w_.access().empty() && w_.block_sizes().empty() && w_.merge() <= 1;
     if (!one_size) add_(".verify", "needs one block size: the header lies at each block's start");
     if (w_.block_size_bytes() % 512 != 0) {
@@ -400,7 +411,8 @@ class Rules {
     return !w.direct() || w.engine() == v1::ENGINE_MMAP;
   }
 
-  // All on one worker share what they know of a target. Only readers wait for others' writes.
+  // All workloads of a worker share one ledger for a target, with one staleness. It matters to
+  // readers only: they wait for others' writes.
   bool IsOfOtherStaleness(const v1::Workload& other) const {
     return other.verify() && other.verify_staleness_ns() != w_.verify_staleness_ns() &&
            !Writes(w_) && !Writes(other);
@@ -411,7 +423,8 @@ class Rules {
                                            "' with another one; give both the same"));
   }
 
-  // Blocks that more than one worker writes have no order that anybody knows.
+  // If two workers write the same block, neither knows which write came last. Expected contents do
+  // not exist then.
   void CheckVerifiedWriter(int i, const v1::Target& target, const v1::Workload& writer) {
     if (target.sharing() != v1::SHARING_OVERLAPPED || job_.hosts().count() == 1 ||
         writer.hosts().count() == 1) {

@@ -17,21 +17,26 @@ std::string KeyOfInspected(const v1::Target& target, const v1::TargetInspection&
                            const std::string& boot_id, uint32_t worker) {
   const std::string path = found.paths_size() > 0 ? found.paths(0) : "";
   if (target.has_file()) {
-    // A file system that has no name of its own is this worker's alone.
+    // A file system without an id cannot be recognised on another host. It counts as one that only
+    // this worker sees.
     const std::string filesystem =
         found.filesystem_id().empty() ? absl::StrCat("worker ", worker) : found.filesystem_id();
     return absl::StrCat(kFiles, filesystem, " ", path);
   }
   if (!target.has_device() && !target.has_iscsi()) return "";
+  // Without an identity, a device is known under one kernel only: the same path on another host may
+  // be another device.
   return found.device_identity().empty() ? absl::StrCat("path ", boot_id, " ", path)
                                          : DeviceKey(found.device_identity(), boot_id);
 }
 
-// What a worker may say of one thing: at most one fingerprint of each expendable file.
+// A result names at most one fingerprint for each expendable file, so more are not kept.
 constexpr size_t kMaxLeft = limits::kForeignFiles;
 
 // Whether the assignment writes the target.
 bool IsWritten(const v1::Assignment& assignment, const v1::TargetAssignment& target) {
+  // A prepare phase has no workloads, so `written` stays false there. It writes the files that the
+  // worker lays out.
   return target.written() || (assignment.has_prepare() && target.file_count() > 0);
 }
 
@@ -55,6 +60,7 @@ std::string WrittenContents::KeyOf(uint32_t worker, uint32_t target) const {
 }
 
 void WrittenContents::Assign(Attempt attempt, const std::vector<v1::Assignment>& assignments) {
+  // An attempt that never got its go has written nothing, so its writers are dropped here.
   assigned_ = attempt;
   writers_.clear();
   for (const v1::Assignment& assignment : assignments) {
@@ -73,6 +79,8 @@ void WrittenContents::Start() {
         things_.try_emplace(key, Thing{assigned_, assigned_, is_files, {}});
     Thing& thing = found->second;
     if (!is_new && thing.last == assigned_) continue;  // it is sent again
+    // This attempt may overwrite what earlier fingerprints describe. They are void from its go on,
+    // not only from its results on.
     thing.last = assigned_;
     thing.said.clear();
     for (const uint32_t worker : workers) thing.said[worker] = {};
@@ -82,10 +90,13 @@ void WrittenContents::Start() {
 void WrittenContents::TakeResult(Attempt attempt, uint32_t worker, const v1::PhaseResult& result) {
   const auto find = [&](const std::string& key) -> Thing::Said* {
     const auto thing = things_.find(key);
+    // A late result of an earlier attempt does not describe what the last one left there.
     if (thing == things_.end() || thing->second.last != attempt) return nullptr;
     const auto said = thing->second.said.find(worker);
     return said == thing->second.said.end() ? nullptr : &said->second;
   };
+  // Files that Lockstep made are not listed in a result, since their marks identify them. For
+  // files, the arrival of the result is the answer, even if it lists nothing.
   for (auto key = keys_.lower_bound({worker, 0}); key != keys_.end() && key->first.first == worker;
        ++key) {
     if (Thing::Said* said = find(key->second)) said->has_result = true;
@@ -105,11 +116,14 @@ bool WrittenContents::IsUnknown(const Thing& thing) {
 void WrittenContents::Describe(Attempt attempt, uint32_t worker,
                                v1::TargetAssignment* target) const {
   const auto found = things_.find(KeyOf(worker, target->index()));
+  // Only earlier attempts count. An assignment that is sent again after the go describes the same
+  // content as the first time.
   if (found == things_.end() || found->second.first >= attempt) return;
   const Thing& thing = found->second;
   target->set_written_before(true);
-  // The worker whose last I/O ended last has seen what all of them left: it is one of these. Where
-  // one did not say (it was lost, its I/O hangs), it may have written after all others had looked.
+  // One of these fingerprints is of the final content: the worker whose last I/O ended last saw
+  // what all of them left. If one writer did not report (it was lost, its I/O hangs), it may have
+  // written after all others had looked, so none of them can be trusted.
   if (thing.last >= attempt || IsUnknown(thing)) return;
   std::set<std::pair<uint32_t, std::string>> left;  // file and fingerprint
   for (const auto& [writer, said] : thing.said) {

@@ -22,9 +22,12 @@ std::vector<measure::RunWorker> MembersOf(const std::vector<PlanWorker>& workers
   return members;
 }
 
-// What is overwritten although it is not Lockstep's needs the token of exactly this plan.
+// Foreign content is overwritten only with the token of exactly this plan. A token of an earlier
+// plan confirms what was on the targets then.
 void CheckConfirmed(const PlanTokens& tokens, const measure::RunRecord& run,
                     const std::vector<PlanWorker>& workers, FleetCheck* check) {
+  // A refusal already says why the run cannot start. To ask for a token would send the user to a
+  // plan that is refused as well, and a refused plan has no token.
   if (!check->refusals.empty()) return;
   const std::vector<std::string> overwrites = OverwritesOf(run.job, workers);
   if (overwrites.empty() || tokens.IsOf(run.confirm, run.job, workers)) return;
@@ -65,6 +68,8 @@ void Admission::Inspect(const std::string& id, const std::shared_ptr<const v1::J
                                           const std::string& missing) {
         Found found{std::move(inspected), missing, {}};
         for (PlanWorker& worker : found.workers) options_.stamps->Judge(&worker.inspection);
+        // A host that takes no part in the run may have a shared device mounted. Only the kernel of
+        // that host knows, so every attached worker is queried.
         if (!missing.empty() || !WritesDevices(*job)) return done(std::move(found));
         const bool asked =
             kernels_->Query([job, found, done](const v1::DevicesReply& kernels) mutable {
@@ -80,6 +85,8 @@ void Admission::Inspect(const std::string& id, const std::shared_ptr<const v1::J
 void Admission::Begin(measure::RunRecord run, std::vector<PlanWorker> workers) {
   Starting& starting = starting_[run.run_id];
   for (const PlanWorker& worker : workers) starting.worker_ids.push_back(worker.hello.worker_id());
+  // Both counters are read before the workers are asked. Decide() compares them: whatever ended
+  // since then may have changed what the workers saw.
   starting.grants_ended = locks_->grants_ended();
   starting.writers_ended = locks_->writers_ended();
   const std::string id = run.run_id;
@@ -93,11 +100,13 @@ void Admission::Decide(measure::RunRecord run, Found found) {
   const std::string& missing = found.missing;
   const std::shared_ptr<void> working = options_.working(run.run_id);
   const Starting& starting = starting_[run.run_id];
+  // Cancel() only marks the run, because its workers still have the inspection to answer. The
+  // cancelled run ends here.
   if (starting.cancelled)
     return Refuse(run, workers, RunState::kCancelled, starting.cancel_reason, {});
   if (!missing.empty()) return Refuse(run, workers, RunState::kFailed, missing, {missing});
-  // While another run writes to the targets, the inspection of them (a hold on a device, files)
-  // means nothing yet.
+  // While another run writes to the targets, their inspection means nothing yet: it shows that
+  // run's exclusive claims and half-written files.
   if (const auto taken = locks_->FindWritten(run.run_id, run.job, workers)) {
     return Wait(std::move(run), *taken);
   }
@@ -128,6 +137,8 @@ void Admission::Decide(measure::RunRecord run, Found found) {
     starting_.erase(run.run_id);
     return callbacks_.waits(std::move(run));
   }
+  // The targets are locked before the start is stored. The loop decides about other runs while the
+  // store writes, and these must find the targets taken.
   locks_->Take(run.run_id, run.job, workers);
   locks_->TakeSpace(run.run_id, check);
   Start(run, std::move(workers), check.warnings);
@@ -141,6 +152,8 @@ void Admission::Wait(measure::RunRecord run, const TargetLocks::Conflict& confli
   waits.mutable_event()->set_message(
       absl::StrCat("waiting until run ", other, " ", conflict.until));
   options_.watchers->Publish(run.run_id, waits);
+  // The run gives its workers back while it waits. A third run that needs other targets can use
+  // them.
   starting_.erase(run.run_id);
   callbacks_.waits(std::move(run));
 }
@@ -153,6 +166,8 @@ void Admission::Start(const measure::RunRecord& run, std::vector<PlanWorker> wor
   options_.loop->Persist(
       [store = options_.store, id, members] { return store->StartRun(id, members); },
       [this, id, admitted = std::move(admitted)](const absl::Status& status) mutable {
+        // A cancel or a loss that came while the store wrote is handed to the run's actor. Until
+        // now there was no actor to receive it.
         const Starting current = starting_[id];
         starting_.erase(id);
         if (!status.ok()) {
@@ -177,9 +192,13 @@ void Admission::Refuse(const measure::RunRecord& run, const std::vector<PlanWork
       [store = options_.store, id = run.run_id, members, notes, state, reason,
        at = options_.clock->WallNs()]() -> absl::Status {
         // The end is stored first: a controller that finds the run started must not resume it.
-        if (absl::Status status = store->SetEnding(id, state, reason, true); !status.ok()) {
+        if (absl::Status status = store->SetEnding(id, state, reason, measure::Cleanup::kSkip);
+            !status.ok()) {
           return status;
         }
+        // A refused run is started as well, so that the store keeps its workers and their
+        // inspections. Only an unavailable store is tried again: the run can be ended without these
+        // rows.
         if (absl::Status status = store->StartRun(id, members); absl::IsUnavailable(status)) {
           return status;
         }
@@ -228,6 +247,8 @@ std::map<std::string, std::string> Admission::Leases() const {
 
 void Admission::Plan(const std::shared_ptr<const v1::JobSpec>& shared,
                      std::vector<PlanWorker> workers, std::function<void(v1::PlanReply)> done) {
+  // Inspections are kept by id. Two plans of one job may be under way at once, so each has an id of
+  // its own.
   Inspect("plan-" + common::NewUuid(), shared, std::move(workers),
           [this, shared, done = std::move(done)](const Found& found) {
             const v1::JobSpec& job = *shared;
@@ -248,6 +269,7 @@ void Admission::Plan(const std::shared_ptr<const v1::JobSpec>& shared,
               }
             }
             for (const std::string& warning : check.warnings) reply.add_warnings(warning);
+            // A plan is not a run: with an empty id, every run in progress counts as another one.
             auto conflict = locks_->FindWritten("", job, inspected);
             if (!conflict) conflict = locks_->FindFilled("", check);
             if (conflict) {
@@ -260,6 +282,8 @@ void Admission::Plan(const std::shared_ptr<const v1::JobSpec>& shared,
               worker->set_worker_index(i);
               *worker->mutable_targets() = inspected[i].inspection.targets();
               for (v1::TargetInspection& target : *worker->mutable_targets()) {
+                // The byte ranges of a worker can take 8 MiB (limits::kInspectionBytes), and mean
+                // nothing to a person.
                 target.clear_file_ranges();
                 target.clear_ranges();
               }

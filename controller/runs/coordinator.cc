@@ -41,7 +41,7 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, RecoveredState
   fleet_ = fleet;
   ingest_ = ingest;
   stamps_ = StampRegistry(recovered.stamps);
-  // Before any worker can attach: the answers to what is asked of it come here.
+  // These start before any worker can attach, because its answers come to them.
   inspections_.Start(fleet);
   devices_.Start(fleet);
   kernels_.Start(fleet);
@@ -119,7 +119,7 @@ void Coordinator::TakeOver(const storage::ActiveRun& active, std::shared_ptr<Liv
   active_[id] = actor;
   spdlog::info("run {} is taken over in phase {} (attempt {}, {})", id, active.phase.name,
                active.phase.attempt, Text(active.phase.state));
-  // Not now: the feeds and watchers of all runs that are taken over come first.
+  // The run begins later, from the loop: the feeds and watchers of all recovered runs come first.
   Post([this, id, actor] {
     AddEvent(id, Severity::kWarning, "the controller was replaced; this one goes on with the run");
     actor->Begin();
@@ -130,11 +130,13 @@ void Coordinator::Shutdown(std::function<void()> done) {
   Post([this, done = std::move(done)] {
     shutting_down_ = true;
     drained_ = done;
+    // A store that refuses an end must not keep this program from ending. The next controller takes
+    // over such a run.
     ends_.StopTrying();
     // A copy: an actor that ends removes itself from the map.
     const auto active = active_;
     for (const auto& [id, actor] : active) {
-      actor->Stop(RunState::kAborted, "the controller was shut down", true);
+      actor->Stop(RunState::kAborted, "the controller was shut down", Cleanup::kSkip);
     }
     CheckDrained();
   });
@@ -144,7 +146,7 @@ void Coordinator::CheckDrained() {
   if (drained_ && active_.empty() && finishing_ == 0) drained_();
 }
 
-// To those who watch, and for the record.
+// Tells the watchers of the run, and stores the event.
 void Coordinator::AddEvent(const std::string& run_id, Severity severity, const std::string& text) {
   v1::WatchEvent event;
   event.mutable_event()->set_severity(Text(severity));
@@ -176,7 +178,7 @@ void Coordinator::OnSpoolFull(const std::string& reason) {
       actor->Stop(RunState::kAborted,
                   absl::StrCat("the store was away and ", reason,
                                "; the workers keep their samples until it is back"),
-                  false);
+                  Cleanup::kRun);
     }
   });
 }
@@ -197,8 +199,8 @@ void Coordinator::OnAttached(const v1::Hello& hello) {
     spdlog::info("worker on {} attached ({} devices)", hello.host().name(), hello.devices_size());
     awaited_.erase(id);
     stale_workers_.erase(id);
-    // Its own word that nothing does I/O any more is what frees the targets, not the time that has
-    // passed.
+    // The worker's own word that nothing does I/O any more frees the targets. The time that has
+    // passed does not.
     if (hello.status().state() == v1::WorkerStatus::STATE_IDLE) Confirm(id);
     const auto active = active_;
     bool known = false;
@@ -235,11 +237,15 @@ void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessag
   Post([this, worker_id, message] {
     if (message.has_inspection()) return inspections_.OnAnswer(worker_id, message.inspection());
     if (message.has_devices()) {
+      // Each kind of query has numbers of its own (DeviceQueries::NextId()), so that only one of
+      // the three takes the answer.
       devices_.OnAnswer(worker_id, message.devices());
       enrolments_.OnDevices(worker_id, message.devices());
       return kernels_.OnAnswer(worker_id, message.devices());
     }
     if (message.has_stamps()) return enrolments_.OnStamps(worker_id, message.stamps());
+    // The locks come before the actor hears of it. With the last worker armed, the actor commits T,
+    // and a stop for a conflict would come too late.
     if (message.has_armed()) LockOpened(worker_id, message.armed());
     const bool idle =
         message.has_status() && message.status().state() == v1::WorkerStatus::STATE_IDLE;
@@ -264,7 +270,7 @@ void Coordinator::LockOpened(const std::string& worker_id, const v1::Armed& arme
   actor->Stop(RunState::kAborted,
               absl::StrCat("a target has the same bytes as one of run ", other.substr(0, 8),
                            ", under another name"),
-              false);
+              Cleanup::kRun);
 }
 
 void Coordinator::OnLost(const std::string& worker_id, const std::string& reason) {
@@ -285,6 +291,7 @@ void Coordinator::OnLost(const std::string& worker_id, const std::string& reason
 
 void Coordinator::OnIntruder(const std::string& text) {
   Post([this, text] {
+    // Whoever reaches the port can cause these events, and each is a row in the store.
     constexpr size_t kMaxRemembered = 1000;
     if (intruders_.size() >= kMaxRemembered || !intruders_.insert(text).second) return;
     OnFleetEvent("a worker is refused: " + text);
@@ -294,7 +301,7 @@ void Coordinator::OnIntruder(const std::string& text) {
 void Coordinator::OnFleetEvent(const std::string& text) {
   Post([this, text] {
     spdlog::warn("{}", text);
-    // Of every run in progress: it may concern each.
+    // The event goes to every run in progress, because it may concern each of them.
     std::vector<std::string> runs;
     for (const auto& [id, actor] : active_) runs.push_back(id);
     // Without a run it is an event of the fleet.
@@ -359,7 +366,8 @@ void Coordinator::Remember(const measure::RunRecord& run) {
 void Coordinator::Abandon(const measure::RunRecord& run) {
   Persist(
       [store = options_.store, run]() -> absl::Status {
-        // Once more, so that the first try has come to its end.
+        // The store may still commit the first try. A second one waits for its end, so that the
+        // cancel below comes after it.
         return store->Enqueue(run);
       },
       [this, id = run.run_id](const absl::Status& status) {
@@ -371,6 +379,8 @@ void Coordinator::Abandon(const measure::RunRecord& run) {
 
 // Starts every queued run whose workers are attached and free, oldest first.
 void Coordinator::Schedule() {
+  // While stamps are written, an inspection would see contents that change under it. The end of the
+  // enrolment calls this again.
   if (shutting_down_ || queue_.empty() || enrolments_.is_writing()) return;
   const std::vector<PlanWorker> attached = Attached();
   std::vector<PlanWorker> free;
@@ -385,6 +395,8 @@ void Coordinator::Schedule() {
 // Another run has what this one needs: it waits for that run's end, at its old place in the queue.
 void Coordinator::Requeue(measure::RunRecord run) {
   queue_.AddFirst(std::move(run));
+  // The pause bounds how often the workers inspect again while the conflict lasts. The end of the
+  // other run calls Schedule() as well.
   After(timing::kSecond, [this] { Schedule(); });
 }
 
@@ -407,8 +419,10 @@ void Coordinator::Launch(Admission::Admitted admitted) {
   started.mutable_run()->set_synthetic(synthetic);
   options_.watchers->Publish(id, started);
   for (const std::string& warning : admitted.warnings) AddEvent(id, Severity::kWarning, warning);
-  if (shutting_down_) return actor->Stop(RunState::kAborted, "the controller was shut down", true);
-  if (admitted.cancelled) return actor->Stop(RunState::kCancelled, admitted.cancel_reason, true);
+  if (shutting_down_)
+    return actor->Stop(RunState::kAborted, "the controller was shut down", Cleanup::kSkip);
+  if (admitted.cancelled)
+    return actor->Stop(RunState::kCancelled, admitted.cancel_reason, Cleanup::kSkip);
   actor->Begin();
   for (const auto& [worker, reason] : admitted.lost) actor->OnLost(worker, reason);
 }

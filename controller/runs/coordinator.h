@@ -74,7 +74,8 @@ class Coordinator {
   // state and warning.
   static constexpr int64_t kStopAnswerNs = 3 * timing::kSecond;
   using StopDone = std::function<void(const absl::StatusOr<v1::StopReply>&)>;
-  void StopRun(const std::string& run_id, bool now, const std::string& reason, StopDone done);
+  void StopRun(const std::string& run_id, Cleanup cleanup, const std::string& reason,
+               StopDone done);
   // Ends the load of the run's phase in progress, as RunActor::EndLoad().
   void EndLoad(const std::string& run_id, const std::string& reason,
                std::function<void(absl::Status)> done);

@@ -8,25 +8,29 @@
 
 namespace lockstep::controller {
 
-void Coordinator::StopRun(const std::string& run_id, bool now, const std::string& reason,
+void Coordinator::StopRun(const std::string& run_id, Cleanup cleanup, const std::string& reason,
                           StopDone done) {
-  Post([this, run_id, now, reason, done = std::move(done)] {
+  Post([this, run_id, cleanup, reason, done = std::move(done)] {
     if (queue_.Remove(run_id)) {
       ends_.Record({run_id, RunState::kCancelled, reason}, [this, run_id] { Finish(run_id); });
-      return AnswerStop(run_id, v1::StopReply::OUTCOME_CANCELLED, false, done);
+      return AnswerStop(run_id, v1::StopReply::OUTCOME_CANCELLED, /*told=*/false, done);
     }
+    // The store may already have the run as started. In either case a successor reads the ending,
+    // and does not go on with the run.
     if (admission_.Cancel(run_id, reason)) {
-      Persist([store = options_.store, run_id,
-               reason] { return store->SetEnding(run_id, RunState::kCancelled, reason, false); },
-              [](const absl::Status&) {});
-      return AnswerStop(run_id, v1::StopReply::OUTCOME_STOPPING, false, done);
+      Persist(
+          [store = options_.store, run_id, reason] {
+            return store->SetEnding(run_id, RunState::kCancelled, reason, Cleanup::kRun);
+          },
+          [](const absl::Status&) {});
+      return AnswerStop(run_id, v1::StopReply::OUTCOME_STOPPING, /*told=*/false, done);
     }
     const auto active = active_.find(run_id);
     if (active == active_.end() || active->second->over()) {
       return done(
           absl::FailedPreconditionError(absl::StrCat("run ", run_id, " has ended already")));
     }
-    active->second->Stop(RunState::kCancelled, reason, now);
+    active->second->Stop(RunState::kCancelled, reason, cleanup);
     AnswerStop(run_id, v1::StopReply::OUTCOME_STOPPING, active->second->stopping(), done);
   });
 }
@@ -44,17 +48,22 @@ void Coordinator::AnswerStop(const std::string& run_id, v1::StopReply::Outcome o
     late = stored;
     stored.clear_warning();
   }
+  // Each caller costs a timer and an entry in the queue of the store's thread, for as long as the
+  // store is unavailable.
   int& callers = stop_callers_[run_id];
   if (callers >= limits::kStopCallersPerRun) return done(late);
   ++callers;
   const auto waiting = std::make_shared<StopDone>(std::move(done));
   const auto answer = [this, run_id, waiting](const absl::StatusOr<v1::StopReply>& reply) {
+    // The timer and the store both call this. The first of them answers.
     const StopDone call = std::exchange(*waiting, nullptr);
     if (call == nullptr) return;
     if (--stop_callers_[run_id] == 0) stop_callers_.erase(run_id);
     call(reply);
   };
   After(kStopAnswerNs, [answer, late] { answer(late); });
+  // Persist() works in order. When this empty work is done, the store also has what the stop wrote
+  // before it.
   Persist([] { return absl::OkStatus(); },
           [answer, stored](const absl::Status&) { answer(stored); });
 }
@@ -85,6 +94,7 @@ void Coordinator::Plan(std::shared_ptr<const v1::JobSpec> job,
       return done(reply);
     }
     std::vector<PlanWorker> workers;
+    // Workers that are busy with a run take part as well, since a plan starts nothing.
     for (uint32_t index : *chosen) workers.push_back(attached[index]);
     admission_.Plan(job, std::move(workers), done);
   });
@@ -122,12 +132,15 @@ void Coordinator::Watch(const std::string& run_id, const std::shared_ptr<WatchSt
     v1::WatchEvent first;
     *first.mutable_run() = summary;
     const auto active = active_.find(run_id);
+    // The summary was read from the store on another thread. The run may have started since then.
     const bool queued = queue_.Has(run_id);
     if (active != active_.end()) first.mutable_run()->set_state(Text(RunState::kRunning));
     stream->Send(std::make_shared<const v1::WatchEvent>(first));
     if (active != active_.end() && active->second->last_change().has_phase()) {
       stream->Send(std::make_shared<const v1::WatchEvent>(active->second->last_change()));
     }
+    // A summary that was read before the run's end still says that it is in progress.
+    // Watchers::Close() then ends the stream, once the final summary is made.
     if (active == active_.end() && !queued && !admission_.Has(run_id) &&
         !measure::IsInProgress(summary)) {
       return stream->End(grpc::Status::OK);

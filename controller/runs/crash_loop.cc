@@ -27,7 +27,8 @@ std::string ReasonOf(int crashes) {
 absl::Status EndOne(storage::RunStore* store, const std::string& run_id, const std::string& reason,
                     const common::Clock* clock) {
   spdlog::error("run {} is {}", run_id, reason);
-  if (absl::Status status = store->EndRun(run_id, measure::RunState::kFailed, reason, false);
+  if (absl::Status status =
+          store->EndRun(run_id, measure::RunState::kFailed, reason, /*degraded=*/false);
       !status.ok()) {
     return status;
   }
@@ -39,6 +40,9 @@ absl::Status EndOne(storage::RunStore* store, const std::string& run_id, const s
 
 absl::Status QuarantineRun(storage::RunStore* store, const storage::ActiveRun& run,
                            const std::string& reason, const common::Clock* clock) {
+  // The quarantine comes before the end of the run. Its workers may go on to their hard stops
+  // without a controller, and once a run has ended, the store tells only what its lost workers
+  // hold.
   for (const measure::RunWorker& worker : run.workers) {
     if (worker.lost) continue;
     if (absl::Status status = store->SetLost(run.run.run_id, worker.worker_index,
@@ -56,6 +60,7 @@ absl::Status QuarantineCrashing(storage::RunStore* store, const std::map<std::st
     const auto found = crashes.find(run_id);
     return found != crashes.end() && found->second >= limits::kPoisonedStarts ? found->second : 0;
   };
+  // Most starts find no such run, and then need not read the queue and all active runs.
   if (std::none_of(crashes.begin(), crashes.end(),
                    [&](const auto& run) { return crashed(run.first) != 0; })) {
     return absl::OkStatus();

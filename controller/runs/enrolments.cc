@@ -48,6 +48,7 @@ void Enrolments::List(const v1::EnrollRequest& request, const std::string& by, c
   stamps_->Judge(&fleet);
   auto listing = ListEnrolment(request, fleet, fleet_->Hellos(), ports_.used(), *stamps_);
   if (!listing.ok()) return done(listing.status());
+  // A request without a token only lists, and is given the token. A release needs none.
   const bool is_order = request.release() || !request.confirm().empty();
   if (!is_order) {
     v1::EnrollReply reply = ReplyOf(*listing);
@@ -68,6 +69,7 @@ absl::Status Enrolments::CheckConfirmed(const v1::EnrollRequest& request,
   if (ports_.is_admitting()) {
     return absl::UnavailableError("a run is about to start; try again in a few seconds");
   }
+  // A release only takes consent back, so nobody has to confirm it.
   if (request.release()) return absl::OkStatus();
   constexpr char kAgain[] = "; nothing was written. List them again: `lockstep devices enroll …`";
   const absl::Status age = tokens_.CheckAge(request.confirm(), clock_->WallNs());
@@ -86,6 +88,8 @@ absl::Status Enrolments::CheckConfirmed(const v1::EnrollRequest& request,
 std::vector<std::string> Enrolments::ToEnd(const EnrolListing& listing) const {
   std::vector<std::string> numbers;
   for (const EnrolListing::Entry& entry : listing.entries) {
+    // The stamp on the device may be older than the live one, or no longer be there. A release ends
+    // all stamps of the device that are live.
     if (entry.order.release()) numbers.push_back(entry.order.stamp_number());
     if (!entry.order.release() && entry.device.left_out() != kNotEnrolled) continue;
     for (std::string& number : stamps_->LiveOf(entry.device_key)) {
@@ -98,6 +102,7 @@ std::vector<std::string> Enrolments::ToEnd(const EnrolListing& listing) const {
 void Enrolments::Execute(EnrolListing listing, const std::string& by, Done done) {
   writing_ = true;
   sent_ = false;
+  // Late answers to the execution before this one carry the old number, and are ignored.
   ++id_;
   listing_ = std::move(listing);
   done_ = std::move(done);
@@ -114,13 +119,15 @@ void Enrolments::Execute(EnrolListing listing, const std::string& by, Done done)
     added.push_back({entry.order.stamp_number(), entry.device_key, device.identity(), device.host(),
                      device.path(), by, now, "", 0});
   }
-  // First: a stamp that a device carries and the store does not know counts for nothing, and one
-  // that is being removed counts no more, whatever becomes of the order.
+  // The store comes first. A stamp that the store does not know counts for nothing. A stamp that is
+  // to be removed counts no more, whatever becomes of the order.
   loop_->Persist(
       [store = store_, added, ended, by, now] {
         return added.empty() ? store->EndStamps(ended, by, now) : store->AddStamps(added);
       },
       [this, id = id_, added, ended, by, now](const absl::Status& status) {
+        // The registry follows the store even where the caller was answered long ago: the store may
+        // accept the change after the time limit below.
         if (status.ok()) {
           stamps_->Add(added);
           stamps_->End(ended, by, now);
@@ -131,6 +138,8 @@ void Enrolments::Execute(EnrolListing listing, const std::string& by, Done done)
             absl::StrCat("the store: ", std::string(status.message()), "; nothing was written"));
         Finish();
       });
+  // Persist() tries again without end while the store is unavailable. Runs are not admitted during
+  // that time, so this gives up.
   loop_->After(timing::kStoreChangeNs, [this, id = id_] {
     if (!writing_ || sent_ || id != id_) return;
     MissAll("the store has not answered in time; nothing was written");
@@ -140,6 +149,7 @@ void Enrolments::Execute(EnrolListing listing, const std::string& by, Done done)
 
 void Enrolments::SendOrders(const std::string& by, int64_t wall_ns) {
   sent_ = true;
+  // Miss() erases from waiting_, so all messages are made before the first one is sent.
   std::map<std::string, v1::ControllerMessage> messages;  // by worker
   for (const auto& [worker_id, entries] : waiting_) {
     v1::StampDevices* orders = messages[worker_id].mutable_stamp_devices();
@@ -165,6 +175,8 @@ void Enrolments::SendOrders(const std::string& by, int64_t wall_ns) {
 void Enrolments::Miss(const std::string& worker_id, const std::string& why) {
   const auto waiting = waiting_.find(worker_id);
   if (waiting == waiting_.end()) return;
+  // The stamps of this worker stay live, because it may have written them. The next listing shows
+  // what is on the devices.
   for (const size_t entry : waiting->second) listing_.entries[entry].device.set_left_out(why);
   waiting_.erase(waiting);
 }
@@ -192,6 +204,8 @@ void Enrolments::OnStamps(const std::string& worker_id, const v1::StampResults& 
   const auto waiting = waiting_.find(worker_id);
   if (!writing_ || results.id() != id_ || waiting == waiting_.end()) return;
   const std::vector<size_t>& entries = waiting->second;
+  // An answer refers to the orders by position. With another length, nobody can tell which order
+  // was refused.
   if (results.refused_size() != static_cast<int>(entries.size())) {
     Miss(worker_id, absl::StrCat("its worker's answer is not of what it was told", kNobodyKnows));
   } else {
@@ -214,8 +228,11 @@ void Enrolments::OnLost(const std::string& worker_id) {
 void Enrolments::Finish() {
   v1::EnrollReply reply = ReplyOf(listing_);
   reply.set_carried_out(true);
+  // The state is reset before the callbacks: over() admits runs, and that checks is_writing().
   const Done done = std::move(done_);
   done_ = nullptr;
+  // A stamp that was not written must not stay live. A worker that writes it late would enrol a
+  // device although the reply says that it is not enrolled.
   if (!unwritten_.empty()) {
     const std::string by = "its worker, which did not write it";
     const int64_t now = clock_->WallNs();

@@ -11,6 +11,8 @@
 namespace lockstep::controller {
 namespace {
 
+// Every answer carries the id of its request, so an empty id means that the worker has not
+// answered.
 bool IsMissing(const PlanWorker& worker) { return worker.inspection.run_id().empty(); }
 
 v1::Inspect RequestAbout(const std::string& id, const v1::JobSpec& job) {
@@ -37,6 +39,8 @@ void Inspections::Send(const v1::Inspect& question, uint32_t worker_index,
   v1::ControllerMessage message;
   *message.mutable_inspect() = question;
   message.mutable_inspect()->set_worker_index(worker_index);
+  // A worker without a connection gets the question when it attaches again, and if it does not,
+  // OnLost() ends the inspection.
   fleet_->Send(worker_id, std::move(message));
 }
 
@@ -47,6 +51,8 @@ void Inspections::Inspect(const std::string& id, const v1::JobSpec& job,
   pending.missing = workers.size();
   pending.workers = std::move(workers);
   pending.done = std::move(done);
+  // A run that waits is inspected again under the same id. The timer of the earlier inspection must
+  // not end this one.
   pending.serial = ++made_;
   for (uint32_t i = 0; i < pending.workers.size(); ++i) {
     Send(pending.question, i, pending.workers[i].hello.worker_id());
@@ -64,6 +70,7 @@ void Inspections::Inspect(const std::string& id, const v1::JobSpec& job,
 }
 
 void Inspections::Finish(PendingMap::iterator found, const std::string& missing) {
+  // The entry is erased before the callback, which may begin another inspection under the same id.
   Pending ended = std::move(found->second);
   pending_.erase(found);
   ended.done(std::move(ended.workers), missing);
@@ -72,6 +79,7 @@ void Inspections::Finish(PendingMap::iterator found, const std::string& missing)
 void Inspections::OnAttached(const std::string& worker_id) {
   for (const auto& [id, pending] : pending_) {
     for (uint32_t i = 0; i < pending.workers.size(); ++i) {
+      // The worker may have got the question twice. OnAnswer() counts its first answer only.
       if (pending.workers[i].hello.worker_id() == worker_id && IsMissing(pending.workers[i])) {
         Send(pending.question, i, worker_id);
       }
@@ -87,6 +95,7 @@ void Inspections::OnAnswer(const std::string& worker_id, const v1::Inspection& i
       pending.workers.begin(), pending.workers.end(),
       [&](const PlanWorker& w) { return w.hello.worker_id() == worker_id && IsMissing(w); });
   if (worker == pending.workers.end()) return;
+  // The planner uses these numbers as indices into the job's targets.
   const auto targets = static_cast<uint32_t>(pending.question.targets_size());
   for (const v1::TargetInspection& target : inspection.targets()) {
     if (target.target() < targets) continue;

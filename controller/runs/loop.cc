@@ -36,7 +36,8 @@ void ThreadLoop::Stop() {
   background_queue_.Close();
   store_thread_.join();
   for (std::thread& thread : background_threads_) thread.join();
-  // Whoever waits for what is not done any more is let go.
+  // To destroy the calls releases the callers that wait for them. Both containers are declared
+  // before the lock, and so are destroyed after it is released: a destructor may post.
   decltype(calls_) calls;
   decltype(timers_) timers;
   common::MutexLock lock(&mutex_);
@@ -75,6 +76,8 @@ void ThreadLoop::RunInBackground(std::function<absl::Status()> work,
 void ThreadLoop::StoreMain(common::Queue<Work>* queue) {
   while (auto work = queue->Pop()) {
     absl::Status status = work->work();
+    // The work is tried again here, and not queued anew: what stands behind it was decided later,
+    // and must be stored later.
     for (int tries = 0; storage::IsTransient(status) && !store_stopping_; ++tries) {
       if (tries == 0) {
         spdlog::error("the store is out of reach, trying again: {}", std::string(status.message()));
@@ -83,6 +86,8 @@ void ThreadLoop::StoreMain(common::Queue<Work>* queue) {
       status = work->work();
     }
     if (storage::IsTransient(status)) return;  // it is to end, and the store is away
+    // Another controller has the store. The rest of the queue would be refused by the same check of
+    // the epoch.
     if (absl::IsAborted(status)) {
       fenced_(std::string(status.message()));
       return;
@@ -96,7 +101,7 @@ void ThreadLoop::Main() {
   while (!stopping_) {
     std::function<void()> call;
     const int64_t now = clock_->MonotonicNs();
-    // Timers first: no number of calls keeps a deadline from being kept.
+    // Timers come first, so that no number of calls delays a deadline.
     if (!timers_.empty() && timers_.begin()->first <= now) {
       call = std::move(timers_.begin()->second);
       timers_.erase(timers_.begin());
@@ -110,7 +115,7 @@ void ThreadLoop::Main() {
       changed_.WaitFor(&lock, std::chrono::nanoseconds(timers_.begin()->first - now));
       continue;
     }
-    // Destroyed before the lock is taken again: its captures may post.
+    // The call is destroyed before the lock is taken again, because its captures may post.
     lock.Unlock();
     call();
     call = nullptr;

@@ -13,6 +13,8 @@ constexpr uint32_t kMaxRuns = 100000;
 
 void MakeNext(Loop* loop, storage::Store* store, const Runs& runs) {
   if (runs->empty()) return;
+  // One run at a time is queued. With all of them in the queue, the summary of a run that ends now
+  // would wait behind thousands of old ones.
   const std::string run_id = runs->back();
   runs->pop_back();
   loop->RunInBackground(

@@ -15,8 +15,8 @@
 namespace lockstep::controller {
 namespace {
 
-// Adds intervals without samples up to `end`: one without any I/O has no rows, and was delivered
-// all the same.
+// Adds idle intervals up to `end`. An interval without any I/O has no rows, although it was
+// delivered.
 void FillTo(uint32_t end, uint32_t worker, const v1::RunPhase& load, int64_t interval_ns,
             LivePhase* live) {
   for (uint32_t next = live->series().Of(worker).next_interval; next < end; ++next) {
@@ -32,8 +32,8 @@ uint32_t IntervalsOf(const storage::ActiveRun& active,
          (blocks == active.block_items.end() ? 0 : static_cast<uint32_t>(blocks->second));
 }
 
-// What is stored of the attempt in progress: of the workers that still take part, and what those
-// gave that were lost in it.
+// Reads what is stored of the attempt in progress, of its members and of the workers that were lost
+// in it.
 absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
                                                     const storage::ActiveRun& active) {
   const v1::PhaseSpec& spec = active.phase.spec;
@@ -53,7 +53,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
   for (const auto& [worker, count] : last_of_lost) {
     if (count == 0) live->Leave(worker);
   }
-  // What each has delivered, for the others' intervals not to wait for those that are there.
+  // The cursor also counts idle intervals, which have no rows: nobody waits for them.
   std::map<uint32_t, uint32_t> delivered;
   for (const auto& cursor : active.cursors) {
     const bool finished = active.results.contains(cursor.first);  // its result is an item
@@ -117,6 +117,7 @@ ResumePoint PointOf(const storage::ActiveRun& active) {
                   : state == PhaseState::kArming  ? ResumePoint::Reached::kRecorded
                   : state == PhaseState::kRunning ? ResumePoint::Reached::kStartCommitted
                                                   : ResumePoint::Reached::kClosed;
+  // A void attempt is closed, but its phase is not done.
   point.must_be_repeated = state == PhaseState::kVoid;
   const v1::JobSpec& job = active.run.job;
   point.plan = PlanOf(job, {active.phase.spec,
@@ -132,6 +133,7 @@ ResumePoint PointOf(const storage::ActiveRun& active) {
       if (auto decoded = DecodeStopOrder(order)) point.orders.push_back(*std::move(decoded));
     }
   }
+  // BeginPhase() stores a cursor for every member of the attempt, and for nobody else.
   for (const auto& [worker, cursor] : active.cursors) point.members.insert(worker);
   for (const measure::RunWorker& worker : active.workers) {
     if (worker.lost) point.lost.insert(worker.worker_index);
@@ -148,8 +150,8 @@ ResumePoint PointOf(const storage::ActiveRun& active) {
 
 WrittenContents WrittenBy(const storage::ActiveRun& active, const SettledRun& run) {
   WrittenContents written(run);
-  // Who took part is stored of the last attempt only. All are taken for writers: where one of them
-  // did not, and says nothing, what was left there is not known.
+  // The store knows the members of the last attempt only, so all workers are taken for writers. If
+  // one of them did not write, it has not said what it left, and the content counts as unknown.
   std::vector<uint32_t> all(run.workers.size());
   std::iota(all.begin(), all.end(), 0U);
   const auto replay = [&](const measure::PhaseRecord& phase, uint32_t attempt) {
@@ -166,7 +168,7 @@ WrittenContents WrittenBy(const storage::ActiveRun& active, const SettledRun& ru
   std::map<uint32_t, const measure::PhaseRecord*> phases;
   for (const measure::PhaseRecord& phase : active.ended) phases[phase.phase] = &phase;
   phases[active.phase.phase] = &active.phase;
-  // Without a go nothing was written.
+  // An attempt without a go has written nothing.
   for (const auto& [phase, attempt] : active.started) {
     const auto found = phases.find(phase);
     if (found != phases.end()) replay(*found->second, attempt);
@@ -182,8 +184,11 @@ absl::StatusOr<RecoveredState> RecoverState(storage::Store* store, const common:
   auto active = store->Active();
   if (!active.ok()) return active.status();
   for (storage::ActiveRun& run : *active) {
+    // Before T is in the store, no worker has measured anything.
     if (run.phase.state == PhaseState::kRunning) {
       auto live = ReadLive(store, run);
+      // A sample that nobody can read will not become readable. It ends its own run, and keeps no
+      // controller from starting.
       if (storage::IsBroken(live.status())) {
         const std::string reason =
             absl::StrCat("quarantined: ", std::string(live.status().message()));

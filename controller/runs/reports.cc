@@ -34,7 +34,8 @@ absl::StatusOr<measure::Timeline> TimelineOf(storage::Store* store, const measur
   measure::PhaseSeries::Options options;
   options.workloads = std::numeric_limits<uint32_t>::max();  // checked when they came in
   options.keeps_timeline = true;
-  // An interval without any I/O has no rows: until its last I/O a worker did none in it.
+  // An interval without any I/O has no rows. Up to its last I/O, a worker was idle in the intervals
+  // that are missing.
   std::map<uint32_t, uint32_t> ends;  // by worker
   for (const measure::WorkerPhaseData& worker : phase.workers) {
     options.workers.insert(worker.worker_index);
@@ -76,6 +77,8 @@ absl::StatusOr<v1::Report> ReportOf(storage::Store* store, const std::string& ru
   if (kept->has_value()) {
     const auto run = store->GetRun(run_id);
     if (!run.ok()) return run.status();
+    // The kept report is all that is left of a pruned run. Its labels can still be changed, so they
+    // come from the run's row.
     v1::Report report = **std::move(kept);
     *report.mutable_run()->mutable_labels() = run->job.labels();
     report.set_samples_pruned(true);

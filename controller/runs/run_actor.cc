@@ -20,14 +20,14 @@ namespace {
 
 // A go sent to a load less than this before T may come too late.
 constexpr int64_t kLateNs = 20 * timing::kMs;
-// How often it is looked whether the store is back, and how long what was kept during that time has
-// to arrive.
+// The period at which the actor polls whether the store is back, and the time that late results
+// then have to arrive.
 constexpr int64_t kUnavailablePollNs = timing::kSecond;
 constexpr int64_t kBackNs = 20 * timing::kSecond;
-// Who is waited for is looked up so often, and so many are named.
+// The period at which the awaited hosts are looked up, and how many of them are named.
 constexpr int64_t kProgressPollNs = 2 * timing::kSecond;
 constexpr size_t kMaxBehind = 5;
-// What a worker says in words is cut behind so many.
+// A worker's texts are stored and shown. They are cut after so many columns.
 constexpr size_t kMessageColumns = 2000;
 
 }  // namespace
@@ -84,9 +84,10 @@ v1::PhaseId RunActor::Phase() const {
 
 void RunActor::Begin() { Handle(event::Begin{}); }
 
-void RunActor::Stop(RunState state, const std::string& reason, bool now) {
+void RunActor::Stop(RunState state, const std::string& reason, Cleanup cleanup) {
+  const bool now = cleanup == Cleanup::kSkip;
   if (machine_.ending(now)) return;
-  Handle(event::Stop{state, reason, now});
+  Handle(event::Stop{.state = state, .reason = reason, .now = now});
 }
 
 void RunActor::OnLost(const std::string& worker_id, const std::string& reason) {
@@ -121,7 +122,7 @@ void RunActor::OnAttached(const std::string& worker_id, const v1::WorkerStatus& 
   attached.failed = status.failed();
   attached.not_started = status.not_started();
   const auto clock = services_.fleet->ClockAt(worker_id, services_.clock->MonotonicNs());
-  // By the clock as it is known now, not as it was when T was chosen.
+  // The offset is the one that is known now. The one with which T was chosen may be minutes old.
   const int64_t left = go_at_[worker] - clock.offset_ns - services_.clock->MonotonicNs();
   const bool repeats = status.last_order().kind() == v1::StopOrder::KIND_REPEAT;
   // The controller before this one may have given an order and not stored it. The worker remembers
@@ -130,6 +131,7 @@ void RunActor::OnAttached(const std::string& worker_id, const v1::WorkerStatus& 
       (!repeats || IsCurrent(status.ordered_phase()))) {
     attached.last_order = DecodeStopOrder(status.last_order());
   }
+  // A prepare or a cleanup may begin late, since its hosts need no common start.
   attached.go_is_late = IsLoad(Spec()) && (!clock.known || left < kLateNs);
   Handle(attached);
 }
@@ -215,7 +217,7 @@ void RunActor::PublishPhase(PhaseState state) {
   if (!IsOver(state)) CheckProgress(++look_);
 }
 
-// Who is waited for is told when it changes.
+// Tells the watchers whenever other hosts are waited for than before.
 void RunActor::CheckProgress(uint64_t look) {
   services_.loop->After(kProgressPollNs, [weak = weak_from_this(), look] {
     const auto self = weak.lock();
@@ -280,7 +282,7 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
     watchers->Publish(run_id, event);
   };
   callbacks.abort = [post](const std::string& reason) {
-    post([reason](RunActor* self) { self->Stop(RunState::kAborted, reason, false); });
+    post([reason](RunActor* self) { self->Stop(RunState::kAborted, reason, Cleanup::kRun); });
   };
   callbacks.steady = [post, phase = Phase()](const std::string& reason) {
     post([reason, phase](RunActor* self) {
@@ -298,10 +300,13 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
     *left.mutable_left_contents() = result.left_contents();
     post([worker, error, phase, left = std::move(left),
           order = DecodeStopOrder(result.order())](RunActor* self) {
+      // A result of an attempt that is over still says what it left on the devices.
       self->written_.TakeResult({phase.phase(), phase.attempt()}, worker, left);
       if (self->IsCurrent(phase)) self->Handle(event::ResultStored{worker, error, order});
     });
   };
+  // The pipeline calls this on the thread that delivers, so it may not touch the actor. The claims
+  // have a lock of their own.
   callbacks.check_blocks = [claims = claims_](uint32_t worker, const v1::BlockWrites& writes) {
     return claims->Check(worker, writes);
   };
@@ -356,6 +361,7 @@ void RunActor::Execute(const action::RecordPhase& a) {
 }
 
 void RunActor::Execute(const action::SendGo& a) {
+  // From the first go on, a worker may have written, whether it answers or not.
   written_.Start();
   for (uint32_t worker : a.workers) {
     v1::ControllerMessage message;
@@ -381,7 +387,7 @@ void RunActor::Execute(const action::StopNow& a) {
 
 void RunActor::Execute(const action::SetDeadline& a) {
   services_.loop->After(a.after_ns, [weak = weak_from_this(), token = a.token] {
-    if (const auto self = weak.lock()) self->OnDeadline(token, false);
+    if (const auto self = weak.lock()) self->OnDeadline(token, /*was_unavailable=*/false);
   });
 }
 
@@ -397,7 +403,9 @@ void RunActor::OnDeadline(uint64_t token, bool was_unavailable) {
 }
 
 void RunActor::Execute(const action::ClosePhase& a) {
+  // Close() gives the series up, so the figures are read before it.
   const v1::PhaseFigures figures = services_.ingest->Figures(Phase());
+  // A void attempt is repeated. NextPhase() must not see it as a result.
   if (a.state != PhaseState::kVoid) {
     results_.push_back(
         {step_.job_phase, step_.step, Spec().name(), a.state == PhaseState::kDone, figures});
@@ -417,6 +425,8 @@ int64_t RunActor::HoldNs(uint32_t worker) const {
   if (!machine_.gone()) return QuarantineBeforeGoNs(run_.job);
   const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(),
                                               services_.clock->MonotonicNs());
+  // Where another controller chose T, this one cannot tell how long ago that was. The quarantine
+  // then counts in full.
   const int64_t begun = go_ns_ == 0 ? 0 : services_.clock->MonotonicNs() - go_ns_;
   return std::max<int64_t>(0, LongestQuarantineNs(run_.job, Spec()) - begun) +
          (clock.known ? clock.bound_ns : 0);
@@ -439,9 +449,12 @@ void RunActor::Execute(const action::RecordBack& a) {
 }
 
 void RunActor::Execute(const action::RecordEnding& a) {
-  services_.loop->Persist([store = services_.store, id = run_.run_id,
-                           a] { return store->SetEnding(id, a.state, a.reason, a.skip_cleanup); },
-                          [](const absl::Status&) {});
+  services_.loop->Persist(
+      [store = services_.store, id = run_.run_id, a] {
+        return store->SetEnding(id, a.state, a.reason,
+                                a.skip_cleanup ? Cleanup::kSkip : Cleanup::kRun);
+      },
+      [](const absl::Status&) {});
 }
 
 void RunActor::Execute(const action::Note& a) {
@@ -460,11 +473,14 @@ void RunActor::Execute(const action::Note& a) {
 }
 
 void RunActor::Execute(const action::EndRun& a) {
+  // Lost workers are told, too, since one that is back may hold registrations. If the message is
+  // lost, the next run's assignment or the end of the worker's process ends them.
   for (uint32_t worker = 0; HasFences(run_.job) && worker < run_.workers.size(); ++worker) {
     v1::ControllerMessage message;
     message.mutable_run_over()->set_run_id(run_.run_id);
     Send(worker, std::move(message));
   }
+  // `self` keeps this actor alive: its owner erases it in ended_().
   services_.ends->Record({run_.run_id, a.state, a.outcome, a.degraded},
                          [self = shared_from_this()] { self->ended_(); });
 }

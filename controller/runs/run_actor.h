@@ -71,7 +71,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   void OnMessage(const std::string& worker_id, const v1::WorkerMessage& message);
   void OnLost(const std::string& worker_id, const std::string& reason);
   // `state`: cancelled or aborted.
-  void Stop(RunState state, const std::string& reason, bool now);
+  void Stop(RunState state, const std::string& reason, Cleanup cleanup);
   // Ends the running load at the end of the same interval on all hosts; the run goes on with its
   // next phase. Answers once the interval is in the store, so that a controller that takes the run
   // over ends the load there, too. FAILED_PRECONDITION when no load runs, or it ends before all

@@ -9,8 +9,8 @@
 namespace lockstep::controller {
 
 void RunActor::Execute(const action::Assign& a) {
-  // Shares, holders of devices and samplers go by all who take part in the attempt, also where one
-  // is told again.
+  // Shares, device claims and samplers are computed over all members of the attempt, also when only
+  // one of them is told again.
   if (attempt_ != std::pair(a.phase, a.attempt)) {
     attempt_ = {a.phase, a.attempt};
     attempt_workers_ = a.workers;
@@ -39,7 +39,7 @@ void RunActor::Execute(const action::Assign& a) {
 
 void RunActor::FenceOff(uint32_t worker) {
   if (!HasFences(run_.job)) return;
-  // By two of those that are left, in case that one of them is about to be lost.
+  // Two of the remaining members are told, in case that one of them is about to be lost.
   constexpr int kFencing = 2;
   int asked = 0;
   for (const uint32_t member : machine_.members()) {

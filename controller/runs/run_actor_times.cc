@@ -26,7 +26,7 @@ constexpr int64_t kLatestShare = 2;
 constexpr int64_t kMaxCommitNs = timing::kSecond;
 constexpr int64_t kMaxRoundTripNs = 2 * timing::kSecond;
 constexpr int64_t kClockRetryNs = 50 * timing::kMs;
-// So many may wait at once for the end of a load to be stored.
+// So many callers may wait at once until the end of a load is stored.
 constexpr size_t kMaxEndLoadCallers = 100;
 // So often another interval is chosen because the store took too long.
 constexpr int kMaxEndTries = 3;
@@ -66,7 +66,8 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
   }
   const int64_t needed = kMinLeadNs + kRoundTripsAhead * std::min(slowest, kMaxRoundTripNs) +
                          kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
-  // What made the last go too late, a machine that stands still from time to time, is there still.
+  // The cause of the last late go, such as a machine that stands still from time to time, is
+  // probably still there. Each further attempt doubles the lead.
   const int64_t lead = std::max(
       needed, std::min(kMaxLeadNs,
                        needed << std::min<uint32_t>(machine_.attempt() - 1, kMaxLeadDoublings)));
@@ -96,7 +97,8 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
             self->Handle(event::GoCommitted{});
           });
   // Without this safeguard it is sent before it is known to be on disk.
-  if (services_.safeguards.Pass(common::Safeguard::kGoOnDisk, false)) Handle(event::GoCommitted{});
+  if (services_.safeguards.Pass(common::Safeguard::kGoOnDisk, /*condition=*/false))
+    Handle(event::GoCommitted{});
 }
 
 void RunActor::EndLoad(Severity severity, const std::string& reason,
@@ -192,8 +194,8 @@ void RunActor::CommitEnd(const action::CommitEndOfLoad& a, int tries) {
             const int64_t now = self->services_.clock->MonotonicNs();
             self->commit_ns_ = std::min(kMaxCommitNs, now - asked);
             const int64_t at = *began + (int64_t{end.interval} + 1) * self->run_.job.interval_ns();
-            // The store took too long. Whoever hears of it too late ends with the interval that it
-            // is in.
+            // The store took too long. A worker that hears of the end too late ends with the
+            // interval that it is in.
             if (at - now < end.lead_ns / kLatestShare && tries < kMaxEndTries) {
               return self->CommitEnd(a, tries + 1);
             }
@@ -209,7 +211,8 @@ void RunActor::FinishEndLoad(const action::CommitEndOfLoad& a, uint32_t interval
       action::Note{end_load_severity_, "",
                    absl::StrCat(end_load_reason_, "; its load ends after interval ", interval)});
   Handle(event::EndOfLoadCommitted{interval});
-  // Then the event that says by whom is stored, too.
+  // Persist() works in order. After this empty work the store also has the event that says who
+  // ended the load.
   Persist([] { return absl::OkStatus(); },
           [self = shared_from_this()] { self->AnswerEndLoad(absl::OkStatus()); });
 }

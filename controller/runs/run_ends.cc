@@ -17,6 +17,9 @@ void RunEnds::Record(const RunEnd& end, std::function<void()> then) {
                      problems_.erase(end.run_id);
                      return then();
                    }
+                   // Persist() itself repeats only what an unavailable store did not take. A
+                   // refusal comes here, and is repeated as well: without its end, the run would be
+                   // in progress for ever.
                    std::string& problem = problems_[end.run_id];
                    if (problem != status.message()) {
                      problem = std::string(status.message());

@@ -38,6 +38,7 @@ bool StillLaysOut(const v1::JobSpec& job, uint32_t phase) {
     if (!spec.run().has_sweep()) continue;
     v1::JobSpec points;
     *points.add_phases() = spec;
+    // A point of the sweep may create files where the phase itself does not.
     points = Unrolled(points);
     for (const v1::PhaseSpec& point : points.phases()) {
       for (const v1::Workload& w : point.run().workloads()) {

@@ -27,6 +27,8 @@ std::vector<RunQueue::Ready> RunQueue::TakeReady(const std::vector<PlanWorker>& 
     const bool whoever_is_there = hosts.count() == 0 && hosts.names_size() == 0;
     const auto chosen = Select(hosts, free);
     const auto of_all = Select(hosts, attached);
+    // A job for all hosts is ready once as many are free as are attached. For any other selector
+    // the two sizes are equal.
     if ((settling && whoever_is_there) || !chosen.ok() || !of_all.ok() ||
         chosen->size() != of_all->size()) {
       ++run;

@@ -10,7 +10,8 @@
 namespace lockstep::controller {
 namespace {
 
-// Byte ranges that the job writes, of the worker that was inspected, and which target each is of.
+// The byte ranges that the job writes on one worker, and the target that each belongs to. What is
+// only read is not locked: any number of runs may read the same bytes.
 struct Written {
   std::vector<ByteRange> ranges;
   std::vector<uint32_t> targets;
@@ -57,6 +58,8 @@ std::optional<TargetLocks::Conflict> TargetLocks::FindFilled(const std::string& 
                                                              const FleetCheck& check) const {
   for (const auto& [filesystem, space] : check.spaces) {
     const SpaceLedger::Others others = spaces_.GrantedToOthers(run_id, filesystem);
+    // Without another run's grant, the file system's own free space decides, and CheckFleet() has
+    // compared that already.
     if (others.bytes > 0 && space.needed_bytes + others.bytes > space.usable_bytes) {
       return Conflict{others.run_id,
                       absl::StrCat("has laid out its files on the file system of ", space.path)};
@@ -81,6 +84,8 @@ void TargetLocks::TakeSpace(const std::string& run_id, const FleetCheck& check) 
 
 std::string TargetLocks::TakeOpened(const std::string& worker_id, const v1::Armed& armed) {
   const std::vector<ByteRange> ranges = RangesOf(armed.file_ranges(), armed.ranges());
+  // No run has more ranges: the inspection refuses it. A worker that names more must not fill the
+  // table.
   if (ranges.size() > static_cast<size_t>(limits::kMaxRangesOfARun)) return "";
   const RangeLocks::Conflict taken =
       locks_.Find(armed.phase().run_id(), ranges, clock_->MonotonicNs());
@@ -108,6 +113,7 @@ void TargetLocks::Confirm(const std::string& worker_id) {
   locks_.Confirm(worker_id);
   ++writers_ended_;
   if (spaces_.Leave(worker_id)) freed_();
+  // Every status of an idle worker comes here. Only one that was lost costs a change of the store.
   if (held_.erase(worker_id) != 0) Release(worker_id);
 }
 
@@ -124,6 +130,8 @@ void TargetLocks::Restore(const storage::Quarantine& held, bool goes_on) {
     locks_.Lock(held.run_id, held.worker_id,
                 WrittenRanges(UseOfTargets(held.job), held.inspection).ranges);
   }
+  // The time that has passed since the loss is not known on this controller's clock. The quarantine
+  // begins again in full.
   Lose(held.run_id, held.worker_id, held.quarantine_ns);
   if (!goes_on) LetGoAt(locks_.End(held.run_id));
 }
@@ -135,6 +143,8 @@ void TargetLocks::LetGoAt(int64_t free_ns) {
 }
 
 void TargetLocks::LetGo() {
+  // A worker can be lost in several runs. ReleaseQuarantine() ends its holds in all of them, so it
+  // waits for the last.
   const std::set<std::string> held = held_;
   for (const std::string& worker : held) {
     if (locks_.Holds(worker, clock_->MonotonicNs())) continue;

@@ -238,13 +238,13 @@ absl::Status MemoryStore::ReleaseQuarantine(const std::string& worker_id) {
 }
 
 absl::Status MemoryStore::SetEnding(const std::string& run_id, measure::RunState state,
-                                    const std::string& reason, bool skip_cleanup) {
+                                    const std::string& reason, measure::Cleanup cleanup) {
   return Change([&]() -> absl::Status {
     auto run = Find(run_id);
     if (!run.ok()) return run.status();
     (*run)->ending_state = state;
     (*run)->ending_reason = reason;
-    (*run)->skip_cleanup = skip_cleanup;
+    (*run)->skip_cleanup = cleanup == measure::Cleanup::kSkip;
     return absl::OkStatus();
   });
 }

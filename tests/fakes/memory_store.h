@@ -86,7 +86,7 @@ class MemoryStore : public Store {
   absl::Status SetBack(const std::string& run_id, uint32_t worker_index) override;
   absl::Status ReleaseQuarantine(const std::string& worker_id) override;
   absl::Status SetEnding(const std::string& run_id, measure::RunState state,
-                         const std::string& reason, bool skip_cleanup) override;
+                         const std::string& reason, measure::Cleanup cleanup) override;
   absl::Status StartRun(const std::string& run_id,
                         const std::vector<measure::RunWorker>& workers) override;
   absl::Status EndRun(const std::string& run_id, measure::RunState state,

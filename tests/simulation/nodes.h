@@ -44,7 +44,7 @@ class Controller {
   uint64_t epoch() const { return epoch_; }
 
   void Submit(const measure::RunRecord& run);
-  void StopRun(const std::string& run_id, bool now);
+  void StopRun(const std::string& run_id, controller::Cleanup cleanup);
   void EndLoad(const std::string& run_id);
 
   // --- From the network. ---

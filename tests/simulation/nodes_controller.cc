@@ -292,8 +292,8 @@ void Controller::Submit(const measure::RunRecord& run) {
   coordinator_->Enqueue(run, [](uint32_t) {});
 }
 
-void Controller::StopRun(const std::string& run_id, bool now) {
-  coordinator_->StopRun(run_id, now, "a person",
+void Controller::StopRun(const std::string& run_id, controller::Cleanup cleanup) {
+  coordinator_->StopRun(run_id, cleanup, "a person",
                         [this, run_id](const absl::StatusOr<v1::StopReply>& reply) {
                           if (reply.ok() && reply->warning().empty()) {
                             world_->StopAnswered(run_id);

@@ -223,7 +223,7 @@ void World::CheckPlan(const std::string& id, const storage::MemoryDatabase::Run&
     // How a run ends is not part of its phases: what is not the next one cleans up.
     if (!next.ok() || !next->has_value() || (*next)->job_phase != record->job_phase) {
       ending = true;
-      next = controller::NextPhase(run.record.job, results, true);
+      next = controller::NextPhase(run.record.job, results, /*cleanup_only=*/true);
     }
     if (number != due++ || !next.ok() || !next->has_value() ||
         (*next)->job_phase != record->job_phase || (*next)->step != record->step ||
@@ -238,7 +238,7 @@ void World::CheckPlan(const std::string& id, const storage::MemoryDatabase::Run&
                        record->state == measure::PhaseState::kDone, record->figures});
   }
   if (run.record.state != measure::RunState::kDone) return;
-  const auto more = controller::NextPhase(run.record.job, results, false);
+  const auto more = controller::NextPhase(run.record.job, results, /*cleanup_only=*/false);
   if (ending || !more.ok() || more->has_value()) {
     Violation(absl::StrCat("run ", id.substr(0, 4), " is done before its job is"));
   }

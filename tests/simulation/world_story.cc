@@ -73,7 +73,7 @@ void World::Submit(int number) {
       Note(absl::StrCat("a person stops ", id.substr(0, 4)));
       Fault("stop by a person");
       stopped_.insert(id);
-      controller->StopRun(id, at_once);
+      controller->StopRun(id, at_once ? controller::Cleanup::kSkip : controller::Cleanup::kRun);
     });
   }
 }

@@ -187,7 +187,8 @@ TEST_P(StoreContract, EpochsOnlyGrowAndAnOlderOneChangesNothing) {
   EXPECT_EQ(store_->SetLost(run, 0, "gone", 1).code(), aborted);
   EXPECT_EQ(store_->SetBack(run, 0).code(), aborted);
   EXPECT_EQ(store_->ReleaseQuarantine(workers_[0].worker_id).code(), aborted);
-  EXPECT_EQ(store_->SetEnding(run, measure::RunState::kAborted, "", false).code(), aborted);
+  EXPECT_EQ(store_->SetEnding(run, measure::RunState::kAborted, "", measure::Cleanup::kRun).code(),
+            aborted);
   EXPECT_EQ(store_->EndRun(run, measure::RunState::kFailed, "", false).code(), aborted);
   EXPECT_EQ(store_->AddEvent(run, measure::Severity::kInfo, "", "x", 0).code(), aborted);
   EXPECT_EQ(store_->Ingest({Batch(Id(run, 0, 1), 0, 0, {Interval(0, {1})})}).code(), aborted);
@@ -335,7 +336,9 @@ TEST_P(StoreContract, DoneTwiceIsAsDoneOnce) {
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->SetLost(started, 0, "silent", 5).ok());
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->SetBack(started, 0).ok());
   for (int i = 0; i < 2; ++i)
-    EXPECT_TRUE(store_->SetEnding(started, measure::RunState::kAborted, "why", true).ok());
+    EXPECT_TRUE(
+        store_->SetEnding(started, measure::RunState::kAborted, "why", measure::Cleanup::kSkip)
+            .ok());
   for (int i = 0; i < 2; ++i)
     EXPECT_TRUE(store_->EndRun(started, measure::RunState::kAborted, "why", true).ok());
   EXPECT_EQ(store_->GetRun(started)->state, measure::RunState::kAborted);
@@ -533,7 +536,10 @@ TEST_P(StoreContract, AWorkerThatIsBackHoldsNothing) {
 
 TEST_P(StoreContract, HowARunWillEndIsKnownToASuccessor) {
   const std::string run = Start();
-  ASSERT_TRUE(store_->SetEnding(run, measure::RunState::kCancelled, "stopped by anna", true).ok());
+  ASSERT_TRUE(store_
+                  ->SetEnding(run, measure::RunState::kCancelled, "stopped by anna",
+                              measure::Cleanup::kSkip)
+                  .ok());
   EXPECT_EQ(Active(run)->ending_state, measure::RunState::kCancelled);
   EXPECT_EQ(Active(run)->ending_reason, "stopped by anna");
   EXPECT_TRUE(Active(run)->skip_cleanup);

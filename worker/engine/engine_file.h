@@ -5,8 +5,8 @@
 
 namespace lockstep::worker {
 
-// How an engine reaches the storage behind a file. A new way is a new alternative of
-// EngineFile::way; EngineEntry::reaches (registry.h) says which ways an engine supports.
+// The ways in which an engine reaches the storage behind a file. To add a way, add an alternative
+// to EngineFile::way. EngineEntry::reaches (registry.h) says which ways an engine supports.
 struct NoStorage {};  // there is nothing to reach
 struct OpenFile {
   int descriptor = -1;
@@ -26,7 +26,7 @@ struct EngineFile {
 
   bool has_storage() const { return !std::holds_alternative<NoStorage>(way); }
   bool is_block_device() const { return std::holds_alternative<OpenBlockDevice>(way); }
-  // -1 where the storage is not behind a descriptor.
+  // -1 if the storage has no descriptor.
   int descriptor() const {
     if (const auto* file = std::get_if<OpenFile>(&way)) return file->descriptor;
     if (const auto* device = std::get_if<OpenBlockDevice>(&way)) return device->descriptor;

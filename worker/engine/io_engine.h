@@ -12,8 +12,8 @@
 
 namespace lockstep::worker {
 
-// One I/O. `slot` names it among those in flight (0 ≤ slot < queue depth) and comes back with its
-// completion.
+// One I/O. `slot` identifies it among the I/Os in flight (0 ≤ slot < queue depth). Its completion
+// has the same slot.
 struct IoRequest {
   IoKind kind = IoKind::kRead;
   uint16_t file = 0;  // index into EngineSetup::files
@@ -31,13 +31,14 @@ struct IoCompletion {
 // How io_uring's completions reach the thread.
 enum class TaskWork { kByRule, kDeferred, kCooperative, kPlain };
 
-// What an engine works with; files and buffers belong to the caller and outlive the engine.
+// Everything that an engine works with. Files and buffers belong to the caller and outlive the
+// engine.
 struct EngineSetup {
   std::vector<EngineFile> files;
   const IoBuffers* buffers = nullptr;
   uint32_t queue_depth = 1;
-  // Buffered writes: the kernel hands them to threads of its own, whose completions then need not
-  // pass through this one.
+  // The load has buffered writes. The kernel hands these to its own threads, so their completions
+  // need not pass through this thread.
   bool buffered_writes = false;
   SyncMode sync_mode = SyncMode::kFsync;
   TaskWork task_work = TaskWork::kByRule;
@@ -47,30 +48,30 @@ struct EngineSetup {
   bool timed_submission = false;  // submitted_at_ns() will be asked for
 };
 
-// How one thread's I/O reaches the kernel: one virtual call per batch, never one per I/O. An engine
-// belongs to the thread that opened it; no method may be called from another one.
+// Submits one thread's I/O to the kernel: one virtual call per batch, never one per I/O. An engine
+// belongs to the thread that opened it. No other thread may call its methods.
 class IoEngine {
  public:
   virtual ~IoEngine() = default;
 
-  // Acquires everything that I/O will need; afterwards Exchange() does not allocate. Errors carry
-  // the system's message and what to do; UNIMPLEMENTED for an option that the host does not
-  // support.
+  // Acquires everything that I/O will need. After that, Exchange() does not allocate. Errors have
+  // the system's message and say what to do. UNIMPLEMENTED if the host does not support an option.
   virtual absl::Status Open(const EngineSetup& setup) = 0;
 
   // Hands `requests` to the kernel and waits until `min_complete` I/Os have completed or
-  // CLOCK_MONOTONIC has reached `deadline_ns`, then fills `completions` (as long as the queue
-  // depth) with all that have. Returns how many; fails only when the engine itself cannot go on,
-  // never for a failed I/O. Requests in flight, these included, have distinct slots.
+  // CLOCK_MONOTONIC has reached `deadline_ns`. Then fills `completions` (as long as the queue
+  // depth) with all I/Os that have completed, and returns their number. Fails only when the engine
+  // itself cannot continue, never for a failed I/O. All requests in flight, including `requests`,
+  // have distinct slots.
   virtual absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete,
                                        int64_t deadline_ns,
                                        absl::Span<IoCompletion> completions) = 0;
 
-  // The load is over: what is to be said of it is added to notes().
+  // The load is over. Adds the engine's remarks about the load to notes().
   virtual void Finish() {}
 
-  // When the last Exchange() had handed its requests over, CLOCK_MONOTONIC; with timed_submission
-  // only, else 0.
+  // The instant at which the last Exchange() had handed over its requests, CLOCK_MONOTONIC,
+  // nanoseconds. 0 without timed_submission.
   int64_t submitted_at_ns() const { return submitted_at_ns_; }
 
   // "io_uring (registered files and buffers, single issuer)"
@@ -85,10 +86,10 @@ class IoEngine {
 
 // What a failed I/O means.
 enum class ErrorConsequence {
-  kRetry,  // the kernel asks for it: the same I/O again
-  // the medium or the transport failed this I/O: count it and go on, up to the workload's limit
+  kRetry,  // the kernel wants the same I/O to be submitted again
+  // The medium or the transport failed this I/O: count it and continue, up to the workload's limit.
   kCount,
-  kStop,  // the same will happen to every further I/O: stop the phase
+  kStop,  // every further I/O will fail in the same way: stop the phase
 };
 ErrorConsequence ConsequenceOf(int error);
 

@@ -6,9 +6,10 @@
 
 namespace lockstep::worker {
 
-// pread(2) and pwrite(2), one after the other: every request is complete when Exchange() returns.
+// Uses pread(2) and pwrite(2), one request after the other. Every request is complete when
+// Exchange() returns.
 std::unique_ptr<IoEngine> NewSyncEngine();
-// The same by preadv2(2) and pwritev2(2).
+// The same engine with preadv2(2) and pwritev2(2).
 std::unique_ptr<IoEngine> NewPreadv2Engine();
 
 }  // namespace lockstep::worker

@@ -10,40 +10,41 @@
 
 namespace lockstep::worker {
 
-// Names a setting of a mounted file system; all others are files of a device's queue (sysfs,
-// Documentation/ABI/stable/sysfs-block).
+// The name of the setting of a mounted file system. All other settings are files of a device's
+// queue (sysfs, Documentation/ABI/stable/sysfs-block).
 inline constexpr char kMountOptions[] = "mount options";
 
-// What a phase asks for: `value` is what is written.
+// A setting that a phase requests. `value` is written to the kernel.
 struct WantedSetting {
   std::string thing;  // a device's name, or where a file system is mounted
   std::string name;
   std::string value;
-  std::string restore_to;  // what is written to restore it; empty: what was there before
+  std::string restore_to;  // written to restore the setting; empty: the value before
   std::string options;     // of a mount, as the job has them
 };
 
-// The kernel's settings: read, written, and what of them a job may ask for. `root` is where /sys
-// and /proc are looked for: tests have their own. Not thread-safe.
+// Reads and writes the kernel's settings, and says which of them a job may request. `root` is the
+// directory that has /sys and /proc; tests have their own. Not thread-safe.
 class KernelSettings {
  public:
   explicit KernelSettings(std::string root = "") : root_(std::move(root)) {}
 
-  // NOT_FOUND where the thing has no such setting.
+  // NOT_FOUND if the device or mount has no such setting.
   absl::StatusOr<std::string> Read(const std::string& thing, const std::string& name) const;
-  // Errors have the kernel's words.
+  // Errors have the kernel's message.
   absl::Status Write(const std::string& thing, const std::string& name,
                      const std::string& value) const;
 
-  // The kernel's number of this attachment of a device; 0 for a mount, or where it is not known.
+  // The kernel's sequence number of this attachment of a device. 0 for a mount, or if not known.
   uint64_t SequenceOf(const std::string& thing) const;
-  // Whether the kernel has made it so: INTERNAL where it has made it something else, with what.
+  // OK if the setting has the wanted value. INTERNAL, with the actual value, if the kernel has set
+  // another one.
   absl::Status Holds(const WantedSetting& wanted) const;
-  // What an environment means for a device's queue. FAILED_PRECONDITION where the device has no
-  // such setting, or cannot have the value.
+  // The settings of a device's queue that an environment requests. FAILED_PRECONDITION if the
+  // device has no such setting or does not support the value.
   absl::StatusOr<std::vector<WantedSetting>> OfDevice(const v1::Environment& environment,
                                                       const std::string& device) const;
-  // The same for a mount. INVALID_ARGUMENT where an option could not be restored.
+  // The same for a mount. INVALID_ARGUMENT if an option could not be restored.
   absl::StatusOr<WantedSetting> OfMount(const v1::Remount& remount) const;
 
  private:
@@ -52,10 +53,10 @@ class KernelSettings {
   const std::string root_;
 };
 
-// Splits and checks mount options, given what the mount has now: what to write so that they hold,
-// and so that they no longer do.
+// Splits and checks the requested mount options, given the mount's current options `now`. The
+// result has the options to write, and those that restore the mount.
 absl::StatusOr<WantedSetting> PlanRemount(const v1::Remount& remount, const MountEntry& now);
-// Whether all of the options, as Remount.options has them, hold for a mount.
+// Whether the mount has all of the options (in the form of Remount.options).
 bool HasOptions(const std::string& options, const MountEntry& now);
 
 }  // namespace lockstep::worker

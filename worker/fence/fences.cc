@@ -70,7 +70,7 @@ absl::Status TakeReservation(Reserver* reserver, const std::string& name,
 }
 
 Fences::~Fences() {
-  Release("", true);
+  Release("", /*other=*/true);
   {
     common::MutexLock lock(&mutex_);
     stopping_ = true;

@@ -128,12 +128,12 @@ std::string StampIdentity(const v1::BlockDevice& device) {
 }
 
 absl::StatusOr<StampBytes> ComposeStamp(const StampFacts& facts, const MarkKeys& keys) {
-  if (facts.identity.empty() || !common::IsPlainText(facts.identity, false)) {
+  if (facts.identity.empty() || !common::IsPlainLine(facts.identity)) {
     return absl::InvalidArgumentError(
         "it has no identity by which its stamp could be known to be its own (zram has none, nor "
         "has a loop device before Linux 5.15)");
   }
-  if (facts.number.empty() || !common::IsPlainText(facts.number, false)) {
+  if (facts.number.empty() || !common::IsPlainLine(facts.number)) {
     return absl::InvalidArgumentError("the controller gave its stamp no number");
   }
   if (facts.size_bytes < kMinStamped) {

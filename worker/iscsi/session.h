@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -144,6 +145,13 @@ class IscsiSession {
   friend struct IscsiCallbacks;
   // A command of the session itself.
   struct Request;
+  struct Reply {
+    absl::StatusOr<std::string> data;
+    int error = 0;  // errno of the command's answer; 0 where there was none
+  };
+  // Hands a command to libiscsi, which calls Request::Answered with `shared`; null: it did not
+  // take it.
+  using Starter = std::function<scsi_task*(Request* request, void* shared)>;
 
   void Fail(const absl::Status& why);
   void Service(int events);
@@ -152,6 +160,8 @@ class IscsiSession {
   void SendStep(int step);
   void Answered(int step, int status, scsi_task* task);
   void Complete(LunCommand* command, int status, scsi_task* task);
+  // Starts a command and waits for its answer, again where the target wants it repeated.
+  Reply Ask(const Starter& start, int64_t deadline_ns);
   absl::StatusOr<std::string> Answer(const std::shared_ptr<Request>& question, int64_t deadline_ns);
   absl::StatusOr<std::string> ReserveIn(int action, int64_t deadline_ns);
   std::string Error() const;

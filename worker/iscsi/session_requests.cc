@@ -73,67 +73,63 @@ absl::StatusOr<std::string> IscsiSession::Answer(const std::shared_ptr<Request>&
   return absl::UnavailableError(absl::StrCat(url_.text(), ": does not say: ", Error()));
 }
 
+IscsiSession::Reply IscsiSession::Ask(const Starter& start, int64_t deadline_ns) {
+  for (int attempt = 0;; ++attempt) {
+    if (state_ != State::kReady) {
+      return {absl::UnavailableError(url_.text() + ": not connected"), 0};
+    }
+    auto question = std::make_shared<Request>();
+    auto* shared = new std::shared_ptr<Request>(question);
+    if (start(question.get(), shared) == nullptr) {
+      delete shared;
+      return {absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error())), 0};
+    }
+    auto data = Answer(question, deadline_ns);
+    // With a unit attention the device reports what happened before this command (a reset, a
+    // change by another initiator), and does not execute it (SAM-5 5.14): it is to be sent again.
+    if (question->error == EAGAIN && attempt < kAttempts) continue;
+    return {std::move(data), question->error};
+  }
+}
+
 absl::StatusOr<std::string> IscsiSession::Read(uint64_t offset, uint32_t length,
                                                int64_t deadline_ns) {
-  if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
-  auto question = std::make_shared<Request>();
-  auto* shared = new std::shared_ptr<Request>(question);
-  if (iscsi_read16_task(context_, url_.lun, offset / facts_.block_bytes, length,
-                        static_cast<int>(facts_.block_bytes), 0, 0, 0, 0, 0, &Request::Answered,
-                        shared) == nullptr) {
-    delete shared;
-    return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
-  }
-  return Answer(question, deadline_ns);
+  const auto start = [&](Request*, void* shared) {
+    return iscsi_read16_task(context_, url_.lun, offset / facts_.block_bytes, length,
+                             static_cast<int>(facts_.block_bytes), 0, 0, 0, 0, 0,
+                             &Request::Answered, shared);
+  };
+  return Ask(start, deadline_ns).data;
 }
 
 absl::Status IscsiSession::Write(uint64_t offset, const std::string& data, int64_t deadline_ns) {
-  for (int attempt = 0;; ++attempt) {
-    if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
-    auto question = std::make_shared<Request>();
+  const auto start = [&](Request* question, void* shared) {
     question->data = data;  // libiscsi sends it later
-    auto* shared = new std::shared_ptr<Request>(question);
-    if (iscsi_write16_task(context_, url_.lun, offset / facts_.block_bytes,
-                           reinterpret_cast<unsigned char*>(question->data.data()),
-                           static_cast<uint32_t>(data.size()), static_cast<int>(facts_.block_bytes),
-                           0, 0, 0, 0, 0, &Request::Answered, shared) == nullptr) {
-      delete shared;
-      return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
-    }
-    const auto answer = Answer(question, deadline_ns);
-    if (question->error == EAGAIN && attempt < kAttempts) continue;
-    if (question->error == EBADE) {
-      return absl::FailedPreconditionError(url_.text() + ": reservation conflict");
-    }
-    return answer.status();
+    return iscsi_write16_task(
+        context_, url_.lun, offset / facts_.block_bytes,
+        reinterpret_cast<unsigned char*>(question->data.data()), static_cast<uint32_t>(data.size()),
+        static_cast<int>(facts_.block_bytes), 0, 0, 0, 0, 0, &Request::Answered, shared);
+  };
+  const Reply reply = Ask(start, deadline_ns);
+  if (reply.error == EBADE) {
+    return absl::FailedPreconditionError(url_.text() + ": reservation conflict");
   }
+  return reply.data.status();
 }
 
 absl::Status IscsiSession::Flush(int64_t deadline_ns) {
-  for (int attempt = 0;; ++attempt) {
-    if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
-    auto question = std::make_shared<Request>();
-    auto* shared = new std::shared_ptr<Request>(question);
-    if (iscsi_synchronizecache16_task(context_, url_.lun, 0, 0, 0, 0, &Request::Answered, shared) ==
-        nullptr) {
-      delete shared;
-      return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
-    }
-    const auto answer = Answer(question, deadline_ns);
-    if (question->error == EAGAIN && attempt < kAttempts) continue;
-    return answer.status();
-  }
+  const auto start = [&](Request*, void* shared) {
+    return iscsi_synchronizecache16_task(context_, url_.lun, 0, 0, 0, 0, &Request::Answered,
+                                         shared);
+  };
+  return Ask(start, deadline_ns).data.status();
 }
 
 absl::StatusOr<std::vector<int>> IscsiSession::Luns(int64_t deadline_ns) {
-  if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
-  auto question = std::make_shared<Request>();
-  auto* shared = new std::shared_ptr<Request>(question);
-  if (iscsi_reportluns_task(context_, 0, 16384, &Request::Answered, shared) == nullptr) {
-    delete shared;
-    return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
-  }
-  const auto data = Answer(question, deadline_ns);
+  const auto start = [&](Request*, void* shared) {
+    return iscsi_reportluns_task(context_, 0, 16384, &Request::Answered, shared);
+  };
+  const auto data = Ask(start, deadline_ns).data;
   if (!data.ok()) return data.status();
   // SPC-5 6.33: a length, then eight bytes for each LUN; of those with flat or peripheral
   // addressing the number is in the first two.
@@ -147,15 +143,10 @@ absl::StatusOr<std::vector<int>> IscsiSession::Luns(int64_t deadline_ns) {
 }
 
 absl::StatusOr<std::string> IscsiSession::IdentityOf(int lun, int64_t deadline_ns) {
-  if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
-  auto question = std::make_shared<Request>();
-  auto* shared = new std::shared_ptr<Request>(question);
-  if (iscsi_inquiry_task(context_, lun, 1, 0x83, kMaxInquiry, &Request::Answered, shared) ==
-      nullptr) {
-    delete shared;
-    return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
-  }
-  const auto page = Answer(question, deadline_ns);
+  const auto start = [&](Request*, void* shared) {
+    return iscsi_inquiry_task(context_, lun, 1, 0x83, kMaxInquiry, &Request::Answered, shared);
+  };
+  const auto page = Ask(start, deadline_ns).data;
   if (!page.ok()) return page.status();
   return common::Printable(
       LunIdentity({reinterpret_cast<const uint8_t*>(page->data()), page->size()}), 256);
@@ -163,31 +154,23 @@ absl::StatusOr<std::string> IscsiSession::IdentityOf(int lun, int64_t deadline_n
 
 absl::Status IscsiSession::Reserve(ReservationAction action, uint64_t key, uint64_t other_key,
                                    int64_t deadline_ns) {
-  for (int attempt = 0;; ++attempt) {
-    if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
-    scsi_persistent_reserve_out_basic parameters = {};
-    parameters.reservation_key = key;
-    parameters.service_action_reservation_key = other_key;
-    auto question = std::make_shared<Request>();
-    auto* shared = new std::shared_ptr<Request>(question);
-    if (iscsi_persistent_reserve_out_task(
-            context_, url_.lun, static_cast<int>(action), SCSI_PERSISTENT_RESERVE_SCOPE_LU,
-            kWriteExclusiveRegistrantsOnly, &parameters, &Request::Answered, shared) == nullptr) {
-      delete shared;
-      return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
-    }
-    const auto answer = Answer(question, deadline_ns);
-    if (answer.ok()) return absl::OkStatus();
-    // The device first reports a change by somebody else (unit attention), and does nothing.
-    if (question->error == EAGAIN && attempt < kAttempts) continue;
-    if (question->error == EBADE) {
-      return absl::FailedPreconditionError(url_.text() + ": reservation conflict");
-    }
-    if (question->error == EOPNOTSUPP || question->error == EREMOTEIO) {
-      return absl::UnimplementedError(url_.text() + ": the LUN has no persistent reservations");
-    }
-    return answer.status();
+  scsi_persistent_reserve_out_basic parameters = {};
+  parameters.reservation_key = key;
+  parameters.service_action_reservation_key = other_key;
+  const auto start = [&](Request*, void* shared) {
+    return iscsi_persistent_reserve_out_task(
+        context_, url_.lun, static_cast<int>(action), SCSI_PERSISTENT_RESERVE_SCOPE_LU,
+        kWriteExclusiveRegistrantsOnly, &parameters, &Request::Answered, shared);
+  };
+  const Reply reply = Ask(start, deadline_ns);
+  if (reply.data.ok()) return absl::OkStatus();
+  if (reply.error == EBADE) {
+    return absl::FailedPreconditionError(url_.text() + ": reservation conflict");
   }
+  if (reply.error == EOPNOTSUPP || reply.error == EREMOTEIO) {
+    return absl::UnimplementedError(url_.text() + ": the LUN has no persistent reservations");
+  }
+  return reply.data.status();
 }
 
 absl::Status IscsiSession::Rejoin(uint64_t key, int64_t deadline_ns) {
@@ -223,23 +206,16 @@ absl::Status IscsiSession::Rejoin(uint64_t key, int64_t deadline_ns) {
 absl::StatusOr<std::string> IscsiSession::ReserveIn(int action, int64_t deadline_ns) {
   // The largest multiple of 8 that the allocation length of 16 bits can say.
   constexpr uint16_t kMaxAnswerBytes = 65528;
-  for (int attempt = 0;; ++attempt) {
-    if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
-    auto question = std::make_shared<Request>();
-    auto* shared = new std::shared_ptr<Request>(question);
-    if (iscsi_persistent_reserve_in_task(context_, url_.lun, action, kMaxAnswerBytes,
-                                         &Request::Answered, shared) == nullptr) {
-      delete shared;
-      return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
-    }
-    auto answer = Answer(question, deadline_ns);
-    if (answer.ok() && answer->size() >= 8) return answer;
-    if (question->error == EAGAIN && attempt < kAttempts) continue;
-    if (answer.ok() || question->error == EOPNOTSUPP || question->error == EREMOTEIO) {
-      return absl::UnimplementedError(url_.text() + ": the LUN has no persistent reservations");
-    }
-    return answer.status();
+  const auto start = [&](Request*, void* shared) {
+    return iscsi_persistent_reserve_in_task(context_, url_.lun, action, kMaxAnswerBytes,
+                                            &Request::Answered, shared);
+  };
+  Reply reply = Ask(start, deadline_ns);
+  if (reply.data.ok() && reply.data->size() >= 8) return std::move(reply.data);
+  if (reply.data.ok() || reply.error == EOPNOTSUPP || reply.error == EREMOTEIO) {
+    return absl::UnimplementedError(url_.text() + ": the LUN has no persistent reservations");
   }
+  return reply.data.status();
 }
 
 absl::StatusOr<ReservationFacts> IscsiSession::ReadReservation(int64_t deadline_ns) {

@@ -20,15 +20,16 @@
 
 namespace lockstep::worker {
 
-// Keeps the worker connected: dials in, and connects the protocol to both streams. When the
-// controller is gone, the phase goes on, its samples are kept, and the agent dials each of its
-// controllers in turn. One thread constructs it and calls Run() once; Stop() is thread-safe.
+// Keeps the worker connected: dials the controller and connects the protocol to both streams. When
+// the controller is lost, the phase continues, its samples are kept, and the agent dials each of
+// its controllers in turn. One thread constructs the agent and calls Run() once. Stop() is
+// thread-safe.
 class Agent {
  public:
   struct Options {
     std::vector<std::string> controllers;  // HOST:PORT, tried in turn
     std::shared_ptr<grpc::ChannelCredentials> credentials;
-    bool tls = false;  // whether they are, for words about what went wrong
+    bool tls = false;  // whether `credentials` are for TLS; used in error messages
     std::string worker_id;
     v1::HostFacts host;
     std::map<std::string, std::string> labels;
@@ -37,16 +38,17 @@ class Agent {
     std::string mark_key;  // as Hello says
     Outbox::Limits outbox;
   };
-  // What the agent needs of its host. Calls may take long, and come from threads of the agent's
-  // own.
+  // The functions that the agent needs from its program. The agent calls them from its own threads.
+  // They may take long.
   struct Parts {
     std::function<std::unique_ptr<PhaseExecutor>(PhaseCallbacks)> make_executor;
     std::function<v1::Inspection(const v1::Inspect&)> inspect;
-    // The block devices: as they stand in sysfs, without opening one; and with what is on them.
+    // list_devices: the block devices as sysfs has them; opens none. inspect_devices: also the
+    // contents of the devices.
     std::function<std::vector<v1::BlockDevice>()> list_devices, inspect_devices;
     // Writes or removes stamps.
     std::function<v1::StampResults(const v1::StampDevices&)> stamp;
-    // A controller has welcomed this worker; before any of its commands.
+    // Called when a controller has welcomed this worker, before any of its commands.
     std::function<void(const v1::Welcome&)> welcomed = [](const v1::Welcome&) {};
   };
 
@@ -54,8 +56,8 @@ class Agent {
   Agent(Options options, Parts parts, const common::Clock* clock);
   ~Agent();
 
-  // Serves until Stop(); returns OK then. FAILED_PRECONDITION when a controller refuses this worker
-  // for good, with its words.
+  // Serves until Stop(), then returns OK. FAILED_PRECONDITION, with the controller's message, when
+  // a controller refuses this worker for good.
   absl::Status Run();
   // From any thread, also from a signal-waiting one: ends I/O, drops the connection and lets Run()
   // return.
@@ -67,17 +69,18 @@ class Agent {
   void Inspect(const v1::Inspect& inspect);
   void InspectMain();
   void ListDevices(const v1::ListDevices& ask);
-  // As FetchWriteLog says; of its limit it waits up to half a minute for a connection.
+  // As FetchWriteLog says. Waits for a connection for up to half a minute of its limit.
   absl::Status FetchFromController(
       const v1::WriteLogRequest& request, int64_t limit_ns,
       const std::function<absl::Status(const v1::WriteLogPart&)>& take);
-  // Answers questions about devices: those in `listings`, by what `list` finds.
+  // Answers the requests in `listings` with the devices that `list` finds.
   void ListMain(std::deque<uint64_t>* listings,
                 const std::function<std::vector<v1::BlockDevice>()>& list);
   void StampDevices(const v1::StampDevices& orders);
   void StampMain();
   void SendToSession(const v1::WorkerMessage& message);
-  // From now on messages go to this session (or nowhere). False when the agent is stopping.
+  // Sends all later messages to this session, or drops them if it is null. False when the agent is
+  // stopping.
   bool Publish(std::shared_ptr<Session> session);
   absl::Status Serve();
   void TickMain();
@@ -91,9 +94,9 @@ class Agent {
   common::Mutex mutex_;
   common::Condition stop_changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::deque<v1::Inspect> inspections_ ABSL_GUARDED_BY(mutex_);   // the first is being looked at
-  std::deque<uint64_t> listings_ ABSL_GUARDED_BY(mutex_);         // ids of questions about devices
-  std::deque<uint64_t> kernel_listings_ ABSL_GUARDED_BY(mutex_);  // of those to the kernel alone
+  std::deque<v1::Inspect> inspections_ ABSL_GUARDED_BY(mutex_);   // the first is being processed
+  std::deque<uint64_t> listings_ ABSL_GUARDED_BY(mutex_);         // ids of requests for devices
+  std::deque<uint64_t> kernel_listings_ ABSL_GUARDED_BY(mutex_);  // those that need sysfs only
   std::deque<v1::StampDevices> stamps_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Session> session_
       ABSL_GUARDED_BY(mutex_);  // the one that is being dialled or served

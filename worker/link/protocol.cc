@@ -365,7 +365,7 @@ void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {
   v1::WorkerMessage over;
   {
     common::MutexLock lock(&mutex_);
-    over = EndPhaseLocked("", false);
+    over = EndPhaseLocked("", /*not_started=*/false);
   }
   ports_.send(over);
 }

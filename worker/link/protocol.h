@@ -14,22 +14,23 @@
 
 namespace lockstep::worker {
 
-// The worker's side of the protocol, without sockets, threads or clocks: which commands it obeys,
-// the state of its phase, when it gives a phase up, and what it reports. A phase outlives the
-// connection that commanded it, and ends by itself at its hard stop at the latest. Thread-safe.
+// The worker's side of the protocol, without sockets, threads or clocks. It decides which commands
+// the worker obeys, keeps the state of its phase, and decides when to give the phase up and what to
+// report. A phase outlives the connection that commanded it. Without a command it ends at its hard
+// stop at the latest. Thread-safe.
 class Protocol {
  public:
   struct Ports {
     PhaseExecutor* executor = nullptr;  // outlives this, as does the next
     Outbox* outbox = nullptr;
-    // Sends to the controller. Without a connection the message is dropped: what matters is in
-    // status(), which the next Hello carries.
+    // Sends to the controller. Without a connection the message is dropped. No state is lost,
+    // because the next Hello carries status().
     std::function<void(const v1::WorkerMessage&)> send;
-    // Answers with an Inspection by `send`, at once or later.
+    // Answers with an Inspection through `send`, at once or later.
     std::function<void(const v1::Inspect&)> inspect;
-    // Answers with a DeviceList by `send`, later; not needed where there are no devices.
+    // Answers with a DeviceList through `send`, later. Not needed for a worker without devices.
     std::function<void(const v1::ListDevices&)> list_devices;
-    // Answers with StampResults by `send`, later; as before.
+    // Answers with StampResults through `send`, later. Not needed for a worker without devices.
     std::function<void(const v1::StampDevices&)> stamp_devices;
     // This worker's monotonic clock, nanoseconds.
     std::function<int64_t()> now;
@@ -41,11 +42,11 @@ class Protocol {
   v1::WorkerStatus Introduce();
   // After OnFirst(): sends the status again if it has changed since Introduce().
   void SayWhatChanged();
-  // A controller's first message, the answer to Hello. FAILED_PRECONDITION when this worker is
-  // refused for good, UNAVAILABLE when it should dial again, or another one.
+  // Takes a controller's first message, the answer to Hello. FAILED_PRECONDITION if this worker is
+  // refused for good, UNAVAILABLE if it should dial again, or dial another controller.
   absl::Status OnFirst(const v1::ControllerMessage& message);
   void OnCommand(const v1::ControllerMessage& message, int64_t received_ns);
-  // Some five times a second, connected or not.
+  // The caller calls this some five times a second, connected or not.
   void Tick();
 
   // --- From the executor. ---
@@ -58,7 +59,8 @@ class Protocol {
   void OnReport(measure::Severity severity, const std::string& text);
 
   v1::WorkerStatus status() const;
-  // For heartbeats: what this worker is busy with; empty while it is idle, or runs as it should.
+  // For heartbeats: the current step of this worker. Empty while it is idle or a load runs
+  // normally.
   std::string Activity() const;
   uint64_t epoch() const;
 
@@ -66,18 +68,19 @@ class Protocol {
   void Assign(const v1::Assignment& assignment);
   void Go(const v1::Go& go);
   void StopNow(const v1::StopNow& stop);
-  // The phase is not to begin any more.
+  // Ends a phase that has not begun and must not begin any more.
   void GiveUp(const std::string& reason);
-  // Keeps an item until it is committed; without room for more the phase is stopped.
+  // Keeps an item until it is committed. Stops the phase if the outbox has no capacity left.
   void Keep(const v1::PhaseId& phase, v1::DeliveryItem item);
-  // The phase is over; `answers` is what was asked while it ran.
+  // Ends the phase and returns the status to send. It answers a StopNow that arrived while the
+  // phase ran.
   v1::WorkerMessage EndPhaseLocked(const std::string& failed, bool not_started)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Event(measure::Severity severity, const std::string& text);
 
   const Ports ports_;
   mutable common::Mutex mutex_;
-  uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;    // highest seen, of
+  uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;    // the highest seen, within
   std::string store_id_ ABSL_GUARDED_BY(mutex_);  // this store
   v1::WorkerStatus status_ ABSL_GUARDED_BY(mutex_) = [] {
     v1::WorkerStatus status;
@@ -93,7 +96,7 @@ class Protocol {
   bool hard_stopped_ ABSL_GUARDED_BY(mutex_) = false;
   bool overfull_ ABSL_GUARDED_BY(mutex_) =
       false;  // it was stopped because nothing more can be kept
-  std::string not_started_ ABSL_GUARDED_BY(mutex_);  // why it is not to begin; empty otherwise
+  std::string not_started_ ABSL_GUARDED_BY(mutex_);  // why it must not begin; empty otherwise
   v1::PhaseId answers_
       ABSL_GUARDED_BY(mutex_);  // of the StopNow that is to be answered once it is idle
   bool owes_answer_ ABSL_GUARDED_BY(mutex_) = false;

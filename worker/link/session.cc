@@ -45,8 +45,8 @@ std::shared_ptr<grpc::Channel> DialController(
 Session::Session(Ports ports, const std::string& address)
     : ports_(std::move(ports)),
       address_(address),
-      control_channel_(DialController(address, ports_.credentials, false)),
-      deliver_channel_(DialController(address, ports_.credentials, true)) {}
+      control_channel_(DialController(address, ports_.credentials, /*keepalive=*/false)),
+      deliver_channel_(DialController(address, ports_.credentials, /*keepalive=*/true)) {}
 
 absl::Status Session::Serve() {
   if (!control_channel_->WaitForConnected(std::chrono::system_clock::now() +
@@ -225,6 +225,9 @@ void Session::DeliverOnce(v1::WorkerService::Stub* stub) {
   grpc::ClientContext context;
   {
     common::MutexLock lock(&deliver_mutex_);
+    // Quit() sets over_ and then cancels under this lock: it finds the context, or this has seen
+    // over_.
+    if (over_) return;
     deliver_context_ = &context;
   }
   // Batches that the last stream took may never have arrived.

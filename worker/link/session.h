@@ -17,15 +17,16 @@
 
 namespace lockstep::worker {
 
-// A channel to a controller with a connection of its own, so that bulk never delays commands. With
-// `keepalive` a path that silently drops an idle connection is noticed before the next message.
+// Returns a channel with its own connection to a controller, so that bulk data never delays
+// commands. With `keepalive`, a path that silently drops an idle connection is noticed before the
+// next message.
 std::shared_ptr<grpc::Channel> DialController(
     const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
     bool keepalive);
 
-// One connection of a worker to one controller: both streams, and the threads that serve them. A
-// controller that does not read blocks its writer and, with an answer to a ping, its reader; the
-// thread that watches the lease ends both.
+// One connection of a worker to one controller: both streams, and the threads that serve them. If
+// the controller does not read, the session's writer blocks, and so does its reader when it answers
+// a ping. The thread that watches the lease then ends both.
 class Session {
  public:
   struct Ports {
@@ -35,36 +36,36 @@ class Session {
     const common::Clock* clock = nullptr;
     std::function<v1::Hello()> hello;
     std::shared_ptr<grpc::ChannelCredentials> credentials;
-    bool tls = false;  // whether they are, for words about what went wrong
+    bool tls = false;  // whether `credentials` are for TLS; used in error messages
     std::string worker_id;
-    // From the session's own thread, before any command.
+    // Called from the session's own thread, before any command.
     std::function<void(const v1::Welcome&)> welcomed = [](const v1::Welcome&) {};
   };
   Session(Ports ports, const std::string& address);
 
-  // Until the controller is gone, or Cancel(). FAILED_PRECONDITION when it refused this worker.
+  // Serves until the controller is lost, or Cancel(). FAILED_PRECONDITION if it refused this
+  // worker.
   absl::Status Serve();
-  // From any thread. Never blocks, but for the answer to a ping, which goes out at once: only this
-  // session's reader gives that.
+  // From any thread. Never blocks, except for the answer to a ping, which is sent at once. Only
+  // this session's reader sends such answers.
   void Send(const v1::WorkerMessage& message);
-  // The write log of the blocks that are named, part by part. From any thread; waits. UNAVAILABLE
-  // where it may be asked again.
+  // Fetches the write log of the blocks in `request`, part by part. From any thread; waits.
+  // UNAVAILABLE if the caller may try again.
   absl::Status Fetch(v1::WriteLogRequest request, int64_t limit_ns,
                      const std::function<absl::Status(const v1::WriteLogPart&)>& take);
   // From any thread.
   void Cancel();
 
  private:
-  // OK when the worker was attached and the controller is gone; an empty message when it did not
-  // answer.
+  // OK if the worker was attached before the controller was lost. An error with an empty message if
+  // the controller did not answer.
   absl::Status Converse();
-  // Ends the threads; the control stream is over, or cancelled.
+  // Ends the threads. The control stream has ended or is cancelled before.
   void Quit();
   void Write(const v1::WorkerMessage& message);
   void WriteMain();
   void HeartbeatMain();
-  // Delivers batches over a stream of its own until the session ends; a broken stream is opened
-  // again.
+  // Delivers batches over a separate stream until the session ends. Opens a broken stream again.
   void DeliverMain();
   void DeliverOnce(v1::WorkerService::Stub* stub);
 
@@ -78,12 +79,12 @@ class Session {
   common::Mutex queue_mutex_;
   common::Condition queue_changed_;
   std::deque<v1::WorkerMessage> queue_ ABSL_GUARDED_BY(queue_mutex_);
-  // from Welcome; before the threads that use it begin
+  // From Welcome; set before the threads that use it begin.
   std::string session_;
   std::atomic<bool> welcomed_{false};
   common::Mutex deliver_mutex_;
   grpc::ClientContext* deliver_context_ ABSL_GUARDED_BY(deliver_mutex_) = nullptr;
-  // Of Fetch(), of which one is under way at most.
+  // The context of Fetch(). At most one call is in progress.
   grpc::ClientContext* fetch_context_ ABSL_GUARDED_BY(deliver_mutex_) = nullptr;
   std::atomic<bool> over_{false};
 };

@@ -69,7 +69,7 @@ void SyntheticExecutor::Schedule(uint64_t turn) {
                         : (interval_ + 1) * assignment_.interval_ns());
   }
   ports_.at(at, [this, turn, over] {
-    if (over) return Finish(turn, false);
+    if (over) return Finish(turn, /*early=*/false);
     OnInterval(turn);
   });
 }
@@ -101,6 +101,8 @@ v1::IntervalSample SyntheticExecutor::Measure() {
     v1::WorkloadSample* out = sample.add_workloads();
     out->set_workload(workload.index());
     for (const v1::OperationKind kind : KindsOf(workload.workload())) {
+      // The result must be the sum of the intervals, bucket by bucket (PhaseSeries::CheckResult()).
+      // The indices of the seconds that were sent are all that is needed to add it up.
       const auto index = static_cast<uint32_t>(position_++ % model_->size());
       const LatencyModel::Second& second = model_->At(index);
       taken_[{workload.index(), static_cast<int>(kind)}].push_back(index);
@@ -179,7 +181,7 @@ void SyntheticExecutor::StopNow(const std::string& run_id) {
     turn = turn_;
   }
   // The answer must not come on the caller's stack, which may hold a lock that the answer needs.
-  ports_.at(ports_.clock->MonotonicNs(), [this, turn] { Finish(turn, true); });
+  ports_.at(ports_.clock->MonotonicNs(), [this, turn] { Finish(turn, /*early=*/true); });
 }
 
 }  // namespace lockstep::worker

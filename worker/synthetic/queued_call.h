@@ -8,8 +8,8 @@
 
 namespace lockstep::worker {
 
-// A client's bidirectional stream whose messages up are queued. Owns itself from Begin() on: gRPC
-// calls OnDone() last.
+// A client's bidirectional stream that queues the messages to the server. It owns itself after
+// Begin(): gRPC calls OnDone() last.
 template <typename Up, typename Down>
 class QueuedCall : public grpc::ClientBidiReactor<Up, Down> {
  public:
@@ -18,7 +18,7 @@ class QueuedCall : public grpc::ClientBidiReactor<Up, Down> {
   QueuedCall(OnMessage message, OnEnd end) : message_(std::move(message)), end_(std::move(end)) {}
   grpc::ClientContext* context() { return &context_; }
   void Begin() {
-    // Writes come from other threads.
+    // The hold keeps the call alive for writes from other threads.
     this->AddHold();
     this->StartRead(&incoming_);
     this->StartCall();

@@ -11,12 +11,12 @@
 
 namespace lockstep::worker {
 
-// Whether both are open on one file.
+// Whether both descriptors are open on the same file.
 bool SameInode(const common::FileDescriptor& a, const common::FileDescriptor& b);
 
-// Makes an empty file at `allowed`, and the directories above it. An existing file, the target's
-// `number`, is cut to 0 bytes if `consent` has nothing against it and nothing uses it, and refused
-// otherwise. Returns the file's identity (IdentityOf()).
+// Makes an empty file at `allowed`, and the directories above it. `number` is the file's number in
+// the target. An existing file is truncated to 0 bytes if `consent` permits it and nothing uses the
+// file. Otherwise it is refused. Returns the file's identity (IdentityOf()).
 absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::AllowedPath& allowed,
                                           const FilesUnderDevices& under,
                                           const FileConsent& consent, uint32_t number);

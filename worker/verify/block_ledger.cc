@@ -35,6 +35,8 @@ void BlockLedger::Expect(uint64_t first, uint64_t count, uint32_t generation, bo
   const State learned = (generation & kGeneration) | (unknown ? kUnknown : 0);
   for (uint64_t block = first; block < std::min(first + count, blocks_); ++block) {
     State state = Cell(block).load(std::memory_order_relaxed);
+    // Reports arrive late and in any order: an older one must not lower what is expected. A block
+    // that is being written belongs to its writer.
     if ((state & kWriting) == 0 && GenerationOf(state) <= GenerationOf(learned)) {
       Cell(block).store(learned, std::memory_order_release);
     }
@@ -123,7 +125,11 @@ void LedgerBook::Forget(const std::string& path, uint64_t but_block_size_bytes) 
   common::MutexLock lock(&mutex_);
   for (auto ledger = ledgers_.begin(); ledger != ledgers_.end();) {
     const bool stale = ledger->first.first == path && ledger->first.second != but_block_size_bytes;
-    if (stale) bytes_ -= ledger->second->blocks() * sizeof(BlockLedger::State);
+    if (stale) {
+      const uint64_t bytes = ledger->second->blocks() * sizeof(BlockLedger::State);
+      LOCKSTEP_CHECK(bytes_ >= bytes, "a ledger was not counted when it was made");
+      bytes_ -= bytes;
+    }
     ledger = stale ? ledgers_.erase(ledger) : std::next(ledger);
   }
 }

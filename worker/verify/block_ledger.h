@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/check.h"
 #include "common/mutex.h"
 #include "proto/result.pb.h"
 
@@ -44,6 +45,8 @@ class BlockLedger {
   }
   // A write that failed leaves a block of which nothing is known until the next one.
   void EndWrite(uint64_t block, uint32_t generation, bool succeeded) {
+    LOCKSTEP_CHECK((Cell(block).load(std::memory_order_relaxed) & kWriting) != 0,
+                   "a write ends of a block that nobody had claimed");
     Cell(block).store(succeeded ? generation : generation | kUnknown, std::memory_order_release);
     dirty_[block / 64].fetch_or(uint64_t{1} << block % 64, std::memory_order_release);
   }
@@ -79,7 +82,10 @@ class BlockLedger {
 
   BlockLedger(std::atomic<State>* cells, uint64_t blocks)
       : cells_(cells), blocks_(blocks), dirty_((blocks + 63) / 64) {}
-  std::atomic<State>& Cell(uint64_t block) const { return cells_[block]; }
+  std::atomic<State>& Cell(uint64_t block) const {
+    LOCKSTEP_CHECK(block < blocks_, "a block lies beyond its file");
+    return cells_[block];
+  }
   std::atomic<State>* const cells_;
   const uint64_t blocks_;
   std::vector<std::atomic<uint64_t>> dirty_;  // a bit for each block

@@ -1,5 +1,8 @@
--- The views of the interface: docs/reference/sql.md.
+-- The views of the interface: docs/reference/sql.md. Numbers are those of proto/result.proto: kind
+-- 4 is fsync, class 2 measured, metric 1 service time and metric 2 response time.
 
+-- phases has a row for each attempt, and phase_verdicts one for each phase. Without NOT EXISTS the
+-- reason of a phase that was attempted twice would be listed twice.
 CREATE OR REPLACE VIEW run_overview AS
 SELECT
   r.run_id,
@@ -117,7 +120,8 @@ WHERE NOT EXISTS (
 COMMENT ON VIEW phase_summary IS
 'What each phase with load came to over the whole fleet: for trends';
 
--- How long each worker's measured intervals lasted, seconds.
+-- How long each worker's measured intervals lasted, seconds. An interval has a row for every
+-- workload and kind, so the sum of the lengths would count it several times.
 CREATE OR REPLACE VIEW measured_seconds AS
 SELECT
   c.run_id,
@@ -189,9 +193,10 @@ FROM host_operations
 WHERE is_io;
 COMMENT ON VIEW host_throughput IS 'Throughput of every host, by workload and kind of I/O';
 
--- Every latency of the measured time, merged over all hosts; is_io is false for syncs; is_reported
--- is true for the metric that the report
--- gives: response time where the workload is an open loop, else service time.
+-- Every latency of the measured time, merged over all hosts. is_io is false for syncs. is_reported
+-- is true for the metric that the report gives: response time where the workload is an open loop,
+-- else service time. A percentile is the midpoint of a bucket and can lie outside of what was
+-- measured: it is limited to the smallest and the largest latency, as in the report.
 CREATE OR REPLACE VIEW phase_latency_all AS
 SELECT
   s.run_id,
@@ -282,9 +287,9 @@ FROM phase_latency_all
 WHERE is_io AND is_reported;
 COMMENT ON VIEW phase_latency IS 'Latency of I/Os, merged over hosts, as the report gives it';
 
--- Throughput of every interval and host, ramp and drain included: `class` says which it is. A drain
--- interval is as long as the last I/O
--- took, so that its rate means little.
+-- Throughput of every interval and host, ramp and drain included; `class` says which it is. A drain
+-- interval is as long as the last I/O took, so its rate means little. All rows of an interval have
+-- the same length: max() gives it once.
 CREATE OR REPLACE VIEW host_timeline_all AS
 SELECT
   c.run_id,
@@ -382,7 +387,8 @@ JOIN workloads l USING (run_id, phase, workload)
 WHERE u.kind <> 4 AND u.metric = CASE WHEN l.spec ? 'openLoop' THEN 2 ELSE 1 END;
 COMMENT ON VIEW rollup_latency IS 'Latencies of ten seconds of the whole fleet';
 
--- The fleet over time, in steps of so many seconds; an interval is in the step in which it begins.
+-- The fleet over time, in steps of so many seconds. An interval is in the step in which it begins:
+-- it cannot be split, because its histogram cannot.
 CREATE OR REPLACE FUNCTION phase_series(
   run uuid, number integer, step_seconds double precision DEFAULT 1
 )

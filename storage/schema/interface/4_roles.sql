@@ -1,5 +1,6 @@
 -- The reading role, what it may read, and its limits. A controller whose own role may not create
--- roles uses the role that an administrator has made (docs/reference/operations.md).
+-- roles uses the role that an administrator has made (docs/reference/operations.md). A right that
+-- is missing is therefore a notice, not an error: the store works without it.
 
 DO $$
 BEGIN
@@ -75,6 +76,10 @@ EXCEPTION WHEN insufficient_privilege THEN
   RAISE NOTICE 'the reading role is not kept from what fills the server: %', SQLERRM;
 END $$;
 
+-- A role may change its own settings and its own password (PostgreSQL, ALTER ROLE), and a session
+-- may lift its statement_timeout. The active controller therefore calls this about every ten
+-- seconds. Settings are compared before they are written: ALTER ROLE would otherwise leave a dead
+-- row in the catalog each time.
 CREATE OR REPLACE FUNCTION guard_reader(limit_seconds integer) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE

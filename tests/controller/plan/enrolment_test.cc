@@ -120,7 +120,7 @@ TEST_F(EnrolmentTest, OfDevicesWithOneIdentityTheNamedOneIsStamped) {
 }
 
 TEST_F(EnrolmentTest, OnlyAWorkerWhoseOperatorAllowsItStamps) {
-  v1::HostDevices* host = AddHost("node1", false);
+  v1::HostDevices* host = AddHost("node1", /*allow_enroll=*/false);
   AddDevice(host, "/dev/sda", "naa.1");
   request_.add_identities("naa.1");
   EXPECT_EQ(Why(),
@@ -140,7 +140,8 @@ TEST_F(EnrolmentTest, OnlyAWorkerWhoseOperatorAllowsItStamps) {
 TEST_F(EnrolmentTest, WhatIsInUseAnywhereIsLeftOut) {
   AddDevice(AddHost("node1"), "/dev/sda", "naa.1");
   request_.add_identities("naa.1");
-  v1::BlockDevice* other = AddDevice(AddHost("stranger", false), "/dev/sdq", "naa.1");
+  v1::BlockDevice* other =
+      AddDevice(AddHost("stranger", /*allow_enroll=*/false), "/dev/sdq", "naa.1");
   other->set_busy(true);
   other->set_in_use("mounted on /data");
   EXPECT_EQ(Why(), "stranger has it as /dev/sdq, which is mounted on /data");

@@ -268,7 +268,7 @@ TEST(PlanTest, ACurveBecomesAPhaseForEachShareOfWhatWasMeasured) {
   // The phases so far: prepare, run, cleanup.
   std::vector<StepResult> results;
   for (uint32_t p = 0; p < 3; ++p) {
-    const auto next = NextPhase(job, results, false);
+    const auto next = NextPhase(job, results, /*cleanup_only=*/false);
     ASSERT_TRUE(next.ok() && next->has_value());
     EXPECT_EQ((*next)->job_phase, p);
     EXPECT_FALSE((*next)->last);
@@ -282,7 +282,7 @@ TEST(PlanTest, ACurveBecomesAPhaseForEachShareOfWhatWasMeasured) {
   const SettledRun run{"r", job, 7, {Worker("a"), Worker("b")}};
   const double rates[] = {100, 500, 1000};
   for (uint32_t step = 0; step < 3; ++step) {
-    const auto next = NextPhase(job, results, false);
+    const auto next = NextPhase(job, results, /*cleanup_only=*/false);
     ASSERT_TRUE(next.ok() && next->has_value()) << next.status();
     EXPECT_EQ((*next)->job_phase, 3u);
     EXPECT_EQ((*next)->step, step);
@@ -301,7 +301,7 @@ TEST(PlanTest, ARunThatEndsGoesOnWithCleanupAlone) {
   v1::JobSpec job = Job();
   ASSERT_TRUE(job.phases(2).has_cleanup());
   FillJob(&job);
-  const auto next = NextPhase(job, {{0, 0, "prepare", false, {}}}, true);
+  const auto next = NextPhase(job, {{0, 0, "prepare", false, {}}}, /*cleanup_only=*/true);
   ASSERT_TRUE(next.ok() && next->has_value());
   EXPECT_TRUE((*next)->spec.has_cleanup());
   EXPECT_FALSE(NextPhase(job, {{0, 0, "prepare", true, {}}, {2, 0, "cleanup", true, {}}}, true)

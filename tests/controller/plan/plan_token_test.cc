@@ -141,8 +141,8 @@ v1::BlockDevice* AddDevice(v1::HostDevices* host, const std::string& path,
 
 TEST(FleetUsesTest, WhatAnyHostOfTheFleetHasMountedIsNotWritten) {
   v1::DevicesReply kernels;
-  AddDevice(AddHost(&kernels, "node0", "boot0"), "/dev/sda", kLun, false);
-  AddDevice(AddHost(&kernels, "stranger", "boot9"), "/dev/sdq", kLun, true);
+  AddDevice(AddHost(&kernels, "node0", "boot0"), "/dev/sda", kLun, /*busy=*/false);
+  AddDevice(AddHost(&kernels, "stranger", "boot9"), "/dev/sdq", kLun, /*busy=*/true);
   const auto refusals = UsesInFleet(LunJob(), Fleet(""), kernels);
   ASSERT_EQ(refusals.size(), 1u);
   EXPECT_NE(refusals[0].find("stranger has it as /dev/sdq, which is mounted on /data"),
@@ -155,15 +155,15 @@ TEST(FleetUsesTest, WhatAnyHostOfTheFleetHasMountedIsNotWritten) {
 TEST(FleetUsesTest, APartitionOfTheDiskCountsAndASiblingDoesNot) {
   v1::DevicesReply kernels;
   v1::HostDevices* host = AddHost(&kernels, "other", "boot9");
-  AddDevice(host, "/dev/sdq", kLun, false);
-  AddDevice(host, "/dev/sdq1", "naa.600-part1", true)->set_disk_identity(kLun);
+  AddDevice(host, "/dev/sdq", kLun, /*busy=*/false);
+  AddDevice(host, "/dev/sdq1", "naa.600-part1", /*busy=*/true)->set_disk_identity(kLun);
   EXPECT_EQ(UsesInFleet(LunJob(), Fleet(""), kernels).size(), 1u);
   // The job writes the second partition: the first one may be mounted, the disk may not be held.
   auto workers = Fleet("");
   for (PlanWorker& worker : workers) {
     worker.inspection.mutable_targets(0)->set_device_identity("naa.600-part2");
   }
-  AddDevice(host, "/dev/sdq2", "naa.600-part2", false)->set_disk_identity(kLun);
+  AddDevice(host, "/dev/sdq2", "naa.600-part2", /*busy=*/false)->set_disk_identity(kLun);
   EXPECT_TRUE(UsesInFleet(LunJob(), workers, kernels).empty());
   host->mutable_devices(0)->set_busy(true);
   EXPECT_EQ(UsesInFleet(LunJob(), workers, kernels).size(), 1u);
@@ -172,9 +172,10 @@ TEST(FleetUsesTest, APartitionOfTheDiskCountsAndASiblingDoesNot) {
 TEST(FleetUsesTest, APathOfAMultipathDeviceIsNoUseOfItsOwn) {
   v1::DevicesReply kernels;
   v1::HostDevices* host = AddHost(&kernels, "other", "boot9");
-  AddDevice(host, "/dev/sdq", kLun, true)->set_in_use("held by dm-0 (LVM, md or multipath)");
+  AddDevice(host, "/dev/sdq", kLun, /*busy=*/true)
+      ->set_in_use("held by dm-0 (LVM, md or multipath)");
   EXPECT_EQ(UsesInFleet(LunJob(), Fleet(""), kernels).size(), 1u);
-  AddDevice(host, "/dev/dm-0", kLun, false)->set_transport("multipath");
+  AddDevice(host, "/dev/dm-0", kLun, /*busy=*/false)->set_transport("multipath");
   EXPECT_TRUE(UsesInFleet(LunJob(), Fleet(""), kernels).empty());
   host->mutable_devices(1)->set_busy(true);
   EXPECT_EQ(UsesInFleet(LunJob(), Fleet(""), kernels).size(), 1u) << "mounted itself";
@@ -184,9 +185,10 @@ TEST(FleetUsesTest, NamesThatOnlyOneKernelGivesMeanNothingOnAnother) {
   auto workers = Fleet("", 1);
   workers[0].inspection.mutable_targets(0)->set_device_identity("loop-file:8:1:131");
   v1::DevicesReply kernels;
-  AddDevice(AddHost(&kernels, "clone", "boot9"), "/dev/loop0", "loop-file:8:1:131", true);
+  AddDevice(AddHost(&kernels, "clone", "boot9"), "/dev/loop0", "loop-file:8:1:131", /*busy=*/true);
   EXPECT_TRUE(UsesInFleet(LunJob(), workers, kernels).empty());
-  AddDevice(AddHost(&kernels, "sibling", "boot0"), "/dev/loop0", "loop-file:8:1:131", true);
+  AddDevice(AddHost(&kernels, "sibling", "boot0"), "/dev/loop0", "loop-file:8:1:131",
+            /*busy=*/true);
   EXPECT_EQ(UsesInFleet(LunJob(), workers, kernels).size(), 1u);
 }
 

@@ -160,7 +160,7 @@ size_t StepsOf(const v1::JobSpec& job, const std::vector<double>& iops, size_t f
                size_t without_a_host = SIZE_MAX) {
   std::vector<StepResult> results;
   while (true) {
-    const auto next = NextPhase(job, results, false);
+    const auto next = NextPhase(job, results, /*cleanup_only=*/false);
     EXPECT_TRUE(next.ok());
     if (!next.ok() || !next->has_value()) return results.size();
     StepResult result{(*next)->job_phase, (*next)->step, (*next)->spec.name(), true, {}};

@@ -40,8 +40,8 @@ class CrashLoopTest : public testing::Test {
 };
 
 TEST_F(CrashLoopTest, ARunThatKilledTwoControllersEndsAndKeepsItsTargets) {
-  Add("bad", true);
-  Add("good", true);
+  Add("bad", /*started=*/true);
+  Add("good", /*started=*/true);
   EXPECT_TRUE(QuarantineCrashing(&store_, {{"bad", 2}, {"good", 1}, {"forgotten", 9}},
                                  &common::SystemClock())
                   .ok());
@@ -57,7 +57,7 @@ TEST_F(CrashLoopTest, ARunThatKilledTwoControllersEndsAndKeepsItsTargets) {
 
 TEST_F(CrashLoopTest, ARunWhoseSamplesCannotBeReadFailsAlone) {
   for (const char* id : {"odd", "good"}) {
-    Add(id, true);
+    Add(id, /*started=*/true);
     measure::PhaseRecord phase;
     phase.interval_ns = 1000000000;
     ASSERT_TRUE(store_.BeginPhase(id, phase, {}, {0}).ok());
@@ -76,7 +76,7 @@ TEST_F(CrashLoopTest, ARunWhoseSamplesCannotBeReadFailsAlone) {
 }
 
 TEST_F(CrashLoopTest, ARunThatWaitsIsEndedToo) {
-  Add("bad", false);
+  Add("bad", /*started=*/false);
   EXPECT_TRUE(QuarantineCrashing(&store_, {{"bad", 3}}, &common::SystemClock()).ok());
   EXPECT_TRUE(store_.Queue()->empty());
   EXPECT_TRUE(store_.Quarantines()->empty());
