@@ -28,6 +28,7 @@ bool ResolvesToLoopback(const std::string& name) {
         : entry->ai_family == AF_INET6
             ? IsLoopback6(reinterpret_cast<const sockaddr_in6*>(entry->ai_addr)->sin6_addr)
             : false;
+    // Each address counts: a program may listen on any of them, or connect to it.
     if (!local) return false;
   }
   return true;

@@ -10,7 +10,8 @@ namespace lockstep::common {
 
 uint64_t RandomSeed() {
   uint64_t value = 0;
-  // cannot fail for 8 bytes after boot
+  // Once the kernel's pool is initialised, up to 256 bytes come whole and without an interruption
+  // (getrandom(2)).
   if (getrandom(&value, sizeof value, 0) != sizeof value) std::abort();
   return value;
 }
@@ -34,6 +35,8 @@ bool IsUuid(const std::string& text) {
 }
 
 uint64_t DeriveSeed(uint64_t seed, uint64_t position) {
+  // SplitMix64: neighbouring positions give unrelated seeds. Verification makes blocks again from
+  // seeds that are stored in them, so the constants must never change.
   uint64_t z = seed + (position + 1) * 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;

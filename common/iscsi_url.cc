@@ -64,6 +64,8 @@ std::string IscsiUrl::target_text() const {
 std::string IscsiUrl::text() const { return absl::StrCat(target_text(), "/", lun); }
 
 absl::StatusOr<IscsiUrl> ParseIscsiUrl(const std::string& text) {
+  // libiscsi's URLs may hold user%password@host. A job is stored and shown to others, so it must
+  // hold no secret. For the same reason the message does not repeat the text.
   if (text.find_first_of("@%") != std::string::npos) {
     return absl::InvalidArgumentError(
         "the iSCSI address holds a user's name, a password or an escape (@ or %); CHAP secrets "

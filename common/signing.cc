@@ -97,6 +97,8 @@ std::string KeyedHash(std::string_view key, std::string_view message) {
 }
 
 bool IsSameSecret(std::string_view a, std::string_view b) {
+  // A comparison that ends at the first difference would show by its duration how much of a guess
+  // is right.
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 

@@ -120,6 +120,7 @@ size_t DisplayWidth(std::string_view text) {
   for (size_t at = 0, bytes = 0; at < text.size(); at += bytes) {
     const uint32_t code = Decode(text, at, &bytes);
     if (code == 0x1b) {
+      // The escapes that set colours end with an m, and take no column.
       const size_t end = text.find('m', at);
       bytes = end == std::string_view::npos ? text.size() - at : end + 1 - at;
     } else {
@@ -142,6 +143,7 @@ bool IsPlainLine(std::string_view text) {
 
 bool IsPlainText(std::string_view text) {
   return HasNoControl(text, [](uint32_t code) {
+    // Files that were written on Windows have CR LF, and may begin with a byte order mark.
     return code == '\n' || code == '\t' || code == '\r' || code == 0xfeff;
   });
 }
@@ -169,6 +171,7 @@ std::string EscapeHtml(const std::string& text) {
       case '>':
         escaped += "&gt;";
         break;
+      // The text may also stand in an attribute, which either kind of quote would end.
       case '"':
         escaped += "&quot;";
         break;

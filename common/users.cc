@@ -11,6 +11,8 @@ namespace {
 // `look` is getpwnam_r or getpwuid_r with their first argument.
 std::optional<User> Found(
     const std::function<int(passwd* entry, char* text, size_t size, passwd** found)>& look) {
+  // Entries of directory services may be longer than the 1 KiB that glibc suggests
+  // (_SC_GETPW_R_SIZE_MAX). One that does not fit gives ERANGE.
   std::vector<char> text(16384);
   passwd entry = {};
   passwd* found = nullptr;

@@ -36,6 +36,8 @@ void CommonWindow::Add(const std::vector<const PartInterval*>& parts) {
   if (last_end - first_end > SameNs(last_end - begin)) {
     // A worker's load may also end within an interval without an end of its own: it was stopped.
     closed_ = true;
+    // Only a first interval is cut. Counts are of whole intervals, and a share of them is an
+    // estimate, which a window with a whole interval does not need.
     if (empty()) Cut(parts, begin, first_end);
     return;
   }

@@ -14,8 +14,12 @@ namespace {
 // No worker skips more intervals than this, unless its messages are made up.
 constexpr uint32_t kMaxGap = 1000000;
 constexpr int64_t kMaxNs = int64_t{366} * 24 * 3600 * 1000000000;
+// A measured interval that is shorter than the others by this factor is no point of a series.
+constexpr int64_t kShortestPart = 10;
 // Gaps of one worker. Where there are more, the last one reaches to the newest.
 constexpr size_t kMaxGaps = 1000;
+// Silences of one worker. Of more, only the first ones are kept: so many are no outages.
+constexpr size_t kMaxSilences = 1000;
 // Devices of one worker: those under its targets are few.
 constexpr size_t kMaxDeviceSeries = 64;
 
@@ -100,7 +104,8 @@ DeviceLoad LoadOf(const v1::DeviceSample& device, double seconds) {
   load.bytes = static_cast<double>(device.read_bytes() + device.write_bytes());
   load.time_ms = static_cast<double>(device.read_time_ms() + device.write_time_ms());
   load.queue_time_ms = static_cast<double>(device.queue_time_ms());
-  load.busy_ms = static_cast<double>(device.busy_time_ms());
+  // The kernel counts busy time in ticks, so that a short interval may have one too many.
+  load.busy_ms = std::min(static_cast<double>(device.busy_time_ms()), seconds * 1e3);
   load.seconds = seconds;
   return load;
 }
@@ -188,6 +193,7 @@ absl::StatusOr<std::vector<PhaseSeries::Decoded>> PhaseSeries::Decode(
       if (service.has_value()) {
         for (const auto& [bucket, count] : *service) latencies += count;
       }
+      // Percentiles would otherwise be of other I/Os than the rates beside them.
       if (options_.needs_histograms && latencies != counters.operations()) {
         return absl::InvalidArgumentError(
             absl::StrCat(where(), counters.operations(), " I/Os but ", latencies, " latencies"));
@@ -226,7 +232,11 @@ absl::Status PhaseSeries::Add(uint32_t worker, const v1::IntervalSample& sample)
   part.operations = *std::move(decoded);
   if (options_.parts.empty()) LearnParts(worker, sample);
   for (const v1::DeviceSample& device : sample.devices()) {
-    part.devices.Add(LoadOf(device, Seconds(sample.end_ns() - sample.begin_ns())));
+    // A worker's word for its own interval, within reason.
+    const int64_t length = sample.end_ns() - sample.begin_ns();
+    const int64_t sampled =
+        sample.sampled_ns() > 0 ? std::clamp(sample.sampled_ns(), length / 2, 2 * length) : length;
+    part.devices.Add(LoadOf(device, Seconds(sampled)));
     if (AwaitNs(device) <= part.longest_await_ns) continue;
     part.longest_await_ns = AwaitNs(device);
     part.slowest_device = device.name();
@@ -256,13 +266,29 @@ void PhaseSeries::AddUp(const v1::IntervalSample& sample, const std::vector<Deco
       std::min(series->first_measured_seconds, Seconds(sample.begin_ns()));
   series->last_measured_seconds = std::max(series->last_measured_seconds, Seconds(sample.end_ns()));
   if (sample.has_host()) AddHost(sample.host(), seconds, &series->host);
-  if (seconds > 0) AddPoints(sample, ios, series);
+  if (ios.operations == 0) AddSilence(sample, series);
+  // A rest of an interval is too short for a rate that could stand beside the others'.
+  series->longest_interval_ns =
+      std::max(series->longest_interval_ns, sample.end_ns() - sample.begin_ns());
+  if (sample.end_ns() - sample.begin_ns() > series->longest_interval_ns / kShortestPart) {
+    AddPoints(sample, ios, series);
+  }
+}
+
+void PhaseSeries::AddSilence(const v1::IntervalSample& sample, WorkerSeries* series) {
+  auto& silences = series->silences;
+  if (!silences.empty() && silences.back().second == sample.begin_ns()) {
+    silences.back().second = sample.end_ns();
+  } else if (silences.size() < kMaxSilences && sample.end_ns() > sample.begin_ns()) {
+    silences.emplace_back(sample.begin_ns(), sample.end_ns());
+  }
 }
 
 void PhaseSeries::AddPoints(const v1::IntervalSample& sample, const IoSums& ios,
                             WorkerSeries* series) {
   const double seconds = Seconds(sample.end_ns() - sample.begin_ns());
   const auto append = [this](double rate, RateSeries* to) {
+    // A series that begins late takes over the step of the others, so that one step holds for all.
     while (to->step() < step_) to->Thin();
     to->Append(rate);
   };
@@ -405,6 +431,8 @@ std::vector<MergedInterval> PhaseSeries::TakeComplete() {
 
 std::vector<uint32_t> PhaseSeries::Behind() const {
   std::vector<uint32_t> behind;
+  // Workers deliver an interval at slightly different times. One or two that are incomplete are no
+  // delay.
   if (pending_.size() < 3) return behind;
   const auto& there = pending_.begin()->second.parts;
   for (const uint32_t worker : options_.workers) {
@@ -438,6 +466,7 @@ v1::PhaseFigures PhaseSeries::Figures() const {
                                    static_cast<double>(sums.bytes) / seconds);
     }
     for (const auto& [key, stats] : series.sums) {
+      // The window has counts and no histograms: the percentiles are of all measured I/Os.
       if (key.interval_class == v1::INTERVAL_CLASS_MEASURED && IsIo(key.kind)) ios.Add(stats);
     }
   }

@@ -77,8 +77,11 @@ struct WorkerSeries {
   RateSeries iops, bytes;
   std::map<std::string, RateSeries> device_bytes;
   uint32_t measured_intervals = 0;
+  int64_t longest_interval_ns = 0;
   // Intervals that are not there: first and last.
   std::vector<std::pair<uint32_t, uint32_t>> gaps;
+  // Measured intervals in a row in which no I/O completed: begin and end, nanoseconds from T.
+  std::vector<std::pair<int64_t, int64_t>> silences;
   std::map<std::string, DeviceSums> devices;  // by name
   HostSums host;
   uint32_t next_interval = 0;
@@ -186,6 +189,7 @@ class PhaseSeries {
              WorkerSeries* series);
   // The rates of a measured interval.
   void AddPoints(const v1::IntervalSample& sample, const IoSums& ios, WorkerSeries* series);
+  static void AddSilence(const v1::IntervalSample& sample, WorkerSeries* series);
   MergedInterval Merge(uint32_t interval, const Pending& pending) const;
   void ExtendWindows(const Pending& pending);
   std::vector<PartInterval> PartsOf(const Pending& pending) const;

@@ -8,6 +8,8 @@ namespace lockstep::measure {
 
 void PhaseSeries::LearnParts(uint32_t worker, const v1::IntervalSample& sample) {
   for (const v1::WorkloadSample& workload : sample.workloads()) {
+    // The entry is made without an end, too: ExtendWindows() counts it among the parts that a
+    // common interval needs.
     int64_t& end = parts_[{worker, workload.workload()}];
     if (workload.ended_ns() > 0) end = workload.ended_ns();
   }
@@ -56,6 +58,7 @@ void PhaseSeries::ExtendWindows(const Pending& pending) {
   std::vector<const PartInterval*> total;
   for (const PartInterval& part : parts) {
     total.push_back(&part);
+    // The only workload's window is the phase's, which WindowOf() falls back on.
     if (wanted.size() > 1) sets[part.workload].push_back(&part);
   }
   if (total.size() == all) window_.Add(total);

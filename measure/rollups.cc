@@ -27,6 +27,8 @@ void RollupTable::Add(uint32_t workload, int64_t begin_ns, const OperationDelta&
   found->second.Add(delta);
   if (begin > newest_ns_) {
     newest_ns_ = begin;
+    // An open roll-up has a whole histogram (20 KiB) for each metric. Two spans of ten seconds stay
+    // open, since workers deliver at slightly different times.
     CloseBefore(newest_ns_ - kRollupNs);
   }
 }

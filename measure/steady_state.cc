@@ -45,6 +45,7 @@ void Rounds::Add(uint32_t interval, const MergedInterval::Part& part) {
   operations_ += static_cast<double>(part.operations);
   bytes_ += static_cast<double>(part.bytes);
   latency_sum_ns_ += part.latency_sum_ns;
+  // Percentiles of intervals have no mean: that of a round comes from the sum of their histograms.
   if (figure_ == v1::STEADY_FIGURE_PERCENTILE) latencies_.Add(part.latencies);
   if (++filled_ < intervals_) return;
   open_->last = interval;
@@ -136,6 +137,7 @@ void SteadyState::Judge() {
   bool holds = Holds(*fleet);
   for (const auto& [worker, own] : workers_) {
     const std::optional<Variation> variation = own.Last(rule_.window());
+    // A host that has no full window yet may still change: it counts as not steady.
     holds = holds && variation && Holds(*variation);
     if (!variation) continue;
     if (!verdict_.worst_worker || variation->range > verdict_.worst.range) {

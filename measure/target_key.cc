@@ -23,12 +23,16 @@ std::string FilePath(const v1::FileTarget& target, uint32_t file, const std::str
 
 std::string ThingOfFile(const v1::Target& target, const std::string& path,
                         const std::string& host) {
+  // One path is a different file on each host, unless the target is shared: then it is one file for
+  // all.
   return target.sharing() == v1::SHARING_PRIVATE ? absl::StrCat(path, " on ", host) : path;
 }
 
 std::string ThingOfDevice(const std::string& identity, const std::string& path,
                           const std::string& boot_id) {
   if (identity.empty()) return path;
+  // A loop device is known by the device and inode numbers of its file, which mean something to one
+  // kernel only.
   return absl::StartsWith(identity, "loop-file:") ? absl::StrCat(identity, " of ", boot_id)
                                                   : identity;
 }

@@ -7,8 +7,9 @@
 namespace lockstep::measure {
 namespace {
 
-// Intervals that one point or span stands for, at most.
+// Intervals that one point or span stands for, at most: twice as many still fit into 32 bits.
 constexpr uint32_t kMaxJoined = 1U << 30;
+// 0 would be the rate of a host that measured and did nothing.
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
 common::Buckets Sum(const common::Buckets& a, const common::Buckets& b) {
@@ -38,6 +39,7 @@ float Mean(float a, float b, double a_weight, double b_weight) {
   return static_cast<float>(weight > 0 ? (a * a_weight + b * b_weight) / weight : (a + b) / 2);
 }
 
+// Two percentiles have no mean: without the histograms only the worse one can stand for both spans.
 float Larger(float a, float b) {
   if (std::isnan(a)) return b;
   return std::isnan(b) ? a : std::max(a, b);
@@ -96,6 +98,8 @@ std::array<double, kHostQuantiles> QuantilesOf(std::vector<double> values) {
   constexpr double kAt[kHostQuantiles] = {0, 0.1, 0.5, 0.9, 1};
   for (size_t i = 0; i < kHostQuantiles; ++i) {
     quantiles[i] =
+        // The nearest rank: each quantile is the rate of a host, and not one between two hosts that
+        // none had.
         values[static_cast<size_t>(std::lround(kAt[i] * static_cast<double>(values.size() - 1)))];
   }
   return quantiles;
@@ -288,6 +292,7 @@ void Timeline::AddHosts(const MergedInterval& merged, int64_t begin_ns, int64_t 
     ++last_span_intervals_;
   } else {
     hosts_.spans.push_back({begin_ns, end_ns, merged.interval_class});
+    // Every line is as long as the spans, also that of a host which is not in this interval.
     for (auto& [worker, line] : hosts_.lines) {
       line.iops.push_back(kNone);
       line.p99_ns.push_back(kNone);

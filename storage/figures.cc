@@ -41,6 +41,17 @@ class FindingRows {
   void Add(const v1::PhaseReport& phase) {
     phase_ = phase.index();
     number_ = 0;
+    for (const v1::Outage& outage : phase.outages()) {
+      Row("outage", outage.hosts(), "");
+      rows_.AddExact(outage.begin_seconds()).AddExact(outage.end_seconds());
+      rows_.AddExact(outage.end_seconds() - outage.begin_seconds());
+      rows_.AddNull().Add("").Add(phase.outage_summary().sentence()).EndRow();
+    }
+    for (const v1::Omission& omission : phase.omissions()) {
+      Row("omission", Names(), "");
+      rows_.AddNull().AddNull().AddNull().AddExact(omission.stalled_ratio()).Add("");
+      rows_.Add(omission.sentence()).EndRow();
+    }
     for (const v1::Straggler& s : phase.stragglers()) {
       Row("straggler", Hosts(s.host()), "");
       rows_.AddExact(s.begin_seconds()).AddExact(s.end_seconds()).AddExact(s.slow_seconds());
@@ -166,7 +177,7 @@ class FigureRows {
     for (const double percent : {50.0, 90.0, 95.0, 99.0, 99.9, 99.99}) {
       const v1::Percentile* found = nullptr;
       for (const v1::Percentile& p : o.percentiles()) {
-        if (p.percent() == percent) found = &p;
+        if (p.percent() == percent && p.has_latency_ns()) found = &p;
       }
       found == nullptr ? row.AddNull() : row.AddExact(found->latency_ns());
     }

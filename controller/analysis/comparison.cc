@@ -84,6 +84,7 @@ class Comparer {
 
   size_t FewestThatTell() const {
     size_t runs = 1;
+    // The smallest p that a test can reach falls with the number of runs, so the loop ends.
     while (LeastP(runs, runs) * Others() >= kAlpha) ++runs;
     return runs;
   }
@@ -296,6 +297,7 @@ class Comparer {
       }
     }
     for (size_t s = 1; s < sides_.size(); ++s) {
+      // Against a side without runs, every fact would seem to differ.
       if (sides_[0].runs.empty() || sides_[s].runs.empty()) continue;
       for (const std::string& fact : facts) {
         if (of[0][fact] == of[s][fact]) continue;
@@ -323,6 +325,7 @@ v1::Comparison Compare(const std::vector<RunSet>& sets, std::optional<double> ma
 
 std::vector<v1::Trend> TrendsOf(const std::vector<v1::RunFigures>& runs) {
   std::map<std::pair<std::string, FigureKey>, v1::Trend> trends;  // by job
+  // Phases of different jobs may have one name, so each job has an order of its own.
   std::map<std::string, PhaseOrder> orders;
   for (const v1::RunFigures& run : runs) {
     if (!WhyLeftOut(run).empty()) continue;

@@ -12,7 +12,7 @@ namespace {
 
 std::string Size(int64_t bytes) { return common::FormatSize(static_cast<double>(bytes)); }
 
-std::string Pattern(const v1::Workload& w) {
+std::string OffsetsOf(const v1::Workload& w) {
   const v1::Pattern& p = w.pattern();
   switch (p.kind_case()) {
     case v1::Pattern::kSequential:
@@ -36,8 +36,18 @@ std::string Pattern(const v1::Workload& w) {
   return "random";
 }
 
+std::string Pattern(const v1::Workload& w) {
+  const v1::Pattern& p = w.pattern();
+  const bool draws = p.has_zipf() || p.has_pareto() || p.has_normal() || p.has_hot_zones();
+  // The rest of the I/Os follow the one before.
+  return draws && w.random_ratio() < 1
+             ? absl::StrFormat("%s, %.4g %% random", OffsetsOf(w), 100 * w.random_ratio())
+             : OffsetsOf(w);
+}
+
 std::string Sizes(const v1::Workload& w) {
   if (!w.access().empty()) {
+    // A specification may have many lines, and the summary is a single one.
     return absl::StrCat("access specification of ", w.access_size(), " lines");
   }
   if (w.block_sizes().empty()) return Size(w.block_size_bytes());
@@ -53,6 +63,7 @@ std::string Sizes(const v1::Workload& w) {
 std::string Mix(const v1::Workload& w) {
   if (!w.access().empty()) return "mixed by line";
   if (w.read_ratio() >= 1) return "reads";
+  // The share of trims is one of what is not read, hence "of the rest".
   const std::string rest = w.trim_ratio() >= 1 ? "trims"
                            : w.trim_ratio() > 0
                                ? absl::StrFormat("%.4g %% of the rest trims", 100 * w.trim_ratio())
@@ -70,6 +81,8 @@ std::string Load(const v1::Workload& w) {
             ? absl::StrFormat("%.4g %% of phase %s", 100 * loop.measured().share_ratio(),
                               loop.measured().phase())
             : absl::StrCat(common::FormatCount(loop.rate_per_second()), "/s");
+    // Rate limits and think time cannot follow: they are refused beside an open loop
+    // (workload_rules.cc).
     return absl::StrCat(", open loop ", rate,
                         loop.arrival() == v1::ARRIVAL_FIXED ? " (fixed gaps)" : " (poisson)",
                         loop.ramp_to_ratio() != 1

@@ -121,6 +121,7 @@ void AddEngines(const PhaseView& view, const EnginesOn& engines, CrossCheckInput
 
 void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out) {
   if (seconds <= 0) return;
+  // Waits, sizes and the queue are computed as iostat computes them, so that both can be compared.
   const auto per = [](uint64_t sum, uint64_t count) {
     return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
   };

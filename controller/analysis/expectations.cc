@@ -9,6 +9,8 @@
 namespace lockstep::controller {
 void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport* phase) {
   const v1::OperationReport& total = phase->total();
+  // Without a single I/O there are no errors either, and Jain's index of equal hosts is 1. Both
+  // limits would be met.
   const bool nothing = total.operations() == 0 && total.errors() == 0;
   const auto add = [&](const std::string& text, const std::string& found, bool met) {
     v1::Expectation* line = phase->add_expectations();
@@ -26,11 +28,14 @@ void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport*
         common::FormatThroughput(total.bytes_per_second()), total.bytes_per_second() >= least);
   }
   const auto latency = [&](const char* name, double percent, int64_t most) {
-    const double found = PercentileOf(total, percent);
-    // Without one I/O there is no latency to hold against.
+    const v1::Percentile* p = FindPercentile(total, percent);
+    // A largest latency that is short enough proves nothing of a percentile beyond it.
+    const bool known = p != nullptr && p->has_latency_ns();
     add(absl::StrCat(name, " <= ", common::FormatDuration(static_cast<double>(most))),
-        common::FormatDuration(found),
-        total.operations() > 0 && found <= static_cast<double>(most));
+        known          ? common::FormatDuration(p->latency_ns())
+        : p == nullptr ? "no latency"
+                       : absl::StrCat("no ", name, " (", p->missing(), ")"),
+        known && p->latency_ns() <= static_cast<double>(most));
   };
   if (expect.has_p50_ns()) latency("p50", 50, expect.p50_ns());
   if (expect.has_p95_ns()) latency("p95", 95, expect.p95_ns());

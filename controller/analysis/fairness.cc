@@ -82,6 +82,8 @@ void AddIntervals(v1::PhaseReport* report) {
 // Over the hosts that worked; over all threads, workloads and devices.
 void AddFairness(const PhaseView& view, v1::PhaseReport* report) {
   std::vector<double> hosts;
+  // hosts.cc adds a row for each worker of the phase, in this order, before the rows of absent
+  // ones.
   for (int i = 0; i < static_cast<int>(view.phase().workers.size()); ++i) {
     if (PhaseView::Worked(view.phase().workers[i])) hosts.push_back(report->hosts(i).iops());
   }

@@ -156,6 +156,7 @@ absl::StatusOr<std::vector<v1::LatencyHistogram>> PhaseHistograms(const measure:
         for (const auto& [kind, of_kind] : kinds) stats[{result.workload(), kind}].Add(of_kind);
       }
     }
+    // A load may end in its ramp. The beginning must not lie behind the end.
     frame.head.set_begin_seconds(static_cast<double>(std::min(phase.phase.ramp_ns, last_ns)) / 1e9);
     frame.head.set_end_seconds(static_cast<double>(last_ns) / 1e9);
     const absl::Status status = PutAll(frame, stats, [&](const v1::LatencyHistogram& histogram) {
@@ -181,11 +182,13 @@ absl::Status IntervalHistograms(
         whole.insert(worker.worker_index);
       }
     }
+    // The numbers of intervals begin anew in each phase, so each phase has its own merger.
     Merger merger(FrameOf(data, phase.phase), std::move(whole), put);
     absl::Status status = read(phase.phase, WithIntervals::kLatencies,
                                [&](uint32_t worker, const v1::IntervalSample& sample) {
                                  return merger.Add(worker, sample);
                                });
+    // No later interval completes the last one.
     if (status.ok()) status = merger.Flush();
     if (!status.ok()) return status;
   }

@@ -92,6 +92,7 @@ void AddFleetSeries(const PhaseView& view, v1::PhaseReport* report) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     begin = std::min(begin, view.series().Of(worker.worker_index).first_measured_seconds);
   }
+  // Without a measured interval the beginning stays infinite, which JSON cannot hold.
   if (std::isfinite(begin)) report->set_points_begin_seconds(begin);
 }
 
@@ -99,6 +100,7 @@ void AddHosts(const PhaseView& view, v1::PhaseReport* report) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     AddHost(view, worker, report->add_hosts());
   }
+  // Absent hosts come last: fairness.cc finds a host's row by the position of its worker.
   for (const measure::RunWorker* worker : view.Absent()) {
     v1::HostReport* host = report->add_hosts();
     host->set_host(worker->host);

@@ -23,6 +23,7 @@ void AddKernel(const PhaseView& view, const measure::RunWorker& self, const meas
   double operations = 0;
   for (const measure::WorkerPhaseData& other : view.phase().workers) {
     const measure::RunWorker* neighbour = view.WorkerOf(other.worker_index);
+    // Workers in containers of one kernel all add to its counters, so their I/Os are added up.
     if (neighbour == nullptr || neighbour->boot_id != self.boot_id) continue;
     kernel->add_hosts(neighbour->host);
     operations += static_cast<double>(view.series().Of(other.worker_index).MeasuredIos());

@@ -1,15 +1,41 @@
 #include "controller/analysis/latency.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/histogram.h"
+#include "common/units.h"
 
 namespace lockstep::controller {
 namespace {
 
-// fio's list.
+// fio's default percentile_list, so that both reports can be compared line by line.
 constexpr double kPercents[] = {1,  5,  10, 20, 30,   40,   50,    60,   70,
                                 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99};
+
+// "99.9", "99.999999".
+std::string PercentText(double percent) { return absl::StrCat(absl::StrFormat("%.12g", percent)); }
+
+// The percentile of `count` latencies, which `latency_ns` would be if there are latencies above it.
+void AddPercentile(double percent, uint64_t count, double latency_ns,
+                   google::protobuf::RepeatedPtrField<v1::Percentile>* list) {
+  v1::Percentile* p = list->Add();
+  p->set_percent(percent);
+  const uint64_t above = count - common::RankOf(percent, count);
+  p->set_above(static_cast<double>(above));
+  if (above == 0) {
+    // Binary fractions may put the quotient slightly below a whole number, hence the 1e-6.
+    const double needed = std::floor(100 / (100 - percent) + 1e-6);
+    p->set_missing(absl::StrCat("no I/O took longer: p", PercentText(percent), " needs at least ",
+                                common::FormatCount(needed), ", here ",
+                                count == 1 ? "is 1" : absl::StrCat("are ", count)));
+    return;
+  }
+  if (above < kFewAbove) p->set_is_uncertain(true);
+  p->set_latency_ns(latency_ns);
+}
 
 // One nine more each time.
 void AddTail(const measure::OperationStats& stats, v1::OperationReport* report) {
@@ -18,10 +44,13 @@ void AddTail(const measure::OperationStats& stats, v1::OperationReport* report) 
   // otherwise it would repeat the maximum under a finer name.
   double beyond = 1e-5;
   for (int nines = 5; nines <= kMaxNines && report->operations() * beyond >= 1; ++nines) {
-    v1::Percentile* p = report->add_tail();
-    p->set_percent(100 - 100 * beyond);
-    p->set_latency_ns(std::clamp(stats.Percentile(p->percent()), report->latency_min_ns(),
-                                 report->latency_max_ns()));
+    const double percent = 100 - 100 * beyond;
+    AddPercentile(
+        percent, stats.counts().operations,
+        std::clamp(stats.Percentile(percent), report->latency_min_ns(), report->latency_max_ns()),
+        report->mutable_tail());
+    // With as many I/Os as the percentile just needs, none is above it.
+    if (!report->tail().rbegin()->has_latency_ns()) report->mutable_tail()->RemoveLast();
     beyond /= 10;
   }
 }
@@ -43,11 +72,11 @@ v1::OperationReport ReportOf(const measure::OperationStats& stats, const std::st
   report.set_latency_avg_ns(static_cast<double>(counts.latency_sum_ns) /
                             static_cast<double>(counts.operations));
   for (double percent : kPercents) {
-    v1::Percentile* p = report.add_percentiles();
-    p->set_percent(percent);
     // A bucket's midpoint may lie beyond the largest value seen.
-    p->set_latency_ns(
-        std::clamp(stats.Percentile(percent), report.latency_min_ns(), report.latency_max_ns()));
+    AddPercentile(
+        percent, counts.operations,
+        std::clamp(stats.Percentile(percent), report.latency_min_ns(), report.latency_max_ns()),
+        report.mutable_percentiles());
   }
   AddTail(stats, &report);
   return report;
@@ -73,18 +102,21 @@ v1::OperationReport ReportOfMetric(const measure::OperationStats& stats, v1::Met
   report.set_latency_min_ns(histogram.Percentile(0));
   report.set_latency_max_ns(histogram.Percentile(100));
   for (double percent : kPercents) {
-    v1::Percentile* p = report.add_percentiles();
-    p->set_percent(percent);
-    p->set_latency_ns(histogram.Percentile(percent));
+    AddPercentile(percent, count, histogram.Percentile(percent), report.mutable_percentiles());
   }
   return report;
 }
 
-double PercentileOf(const v1::OperationReport& report, double percent) {
+const v1::Percentile* FindPercentile(const v1::OperationReport& report, double percent) {
   for (const v1::Percentile& p : report.percentiles()) {
-    if (p.percent() == percent) return p.latency_ns();
+    if (p.percent() == percent) return &p;
   }
-  return 0;
+  return nullptr;
+}
+
+double PercentileOf(const v1::OperationReport& report, double percent) {
+  const v1::Percentile* found = FindPercentile(report, percent);
+  return found == nullptr ? 0 : found->latency_ns();
 }
 
 std::string KindText(v1::OperationKind kind) {

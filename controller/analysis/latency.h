@@ -16,8 +16,13 @@ v1::OperationReport ReportOf(const measure::OperationStats& stats, const std::st
 v1::OperationReport ReportOfMetric(const measure::OperationStats& stats, v1::Metric metric,
                                    const std::string& kind);
 
-// The latency at one of the report's percentiles, nanoseconds; 0 where it has none.
+// One of the report's percentiles; null where it was not computed. It may be without a latency.
+const v1::Percentile* FindPercentile(const v1::OperationReport& report, double percent);
+// Its latency, nanoseconds; 0 where it has none.
 double PercentileOf(const v1::OperationReport& report, double percent);
+
+// Fewer I/Os above a percentile than this make it uncertain.
+inline constexpr uint64_t kFewAbove = 10;
 
 std::string KindText(v1::OperationKind kind);
 

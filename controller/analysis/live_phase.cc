@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/histogram.h"
 #include "common/units.h"
 
 namespace lockstep::controller {
@@ -16,7 +17,7 @@ namespace {
 // thousand hosts an interval holds 8 kB of their figures, 600 of them 5 MB.
 constexpr size_t kPastWithHosts = 600;
 constexpr size_t kPast = 20000;
-// Hosts that did most, and least.
+// So many hosts that did most are named, and as many that did least.
 constexpr size_t kExtremes = 5;
 constexpr v1::OperationKind kKinds[] = {v1::OPERATION_KIND_READ, v1::OPERATION_KIND_WRITE,
                                         v1::OPERATION_KIND_TRIM, v1::OPERATION_KIND_FSYNC};
@@ -148,6 +149,7 @@ v1::FleetInterval LivePhase::Describe(const measure::MergedInterval& merged) con
                                            : 0);
     if (any) kinds = static_cast<int>(k) + 1;
   }
+  // Every watcher gets every interval, so kinds without I/O at the end of the list are left out.
   interval.mutable_kind_iops()->Truncate(kinds);
   interval.mutable_kind_bytes_per_second()->Truncate(kinds);
   interval.set_p50_ns(merged.p50_ns);
@@ -164,6 +166,7 @@ v1::FleetInterval LivePhase::Describe(const measure::MergedInterval& merged) con
 }
 
 void LivePhase::CheckAbortConditions(const measure::MergedInterval& merged) {
+  // The run ends for the reason of the first interval that has one.
   if (!abort_reason_.empty()) return;
   const std::string where = absl::StrCat(" in interval ", merged.interval);
   if (abort_if_.errors() != 0 && series_.errors() >= abort_if_.errors()) {
@@ -173,7 +176,13 @@ void LivePhase::CheckAbortConditions(const measure::MergedInterval& merged) {
   // Errors count from the first interval. Latencies do not: in the ramp, caches and connections
   // still warm up.
   if (merged.interval_class != v1::INTERVAL_CLASS_MEASURED) return;
-  if (abort_if_.p99_ns() != 0 && merged.p99_ns > static_cast<double>(abort_if_.p99_ns())) {
+  uint64_t count = 0;
+  for (const auto& [bucket, n] : merged.latencies) count += n;
+  // Where no I/O took longer, the p99 would be the largest latency: one slow I/O must not end a
+  // run.
+  const bool has_p99 = count > 0 && common::RankOf(99, count) < count;
+  if (abort_if_.p99_ns() != 0 && has_p99 &&
+      merged.p99_ns > static_cast<double>(abort_if_.p99_ns())) {
     abort_reason_ = absl::StrCat("abort_if.p99: ", common::FormatDuration(merged.p99_ns), where,
                                  Limit(abort_if_.p99_ns()));
   }
@@ -194,6 +203,7 @@ std::vector<v1::FleetInterval> LivePhase::TakeComplete() {
     complete.push_back(Describe(merged));
     // An interval without somebody's part says nothing about the whole fleet.
     if (merged.whole) CheckAbortConditions(merged);
+    // The first verdict ends the load, so that later ones would change nothing.
     if (!steady_ || !steady_reason_.empty()) continue;
     // As the report judges it: by the hosts that do I/O and are there.
     const std::set<uint32_t> compared = series_.Compared();

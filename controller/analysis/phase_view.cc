@@ -46,6 +46,7 @@ bool PhaseView::IsSynthetic() const {
 }
 
 bool PhaseView::HasNullTarget(const v1::Workload& workload) const {
+  // A null target stands alone (workload_rules.cc), so the first target speaks for all.
   const int target =
       workload.targets().empty() ? -1 : FindTarget(data_.run.job, workload.targets(0));
   return target >= 0 && data_.run.job.targets(target).has_null();
@@ -53,12 +54,15 @@ bool PhaseView::HasNullTarget(const v1::Workload& workload) const {
 
 double PhaseView::SecondsOf(const measure::CommonWindow& window) const {
   if (!window.empty()) return window.seconds();
+  // If the load ended in its ramp, this is not positive, and WithRate() sets no rates.
   const auto end_ns = static_cast<int64_t>(DoneOf(phase_).last_seconds * 1e9);
-  return static_cast<double>(end_ns - phase_.phase.ramp_ns) / 1e9;
+  // A load may have ended in its ramp.
+  return std::max(0.0, static_cast<double>(end_ns - phase_.phase.ramp_ns) / 1e9);
 }
 
 std::map<measure::WorkloadKind, measure::IoSums> PhaseView::CountsIn(
     const measure::CommonWindow& window, uint32_t worker) const {
+  // The sums must be of the time that SecondsOf() returns, so both fall back in the same case.
   return window.empty() ? series_.Of(worker).Measured() : window.Of(worker);
 }
 

@@ -20,6 +20,7 @@ constexpr double kBacklogNs = 1e7;
 
 void AddBusyKernels(v1::PhaseReport* report) {
   for (const v1::KernelReport& kernel : report->kernels()) {
+    // Stolen time counts as busy, because the load generator could not use it either.
     const double busy = kernel.user_ratio() + kernel.system_ratio() + kernel.steal_ratio();
     if (busy < kBusyProcessors) continue;
     report->add_remarks(absl::StrFormat(
@@ -59,6 +60,7 @@ double FileBytes(const PhaseView& view, const v1::Workload& workload, bool* shar
         workload.targets().end()) {
       continue;
     }
+    // The job does not tell the size of other targets.
     if (!target.has_file()) return 0;
     bytes += static_cast<double>(target.file().size_bytes()) * std::max(1U, target.file().count());
     *shared = *shared || target.sharing() != v1::SHARING_PRIVATE;
@@ -98,6 +100,7 @@ void AddSmallFiles(const PhaseView& view, v1::PhaseReport* report) {
           "%s: buffered I/O on files of %s in all, where %s has about %.0f GiB of memory: the page "
           "cache can hold them. Files of twice the memory, or direct I/O, show the device",
           workload.name(), common::FormatSize(all), hosts.front(), memory));
+      // One remark for a workload is enough, however many kernels ran it.
       break;
     }
   }

@@ -143,6 +143,7 @@ absl::StatusOr<v1::PhaseReport> BuildLoad(const measure::RunData& data,
   const PhaseView view(data, phase, *series->all,
                        series->steady ? &series->steady->verdict() : nullptr);
   v1::PhaseReport report;
+  // Analyses() sorts them by their order, because each reads what earlier ones have added.
   for (const Analysis& analysis : Analyses()) analysis.add(view, &report);
   if (!series->p99_spreads.empty()) {
     report.set_p99_spread_median(MedianOf(series->p99_spreads));
@@ -170,6 +171,7 @@ v1::PhaseReport BuildFilePhase(const measure::RunData& data, const measure::Phas
                              static_cast<double>(worker.result.bytes_written()));
     const double seconds =
         static_cast<double>(worker.result.end_ns() - worker.result.go_ns()) / 1e9;
+    // A worker that never started has a go_ns of 0, and the difference would be an absolute time.
     if (worker.result.go_ns() != 0) {
       report.set_duration_seconds(std::max(report.duration_seconds(), seconds));
     }
@@ -193,6 +195,7 @@ int StepsDue(const measure::RunData& data, int job_phase) {
       std::count_if(data.phases.begin(), data.phases.end(), [&](const measure::PhaseData& phase) {
         return phase.phase.job_phase == static_cast<uint32_t>(job_phase);
       });
+  // A phase that never ran counts once, so that its expectations are not met.
   return static_cast<int>(std::max<ptrdiff_t>(1, ran));
 }
 
@@ -219,6 +222,7 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
       ++expected;
       met += e.met();
     }
+    // Lists of runs show one rate, which is that of the first run phase with I/O.
     if (phase.kind() != "run" || summary->iops() > 0) continue;
     summary->set_iops(phase.total().iops());
     summary->set_bytes_per_second(phase.total().bytes_per_second());
@@ -252,6 +256,7 @@ absl::StatusOr<v1::Report> BuildReport(const measure::RunData& data, const ReadI
   for (const measure::PhaseData& phase : data.phases) {
     absl::StatusOr<v1::PhaseReport> built = BuildFilePhase(data, phase);
     if (is_load(phase)) {
+      // `loads` counts this phase, too, so it is not 0.
       built = BuildLoad(data, phase, kReportPoints / loads, read, &latencies_left);
     }
     if (!built.ok()) return built.status();

@@ -11,11 +11,14 @@ namespace {
 
 using Column = google::protobuf::RepeatedField<double>;
 
+// Each row spans a factor of 2^(1/4), about 19 %.
 constexpr int kRowsOfAnOctave = 4;
 constexpr v1::OperationKind kKinds[] = {v1::OPERATION_KIND_READ, v1::OPERATION_KIND_WRITE,
                                         v1::OPERATION_KIND_TRIM, v1::OPERATION_KIND_FSYNC};
 constexpr const char* kKindNames[] = {"read", "write", "trim", "fsync"};
 
+// Five significant digits are more than a chart can show. JSON would write up to 17, and a reply
+// may have 100,000 points.
 double Rounded(double value) {
   if (!std::isfinite(value) || value == 0) return 0;
   const double scale = std::pow(10, 4 - std::floor(std::log10(std::abs(value))));
@@ -40,6 +43,7 @@ void AddSpans(const std::vector<Span>& all, v1::Spans* spans) {
   for (const Span& span : all) {
     const double begin = static_cast<double>(span.begin_ns) / 1e9;
     const double end = static_cast<double>(span.end_ns) / 1e9;
+    // Milliseconds are enough for an axis, and keep the JSON short.
     spans->add_begin_seconds(std::round(begin * 1e3) / 1e3);
     spans->add_end_seconds(std::round(end * 1e3) / 1e3);
     if (span.interval_class != v1::INTERVAL_CLASS_MEASURED) continue;
@@ -90,6 +94,7 @@ void AddPoint(const measure::FleetPoint& point, bool devices, v1::FleetSeries* f
   for (size_t i = 0; i < measure::kHostQuantiles; ++i) Put(point.host_iops[i], quantiles[i]);
   Put(point.jain, fleet->mutable_jain());
   fleet->add_hosts(point.hosts);
+  // Without any device in the phase these columns stay empty, because zeros would look measured.
   if (!devices) return;
   Put(point.devices.await_ns(), fleet->mutable_await_ns());
   Put(point.devices.queue_size(), fleet->mutable_queue_size());
@@ -98,6 +103,7 @@ void AddPoint(const measure::FleetPoint& point, bool devices, v1::FleetSeries* f
 }
 
 int RowOf(uint32_t bucket) {
+  // The logarithm of 0 is −∞, so values below 1 ns share the lowest row.
   return static_cast<int>(
       std::floor(std::log2(std::max(common::BucketMidpoint(bucket), 1.0)) * kRowsOfAnOctave));
 }
@@ -130,6 +136,8 @@ void AddHostSeries(const measure::HostTable& table, const std::map<uint32_t, std
 void AddLatencySeries(const std::vector<measure::FleetPoint>& points, v1::SeriesReply* reply) {
   AddSpans(points, reply->mutable_spans());
   v1::LatencySeries* series = reply->mutable_latencies();
+  // Rows reach from the shortest to the longest latency of the phase, not over the whole range of
+  // the histogram.
   int first = 0;
   int last = -1;
   for (const measure::FleetPoint& point : points) {
@@ -151,6 +159,7 @@ void AddLatencySeries(const std::vector<measure::FleetPoint>& points, v1::Series
     for (const auto& [bucket, n] : points[at].latencies) count += static_cast<double>(n);
     for (const auto& [bucket, n] : points[at].latencies) {
       const auto row = static_cast<size_t>(RowOf(bucket) - first);
+      // These are shares, not counts: slow intervals have few I/Os, and would hardly be seen.
       shares[row * points.size() + at] += static_cast<double>(n) / count;
     }
   }

@@ -10,7 +10,7 @@ namespace lockstep::controller {
 namespace {
 
 void AddSettings(const PhaseView& view, v1::PhaseReport* report) {
-  // Hosts that went from the same to the same are told together.
+  // Hosts with the same value before and after share one row.
   std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>,
            v1::SettingReport*>
       rows;

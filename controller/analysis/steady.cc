@@ -49,6 +49,7 @@ void AddSteady(const PhaseView& view, v1::PhaseReport* report) {
     out->set_worst_slope(verdict.worst.slope);
   }
   for (const double value : verdict.values) out->add_values(value);
+  // A load that still runs may become steady later.
   if (!verdict.steady && view.phase().phase.state != measure::PhaseState::kRunning) {
     report->add_remarks(
         verdict.rounds < rule.window()

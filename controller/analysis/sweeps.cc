@@ -25,6 +25,9 @@
 namespace lockstep::controller {
 namespace {
 
+// 0: too few I/Os for one.
+std::string P99Text(double ns) { return ns > 0 ? common::FormatDuration(ns) : "–"; }
+
 // The runs of one point, each figure by itself.
 struct Runs {
   std::vector<double> iops, bytes, mean, p50, p99, jain, thread_jain;
@@ -41,8 +44,9 @@ void Add(const v1::PhaseReport& phase, bool warms_up, Runs* runs) {
   runs->iops.push_back(phase.total().iops());
   runs->bytes.push_back(phase.total().bytes_per_second());
   runs->mean.push_back(phase.total().latency_avg_ns());
-  runs->p50.push_back(PercentileOf(phase.total(), 50));
-  runs->p99.push_back(PercentileOf(phase.total(), 99));
+  // A run with too few I/Os for a percentile has none to contribute.
+  if (const double p50 = PercentileOf(phase.total(), 50); p50 > 0) runs->p50.push_back(p50);
+  if (const double p99 = PercentileOf(phase.total(), 99); p99 > 0) runs->p99.push_back(p99);
   runs->jain.push_back(phase.fairness().empty() ? 0 : phase.fairness(0).jain());
   std::vector<double> threads;
   for (const v1::ThreadReport& thread : phase.threads()) threads.push_back(thread.iops());
@@ -59,8 +63,8 @@ v1::SweepPointReport PointOf(const std::vector<uint32_t>& indices, const Runs& r
   point.set_iops(MedianOf(runs.iops));
   point.set_bytes_per_second(MedianOf(runs.bytes));
   point.set_mean_ns(MedianOf(runs.mean));
-  point.set_p50_ns(MedianOf(runs.p50));
-  point.set_p99_ns(MedianOf(runs.p99));
+  if (!runs.p50.empty()) point.set_p50_ns(MedianOf(runs.p50));
+  if (!runs.p99.empty()) point.set_p99_ns(MedianOf(runs.p99));
   point.set_jain(MedianOf(runs.jain));
   point.set_thread_jain(MedianOf(runs.thread_jain));
   const auto [least, most] = std::minmax_element(runs.iops.begin(), runs.iops.end());
@@ -95,6 +99,7 @@ struct Row {
 double ConfidenceOf(const Row& row, size_t knee) {
   constexpr int kResamplings = 500;
   for (const Runs* runs : row.runs) {
+    // A single run can only be drawn as itself, so all resamplings would agree.
     if (runs->iops.size() < 2) return 0;
   }
   // The seed is fixed, so that a report says the same each time it is built.
@@ -134,8 +139,7 @@ void AddKnee(const Row& row, const std::string& at, v1::SweepReport* sweep) {
       "%s%s=%s gives %.0f %% of the most IOPS (%s at %s), with a p99 of %s instead of %s",
       at.empty() ? "" : at + ": ", axis.field(), knee->value(),
       100 * point.iops() / row.points[top]->iops(), common::FormatCount(row.points[top]->iops()),
-      value_of(*row.points[top]), common::FormatDuration(point.p99_ns()),
-      common::FormatDuration(row.points[top]->p99_ns())));
+      value_of(*row.points[top]), P99Text(point.p99_ns()), P99Text(row.points[top]->p99_ns())));
 }
 
 using Points = std::map<std::vector<uint32_t>, Runs>;
@@ -218,12 +222,15 @@ void AddCurve(const measure::RunData& data, uint32_t job_phase, v1::Report* repo
   }
   std::vector<const v1::CurvePointReport*> points;
   for (const v1::CurvePointReport& point : curve.points()) points.push_back(&point);
+  // The job may list its shares in any order, and a knee is found along ascending ones.
   std::stable_sort(points.begin(), points.end(),
                    [](const auto* a, const auto* b) { return a->share() < b->share(); });
   std::vector<double> x;
   std::vector<double> y;
   for (const v1::CurvePointReport* point : points) {
-    if (!(point->achieved() > 0) || (!x.empty() && point->share() <= x.back())) continue;
+    if (!(point->achieved() > 0) || !(point->p99_ns() > 0) ||
+        (!x.empty() && point->share() <= x.back()))
+      continue;
     x.push_back(point->share());
     y.push_back(point->p99_ns());
   }

@@ -39,6 +39,8 @@ void AddThroughput(const PhaseView& view, v1::PhaseReport* report) {
   measure::OperationStats everything;
   std::map<measure::WorkloadKind, measure::IoSums> all;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    // A lost worker has sent samples, but no result with latencies. Rates and latencies must be of
+    // the same workers, so its samples are left out.
     if (worker.has_result) AddTo(view.InWindow(worker.worker_index), &all);
   }
   for (int w = 0; w < report->workloads_size(); ++w) {

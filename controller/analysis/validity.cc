@@ -73,6 +73,7 @@ void AddEndOfLoad(const PhaseView& view, v1::PhaseReport* report) {
       late.push_back(absl::StrFormat("%s after %.1f s", view.HostOf(worker.worker_index), last));
     }
   }
+  // Only a result tells whether a load was cut short.
   if (!known || view.phase().phase.state == measure::PhaseState::kRunning) return;
   if (!any) {
     report->add_remarks(

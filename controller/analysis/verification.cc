@@ -31,6 +31,8 @@ std::string Describe(const std::string& host, const v1::Mismatch& m) {
 }
 
 void AddFound(const v1::Verification& found, const std::string& host, v1::WorkloadReport* out) {
+  // Without a block, the message must stay absent: the report counts each one that is there as an
+  // expectation.
   if (found.checked() + found.not_checkable() == 0) return;
   v1::VerificationReport* v = out->mutable_verification();
   v->set_checked(v->checked() + static_cast<double>(found.checked()));
@@ -42,6 +44,7 @@ void AddFound(const v1::Verification& found, const std::string& host, v1::Worklo
                                                     {found.never_written(), "never written"}};
   for (const auto& [count, name] : kinds) {
     if (count == 0) continue;
+    if (v->hosts().empty() || *v->hosts().rbegin() != host) v->add_hosts(host);
     v->set_mismatches(v->mismatches() + static_cast<double>(count));
     v->set_by_verdict(absl::StrCat(v->by_verdict(), v->by_verdict().empty() ? "" : ", ", count, " ",
                                    name, " on ", host));
@@ -72,6 +75,7 @@ bool Names(const v1::Workload& workload, const std::string& target) {
 std::vector<std::string> WritersOf(const PhaseView& view, const std::string& target) {
   std::set<std::string> hosts;
   for (const measure::PhaseData& phase : view.data().phases) {
+    // The phases are in order. A later phase had written nothing yet.
     if (phase.phase.phase > view.phase().phase.phase) break;
     const v1::RunPhase load = LoadOf(view.data().run.job, phase.phase.spec);
     for (const measure::WorkerPhaseData& worker : phase.workers) {

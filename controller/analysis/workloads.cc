@@ -33,6 +33,7 @@ void AddOpenLoop(const PhaseView& view, const measure::WorkerPhaseData& worker,
 
 void AddSettings(const v1::Workload& w, v1::WorkloadSettings* out) {
   const int64_t largest = LargestBlock(w);
+  // A load of several sizes has no single one to report, and the field stays 0.
   if (largest == SmallestBlock(w)) out->set_block_size_bytes(static_cast<double>(largest));
   out->set_read_share(w.read_ratio());
   out->set_is_random(!w.pattern().has_sequential());
@@ -45,6 +46,7 @@ void AddSettings(const v1::Workload& w, v1::WorkloadSettings* out) {
 void AddWorkload(const PhaseView& view, int index, v1::WorkloadReport* out) {
   out->set_name(view.load().workloads(index).name());
   out->set_summary(DescribeWorkload(view.load().workloads(index)));
+  // Workers often note the same, which stands once.
   std::set<std::string> notes;
   double batches = 0;
   int counted = 0;

@@ -133,6 +133,8 @@ int Export(const Context& context, const ArchiveFlags& flags) {
     return Fail("write --output FILE for an archive, or --tables DIRECTORY for tables");
   }
   struct stat about;
+  // rename(2) replaces whatever has the name, so a name that exists is refused first. lstat(2) also
+  // finds a link that leads nowhere.
   if (!flags.output.empty() && lstat(flags.output.c_str(), &about) == 0) {
     return Fail(absl::StrCat(flags.output, " is there already; name a new file"));
   }

@@ -31,6 +31,8 @@ int ShowAudit(const Context& context, AuditFlags flags) {
     std::cout << controller::ToJson(reply);
     return kOk;
   }
+  // The log holds texts of callers that were refused. A terminal must not obey control characters
+  // in them.
   v1::CleanTexts(&reply);
   controller::TextTable table(
       {"when (UTC)", "who", "role", "from", "action", "about", "answer", "details"},

@@ -50,6 +50,8 @@ size_t Context::Width() const {
 absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Context::Connect() const {
   const std::vector<std::string> addresses = absl::StrSplit(controller, ',', absl::SkipEmpty());
   for (const std::string& address : addresses) {
+    // All addresses are checked before the first is dialled. Otherwise a mistake in a later one
+    // would show only when the earlier controllers are away.
     if (absl::Status status = common::CheckAddress(address); !status.ok()) {
       return absl::Status(status.code(), "--controller " + std::string(status.message()));
     }
@@ -152,6 +154,7 @@ int WriteOutput(const std::string& path, const std::string& content) {
   }
   std::ofstream file(path, std::ios::binary);
   file << content;
+  // A full disk may show only at the flush. The destructor would ignore the error.
   return file.flush() ? kOk
                       : Fail(absl::StrCat(path, ": cannot be written: ", common::ErrnoText(errno)));
 }
@@ -161,6 +164,7 @@ bool IsInteractive() { return isatty(0) != 0 && isatty(2) != 0; }
 bool SaysYes(const std::string& question) {
   std::cerr << question;
   std::string answer;
+  // At the end of the input the answer stays empty, which is a no.
   std::getline(std::cin, answer);
   return answer == "yes";
 }

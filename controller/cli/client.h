@@ -12,7 +12,8 @@
 
 namespace lockstep::cli {
 
-// How the command ended, for scripts.
+// How the command ended, for scripts. Where several hold for a run: corrupted data before all, then
+// that the run did not end as it should, then expectations, then lost hosts.
 enum ExitStatus {
   kOk = 0,
   kError = 1,        // the command itself: no controller, bad flag, refused
@@ -20,6 +21,8 @@ enum ExitStatus {
   kRunFailed = 3,    // the run failed, was aborted or lost its workers
   kNotMet = 4,       // the run is done, and an expectation was not met
   kCannotTell = 5,   // too few runs to tell
+  kCorrupted = 6,    // a block was not as it was written
+  kDegraded = 7,     // a host was lost, with --require-all-hosts
   kCancelled = 130,  // the run was cancelled
 };
 

@@ -92,7 +92,10 @@ int RunDemo(const Context& caller, const DemoFlags& flags) {
   options.listen = "127.0.0.1:0";
   options.workers = flags.workers;
   options.quiet = true;
+  // The scratch directory often lies on the store's file system. The job and the controller must
+  // both allow that (selection.cc).
   options.store_filesystem = true;
+  // The workers of a demo write nowhere else, even when root runs it.
   options.allow = {(*scratch)->path()};
   for (int i = 1; i <= flags.workers; ++i) options.worker_names.push_back(absl::StrCat("node", i));
   std::cerr << "Starting a store, a controller and " << flags.workers << " workers, "
@@ -103,11 +106,13 @@ int RunDemo(const Context& caller, const DemoFlags& flags) {
   auto fleet = LocalFleet::Start(options);
   if (!fleet.ok()) return Fail(fleet.status());
 
+  // The demo's controller has a port of its own, so the caller's --controller is not used.
   Context context = caller;
   context.controller = (*fleet)->address();
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
-  if (!AwaitWorkers(stub->get(), flags.workers, [&] { return (*fleet)->Ended() != 0; })) {
+  if (!AwaitWorkers(stub->get(), flags.workers,
+                    [&] { return (*fleet)->FindEnded().has_value(); })) {
     return Fail(absl::StrCat("the workers do not attach; see the logs in ", flags.state_directory));
   }
   const JobFile file = ParseJobFile("demo.yaml", DemoJob((*scratch)->path(), flags.workers), {});

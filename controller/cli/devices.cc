@@ -103,6 +103,7 @@ void PrintDevices(const v1::DevicesReply& reply, size_t width) {
     }
     const std::set<std::string> mapped = MappedOf(host);
     for (const v1::BlockDevice& device : host.devices()) {
+      // The multipath device stands for its paths, which are no devices to choose by themselves.
       if (device.transport() != "multipath" && mapped.contains(device.identity())) continue;
       const std::string here = absl::StrCat(host.boot_id(), "/", device.name());
       const bool is_lun = device.name() == device.path();
@@ -116,6 +117,7 @@ void PrintDevices(const v1::DevicesReply& reply, size_t width) {
       const bool looked = device.allowed() || !device.in_use().empty();
       if (looked && !device.in_use().empty()) listed.uses.insert(device.in_use());
       for (const v1::DevicePath& path : device.paths()) {
+        // The kernel calls a SCSI device that works `running`, and an NVMe controller `live`.
         const bool runs = path.state() == "running" || path.state() == "live";
         listed.tells_paths = listed.tells_paths || !runs || device.paths_size() > 1;
         listed.paths.insert(absl::StrCat(path.name(), " ", path.state()));
@@ -260,7 +262,7 @@ int EnrollDevices(const Context& context, v1::EnrollRequest request, const std::
   return SayWhatWasDone(enrolled, request);
 }
 
-// At the commas outside of brackets.
+// Splits at the commas outside of brackets: node[1,3],node5 has two parts.
 std::vector<std::string> SplitHosts(const std::string& list) {
   std::vector<std::string> hosts(1);
   int depth = 0;
@@ -278,6 +280,7 @@ std::vector<std::string> SplitHosts(const std::string& list) {
 // enroll and release.
 void AddStampCommand(CLI::App* devices, const Context* context, int* status, bool release) {
   const auto request = std::make_shared<v1::EnrollRequest>();
+  // CLI11 fills vectors of the standard library, not repeated fields of protobuf.
   const auto hosts = std::make_shared<std::vector<std::string>>();
   const auto names = std::make_shared<std::vector<std::string>>();
   const auto format = std::make_shared<std::string>("text");

@@ -53,6 +53,7 @@ v1::RunsOf SetOf(const std::string& text, const v1::RunFilter& filter) {
                : starts.empty()    ? "(no runs)"
                                    : absl::StrJoin(starts, ","));
   const size_t equals = text.find('=');
+  // Ids name their runs completely. The filter narrows down a set that is given by a label.
   if (equals == std::string::npos) {
     for (const auto& id : absl::StrSplit(text, ',', absl::SkipEmpty())) {
       set.add_run_ids(std::string(id));
@@ -82,6 +83,8 @@ void PrintComparison(const Context& context, const std::string& format, v1::Comp
   } else if (format == "junit") {
     std::cout << controller::RenderJUnit(comparison);
   } else {
+    // The JSON and XML writers escape what they print. Only the text for a terminal must be
+    // cleaned.
     v1::CleanTexts(&comparison);
     std::cout << controller::RenderComparison(comparison, TextOptions(context));
   }
@@ -90,24 +93,32 @@ void PrintComparison(const Context& context, const std::string& format, v1::Comp
 int Gate(const Context& context, HistoryFlags flags) {
   const auto share = common::ParseRatio(flags.max_regression);
   if (!share.ok()) return Fail(absl::StrCat("--max-regression: ", share.status().message()));
+  // ParseRatio() reads a bare 5 as 500 %. Without this check, a forgotten % would let every
+  // regression pass.
   if (*share > 1) {
     return Fail(absl::StrFormat("--max-regression: %s is more than all of it; write 5%%",
                                 flags.max_regression));
   }
+  // The controller compares every other set with the first one.
   flags.sets.insert(flags.sets.begin(), flags.baseline);
   v1::Comparison comparison;
   if (const int status = GetComparison(context, flags, *share, &comparison); status != kOk) {
     return status;
   }
+  // The file is written whatever the verdict is: a CI system shows the cases of a failed gate, too.
   if (!flags.junit.empty()) {
     const int written = WriteOutput(flags.junit, controller::RenderJUnit(comparison));
     if (written != kOk) return written;
   }
   PrintComparison(context, flags.format, comparison);
+  // A comparison without a single figure proves nothing, and must not pass.
   bool can_tell = comparison.can_tell_size() > 0 && comparison.figures_size() > 0;
   for (const bool can : comparison.can_tell()) can_tell = can_tell && can;
+  // A figure that only the baseline has may be that of a phase that no longer works.
   const bool complete = comparison.missing() == 0;
   const bool regressed = comparison.regressions() > 0;
+  // The verdict goes to standard error, so that JSON and JUnit on standard output stay readable for
+  // programs.
   std::cerr << (regressed   ? absl::StrCat("gate: ", comparison.regressions(),
                                          comparison.regressions() == 1 ? " figure" : " figures",
                                            " regressed\n")
@@ -124,6 +135,7 @@ int SetLabels(const Context& context, const HistoryFlags& flags) {
   request.set_run_id(flags.run);
   for (const std::string& text : flags.sets) {
     const size_t equals = text.find('=');
+    // Only a word without = removes a label: a value may end in a dash.
     if (equals == std::string::npos && text.size() > 1 && text.back() == '-') {
       request.add_remove(text.substr(0, text.size() - 1));
     } else if (equals == std::string::npos || equals == 0) {
@@ -155,6 +167,10 @@ int Prune(const Context& context, const HistoryFlags& flags) {
   // A prune cannot be undone. Without --yes it only shows what the filter matches.
   request.set_dry_run(flags.dry_run || !flags.yes);
   if (!flags.older_than.empty()) {
+    // Of the two the later one would win, and delete what the other keeps.
+    if (!flags.filter.until().empty()) {
+      return Fail("--older-than and --until both say which runs are old enough; give one of them");
+    }
     const auto age = common::ParseDuration(flags.older_than);
     if (!age.ok()) return Fail(absl::StrCat("--older-than: ", age.status().message()));
     request.mutable_filter()->set_until(absl::FormatTime(

@@ -33,6 +33,7 @@ std::string ApplySet(const std::string& set, YAML::Node* root, std::string* path
   if (equals == std::string::npos || equals == 0) {
     return absl::StrCat("--set ", set, ": write PATH=VALUE, as phases.0.run.duration=10s");
   }
+  // Errors write items of lists as phases[0]. Such a path can be copied into --set as it is.
   const std::vector<std::string> parts =
       absl::StrSplit(set.substr(0, equals), absl::ByAnyChar(".[]"), absl::SkipEmpty());
   // An assignment to a YAML::Node changes the tree that it refers to, not the variable. Each step
@@ -106,6 +107,8 @@ std::string SyntaxError(const std::string& name, const std::string& source,
 
 std::string JobFile::LocationOf(const std::string& path, int line) const {
   for (const auto& [set_path, set] : sets) {
+    // The name of another field may begin with the same letters, so the path must end here, or go
+    // on within the field.
     const bool here = path.rfind(set_path, 0) == 0 &&
                       (path.size() == set_path.size() || path[set_path.size()] == '.' ||
                        path[set_path.size()] == '[');
@@ -195,6 +198,7 @@ JobFile ParseJobFile(const std::string& name, const std::string& source,
                                        "expected; docs/reference/job.md lists them"));
     return file;
   }
+  // Overrides change the tree before it is read, so that they pass the same checks as the file.
   for (const std::string& set : sets) {
     std::string path;
     const std::string wrong = ApplySet(set, &root, &path);

@@ -25,11 +25,14 @@ void PrintRuns(const google::protobuf::RepeatedPtrField<v1::RunSummary>& runs, s
       {"run", "job", "state", "submitted (UTC)", "by", "hosts", "IOPS", "MiB/s", "expectations"},
       {0, 1, 2, 3, 4, 8}, {0, 2});
   for (const v1::RunSummary& run : runs) {
+    // Commands accept the start of an id, so eight digits are enough, and leave the row its room.
     table.Add({run.run_id().substr(0, 8), common::Printable(run.job_name(), 60),
                absl::StrCat(run.state(), run.degraded() ? ", degraded" : "",
                             run.invalid() ? ", INVALID" : ""),
                run.submitted_at(), common::Printable(run.owner(), 40),
                run.hosts() > 0 ? absl::StrCat(run.hosts()) : "-",
+               // A run without a measured phase has no rate. A 0 would look like storage that does
+               // nothing.
                run.iops() > 0 ? common::FormatCount(run.iops()) : "-",
                run.iops() > 0 ? absl::StrFormat("%.1f", run.bytes_per_second() / 1048576) : "-",
                run.expectations()});
@@ -151,6 +154,7 @@ int ShowHistory(const Context& context, const v1::HistoryRequest& request,
 void AddHistory(CLI::App* app, const Context* context, int* status,
                 const std::shared_ptr<std::string>& format) {
   const auto request = std::make_shared<v1::HistoryRequest>();
+  // 0 leaves the limit to the controller, whose defaults for runs and for trends differ.
   const auto limit = std::make_shared<uint32_t>(0);  // the controller's default
   const auto offset = std::make_shared<uint32_t>(0);
   const auto trends = std::make_shared<bool>(false);
@@ -214,6 +218,7 @@ void AddRunFilter(CLI::App* command, v1::RunFilter* filter) {
 }
 
 void AddListingCommands(CLI::App* app, const Context* context, int* status) {
+  // A command line has one command, so that all of them can share the value of --format.
   const auto format = std::make_shared<std::string>("text");
   const auto listing = [=](const char* name, const char* what,
                            void (*print)(const v1::StatusReply&, size_t)) {

@@ -97,6 +97,7 @@ class Printer {
   }
 
   void PrintProgress(const v1::ProgressUpdate& progress) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    // The line is overwritten with carriage returns, which only a terminal obeys.
     if (!terminal_ || progress.total_bytes() <= 0) return;
     std::cerr << absl::StrFormat(
         "\r  %3.0f %%  %s of %s   ", 100 * progress.done_bytes() / progress.total_bytes(),

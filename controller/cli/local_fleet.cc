@@ -127,7 +127,7 @@ absl::Status LocalFleet::StartController() {
       controller_ = -1;
       return absl::UnavailableError(
           absl::StrCat("the controller did not start",
-                       log.empty() ? "; its words are above" : ":\n" + TailOf(log)));
+                       log.empty() ? "; its log is above" : ":\n" + TailOf(log)));
     }
     // The controller renames the complete file into place, so that a part of it is never read.
     const auto text = common::ReadFile(ready);
@@ -148,7 +148,7 @@ absl::Status LocalFleet::StartController() {
   return absl::DeadlineExceededError("the controller takes longer than a minute to start");
 }
 
-absl::Status LocalFleet::StartWorker(int index) {
+absl::StatusOr<pid_t> LocalFleet::StartWorker(int index) {
   const std::string& name = options_.worker_names[index];
   const std::string log =
       options_.quiet ? absl::StrCat(options_.state_directory, "/", name, ".log") : "";
@@ -158,6 +158,9 @@ absl::Status LocalFleet::StartWorker(int index) {
                                     absl::StrCat(options_.state_directory, "/workers/", name)};
   if (words[0].empty()) return absl::NotFoundError("lockstep-worker is not beside lockstep");
   for (const std::string& entry : options_.allow) words.insert(words.end(), {"--allow", entry});
+  for (const std::string& label : options_.approve_labels) {
+    words.insert(words.end(), {"--approve-label", label});
+  }
   if (options_.allow_enroll) words.emplace_back("--allow-enroll");
   for (const std::string& entry : options_.allow_expendable) {
     words.insert(words.end(), {"--allow-expendable", entry});
@@ -165,16 +168,12 @@ absl::Status LocalFleet::StartWorker(int index) {
   // The bridge is not loopback, so the worker refuses plaintext there without this flag. Only the
   // private namespaces reach the bridge, and each has a host name of its own.
   words.push_back(options_.namespaces ? "--insecure-plaintext" : absl::StrCat("--name=", name));
-  auto pid = options_.namespaces ? ForkIntoHost(index + 1, name,
-                                                [&] {
-                                                  const std::vector<char*> raw = Raw(&words);
-                                                  Detach(log);
-                                                  execv(raw[0], raw.data());
-                                                })
-                                 : Spawn(words, log);
-  if (!pid.ok()) return pid.status();
-  workers_.push_back(*pid);
-  return absl::OkStatus();
+  if (!options_.namespaces) return Spawn(words, log);
+  return ForkIntoHost(index + 1, name, [&] {
+    const std::vector<char*> raw = Raw(&words);
+    Detach(log);
+    execv(raw[0], raw.data());
+  });
 }
 
 absl::StatusOr<std::unique_ptr<LocalFleet>> LocalFleet::Start(const Options& options) {
@@ -186,31 +185,50 @@ absl::StatusOr<std::unique_ptr<LocalFleet>> LocalFleet::Start(const Options& opt
   }
   if (absl::Status status = fleet->StartController(); !status.ok()) return status;
   for (int i = 0; i < options.workers; ++i) {
-    if (absl::Status status = fleet->StartWorker(i); !status.ok()) return status;
+    const auto pid = fleet->StartWorker(i);
+    if (!pid.ok()) return pid.status();
+    fleet->workers_.push_back(*pid);
   }
   return fleet;
 }
 
 LocalFleet::~LocalFleet() {
   // All workers are told before the first one is waited for, so that they end at the same time.
+  std::erase(workers_, -1);
   for (pid_t pid : workers_) kill(pid, SIGTERM);
   for (pid_t pid : workers_) EndProcess(pid);
   EndProcess(controller_);
 }
 
-pid_t LocalFleet::Ended() const {
+std::optional<LocalFleet::Ended> LocalFleet::FindEnded() const {
   std::vector<pid_t> all = workers_;
   all.push_back(controller_);
-  for (pid_t pid : all) {
+  for (size_t i = 0; i < all.size(); ++i) {
     siginfo_t facts = {};
     // WNOWAIT leaves the child unreaped. Its pid cannot be given to another process before
     // EndProcess() has signalled it.
-    if (waitid(P_PID, static_cast<id_t>(pid), &facts, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        facts.si_pid == pid) {
-      return pid;
+    if (waitid(P_PID, static_cast<id_t>(all[i]), &facts, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        facts.si_pid != all[i]) {
+      continue;
     }
+    const bool is_worker = i < workers_.size();
+    return Ended{
+        is_worker ? static_cast<int>(i) : -1,
+        absl::StrCat(is_worker ? "worker " + options_.worker_names[i] : "the controller",
+                     facts.si_code == CLD_EXITED ? " ended with status " : " was killed by signal ",
+                     facts.si_status)};
   }
-  return 0;
+  return std::nullopt;
+}
+
+absl::Status LocalFleet::RestartWorker(int worker) {
+  waitpid(workers_[static_cast<size_t>(worker)], nullptr, 0);
+  // Should the start fail, no signal may reach whoever gets this pid.
+  workers_[static_cast<size_t>(worker)] = -1;
+  const auto pid = StartWorker(worker);
+  if (!pid.ok()) return pid.status();
+  workers_[static_cast<size_t>(worker)] = *pid;
+  return absl::OkStatus();
 }
 
 }  // namespace lockstep::cli

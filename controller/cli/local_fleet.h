@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ class LocalFleet {
     std::vector<std::string> worker_names;  // of each worker
     std::vector<std::string> allow;
     std::vector<std::string> allow_expendable;
+    std::vector<std::string> approve_labels;
     bool allow_enroll = false;
     bool store_filesystem = false;  // jobs may lay out files on the store's own file system
     // a network namespace per worker; EnterPrivateNetwork() was called
@@ -37,13 +39,20 @@ class LocalFleet {
   // HOST:PORT of the controller, and the page's address (may be empty).
   const std::string& address() const { return address_; }
   const std::string& http_url() const { return http_url_; }
-  // The pid of a child that has ended by itself, or 0. Does not wait.
-  pid_t Ended() const;
+  // A process that has ended by itself.
+  struct Ended {
+    int worker = -1;   // its number; -1: the controller
+    std::string what;  // "worker vm-2 was killed by signal 9"
+  };
+  // One of those that have; does not wait.
+  std::optional<Ended> FindEnded() const;
+  // Starts a worker that has ended again, with its state directory and so under its ids.
+  absl::Status RestartWorker(int worker);
 
  private:
   explicit LocalFleet(Options options) : options_(std::move(options)) {}
   absl::Status StartController();
-  absl::Status StartWorker(int index);
+  absl::StatusOr<pid_t> StartWorker(int index);
   absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& words, const std::string& log) const;
 
   const Options options_;

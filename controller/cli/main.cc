@@ -1,5 +1,6 @@
 // lockstep: the command line.
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 
@@ -12,15 +13,21 @@
 
 namespace {
 
-// What is wrong with the first word that is no command; empty when there is none.
-std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
+// What is wrong where something that is required is missing: the first word is no command, or the
+// command lacks it. Empty when there is no word.
+std::string WhatIsMissing(const CLI::App& app, int argc, char** argv, const std::string& missing) {
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   std::string names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* command : commands) {
     names += (names.empty() ? "" : ", ") + command->get_name();
   }
   for (int i = 1; i < argc; ++i) {
     const std::string word(argv[i]);
     if (word.rfind('-', 0) != 0) {
+      if (std::any_of(commands.begin(), commands.end(),
+                      [&](const CLI::App* command) { return command->check_name(word); })) {
+        return absl::StrCat(word, ": ", missing, "; lockstep ", word, " --help explains it");
+      }
       return absl::StrCat("'", word, "' is not a command; the commands are: ", names,
                           ". lockstep COMMAND --help explains one");
     }
@@ -88,8 +95,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     // CLI11 reports a missing command here, and does not name the wrong word.
   } catch (const CLI::RequiredError& error) {
-    if (const std::string word = UnknownCommand(app, argc, argv); !word.empty()) {
-      return cli::Fail(word);
+    if (const std::string text = WhatIsMissing(app, argc, argv, error.what()); !text.empty()) {
+      return cli::Fail(text);
     }
     return app.exit(error) == 0 ? 0 : 1;
   } catch (const CLI::ParseError& error) {

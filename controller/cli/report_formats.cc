@@ -119,12 +119,14 @@ int FetchReport(const Context& context, v1::Controller::Stub* stub, const std::s
   const auto* maker = std::find_if(std::begin(kMakers), std::end(kMakers),
                                    [&](const Maker& m) { return m.name == format.name; });
   if (maker == std::end(kMakers)) {
+    // Lines of more than 100 columns are hard to read, however wide the terminal is.
     const size_t width = context.Width();
     *text = controller::RenderText(
         *report,
         {context.Colour(1), width == 0 ? 100 : std::min<size_t>(width, 100), format.detail});
     return kOk;
   }
+  // Further requests name the run by the report's id: `last` could be another run by then.
   if (maker->needs == Needs::kPage) {
     auto page = web::ExportPage(stub, nullptr, report->run().run_id());
     if (!page.ok()) {
@@ -143,6 +145,7 @@ int FetchReport(const Context& context, v1::Controller::Stub* stub, const std::s
   // Formats without histograms have all hosts side by side. --host is for the others.
   const bool whole = format.host.empty() || maker->needs == Needs::kReport;
   *text = maker->make(whole ? *report : OnlyHost(*report, format.host), histograms);
+  // A script would take an empty file for a success.
   if (text->empty() && *maker->missing != '\0') {
     return Fail(grpc::Status(grpc::StatusCode::FAILED_PRECONDITION,
                              absl::StrCat("the run has no ", maker->missing, ", which --format ",

@@ -10,9 +10,10 @@ namespace lockstep::cli {
 // How a report is printed.
 struct ReportFormat {
   std::string name = "text";
-  bool detail = false;  // of text
-  std::string host;     // histograms of this host alone
-  std::string output;   // a file; empty: standard output
+  bool detail = false;             // of text
+  std::string host;                // histograms of this host alone
+  std::string output;              // a file; empty: standard output
+  bool require_all_hosts = false;  // a degraded run is a failure
 };
 
 // The names, in the order in which --help lists them.

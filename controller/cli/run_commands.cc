@@ -14,6 +14,7 @@
 #include "controller/cli/live_view.h"
 #include "controller/report/json.h"
 #include "controller/report/text_table.h"
+#include "controller/report/verdict.h"
 #include "proto/fields.h"
 
 namespace lockstep::cli {
@@ -38,11 +39,15 @@ void AddFormat(CLI::App* command, RunFlags* flags, const std::vector<std::string
       ->capture_default_str();
 }
 
-int StatusOf(const v1::Report& report) {
+int StatusOf(const v1::Report& report, const ReportFormat& format) {
+  if (!controller::CorruptionText(report).empty()) return kCorrupted;
   const std::string& state = report.run().state();
   if (state == "cancelled") return kCancelled;
+  // A run in progress has not failed. Its expectations count only when it is done, because those of
+  // phases that are still to come count as not met.
   if (state != "done" && state != "running" && state != "queued") return kRunFailed;
-  return report.expectations_met() || state != "done" ? kOk : kNotMet;
+  if (!report.expectations_met() && state == "done") return kNotMet;
+  return format.require_all_hosts && report.run().degraded() ? kDegraded : kOk;
 }
 
 // Asks a person before the job overwrites foreign data. Without a terminal, the token of a plan is
@@ -59,6 +64,7 @@ int Confirm(v1::Controller::Stub* stub, const JobFile& file, std::string* token)
   for (const std::string& what : plan.overwrites()) {
     std::cerr << "  " << common::Printable(what) << "\n";
   }
+  // A script cannot have seen what the job overwrites, so it must bring the token of a plan.
   if (!IsInteractive()) {
     std::cerr << "to run it, look at `lockstep plan`, and give the plan's token: --confirm "
               << common::Printable(plan.token()) << "\n";
@@ -73,6 +79,7 @@ int Confirm(v1::Controller::Stub* stub, const JobFile& file, std::string* token)
 int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const Submitter& by,
               std::string* run_id) {
   std::string confirm = by.confirm;
+  // A token comes from a plan that the caller has already seen.
   if (confirm.empty()) {
     if (const int status = Confirm(stub, file, &confirm); status != kOk) return status;
   }
@@ -80,6 +87,7 @@ int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const Submitter& 
   v1::SubmitRequest request;
   request.set_confirm(confirm);
   *request.mutable_job() = file.job;
+  // The store keeps the source, which Rerun() parses again for --set.
   request.set_source(file.source);
   request.set_owner(by.owner);
   v1::SubmitReply reply;
@@ -102,6 +110,7 @@ constexpr auto kSuccessorWait = std::chrono::seconds(60);
 
 std::unique_ptr<v1::Controller::Stub> AwaitSuccessor(const Context& context) {
   const auto deadline = std::chrono::steady_clock::now() + kSuccessorWait;
+  // Connect() tries all addresses of --controller, and the successor usually has another one.
   while (std::chrono::steady_clock::now() < deadline) {
     auto stub = context.Connect();
     if (stub.ok()) return *std::move(stub);
@@ -132,8 +141,9 @@ int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub,
                                                   watched.summary.outcome().empty() ? "" : ": ",
                                                   watched.summary.outcome()))
                 << "; its report is in the store\n";
-      return StatusOf(known);
+      return StatusOf(known, format);
     }
+    // The controller is there and does not know the run. Waiting for another one would not help.
     if (watched.status.error_code() == grpc::StatusCode::NOT_FOUND ||
         watched.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) {
       return Fail(watched.status);
@@ -227,6 +237,7 @@ void PrintPlan(const v1::PlanReply& plan, size_t width) {
       if (target.path_count() > 1) {
         absl::StrAppend(&path, " and ", target.path_count() - 1, " more");
       }
+      // A network file system has no device, only its type.
       const std::string on =
           target.device_name().empty()
               ? target.filesystem()
@@ -264,12 +275,15 @@ int Plan(const Context& context, const RunFlags& flags) {
   v1::PlanReply plan;
   const grpc::Status status = (*stub)->Plan(&call, request, &plan);
   if (!status.ok()) return PrintProblems(*file, status);
+  // JSON escapes control characters itself. A terminal would obey them, so texts are cleaned for
+  // it.
   if (flags.format == "json") {
     std::cout << controller::ToJson(plan);
   } else {
     v1::CleanTexts(&plan);
     PrintPlan(plan, context.Width());
   }
+  // Refusals go to standard error even beside JSON, because the exit status does not say why.
   for (const v1::Problem& problem : plan.problems()) {
     std::cerr << "refused: " << common::Printable(problem.message()) << "\n";
   }
@@ -293,6 +307,8 @@ void AddReportFormat(CLI::App* command, ReportFormat* format) {
   command->add_flag("--detail", format->detail,
                     "The whole text report: workloads, hosts, threads, devices, kernels");
   command->add_option("--output", format->output, "Write the report to this file");
+  command->add_flag("--require-all-hosts", format->require_all_hosts,
+                    "Exit with 7 if a host was lost, also where nothing else is wrong");
 }
 
 int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::string& run_id,
@@ -309,7 +325,7 @@ int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::s
   } else if (WriteOutput(format.output, text) != kOk) {
     return kError;
   }
-  return StatusOf(report);
+  return StatusOf(report, format);
 }
 
 int SubmitAndFollow(const Context& context, const JobFile& file, const Submitter& by,
@@ -318,6 +334,7 @@ int SubmitAndFollow(const Context& context, const JobFile& file, const Submitter
   if (!stub.ok()) return Fail(stub.status());
   std::string run_id;
   if (const int status = SubmitJob(stub->get(), file, by, &run_id); status != kOk) return status;
+  // Progress goes to standard error, so that standard output holds the report alone.
   std::cerr << "run " << common::Printable(run_id) << "\n";
   return Follow(context, *std::move(stub), run_id, format, Owner::kSubmitter);
 }
@@ -328,6 +345,7 @@ using SharedRunFlags = std::shared_ptr<RunFlags>;
 
 void WithFile(CLI::App* command, const SharedRunFlags& flags) {
   command->add_option("FILE", flags->file, "The job file; - is standard input")->required();
+  // By default, CLI11 lets an option with a vector take all words that follow, FILE among them.
   command->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")
       ->allow_extra_args(false);
 }
@@ -351,7 +369,8 @@ void AddRun(CLI::App* app, const Context* context, int* status, const SharedRunF
   run->footer(
       "Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was "
       "aborted, 4 an expectation\n"
-      "or a limit of the start skew was not met, 130 cancelled, 1 anything else.\n\nExample:\n  "
+      "or a limit of the start skew was not met, 6 data was corrupted, 7 a host was lost with "
+      "--require-all-hosts,\n130 cancelled, 1 anything else.\n\nExample:\n  "
       "lockstep run mixed.yaml --set phases.1.run.duration=30s --format json > result.json");
   run->callback([=] {
     const auto file = LoadJobFile(flags->file, flags->sets);
@@ -373,6 +392,7 @@ void AddSubmit(CLI::App* app, const Context* context, int* status, const SharedR
     if (!stub.ok()) return void(*status = Fail(stub.status()));
     std::string run_id;
     *status = SubmitJob(stub->get(), *file, {flags->owner, flags->confirm}, &run_id);
+    // Nothing else goes to standard output, so that a shell can capture the id.
     if (*status == kOk) std::cout << common::Printable(run_id) << "\n";
   });
 }
@@ -446,6 +466,8 @@ void AddPlan(CLI::App* app, const Context* context, int* status, const SharedRun
 }  // namespace
 
 void AddRunCommands(CLI::App* app, const Context* context, int* status) {
+  // A command line has exactly one command (require_subcommand() in main.cc), so that all of them
+  // can share one set of flags.
   const auto flags = std::make_shared<RunFlags>();
   AddRun(app, context, status, flags);
   AddSubmit(app, context, status, flags);

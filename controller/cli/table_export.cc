@@ -176,6 +176,7 @@ absl::Status ExportTables(v1::Controller::Stub* stub, const std::vector<std::str
   const auto views = ListViews(store.get(), intervals);
   if (!views.ok()) return views.status();
   for (const std::string& text : runs) {
+    // Two rows are enough to see that the start of an id is ambiguous.
     const auto found = Query(
         store.get(),
         "SELECT run_id, to_char(submitted_at AT TIME ZONE 'UTC', 'YYYY-MM'), state FROM "

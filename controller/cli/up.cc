@@ -1,11 +1,14 @@
 // up: controller, embedded PostgreSQL and workers on this machine, in the foreground.
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <ctime>
+#include <deque>
 #include <iostream>
+#include <map>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -46,6 +49,58 @@ absl::Status CheckAllowed(const std::vector<std::string>& allow) {
   return absl::OkStatus();
 }
 
+// Starts workers that have ended again, unless they end again and again.
+class Restarts {
+ public:
+  explicit Restarts(LocalFleet* fleet) : fleet_(fleet) {}
+
+  // Why not all can go on; empty when they can.
+  std::string Handle() {
+    while (const auto ended = fleet_->FindEnded()) {
+      if (ended->worker < 0) return absl::StrCat(ended->what, "; its log is above");
+      std::deque<time_t>& times = times_[ended->worker];
+      const time_t now = time(nullptr);
+      while (!times.empty() && times.front() < now - kWithinSeconds) times.pop_front();
+      times.push_back(now);
+      if (times.size() > kMost) {
+        return absl::StrCat(ended->what, ", for the ", times.size(), "th time within ",
+                            kWithinSeconds, " s; its log is above");
+      }
+      std::cerr << "lockstep: " << ended->what << "; starting it again\n";
+      if (absl::Status status = fleet_->RestartWorker(ended->worker); !status.ok()) {
+        return std::string(status.message());
+      }
+    }
+    return "";
+  }
+
+ private:
+  static constexpr size_t kMost = 3;
+  static constexpr int kWithinSeconds = 60;
+  LocalFleet* const fleet_;
+  std::map<int, std::deque<time_t>> times_;  // of ends, by worker
+};
+
+// What a job's files cannot be without a further flag, before somebody finds out by a refusal.
+void SayWhatStoreFilesystemMeans(const LocalFleet::Options& options) {
+  struct stat store = {};
+  if (options.store_filesystem || !options.store.empty() ||
+      stat(options.state_directory.c_str(), &store) != 0) {
+    return;
+  }
+  for (const std::string& entry : options.allow) {
+    struct stat allowed = {};
+    if (!entry.starts_with("/") || stat(entry.c_str(), &allowed) != 0 ||
+        !S_ISDIR(allowed.st_mode) || allowed.st_dev != store.st_dev) {
+      continue;
+    }
+    std::cout << entry << " is on the file system of the store, so that jobs may not lay out files "
+              << "there.\nTo let them: lockstep up --allow-store-filesystem, and "
+              << "`store_filesystem: true` in the job.\n";
+    return;
+  }
+}
+
 int Up(Context context, UpFlags flags) {
   // Threads inherit the mask, so it is set before the first one exists. The signals then wait for
   // sigwait(3) below.
@@ -73,30 +128,31 @@ int Up(Context context, UpFlags flags) {
   // Scripts submit as soon as they read the line below, so the workers are attached by then. A
   // worker that has ended is reported below.
   if (auto stub = context.Connect(); stub.ok()) {
-    AwaitWorkers(stub->get(), options.workers, [&] { return (*fleet)->Ended() != 0; });
+    AwaitWorkers(stub->get(), options.workers, [&] { return (*fleet)->FindEnded().has_value(); });
   }
   std::cout << "controller at " << (*fleet)->address();
   if (!(*fleet)->http_url().empty()) std::cout << ", web page at " << (*fleet)->http_url();
   std::cout << "\n"
             << options.workers << (options.workers == 1 ? " worker" : " workers") << " may use:";
   for (const std::string& entry : options.allow) std::cout << " " << entry;
+  std::cout << "\n";
+  SayWhatStoreFilesystemMeans(options);
   // At the default address, commands find the controller without a flag.
   const bool is_default = (*fleet)->address() == Context().controller;
-  std::cout << "\nIn another terminal: lockstep "
+  std::cout << "In another terminal: lockstep "
             << (is_default ? "" : absl::StrCat("--controller ", (*fleet)->address(), " "))
             << "run FILE. Ctrl-C here ends all of it; results stay in the store.\n"
             << std::flush;
-  int number = 0;
-  while (sigwait(&signals, &number) == 0) {
+  Restarts restarts(fleet->get());
+  int number = SIGCHLD;  // a worker may have ended before the mask was waited for
+  do {
     if (number != SIGCHLD) break;
     // Blocked signals of one kind are merged (signal(7)): one SIGCHLD can stand for several
     // children, so all are asked.
-    const pid_t ended = (*fleet)->Ended();
-    if (ended != 0) {
-      Fail(absl::StrCat("process ", ended, " has ended; its words are above. Ending the others"));
-      return kError;
+    if (const std::string why = restarts.Handle(); !why.empty()) {
+      return Fail(why + "; ending the others");
     }
-  }
+  } while (sigwait(&signals, &number) == 0);
   std::cout << "ending\n";
   return kOk;
 }
@@ -128,6 +184,10 @@ void AddUpCommand(CLI::App* app, const Context* context, int* status) {
   up->add_flag(
       "--allow-store-filesystem", options.store_filesystem,
       "Jobs that say store_filesystem: true may lay out files on the file system of the store");
+  up->add_option("--approve-label", options.approve_labels,
+                 "KEY=VALUE: a job with this label needs no confirmation for what the workers' "
+                 "--allow-expendable names; may be given several times")
+      ->allow_extra_args(false);
   up->add_option("--listen", options.listen, "HOST:PORT of the controller")->capture_default_str();
   up->add_option("--http", options.http, "HOST:PORT of the web page")->capture_default_str();
   up->add_flag("--no-web", flags->no_web, "No web page");

@@ -28,6 +28,7 @@ size_t EditDistance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
+    // One row of the matrix is enough: a cell needs its left, upper and upper left neighbours only.
     size_t diagonal = row[0]++;
     for (size_t j = 1; j <= b.size(); ++j) {
       const size_t change = diagonal + (a[i - 1] != b[j - 1]);
@@ -62,6 +63,7 @@ class Reader {
         Error(name, here, UnknownText(*message->GetDescriptor(), key));
         continue;
       }
+      // A field may have two spellings (Find()), so it is counted by its own name, not by the key.
       if (++seen[field->name()] > 1) {
         Error(name, here, "is given twice");
         continue;
@@ -73,6 +75,7 @@ class Reader {
             absl::StrCat("cannot stand beside ", chosen[oneof], "; only one of them is possible"));
         continue;
       }
+      // ReadField() sets no line for a list or a map, which then keeps the line of its name.
       file_->lines[here] = name.Mark().line + 1;
       ReadField(value, here, *field, message);
     }
@@ -85,6 +88,7 @@ class Reader {
   using Entries = std::vector<std::pair<YAML::Node, YAML::Node>>;
 
   void Error(const YAML::Node& node, const std::string& path, const std::string& text) {
+    // One wrong level of indentation can be an error in every line that follows.
     constexpr size_t kMaxErrors = 100;
     if (file_->errors.size() >= kMaxErrors) return;
     file_->errors.push_back(common::PrintableLines(
@@ -124,6 +128,8 @@ class Reader {
         for (auto& more : EntriesOf(one, path, depth + 1)) merged.push_back(std::move(more));
       }
     }
+    // A map's own keys win over merged ones, and earlier maps over later ones
+    // (yaml.org/type/merge.html).
     std::set<std::string> own;
     for (const auto& [name, value] : entries) own.insert(name.as<std::string>(""));
     for (auto& [name, value] : merged) {
@@ -227,6 +233,7 @@ class Reader {
               "is not a single value");
         continue;
       }
+      // Strings of proto3 are UTF-8. The controller could not parse a request with other bytes.
       if (!common::IsUtf8(name.Scalar()) || !common::IsUtf8(value.Scalar())) {
         Error(value, path, "is not valid UTF-8");
         continue;

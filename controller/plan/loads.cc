@@ -38,6 +38,7 @@ int FindTarget(const v1::JobSpec& job, const std::string& name) {
 }
 
 TargetIndex::TargetIndex(const v1::JobSpec& job) {
+  // emplace() keeps the first of several targets with one name, as FindTarget() does.
   for (int i = 0; i < job.targets_size(); ++i) numbers_.emplace(job.targets(i).name(), i);
 }
 
@@ -56,7 +57,9 @@ void ChooseEngine(const v1::JobSpec& job, v1::Workload* workload) {
     return;
   }
   const TargetIndex targets(job);
+  // A job with one target need not name it: FillWorkload() adds it after ChooseEngines() has run.
   const bool only = workload->targets().empty() && job.targets_size() == 1;
+  // All targets must be LUNs. A mixture keeps the default engine, and Validate() reports it.
   const bool iscsi = only ? job.targets(0).has_iscsi()
                           : !workload->targets().empty() &&
                                 std::all_of(workload->targets().begin(), workload->targets().end(),
@@ -132,6 +135,7 @@ v1::Workload VerifyLoad(v1::VerifyPhase from) {
   v1::Workload w;
   w.set_name("verify");
   *w.mutable_targets() = from.targets();
+  // A single pass reads every block once, and ends the phase without a duration.
   w.set_passes(1);
   w.set_block_size_bytes(from.block_size_bytes());
   w.set_queue_depth(from.queue_depth());
@@ -184,6 +188,7 @@ int64_t LargestBlock(const v1::Workload& w) {
   for (const v1::AccessLine& line : w.access()) {
     largest = std::max({largest, line.block_size_bytes(), line.up_to_bytes()});
   }
+  // Merging joins up to `merge` neighbouring blocks into one I/O.
   return largest * std::max<int64_t>(1, w.merge());
 }
 
@@ -196,12 +201,14 @@ int64_t SmallestBlock(const v1::Workload& w) {
   for (const v1::AccessLine& line : w.access()) {
     smallest = std::min(smallest, line.block_size_bytes());
   }
+  // A block without a neighbour is not merged, so `merge` does not raise the smallest I/O.
   return smallest;
 }
 
 std::set<uint32_t> TargetsWrittenBy(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
   const TargetIndex index(job);
   std::set<uint32_t> written;
+  // LoadOf() turns a precondition into a workload, so that its writes are found here, too.
   const v1::RunPhase load = LoadOf(job, phase);
   for (const v1::Workload& workload : load.workloads()) {
     if (!Writes(workload)) continue;

@@ -99,6 +99,7 @@ absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
       next.step = 0;
     }
   }
+  // A run that ends early skips its other phases, and still removes the files that it made.
   while (cleanup_only && next.job_phase < phases && !spec_of(next.job_phase).has_cleanup()) {
     ++next.job_phase;
     next.step = 0;

@@ -45,6 +45,8 @@ absl::StatusOr<Choices> ParseRange(const std::string& list, size_t most) {
           absl::StrCat("'[", common::Printable(list, 60),
                        "]' is not a range as 1-8 or 001-120, of at most 9 digits"));
     }
+    // The count is checked before any name is made: 0-999999999 would be a thousand million of
+    // them.
     if (uint64_t{last} - first + 1 + choices.size() > most) {
       return absl::InvalidArgumentError(absl::StrCat("'[", common::Printable(list, 60),
                                                      "]' stands for more than ", most, " names"));
@@ -73,10 +75,12 @@ absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text
     const size_t open = text.find('[', at);
     const size_t close = open == std::string::npos ? open : text.find(']', open);
     if (close == std::string::npos) {
+      // A bracket that is not closed stays in the name, and IsHostName() refuses it below.
       pieces.push_back({text.substr(at)});
       break;
     }
     pieces.push_back({text.substr(at, open - at)});
+    // A range of one name does not raise the count, so the number of ranges has a limit of its own.
     if (++ranges > limits::kHostRanges) {
       return absl::InvalidArgumentError(absl::StrCat(
           "'", common::Printable(text, 60), "' has more than ", limits::kHostRanges, " ranges"));
@@ -113,6 +117,7 @@ absl::StatusOr<std::vector<uint32_t>> Select(const v1::HostSelector& selector,
                                              const std::vector<PlanWorker>& workers) {
   std::set<std::string> wanted;
   for (const std::string& text : selector.names()) {
+    // Each text may stand only for what the texts before it have left of the limit.
     const auto names = ExpandHostNames(
         text, limits::kHostNames - std::min<size_t>(wanted.size(), limits::kHostNames));
     if (!names.ok()) return names.status();
@@ -221,6 +226,8 @@ class FleetChecker {
     // Device names mean something to one kernel only, hence the boot id.
     const std::string device =
         absl::StrCat(worker.hello.host().boot_id(), "/", found.device_name());
+    // The store's own writes disturb the figures, hence a warning. CheckSpace() refuses files that
+    // could fill the store's file system.
     if (!store_.device.empty() && device == store_.device && warned_.insert(target.name()).second) {
       check_.warnings.push_back(absl::StrCat("target ", target.name(), " lies on ",
                                              found.device_name(),
@@ -389,6 +396,8 @@ class FleetChecker {
         if (target.sharing() == v1::SHARING_PRIVATE) {
           space.needed += static_cast<double>(found.missing_bytes());
         } else {
+          // The files of a shared target exist once, and every worker reports what they lack. The
+          // largest of these values counts, not their sum.
           double& one = space.shared[found.target()];
           one = std::max(one, static_cast<double>(found.missing_bytes()));
         }

@@ -26,6 +26,7 @@ void CheckSharing(const v1::Target& target, const Complain& complain) {
 }
 
 void CheckFile(const v1::FileTarget& file, const Complain& complain) {
+  // Each worker would resolve a relative path against its own working directory.
   if (file.path().empty() || file.path()[0] != '/') {
     complain(".file.path", absl::StrCat("'", file.path(), "' is not an absolute path"));
   }
@@ -70,6 +71,7 @@ void CheckTarget(const v1::Target& target, const Complain& complain) {
       return;
     }
     case v1::Target::kNull:
+      // With a stall as long as its period, every I/O would wait for the end of a stall.
       if (target.null().stall_ns() == 0 ||
           target.null().stall_ns() < target.null().stall_every_ns())
         return;

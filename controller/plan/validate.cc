@@ -358,6 +358,7 @@ class Checker {
     }
     for (uint32_t step = 0; found_ == before && step < points; ++step) {
       const SweepPoint point = PointAt(run.sweep(), step);
+      // The first round covers all points. Later rounds repeat them under other names.
       if (point.repeat > 0) break;
       CheckPoint(path, run, point);
     }
@@ -398,6 +399,7 @@ class Checker {
 }  // namespace
 
 void FillJob(v1::JobSpec* job) {
+  // FillDefaults() gives every workload an engine. LUNs must have theirs before that.
   ChooseEngines(job);
   v1::FillDefaults(job);
   for (v1::Target& target : *job->mutable_targets()) {

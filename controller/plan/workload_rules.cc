@@ -75,6 +75,7 @@ class Rules {
         add_(field, absl::StrCat("a stripe of ", Size(target->stripe_bytes()),
                                  " holds no block of ", Size(LargestBlock(w_))));
       }
+      // The size of a device or a LUN is found by the workers' inspection, which comes later.
       const int64_t smallest = target->has_file()   ? target->file().size_bytes()
                                : target->has_null() ? target->null().size_bytes()
                                                     : INT64_MAX;
@@ -108,6 +109,8 @@ class Rules {
     if (zero && w_.engine() == v1::ENGINE_NULL) {
       add_(".engine", "the null engine does no system calls: its target's device is nop, not zero");
     }
+    // Only io_uring has a request that does nothing (IORING_OP_NOP), and only the null engine needs
+    // no kernel at all.
     if (!zero && w_.engine() != v1::ENGINE_NULL && w_.engine() != v1::ENGINE_IO_URING) {
       add_(".engine", "has no no-op: choose io_uring or null, or the target's device: zero");
     }
@@ -129,6 +132,7 @@ class Rules {
     if (up_to != 0 && (up_to < size || up_to > kMaxBlock)) {
       add_(field + "up_to", "must lie between block_size and 64MiB");
     }
+    // Direct I/O must be aligned to the device's logical block (open(2)), at least 512 bytes.
     if (w_.direct() && size % 512 != 0) {
       add_(field + "block_size",
            absl::StrCat(
@@ -187,6 +191,8 @@ class Rules {
     if (p.has_shuffled() && !one_size) {
       add_(".pattern", "shuffled needs one block size: every block once");
     }
+    // The shared position counts blocks, and numbers of blocks of different sizes do not fit
+    // together.
     if (p.sequential().shared() && (!one_size || w_.merge() > 1)) {
       add_(".pattern", "a shared sequential position needs one block size, and no merging");
     }
@@ -209,6 +215,7 @@ class Rules {
       add_(".pattern.hot_zones.zones",
            absl::StrCat("their shares of I/O add up to ", 100 * io, "%, not 100%"));
     }
+    // Zones may cover less than the target. No I/O reaches the rest then.
     if (size > 1 + 1e-6) {
       add_(".pattern.hot_zones.zones",
            absl::StrCat("their sizes add up to ", 100 * size, "% of the target"));
@@ -310,6 +317,7 @@ class Rules {
       if (loop.rate_case() == v1::OpenLoop::RATE_NOT_SET) {
         add_(".open_loop", "has no rate: write `rate: 20000`, or `measured: {phase: NAME}`");
       }
+      // The negated comparison also refuses NaN.
       if (loop.rate_case() == v1::OpenLoop::kRatePerSecond && !(loop.rate_per_second() > 0)) {
         add_(".open_loop.rate", "must be above 0");
       }
@@ -366,6 +374,7 @@ class Rules {
       add_(".content",
            "zeros compress and deduplicate completely; give the shares with random content");
     }
+    // O_SYNC applies to write(2). Stores into a mapping reach the file by msync(2) or write-back.
     if (w_.write_through() > v1::WRITE_THROUGH_NONE && w_.engine() == v1::ENGINE_MMAP) {
       add_(".write_through", "has no effect on a mapped file; use fsync");
     }
@@ -382,6 +391,7 @@ class Rules {
     if (w_.block_size_bytes() % 512 != 0) {
       add_(".verify", "needs a block size that is a multiple of 512");
     }
+    // What a trimmed block reads as depends on the device (LBPRZ in SCSI, DLFEAT in NVMe).
     if (Trims(w_)) add_(".verify", "trimmed blocks have no content that could be checked");
     if (w_.content().kind_case() != v1::Content::KIND_NOT_SET ||
         w_.content().compressed_ratio() != 1 || w_.content().duplicate_ratio() > 0) {

@@ -19,6 +19,7 @@ std::string Value(const std::string& unit, double value) {
   if (unit == "ns") return common::FormatDuration(value);
   if (unit == "%") return absl::StrFormat("%.3g %%", 100 * value);
   if (unit == "B/s") return absl::StrFormat("%.1f MiB/s", value / 1048576);
+  // Only Jain's index has no unit (figure_table.cc). It is close to 1, so its last digits matter.
   if (unit.empty()) return absl::StrFormat("%.4f", value);
   return common::FormatCount(value);
 }
@@ -156,6 +157,8 @@ std::string RenderJUnit(const v1::Comparison& comparison) {
       } else if (value.regression()) {
         absl::StrAppend(&cases, "<failure message=\"", Xml(words), "\"/>");
       } else if (value.verdict() == v1::CHANGE_UNKNOWN) {
+        // A case that cannot tell is skipped, not passed: a pass would stand for the proof of no
+        // change.
         ++skipped;
         absl::StrAppend(&cases, "<skipped message=\"too few runs to tell\"/>");
       } else {
@@ -188,6 +191,7 @@ std::string RenderTrends(const v1::TrendsReply& reply, const ComparisonText& opt
     for (const v1::ChangePoint& change : trend.changes()) {
       const v1::TrendPoint& at = trend.points(static_cast<int>(change.index()));
       const bool more = change.mean_after() > change.mean_before();
+      // A change from 0 has no ratio.
       const std::string by =
           change.mean_before() > 0
               ? absl::StrCat(Percent(change.mean_after() / change.mean_before() - 1), " %")

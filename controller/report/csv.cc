@@ -27,6 +27,7 @@ std::string Quoted(const std::string& foreign) {
 // Never with an exponent, which not every reader of CSV understands. Whole numbers have no
 // fraction.
 std::string Number(double value) {
+  // An empty cell is no value to every reader. Some take "inf" and "nan" for texts.
   if (!std::isfinite(value)) return "";
   if (value == std::floor(value) || std::abs(value) >= 1e15) return absl::StrFormat("%.0f", value);
   return std::abs(value) >= 1e6 ? absl::StrFormat("%.1f", value) : absl::StrFormat("%.6f", value);
@@ -40,7 +41,7 @@ std::vector<std::string> OperationCells(const v1::OperationReport& o) {
   for (double percent : kCsvPercents) {
     std::string cell;
     for (const v1::Percentile& p : o.percentiles()) {
-      if (p.percent() == percent) cell = Number(p.latency_ns());
+      if (p.percent() == percent && p.has_latency_ns()) cell = Number(p.latency_ns());
     }
     cells.push_back(cell);
   }
@@ -50,6 +51,7 @@ std::vector<std::string> OperationCells(const v1::OperationReport& o) {
 }  // namespace
 
 std::string RenderCsv(const v1::Report& report) {
+  // RFC 4180 ends each line with CR LF.
   std::string out =
       "run,job,phase,phase_name,workload,host,operation,operations,bytes,errors,iops,bytes_per_"
       "second,"

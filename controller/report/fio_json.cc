@@ -15,6 +15,7 @@
 namespace lockstep::controller {
 namespace {
 
+// The keys stay in the order in which they are set here, which is fio's.
 using Json = nlohmann::ordered_json;
 
 constexpr double kFioPercents[] = {1,  5,  10, 20, 30,   40,   50,    60,   70,
@@ -68,6 +69,7 @@ struct Latencies {
 };
 
 Json Summary(const Latencies& l) {
+  // The counters keep the exact minimum and maximum of the reported latencies alone.
   const bool exact = l.of != nullptr && l.of->is_reported();
   const int64_t least = l.bins.empty() ? 0 : l.bins.begin()->first;
   const int64_t most = l.bins.empty() ? 0 : l.bins.rbegin()->first;
@@ -144,6 +146,7 @@ class Job {
                                   : mixed             ? "rw"
                                   : s.has_trims()     ? "trim"
                                                       : "write";
+    // fio prints all options as texts, numbers among them.
     Json options = {{"name", workload_.name()},
                     {"ioengine", workload_.engine()},
                     {"rw", s.is_random() ? absl::StrCat("rand", direction) : direction},
@@ -191,6 +194,7 @@ class Job {
                 {"drop_ios", 0}};
     const Latencies all(Find(kind, ""));
     out["slat_ns"] = WithBins(Latencies(Find(kind, "submission_latency")));
+    // fio's completion latency is the time from submission to completion: the service time.
     out["clat_ns"] = WithBins(Latencies(Find(kind, "service_time")));
     out["lat_ns"] = WithBins(all);
     AddSpread(o, &out);
@@ -214,6 +218,7 @@ class Job {
         points.empty() ? 0 : std::sqrt(std::max(0.0, squares / n - mean * mean));
     const double least = points.empty() ? 0 : *std::min_element(points.begin(), points.end());
     const double most = points.empty() ? 0 : *std::max_element(points.begin(), points.end());
+    // The report has only the IOPS over time. The mean size of the I/Os makes them a bandwidth.
     const double kib = o.operations() > 0 ? o.bytes() / o.operations() / 1024 : 0;
     (*out)["bw_min"] = Whole(least * kib);
     (*out)["bw_max"] = Whole(most * kib);
@@ -229,6 +234,8 @@ class Job {
   }
 
   void AddDepths(Json* job) const {
+    // fio always prints these keys. Lockstep does not measure them, as AddNotes() says, and the
+    // zeros keep the layout whole.
     for (const char* name : {"iodepth_level", "iodepth_submit", "iodepth_complete"}) {
       Json levels = Json::object();
       const bool is_level = std::string(name) == "iodepth_level";
@@ -323,8 +330,10 @@ std::string RenderFioJson(const v1::Report& report,
   absl::Time started;
   std::string error;
   if (!absl::ParseTime(absl::RFC3339_full, safe.run().started_at(), &started, &error)) {
+    // A run that never started has no time, and fio's layout always has one.
     started = absl::UnixEpoch();
   }
+  // Since fio 3.0 latencies are in nanoseconds (clat_ns), so the version must not be an older one.
   Json out = {{"fio version", absl::StrCat("fio-3.33 (written by Lockstep ", safe.version(), ")")},
               {"timestamp", absl::ToUnixSeconds(started)},
               {"timestamp_ms", absl::ToUnixMillis(started)},
@@ -337,9 +346,11 @@ std::string RenderFioJson(const v1::Report& report,
     for (const v1::WorkloadReport& workload : phase.workloads()) {
       out["jobs"].push_back(Job(phase, workload, histograms).Make(group));
     }
+    // The workloads of a phase ran together, as the jobs of one group of fio do.
     group += phase.workloads().empty() ? 0 : 1;
     const double seconds = WindowSeconds(phase);
     for (const v1::DeviceReport& d : phase.devices()) {
+      // fio prints the counters of the disks. Here they follow from the rates and the window.
       devices.push_back(
           {{"name", d.name()},
            {"read_ios", Whole(d.reads_per_second() * seconds)},

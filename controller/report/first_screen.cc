@@ -16,6 +16,7 @@ namespace {
 using common::FormatCount;
 using common::FormatDuration;
 
+// The first screen is to fit a terminal. --detail has the rest.
 constexpr size_t kEvents = 5;
 constexpr size_t kThings = 12;
 
@@ -28,9 +29,11 @@ class FirstScreen : private ReportWriter {
     Head();
     Phases();
     Curves();
+    // Things() has the remarks of all phases, those of the sweeps included.
     Sweeps(false);
     Things();
     Events(kEvents);
+    // A run without a phase has no details to point at.
     if (report_.phases().empty()) return Take();
     Line("");
     Line(Dim(absl::StrCat("lockstep report ", report_.run().run_id().substr(0, 8),
@@ -61,6 +64,7 @@ class FirstScreen : private ReportWriter {
 
   void Phase(const v1::PhaseReport& phase, TextTable* table) {
     const std::string state = measure::Is(phase, measure::PhaseState::kDone) ? "" : phase.state();
+    // Phases without figures share one line. In the table they would be rows without a value.
     const bool nothing = phase.workloads().empty() || phase.workers_lost() >= phase.workers();
     if (nothing) {
       std::string what = state.empty() ? "done" : state;
@@ -77,6 +81,7 @@ class FirstScreen : private ReportWriter {
         }
       }
     }
+    // A single row is the total. A phase without any I/O has no row, and shows its total of 0.
     if (rows.size() != 1) {
       rows.push_back(phase.total());
       rows.back().set_kind("all");
@@ -91,6 +96,7 @@ class FirstScreen : private ReportWriter {
           limits.push_back(w.limited_by());
         }
       }
+      // The first entry of the fairness is the one over the hosts (fairness.cc).
       const bool fair = last && phase.hosts_size() > 1 && phase.fairness_size() > 0;
       table->Add({first ? phase.name() + (state.empty() ? "" : " (" + state + ")") : "", o.kind(),
                   FormatCount(o.iops()), absl::StrFormat("%.1f", o.bytes_per_second() / 1048576),
@@ -107,6 +113,7 @@ class FirstScreen : private ReportWriter {
     if (things.empty()) return;
     Rule("warnings");
     const size_t left_out = things.size() > kThings ? things.size() - kThings : 0;
+    // Warnings() puts the gravest first, so the cut loses the least important ones.
     things.resize(things.size() - left_out);
     for (const std::string& thing : things) out_ += Wrapped(thing, "    ", "  ! ");
     if (left_out > 0) Line("  and ", left_out, " more in --detail");

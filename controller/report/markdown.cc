@@ -41,12 +41,13 @@ std::string Plain(const std::string& text) {
         out += common::EscapeHtml(std::string(1, c));
     }
   }
-  // Nor is a name taken for an address.
+  // GitHub also links a text that begins with www. (GFM, extended autolinks).
   return absl::StrReplaceAll(out, {{"www.", "www&#46;"}});
 }
 
 void AddRow(const v1::PhaseReport& phase, const std::string& workload, const v1::OperationReport& o,
             std::string* out) {
+  // The first entry is the fairness over the hosts (fairness.cc).
   const double jain = phase.fairness().empty() ? 0 : phase.fairness(0).jain();
   absl::StrAppend(
       out, "| ", Plain(phase.name()), " | ", Plain(workload), " | ", Plain(o.kind()), " | ",
@@ -95,6 +96,7 @@ std::string RenderMarkdown(const v1::Report& report) {
   for (const auto& [key, value] : run.labels()) {
     labels.push_back(absl::StrCat(Plain(key), "=", Plain(value)));
   }
+  // A map of protobuf has no order of its own. Two reports of one run must not differ.
   std::sort(labels.begin(), labels.end());
   if (!labels.empty()) absl::StrAppend(&out, " Labels: ", absl::StrJoin(labels, ", "), ".");
   out += "\n\n";
@@ -111,6 +113,7 @@ std::string RenderMarkdown(const v1::Report& report) {
     absl::StrAppend(&out, common::EscapeHtml(RenderSweep(sweep, 0)), "</pre>\n\n");
   }
   if (!safe.environment().empty()) {
+    // The copy is sorted, for the same reason as the labels.
     const std::map<std::string, std::string> facts(safe.environment().begin(),
                                                    safe.environment().end());
     out += "<details><summary>Environment</summary>\n\n| fact | value |\n| --- | --- |\n";

@@ -39,8 +39,11 @@ std::string SysbenchOf(const v1::PhaseReport& phase) {
   const double seconds = WindowSeconds(phase);
   double p95 = 0;
   for (const v1::Percentile& p : phase.total().percentiles()) {
-    if (p.percent() == 95) p95 = p.latency_ns();
+    // sysbench prints the largest latency where few are there, and so its readers expect a number.
+    if (p.percent() == 95)
+      p95 = p.has_latency_ns() ? p.latency_ns() : phase.total().latency_max_ns();
   }
+  // sysbench counts syncs as events. The total has I/Os alone, so the syncs are added below.
   const v1::OperationReport& total = phase.total();
   const v1::ThreadFairness& f = phase.thread_fairness();
   return absl::StrCat(
@@ -75,6 +78,7 @@ std::string SysbenchOf(const v1::PhaseReport& phase) {
 
 bool IsBlockSize(const v1::SweepAxisReport& axis) {
   const std::string& field = axis.field();
+  // An axis may also set the size of one workload: workloads.0.block_size.
   return field == "block_size" ||
          (field.size() > 11 && field.compare(field.size() - 11, 11, ".block_size") == 0);
 }
@@ -142,6 +146,8 @@ std::string RenderIozone(const v1::Report& report) {
   std::string out;
   for (const v1::SweepReport& sweep : safe.sweeps()) {
     const int last = sweep.axes_size() - 1;
+    // iozone prints a matrix of file sizes by record sizes, so there is room for one axis beside
+    // the block size.
     if (last < 0 || last > 1 || !IsBlockSize(sweep.axes(last))) continue;
     for (const char* kind : {"read", "write"}) {
       std::map<uint32_t, std::map<uint32_t, double>> cells;

@@ -28,6 +28,7 @@ std::string ReportWriter::Wrapped(const std::string& text, const std::string& in
   std::string line = first;
   for (const auto& piece : absl::StrSplit(text, ' ')) {
     const std::string word(piece);
+    // A word that is wider than the line stays whole, because people copy paths and ids from here.
     const bool begins = line == first || line == indent;
     if (!begins && DisplayWidth(line) + 1 + DisplayWidth(word) > width_) {
       out += line + "\n";
@@ -47,11 +48,15 @@ void ReportWriter::Rule(const std::string& title) {
   Line("── ", Bold(title), " ", Dim(rule));
 }
 
+// 0: too few I/Os for the percentile.
+static std::string KnownDuration(double ns) { return ns > 0 ? FormatDuration(ns) : "–"; }
+
 std::string PercentileText(const v1::OperationReport& operation, double percent) {
   for (const v1::Percentile& p : operation.percentiles()) {
-    if (p.percent() == percent) return FormatDuration(p.latency_ns());
+    if (p.percent() != percent || !p.has_latency_ns()) continue;
+    return absl::StrCat(p.is_uncertain() ? "~" : "", FormatDuration(p.latency_ns()));
   }
-  return "-";
+  return "–";
 }
 
 void ReportWriter::Head() {
@@ -61,6 +66,7 @@ void ReportWriter::Head() {
   Line(Bold(absl::StrCat("Lockstep: ", run.job_name())), "   ",
        verdict.good ? Good(word) : Bad(word));
   if (!report_.description().empty()) out_ += Wrapped(report_.description(), "  ", "  ");
+  // A run that never started shows when it was submitted.
   Line("  run ", run.run_id(), "   by ", run.owner(), "   started ",
        run.started_at().empty() ? run.submitted_at() : run.started_at());
   Line("  ", run.hosts(), run.hosts() == 1 ? " host" : " hosts", "   seed ", report_.seed(),
@@ -136,6 +142,7 @@ void ReportWriter::SweepRemarks(const v1::SweepReport& sweep) {
   for (const v1::SweepPointReport& point : sweep.points()) {
     swept.insert(point.phases().begin(), point.phases().end());
   }
+  // Points of one sweep often say the same. A remark stands once, with its count.
   std::map<std::string, int> remarks;  // of how many points
   int met = 0;
   int expected = 0;
@@ -184,7 +191,7 @@ void ReportWriter::Curves() {
     for (const v1::CurvePointReport& point : curve.points()) {
       table.Add({absl::StrFormat("%.4g %%", 100 * point.share()), FormatCount(point.offered()),
                  FormatCount(point.achieved()), FormatDuration(point.mean_ns()),
-                 FormatDuration(point.p50_ns()), FormatDuration(point.p99_ns())});
+                 KnownDuration(point.p50_ns()), KnownDuration(point.p99_ns())});
     }
     out_ += table.Render("    ", width_);
     if (curve.has_knee()) Knee(curve.knee());
@@ -201,6 +208,7 @@ void ReportWriter::Events(size_t most) {
   }
   if (events.empty()) return;
   Rule("events");
+  // The last events are kept, because they say how the run ended.
   const size_t left_out = events.size() > most ? events.size() - most : 0;
   if (left_out > 0) Line("  ", left_out, " earlier ones are left out");
   for (size_t i = left_out; i < events.size(); ++i) {

@@ -13,7 +13,8 @@ namespace lockstep::controller {
 // "12,345 files".
 std::string Plural(double count, const char* noun);
 
-// The latency at one of the report's percentiles; a dash where it has none.
+// The latency at one of the report's percentiles, with "~" in front where fewer than ten I/Os took
+// longer; a dash where none did.
 std::string PercentileText(const v1::OperationReport& operation, double percent);
 
 // What texts about a run are made of. `report` outlives it, and its texts are safe to show.

@@ -21,6 +21,7 @@ void CleanFigures(Message* message) {
   for (const FieldDescriptor* field : fields) {
     const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
     const bool is_double = field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE;
+    // The maps of a report hold texts only.
     if (field->is_map() || (!is_message && !is_double)) continue;
     const int size = field->is_repeated() ? reflection->FieldSize(*message, field) : 1;
     for (int i = 0; i < size; ++i) {

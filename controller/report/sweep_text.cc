@@ -20,15 +20,16 @@ struct Figure {
   std::string (*text)(double value);
 };
 
+// 0: too few I/Os for the percentile.
+std::string LatencyText(double ns) { return ns > 0 ? common::FormatDuration(ns) : "–"; }
+
 const Figure kFigures[] = {
     {"IOPS", true, [](const v1::SweepPointReport& p) { return p.iops(); },
      [](double v) { return common::FormatCount(v); }},
     {"MiB/s", true, [](const v1::SweepPointReport& p) { return p.bytes_per_second() / 1048576; },
      [](double v) { return absl::StrFormat("%.1f", v); }},
-    {"p50", false, [](const v1::SweepPointReport& p) { return p.p50_ns(); },
-     [](double v) { return common::FormatDuration(v); }},
-    {"p99", false, [](const v1::SweepPointReport& p) { return p.p99_ns(); },
-     [](double v) { return common::FormatDuration(v); }},
+    {"p50", false, [](const v1::SweepPointReport& p) { return p.p50_ns(); }, &LatencyText},
+    {"p99", false, [](const v1::SweepPointReport& p) { return p.p99_ns(); }, &LatencyText},
     {"Jain", true, [](const v1::SweepPointReport& p) { return p.jain(); },
      [](double v) { return absl::StrFormat("%.4f", v); }},
     {"thread Jain", true, [](const v1::SweepPointReport& p) { return p.thread_jain(); },
@@ -41,6 +42,7 @@ class Heat {
   Heat(const v1::SweepReport& sweep, const Figure& figure) : figure_(figure) {
     bool any = false;
     for (const v1::SweepPointReport& point : sweep.points()) {
+      // A point without a whole run has no value. A 0 would stretch the scale.
       if (point.runs() == 0) continue;
       const double value = figure.of(point);
       min_ = any ? std::min(min_, value) : value;
@@ -94,6 +96,7 @@ std::string Matrix(const v1::SweepReport& sweep, const Figure& figure, size_t wi
   std::vector<std::string> titles = {
       absl::StrCat(absl::StrJoin(fields, " "), " \\ ", sweep.axes(last).field())};
   for (const std::string& value : sweep.axes(last).values()) {
+    // The two blanks stand above the marks that follow the figures.
     titles.push_back(absl::StrCat(value, "  "));
   }
   TextTable table(titles, {0}, {0});

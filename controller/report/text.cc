@@ -24,6 +24,7 @@ using common::FormatDuration;
 using common::FormatSize;
 using common::FormatThroughput;
 
+// Longer tables would bury the rest of the phase. --format json has all rows.
 constexpr int kThreadsShown = 16;
 constexpr int kHostsShown = 64;
 
@@ -110,6 +111,7 @@ class Renderer : private ReportWriter {
                     "    ", "    ");
     TextTable table(
         {"", "IOPS", "MiB/s (MB/s)", "avg", "p50", "p95", "p99", "p99.9", "max", "errors"});
+    // Block sizes are in KiB and MiB, data sheets in MB. The two figures differ by 5 %.
     const auto row = [&](const v1::OperationReport& o) {
       table.Add({o.kind(), FormatCount(o.iops()),
                  absl::StrFormat("%.1f (%.1f)", o.bytes_per_second() / 1048576,
@@ -119,7 +121,10 @@ class Renderer : private ReportWriter {
                  FormatCount(o.errors())});
     };
     for (const v1::OperationReport& operation : workload.operations()) row(operation);
+    // With a single kind of operation, the total would repeat its row.
     if (workload.operations_size() > 1) row(workload.total());
+    // The latencies of an open loop are response times. Beside them the service times show how long
+    // the I/Os themselves took.
     for (const v1::OperationReport& operation : workload.service_times()) {
       row(Named(operation, "service"));
     }
@@ -152,6 +157,8 @@ class Renderer : private ReportWriter {
 
   void Verification(const v1::WorkloadReport& workload) {
     if (!workload.has_verification()) return;
+    // Without a single block checked, no mismatch was found either. That must not look like a
+    // success.
     const v1::VerificationReport& v = workload.verification();
     const std::string verdict =
         v.mismatches() > 0
@@ -239,11 +246,13 @@ class Renderer : private ReportWriter {
       if (++shown > kHostsShown) break;
       const std::vector<double> values(host.iops_by_interval().begin(),
                                        host.iops_by_interval().end());
+      // A lost host has sent no result, so it has no percentiles. Its rate is that of the samples
+      // that arrived.
       table.Add({absl::StrCat(host.host(), host.lost() ? Bad(" (lost)") : ""),
                  FormatCount(host.iops()),
                  absl::StrFormat("%.1f", host.bytes_per_second() / 1048576),
-                 host.lost() ? "-" : FormatDuration(host.p50_ns()),
-                 host.lost() ? "-" : FormatDuration(host.p99_ns()),
+                 host.lost() ? "-" : PercentileText(host.total(), 50),
+                 host.lost() ? "-" : PercentileText(host.total(), 99),
                  host.lost() ? "-" : FormatCount(host.errors()),
                  host.lost() ? "-" : absl::StrCat("+", FormatDuration(host.start_offset_ns())),
                  Sparkline(values, 30, scale)});
@@ -257,11 +266,13 @@ class Renderer : private ReportWriter {
 
   void Fairness(const v1::PhaseReport& phase) {
     for (const v1::Fairness& fairness : phase.fairness()) {
+      // A single value is always fair, which says nothing.
       if (fairness.count() < 2) continue;
       Line(absl::StrFormat("  fairness of %s: Jain %.4f, max/min %.2f, variation %.1f %% (n = %d)",
                            fairness.of(), fairness.jain(), fairness.max_over_min(),
                            100 * fairness.variation(), fairness.count()));
     }
+    // With a single host or interval the range stays 0 (AddJainRange()).
     if (phase.jain_max() > 0) {
       Line(absl::StrFormat(
           "  over time: Jain from %.4f to %.4f%s", phase.jain_min(), phase.jain_max(),
@@ -294,6 +305,7 @@ class Renderer : private ReportWriter {
       }
       out_ += table.Render("    ", width_);
     }
+    // The wording and the figures are sysbench's, for readers who compare both.
     const v1::ThreadFairness& f = phase.thread_fairness();
     Line(
         absl::StrFormat("  threads fairness: events (avg/stddev) %.4f/%.2f, execution time "
@@ -315,6 +327,7 @@ class Renderer : private ReportWriter {
 
   void Devices(const v1::PhaseReport& phase) {
     if (phase.devices().empty()) return;
+    // The columns have the names of iostat -x, apart from the units.
     TextTable table({"device", "r/s", "rMiB/s", "r_await", "rareq", "w/s", "wMiB/s", "w_await",
                      "wareq", "f/s", "aqu-sz", "busy"});
     for (const v1::DeviceReport& d : phase.devices()) {
@@ -346,6 +359,8 @@ class Renderer : private ReportWriter {
 
   void Kernels(const v1::PhaseReport& phase) {
     for (const v1::KernelReport& k : phase.kernels()) {
+      // Workers in containers of one kernel are several hosts. The abbreviations below are
+      // vmstat's.
       const std::string hosts =
           k.hosts_size() == 1
               ? k.hosts(0)
@@ -370,6 +385,7 @@ class Renderer : private ReportWriter {
 }  // namespace
 
 std::string RenderText(const v1::Report& report, const TextOptions& options) {
+  // A report may come from an archive that somebody else made. A terminal must not obey its texts.
   const v1::Report safe = SafeToShow(report);
   return options.detail ? Renderer(safe, options).Render() : RenderFirstScreen(safe, options);
 }

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/units.h"
 #include "measure/states.h"
 
 namespace lockstep::controller {
@@ -18,6 +21,7 @@ constexpr int kMaxSentences = 20;
 class Collected {
  public:
   void Add(int gravity, const std::string& sentence, const std::string& phase) {
+    // All points of a sweep may say the same. The sentence stands once, with its phases.
     const auto [at, added] = places_.try_emplace(sentence, entries_.size());
     if (added) entries_.push_back({gravity, sentence, {}});
     std::vector<std::string>& phases = entries_[at->second].phases;
@@ -30,6 +34,7 @@ class Collected {
                      [](const Entry& a, const Entry& b) { return a.gravity < b.gravity; });
     std::vector<std::string> out;
     for (const Entry& entry : entries_) {
+      // In a report of one phase, the name would add nothing.
       const std::string of =
           phases < 2 ? ""
           : entry.phases.size() == 1
@@ -58,11 +63,19 @@ std::string Seconds(double seconds) {
 void AddPhase(const v1::PhaseReport& phase, Collected* found) {
   // The gravity follows what a reader has to do: with 0 the figures must not be used, with 1 a
   // demand of the job was not met, 2 to 4 name what went wrong and where, and with 5 something else
-  // than the storage may have been measured.
+  // than the storage may have been measured. Wrong data comes before all.
   const auto add = [&](int gravity, const std::string& sentence) {
     found->Add(gravity, sentence, phase.name());
   };
+  for (const v1::WorkloadReport& w : phase.workloads()) {
+    const v1::VerificationReport& v = w.verification();
+    if (v.mismatches() == 0) continue;
+    add(-1, absl::StrCat("DATA CORRUPTED: ", v.by_verdict(),
+                         v.details().empty() ? "" : absl::StrCat("; the first: ", v.details(0))));
+  }
   if (phase.invalid()) add(0, absl::StrCat("INVALID: ", phase.invalid_reason()));
+  if (phase.outage_summary().count() > 0) add(1, phase.outage_summary().sentence());
+  for (const v1::Omission& omission : phase.omissions()) add(3, omission.sentence());
   for (const v1::Expectation& e : phase.expectations()) {
     if (!e.met()) add(1, absl::StrCat("FAILED: ", e.text(), "; found ", e.found()));
   }
@@ -81,6 +94,7 @@ void AddPhase(const v1::PhaseReport& phase, Collected* found) {
   }
   for (const v1::WorkloadReport& w : phase.workloads()) {
     for (const std::string& error : w.errors()) add(2, absl::StrCat("first error on ", error));
+    // With these two limits the storage was not seen at its own. All other limits are results.
     if (w.limited_by() == "generator CPU" || w.limited_by() == "page cache") {
       add(5, absl::StrCat(w.name(), " is limited by: ", w.limited_by(), " (", w.limited_because(),
                           ")"));
@@ -120,6 +134,30 @@ std::string CrossCheckText(const v1::CrossCheck& check) {
   }
 }
 
+std::string CorruptionText(const v1::Report& report) {
+  constexpr size_t kNamed = 8;
+  double bad = 0;
+  double checked = 0;
+  std::set<std::string> hosts;
+  for (const v1::PhaseReport& phase : report.phases()) {
+    for (const v1::WorkloadReport& workload : phase.workloads()) {
+      const v1::VerificationReport& v = workload.verification();
+      if (v.mismatches() == 0) continue;
+      bad += v.mismatches();
+      checked += v.checked();
+      hosts.insert(v.hosts().begin(), v.hosts().end());
+    }
+  }
+  if (bad == 0) return "";
+  std::vector<std::string> names(hosts.begin(), hosts.end());
+  const size_t more = names.size() > kNamed ? names.size() - kNamed : 0;
+  names.resize(names.size() - more);
+  return absl::StrCat(common::FormatCount(bad), " of ", common::FormatCount(checked),
+                      " checked blocks ", bad == 1 ? "is" : "are", " not as written",
+                      names.empty() ? "" : ", on ", absl::StrJoin(names, ", "),
+                      more > 0 ? absl::StrCat(" and ", more, " more") : "");
+}
+
 Verdict VerdictOf(const v1::Report& report) {
   const v1::RunSummary& run = report.run();
   Verdict verdict;
@@ -135,9 +173,13 @@ Verdict VerdictOf(const v1::Report& report) {
       verdict.reasons.push_back(absl::StrCat(phase.name(), ": ", phase.invalid_reason()));
     }
   }
-  // The order matters. A run that did not end says nothing about expectations, and invalid figures
-  // can meet them by accident.
-  if (!measure::Is(run, measure::RunState::kDone)) {
+  // The order matters. Wrong data is wrong however the run ended. A run that did not end says
+  // nothing about expectations, and invalid figures can meet them by accident.
+  const std::string corruption = CorruptionText(report);
+  if (!corruption.empty()) verdict.reasons.insert(verdict.reasons.begin(), corruption);
+  if (!corruption.empty() && !measure::IsInProgress(run)) {
+    verdict.word = "data corrupted";
+  } else if (!measure::Is(run, measure::RunState::kDone)) {
     verdict.word = run.state();
     verdict.over = !measure::IsInProgress(run);
   } else if (invalid) {

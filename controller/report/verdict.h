@@ -7,9 +7,9 @@
 
 namespace lockstep::controller {
 
-// What a run came to, in one word: passed, done, running, queued, expectations failed, degraded,
-// invalid, errors, failed, aborted, cancelled. "passed" is said only where the job expected
-// something.
+// What a run came to, in one word: passed, done, running, queued, data corrupted, expectations
+// failed, degraded, invalid, errors, failed, aborted, cancelled. "passed" is said only where the
+// job expected something.
 struct Verdict {
   std::string word;
   bool good = false;  // done or passed
@@ -17,6 +17,9 @@ struct Verdict {
   std::vector<std::string> reasons;
 };
 Verdict VerdictOf(const v1::Report& report);
+// What verification found wrong, over all phases: "24 of 4,096 checked blocks are not as written,
+// on vm-3 and vm-6"; empty when nothing is.
+std::string CorruptionText(const v1::Report& report);
 // The same, and Warnings(), as the report's `verdict`.
 void AddVerdict(v1::Report* report);
 

@@ -43,6 +43,26 @@ class CommandLine(FleetTest):
             text = self.ok(self.fleet.lockstep(command, "--help")).out
             self.assertRegex(text, r"Examples?:\n  (source <\()?(run=\$\()?lockstep " + command)
 
+    def test_a_command_without_its_arguments_says_what_it_lacks(self):
+        for command, lacks in (
+            ("run", "FILE"),
+            ("plan", "FILE"),
+            ("submit", "FILE"),
+            ("import", "FILE"),
+            ("label", "RUN"),
+            ("forget", "HOST"),
+            ("gate", "--baseline"),
+        ):
+            words = (command, "1234") if command == "gate" else (command,)
+            done = self.ok(self.fleet.lockstep(*words), 1)
+            self.assertRegex(done.err, f"lockstep: {command}: {lacks}[^ ]* is required")
+        done = self.ok(self.fleet.lockstep("runn"), 1)
+        self.assertIn("'runn' is not a command", done.err)
+
+    def test_prune_takes_one_age(self):
+        both = ("prune", "--until", "2026-01-01T00:00:00Z", "--older-than", "3d", "--yes")
+        self.assertIn("give one of them", self.ok(self.fleet.lockstep(*both), 1).err)
+
     def test_all_errors_of_a_job_file_at_once_with_their_lines(self):
         job = """name: broken
 targets:

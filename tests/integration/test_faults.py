@@ -204,7 +204,7 @@ class Faults(FleetTest):
 
     def test_lies_are_found_by_verification_and_both_blocks_saved(self):
         text = job(self.point, "block_size: 4KiB, read: 50%, verify: true")
-        load = self.load_of(self.run_faulty(text, "read flip 20", 4))
+        load = self.load_of(self.run_faulty(text, "read flip 20", 6))
         found = load["workloads"][0]["verification"]
         self.assertGreater(found["checked"], 0)
         self.assertGreater(found["mismatches"], 0)
@@ -231,14 +231,14 @@ class Faults(FleetTest):
 
     def test_a_forgotten_write_is_found_stale_by_the_verify_phase(self):
         text = job(self.point, "block_size: 4KiB, read: 0%, verify: true", tail="  - verify:\n")
-        report = self.run_faulty(text, "write drop 100", 4)
+        report = self.run_faulty(text, "write drop 100", 6)
         verify = next(phase for phase in report["phases"] if phase["kind"] == "verify")
         found = verify["workloads"][0]["verification"]
         self.assertEqual(found["checked"] + found["notCheckable"], 1024)
         self.assertGreater(found["mismatches"], 0)
-        self.assertRegex(found["byVerdict"], "stale|never written")
+        self.assertRegex(found["byVerdict"], "stale|corrupt")
         rows = self.fleet.sql(
-            "SELECT checked, stale + never_written FROM verification WHERE run_id = "
+            "SELECT checked, stale + corrupt FROM verification WHERE run_id = "
             "last_run() AND phase = 2"
         )
         self.assertEqual(int(rows[0][1]), int(found["mismatches"]))
@@ -283,7 +283,7 @@ class Faults(FleetTest):
                 if not fault:
                     self.assertEqual((done.status, check["mismatches"]), (0, 0), str(check))
                     continue
-                self.assertEqual(done.status, 4)
+                self.assertEqual(done.status, 6)
                 self.assertTrue(told)
                 writer, reader = sorted(
                     w["hello"]["host"]["name"]
@@ -338,7 +338,7 @@ class Faults(FleetTest):
                 if not fault:
                     self.assertEqual((done.status, lies, check["mismatches"]), (0, [], 0))
                     continue
-                self.assertEqual(done.status, 4, str(done))
+                self.assertEqual(done.status, 6, str(done))
                 self.assertTrue(lies)
                 found = {}
                 for detail in check["details"]:

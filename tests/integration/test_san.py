@@ -234,7 +234,7 @@ class San(unittest.TestCase):
                 f"sharing: {sharing}}}]\n"
                 f"phases: [{{verify: {{block_size: 16KiB, of_run: last}}}}]\n"
             )
-            report = self.ok(self.fleet.run_job(later, "--format", "json"), 4).json()
+            report = self.ok(self.fleet.run_job(later, "--format", "json"), 6).json()
             check = report["phases"][0]["workloads"][0]["verification"]
             self.assertEqual((check["checked"], check["mismatches"]), (blocks, 1))
             (detail,) = check["details"]

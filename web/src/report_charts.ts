@@ -284,7 +284,7 @@ export class PhaseCharts {
   private drawDistribution(): void {
     const total = this.phase.total;
     const points = [...(total?.percentiles ?? []), ...(total?.tail ?? [])].filter(
-      (p) => p.percent < 100,
+      (p) => p.percent < 100 && p.latencyNs !== undefined,
     );
     if (points.length < 2) return;
     const all = new Set(this.phase.workloads.map((w) => w.total?.metric).filter(Boolean));
@@ -298,7 +298,7 @@ export class PhaseCharts {
     });
     this.distribution.set(
       points.map((p) => -Math.log10(1 - p.percent / 100)),
-      [{ label: "latency", values: points.map((p) => p.latencyNs) }],
+      [{ label: "latency", values: points.map((p) => p.latencyNs ?? null) }],
     );
   }
 

@@ -12,8 +12,12 @@ import { bothUnits, count, fixed, latency, percent, plural, size, throughput } f
 
 const percentiles = [50, 90, 95, 99, 99.9, 99.99];
 
-function percentile(operation: OperationReport, percents: number): number | undefined {
-  return operation.percentiles.find((p) => p.percent === percents)?.latencyNs;
+// A dash where no I/O took longer, "~" where fewer than ten did.
+function percentile(operation: OperationReport, percents: number): Cell {
+  const found = operation.percentiles.find((p) => p.percent === percents);
+  if (found?.latencyNs === undefined) return text("–", -1);
+  const mark = found.isUncertain ? "~" : "";
+  return figure(found.latencyNs, (value) => mark + latency(value));
 }
 
 function rowOf(o: OperationReport, metric = ""): Cell[] {
@@ -24,8 +28,7 @@ function rowOf(o: OperationReport, metric = ""): Cell[] {
     figure(o.latencyAvgNs, latency),
   ];
   for (const p of percentiles) {
-    const value = percentile(o, p);
-    cells.push(value === undefined ? text("-", -1) : figure(value, latency));
+    cells.push(percentile(o, p));
   }
   return [...cells, figure(o.latencyMaxNs, latency), figure(o.errors, count)];
 }

@@ -30,6 +30,7 @@ int32_t SyncNow(const EngineFile& file, SyncMode mode) {
     case SyncMode::kSyncFileRange:
       break;
   }
+  // A length of 0 means to the end of the file (sync_file_range(2)).
   return ResultOf(sync_file_range(
       file.descriptor(), 0, 0,
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
@@ -37,9 +38,12 @@ int32_t SyncNow(const EngineFile& file, SyncMode mode) {
 
 int32_t TrimNow(const EngineFile& file, uint64_t offset, uint32_t length) {
   if (file.is_block_device()) {
+    // On a block device fallocate(2) makes zeros (blkdev_fallocate()), for which some devices have
+    // no command. The job wants a discard, as io_uring's command is.
     uint64_t range[2] = {offset, length};
     return ResultOf(ioctl(file.descriptor(), BLKDISCARD, range));
   }
+  // FALLOC_FL_PUNCH_HOLE is refused without FALLOC_FL_KEEP_SIZE (fallocate(2)).
   return ResultOf(fallocate(file.descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                             static_cast<off_t>(offset), length));
 }

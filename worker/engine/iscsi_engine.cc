@@ -152,6 +152,7 @@ class IscsiEngine final : public IoEngine {
       done_.push_back({request.slot, -lun.given_up});
     } else if (request.kind != IoKind::kSync &&
                (command.offset % block != 0 || command.length % block != 0)) {
+      // SCSI addresses whole blocks. The kernel answers unaligned direct I/O in the same way.
       done_.push_back({request.slot, -EINVAL});
     } else if (lun.lost_ns != 0) {
       lun.waiting.push_back(request.slot);
@@ -164,12 +165,16 @@ class IscsiEngine final : public IoEngine {
   static void Done(LunCommand* command) {
     auto* engine = static_cast<IscsiEngine*>(command->owner);
     if (command->result == -ECANCELED) {
+      // Nobody knows whether the target has executed the command of a lost session. It is sent
+      // again with the same bytes: its I/O is still in flight, so that nobody has changed its
+      // buffer.
       engine->luns_[engine->file_of_[command->slot]].waiting.push_back(command->slot);
     } else {
       Lun& lun = engine->luns_[engine->file_of_[command->slot]];
       // Only a completed command shows that a session is of use. One that is lost again right after
       // each login must not be opened for ever.
       lun.useless_ns = 0;
+      // The lost registration is reported once, not for each I/O in flight.
       if (command->result == -EBADE && lun.spec->reservation_key != 0 && lun.given_up == 0) {
         engine->report_(measure::Severity::kError, Fenced(lun));
         engine->GiveUp(&lun, EBADE);
@@ -247,6 +252,8 @@ class IscsiEngine final : public IoEngine {
 
   void GiveUp(Lun* lun, int error) {
     lun->given_up = error;
+    // Each I/O in flight must complete, whatever becomes of the LUN: its slot is not used again
+    // before.
     for (const uint32_t slot : lun->waiting) done_.push_back({slot, -error});
     lun->waiting.clear();
   }

@@ -32,6 +32,8 @@ struct SharedRing {
 class LibaioEngine final : public IoEngine {
  public:
   ~LibaioEngine() override {
+    // io_destroy(2) returns only when nothing is in flight any more. The caller may then free the
+    // buffers.
     if (context_ != nullptr) io_destroy(context_);
   }
 
@@ -76,6 +78,7 @@ class LibaioEngine final : public IoEngine {
     timespec timeout = {rest / 1000000000, rest % 1000000000};
     // The kernel refuses a negative timeout.
     if (rest <= 0) timeout = {0, 0};
+    // io_getevents() refuses a minimum above the maximum (EINVAL).
     const int room = static_cast<int>(completions.size()) - count;
     const int found = io_getevents(context_, std::min(min_complete - count, room), room,
                                    events_.data(), &timeout);
@@ -109,6 +112,8 @@ class LibaioEngine final : public IoEngine {
                        static_cast<long long>(request.offset));
         break;
       case IoKind::kTrim:
+        // Native AIO has commands for neither trims nor sync_file_range(2). This thread does them
+        // at once.
         done_.push_back({request.slot, TrimNow(file, request.offset, request.length)});
         return;
       case IoKind::kSync:
@@ -161,6 +166,8 @@ class LibaioEngine final : public IoEngine {
       completions[count++] = Completion(ring_->events[head]);
       head = head + 1 == ring_->size ? 0 : head + 1;
     }
+    // The release keeps the reads above before the new head: the kernel may overwrite these events
+    // from then on.
     __atomic_store_n(&ring_->head, head, __ATOMIC_RELEASE);
     return count;
   }

@@ -30,6 +30,9 @@ void OnBusError(int number, siginfo_t* info, void* context) {
 }
 
 void CatchBusErrors() {
+  // The kernel sends SIGBUS for a page that it cannot supply: after a medium error, on a full file
+  // system, behind the end of a file that was cut short. Without a handler, that ends the worker
+  // with all its loads.
   static std::once_flag once;
   std::call_once(once, [] {
     struct sigaction action = {};
@@ -119,6 +122,7 @@ class MmapEngine final : public IoEngine {
         break;
     }
     if (setup_.sync_mode == SyncMode::kSyncFileRange) return SyncNow(file, setup_.sync_mode);
+    // The sync covers all of the mapping, as fsync(2) of the other engines covers all of the file.
     return msync(mapping.base, mapping.length, MS_SYNC) == 0 ? 0 : -errno;
   }
 

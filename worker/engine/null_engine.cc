@@ -74,6 +74,8 @@ class NullEngine final : public IoEngine {
   int64_t DoneAt(int64_t now_ns) const {
     const int64_t at = now_ns + script_.latency_ns;
     if (script_.stall_every_ns == 0) return at;
+    // An I/O that would complete during a stall completes at its end, as on a device that stands
+    // still.
     const int64_t into = (at - first_ns_) % script_.stall_every_ns;
     return into < script_.stall_ns ? at - into + script_.stall_ns : at;
   }

@@ -12,6 +12,7 @@
 namespace lockstep::worker {
 namespace {
 
+// The system call is chosen when compiling, so that no I/O pays for the choice.
 template <bool kVectored>
 class SyncEngine final : public IoEngine {
  public:

@@ -44,6 +44,8 @@ class UringEngine final : public IoEngine {
     setup_ = setup;
     nothing_ = std::all_of(setup.files.begin(), setup.files.end(),
                            [](const EngineFile& f) { return !f.has_storage(); });
+    // A probe of the ring tells its operations, not the commands that IORING_OP_URING_CMD takes.
+    // The version must decide.
     ring_discards_ = KernelIsAtLeast(6, 12);
     done_.reserve(setup.queue_depth);
     const int error = CreateRing();
@@ -93,6 +95,7 @@ class UringEngine final : public IoEngine {
 
  private:
   static bool Passes(int error) {
+    // ETIME is the end of a wait whose deadline has come.
     return error == 0 || error == EINTR || error == ETIME || error == EAGAIN || error == EBUSY;
   }
   static absl::Status RingError(int error) {
@@ -108,6 +111,8 @@ class UringEngine final : public IoEngine {
       unsigned flags;
       const char* name;
     };
+    // An engine belongs to one thread, as SINGLE_ISSUER demands. Deferred task work needs Linux
+    // 6.1, cooperative task work 5.19.
     const Try tries[] = {
         {TaskWork::kDeferred, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
          "single issuer, deferred task work"},
@@ -155,6 +160,7 @@ class UringEngine final : public IoEngine {
   void RegisterFiles() {
     std::vector<int> descriptors;
     for (const EngineFile& file : setup_.files) descriptors.push_back(file.descriptor());
+    // For a registered file the kernel need not take and drop a reference with each I/O.
     const int error = -io_uring_register_files(&ring_, descriptors.data(), descriptors.size());
     registered_files_ = error == 0;
     if (registered_files_) {
@@ -170,6 +176,8 @@ class UringEngine final : public IoEngine {
     for (uint32_t i = 0; i < vectors.size(); ++i) {
       vectors[i] = {setup_.buffers->at(i), setup_.buffers->bytes_each()};
     }
+    // Registered buffers are mapped and pinned once. Otherwise, the kernel pins the pages of each
+    // direct I/O anew.
     const int error = -io_uring_register_buffers(&ring_, vectors.data(), vectors.size());
     registered_buffers_ = error == 0;
     if (registered_buffers_) {
@@ -214,6 +222,8 @@ class UringEngine final : public IoEngine {
       return;
     }
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+    // With IOSQE_FIXED_FILE the number is an index into the registered files. The flag must be set
+    // after the preparation, which clears the entry's flags.
     const int file = registered_files_ ? request.file : target.descriptor();
     if (!target.has_storage()) {
       io_uring_prep_nop(sqe);
@@ -279,6 +289,7 @@ class UringEngine final : public IoEngine {
       const int result = io_uring_submit_and_get_events(&ring_);
       return result < 0 ? -result : 0;
     }
+    // Completions that the ring has already need no system call.
     if (io_uring_sq_ready(&ring_) == 0 &&
         io_uring_cq_ready(&ring_) >= static_cast<unsigned>(min_complete)) {
       return 0;

@@ -54,6 +54,8 @@ EnvironmentKeeper::EnvironmentKeeper(const std::string& directory, const std::st
       boot_id_(common::ReadTrimmed(root + "/proc/sys/kernel/random/boot_id")) {}
 
 absl::Status EnvironmentKeeper::Lock(const std::string& thing) {
+  // The locks are not in the state directory: workers of one host have different ones, and must see
+  // each other's locks.
   const std::string folder = root_ + "/run/lockstep";
   if (absl::Status made = common::MakeDirectories(folder, 0755); !made.ok()) return made;
   const std::string path =
@@ -91,6 +93,7 @@ std::vector<std::string> EnvironmentKeeper::Recover() {
   const auto text = common::ReadFile(path_);
   if (absl::IsNotFound(text.status())) return {};
   v1::SettingsJournal kept;
+  // The file stays for the operator to read, until a later phase replaces or removes it.
   if (!text.ok() || !google::protobuf::util::JsonStringToMessage(*text, &kept).ok()) {
     return {path_ + ": cannot be read; what a phase has changed is not restored"};
   }
@@ -211,6 +214,8 @@ std::string EnvironmentKeeper::Restore(const v1::SettingsJournal::Entry& entry) 
       !put.ok()) {
     return absl::StrCat(what, " is not restored: ", std::string(put.message()));
   }
+  // The kernel may accept a value and make another one of it, so that only what it shows afterwards
+  // counts.
   const auto after = kernel_.Read(entry.thing(), entry.name());
   if (after.ok() && *after == entry.before()) return "";
   return absl::StrCat(what, " is ", after.ok() ? *after : "unknown", " and not ", entry.before(),
@@ -253,6 +258,8 @@ std::vector<v1::SettingChange> EnvironmentKeeper::Restore() {
   std::vector<v1::SettingChange> changes = Changes(PutAllBack());
   journal_.Clear();
   values_.clear();
+  // The journal goes after the settings are restored: a worker that dies in between restores once
+  // more, which changes nothing.
   const absl::Status cleared = WriteJournal();
   for (v1::SettingChange& change : changes) {
     if (!cleared.ok() && change.not_restored().empty()) {

@@ -70,6 +70,8 @@ constexpr int kDefaultCommit = 5;  // seconds
 // The flags of a mount as words: with one that says how access times are kept.
 Words FlagsOf(const MountEntry& mount) {
   Words all = WordsOf(mount.options);
+  // sync, dirsync and lazytime are flags of the file system, which mountinfo shows among its
+  // options. A remount sets them together with those of the mount.
   for (const std::string& word : WordsOf(mount.filesystem_options)) {
     if (!Has(all, word)) all.push_back(word);
   }
@@ -163,6 +165,7 @@ bool HasOptions(const std::string& options, const MountEntry& now) {
   for (const std::string& word : WordsOf(options)) {
     Words flags = FlagsOf(now);
     const Words before = flags;
+    // A word that would change nothing is in effect.
     if (ChangeFlags(word, &flags)) {
       std::sort(flags.begin(), flags.end());
       Words sorted = before;

@@ -44,6 +44,8 @@ uint64_t KernelSettings::SequenceOf(const std::string& thing) const {
   uint64_t sequence = 0;
   const std::string text =
       common::ReadTrimmed(absl::StrCat(root_, "/sys/class/block/", thing, "/diskseq"));
+  // A mount, and any device before Linux 5.15, has no sequence: 0 then equals 0 when the setting is
+  // restored.
   return absl::SimpleAtoi(text, &sequence) ? sequence : 0;
 }
 
@@ -83,6 +85,8 @@ absl::Status KernelSettings::Holds(const WantedSetting& wanted) const {
   bool holds = *value == wanted.value;
   if (wanted.name == kMountOptions) {
     const KernelUses uses(root_);
+    // mountinfo shows options in another form than they are written in, so that texts cannot be
+    // compared.
     const MountEntry* now = uses.MountAt(wanted.thing);
     holds = now != nullptr && HasOptions(wanted.options, *now);
   }
@@ -108,6 +112,7 @@ absl::StatusOr<std::vector<WantedSetting>> KernelSettings::OfDevice(
     want("write_cache",
          environment.write_cache() == v1::WRITE_CACHE_WRITE_BACK ? "write back" : "write through");
   }
+  // 0 is a value of its own: it turns read-ahead off.
   if (environment.has_read_ahead_bytes()) {
     want("read_ahead_kb", absl::StrCat(environment.read_ahead_bytes() >> 10));
   }

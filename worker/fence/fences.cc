@@ -35,6 +35,8 @@ absl::Status ForeignKey(const std::string& name, uint64_t key, const char* what)
 absl::Status TakeReservation(Reserver* reserver, const std::string& name,
                              const v1::ReservationUse& use) {
   std::set<uint64_t> lost(use.lost().begin(), use.lost().end());
+  // The keys are read before anything is registered: a run that is refused leaves nothing behind.
+  // The kernel tells no keys of a block device: there, foreign ones show only in a conflict.
   const auto before = reserver->Read();
   if (!before.ok() && !absl::IsUnimplemented(before.status())) return before.status();
   if (before.ok()) {
@@ -70,6 +72,7 @@ absl::Status TakeReservation(Reserver* reserver, const std::string& name,
 }
 
 Fences::~Fences() {
+  // No run has an empty id, so that all is given up. Main() does this work before it ends.
   Release("", /*other=*/true);
   {
     common::MutexLock lock(&mutex_);
@@ -135,6 +138,7 @@ void Fences::Preempt(const v1::Preempt& preempt) {
   common::MutexLock lock(&mutex_);
   for (const auto& entry : held_) {
     const Held& held = entry.second;
+    // A worker that learns of its own loss does not fence itself off: the others do.
     if (held.run_id != preempt.phase().run_id() || held.key == preempt.key() ||
         work_.size() >= kMaxWaiting) {
       continue;
@@ -172,6 +176,8 @@ void Fences::ReportForeignKeys(const std::string& run_id) {
   std::map<std::string, Held> held;
   {
     common::MutexLock lock(&mutex_);
+    // This is a copy: reading the keys takes seconds, and Preempt() must not wait for the lock so
+    // long.
     held = held_;
   }
   const auto give_up_at = std::chrono::steady_clock::now() + kForeignKeysWait;
@@ -193,6 +199,7 @@ void Fences::ReportForeignKeys(const std::string& run_id) {
                            std::string(facts.status().message())));
       continue;
     }
+    // This is a set, since each session of an initiator registers the key anew.
     std::set<std::string> strangers;
     for (const uint64_t key : facts->keys) {
       if (!IsSameRun(key, fence.key)) strangers.insert(Hex(key));

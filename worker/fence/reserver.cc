@@ -24,7 +24,7 @@ constexpr int kScsiCheckCondition = 0x02;
 // In the next byte: the kernel's own word for a device that cannot do it (scsi_priv.h,
 // SCSIML_STAT_TGT_FAILURE).
 constexpr int kScsiTargetFailure = 0x04;
-// Each path of a multipath device may report a condition once: so many paths are expected.
+// Each path of a multipath device may report a condition once. At most 16 paths are expected.
 constexpr int kConditionTries = 16;
 constexpr useconds_t kConditionPauseUs = 10000;
 constexpr int kNvmeConflict = 0x83;
@@ -52,8 +52,11 @@ class DeviceReserver final : public Reserver {
       : device_(std::move(device)), paths_(PathsUnder(device_)), path_(std::move(path)) {}
 
   absl::Status Register(uint64_t key) override {
+    // The host may still be registered with the key of an earlier run, which nobody here knows.
     return RegisterEach({0, key, PR_FL_IGNORE_KEY, 0});
   }
+  // With the old key given, the device compares it: a registration that was taken away is a
+  // conflict and does not come back.
   absl::Status Rejoin(uint64_t key) override { return RegisterEach({key, key, 0, 0}); }
   absl::Status Reserve(uint64_t key) override {
     pr_reservation reservation = {key, PR_WRITE_EXCLUSIVE_REG_ONLY, 0};

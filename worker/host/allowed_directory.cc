@@ -24,7 +24,7 @@ using common::FileDescriptor;
 
 namespace {
 
-// As the kernel follows at most (path_resolution(7)).
+// The kernel gives up after so many links, too (path_resolution(7), ELOOP).
 constexpr int kMaxLinks = 40;
 
 bool IsOurs(uid_t owner) { return owner == 0 || owner == geteuid(); }

@@ -39,6 +39,8 @@ absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd) {
     device.set_identity(disk + part);
     if (!part.empty()) device.set_disk_identity(disk);
   }
+  // The ioctl asks the device that is open. sysfs is asked by name, which another device may have
+  // by now. Headers before Linux 5.15 lack the ioctl.
   uint64_t sequence = 0;
 #ifdef BLKGETDISKSEQ
   if (fd >= 0 && ioctl(fd, BLKGETDISKSEQ, &sequence) == 0) device.set_disk_sequence(sequence);
@@ -103,6 +105,8 @@ std::string UsedLoopBeside(int fd) {
     if (!other.was_asked) {
       return other.name + ", which this worker may not open to see whether somebody uses it";
     }
+    // A mount in another namespace is in no table that this worker can read. Only an exclusive open
+    // shows it.
     const common::FileDescriptor claim(
         open(("/dev/" + other.name).c_str(), O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC));
     if (!claim.valid() && errno == EBUSY) return other.name + ", which is held by somebody";
@@ -115,6 +119,8 @@ FilesUnderDevices::FilesUnderDevices() = default;
 FilesUnderDevices::Files FilesUnderDevices::QueryAll() {
   Files files;
   for (const QueriedLoop& loop : QueryLoops()) {
+    // If the loop device is over another device, the inode is that of the device's node, not of a
+    // file.
     if (!loop.is_known || loop.backing.disk != 0) continue;
     files.emplace(File{loop.backing.device, loop.backing.inode}, loop.name);
   }

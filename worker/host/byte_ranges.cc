@@ -39,6 +39,8 @@ v1::ByteRange MakeRange(const std::string& thing, uint64_t begin, uint64_t end) 
 // Adds the range of an extent [begin, end) of the device with this name; an end of 0 is its end.
 void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, int depth,
                std::vector<v1::ByteRange>* ranges) {
+  // Mapped devices lie on mapped devices. A description that is changed during the walk must not
+  // make it endless.
   if (depth > kDeepest) return;
   const BlockDeviceParts parts = ThisKernel().PartsOf(name);
   if (!parts.parent.empty()) {
@@ -52,6 +54,7 @@ void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, in
     return;
   }
   common::FileDescriptor opened;
+  // sysfs tells enough of other devices. A loop device must be opened, to ask which file it shows.
   if (fd < 0 && name.rfind("loop", 0) == 0) {
     opened =
         common::FileDescriptor(open(("/dev/" + name).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -68,6 +71,7 @@ void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, in
   const std::string identity = ThisKernel().IdentityOf(name);
   ranges->push_back(MakeRange(
       identity.empty()
+          // A name means a device only on this host, and until its next start.
           ? absl::StrCat("disk:", common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", name)
           : absl::StrCat("disk:", identity),
       begin, end));
@@ -101,6 +105,8 @@ std::string NetworkSource(dev_t device) {
 }
 
 std::string FilesystemKey(dev_t device, const struct statfs* facts) {
+  // Hosts that see one file system must find the same key for it, or their jobs do not exclude each
+  // other. Where nothing tells the file system to other hosts, the boot id stands for this kernel.
   const auto disk = WholeDiskOf(device);
   if (disk.ok()) {
     const std::string identity = IdentityOfNumber(device);
@@ -126,6 +132,7 @@ void FileRanges::Add(const std::string& thing) {
 }
 
 std::string FileRanges::KeyOf(dev_t device, int fd) {
+  // FilesystemKey() reads sysfs and mountinfo, which must not happen for each of 65,536 files.
   std::string& key = filesystems_[device];
   if (!key.empty()) return key;
   struct statfs facts;
@@ -142,6 +149,7 @@ void FileRanges::AddName(const common::FileDescriptor& directory, const std::str
                          bool near) {
   struct stat facts;
   if (fstat(directory.get(), &facts) != 0) return;
+  // The way up from a directory is walked once. Thousands of files may lie in it.
   std::vector<Above>& chain = directories_[{facts.st_dev, facts.st_ino}];
   if (chain.empty()) {
     char path[PATH_MAX] = {};

@@ -111,7 +111,7 @@ absl::StatusOr<std::string> ChangeMark(dev_t number, int fd, const std::string& 
   // Counters begin anew at each start of the kernel.
   std::string mark = " since " + common::ReadTrimmed("/proc/sys/kernel/random/boot_id");
   if (const auto backing = LoopBackingOf(fd); backing && backing->disk == 0) {
-    // Before the counters: what it flushes is counted.
+    // This must come before the counters are read: they count what it flushes.
     auto of_file = MarkOfFile(fd, path);
     if (!of_file.ok()) return of_file.status();
     mark += *of_file;

@@ -70,6 +70,7 @@ std::vector<ControlGroup> ControlGroupsOf(const std::string& mounts, const std::
   std::string name;
   std::istringstream lines(groups);
   for (std::string line; std::getline(lines, line);) {
+    // The path may have colons of its own.
     const std::vector<std::string> parts = absl::StrSplit(line, absl::MaxSplits(':', 2));
     if (parts.size() != 3) continue;
     const std::vector<std::string> controllers = absl::StrSplit(parts[1], ',');
@@ -110,9 +111,13 @@ double AvailableMemoryBytes() {
   const size_t at = text.find("MemAvailable:");
   double available =
       at == std::string::npos ? 0 : std::strtod(text.c_str() + at + 13, nullptr) * 1024;
+  // A limit holds for all groups beneath it, so that the smallest one on the way up to the root
+  // decides.
   for (const ControlGroup& group : GroupsOf("")) {
     const std::string most = common::ReadTrimmed(group.directory + "/memory.max");
     if (most.empty() || most == "max") continue;
+    // memory.current counts the page cache, too, which the kernel would give back: the result is
+    // rather too small than too large.
     const double left =
         std::strtod(most.c_str(), nullptr) -
         std::strtod(common::ReadTrimmed(group.directory + "/memory.current").c_str(), nullptr);
@@ -124,6 +129,7 @@ double AvailableMemoryBytes() {
 
 std::vector<std::string> IoThrottles() {
   std::vector<std::string> words;
+  // A host may have both versions mounted, each with limits of its own.
   for (const ControlGroup& group : GroupsOf("blkio")) {
     for (const char* what : {"read_bps", "write_bps", "read_iops", "write_iops"}) {
       AddLimits(group, absl::StrCat("blkio.throttle.", what, "_device"), &words);
@@ -139,6 +145,7 @@ std::map<std::string, QuotaPeriods> ReadQuotaPeriods() {
     for (const ControlGroup& group : GroupsOf(controller)) {
       const std::string path = group.directory + "/cpu.stat";
       const QuotaPeriods periods = {NumberOf(path, "nr_periods"), NumberOf(path, "nr_throttled")};
+      // The kernel counts periods only in a group that has a quota.
       if (periods.periods > 0) found[group.directory] = periods;
     }
   }

@@ -32,9 +32,8 @@ namespace {
 
 using common::FileDescriptor;
 
-// Devices may take long for each read: so many are read at once.
-// Enough to fill the queue of a disk; a SAN that is asked for more by every worker of a fleet at
-// once would be loaded by the check itself.
+// Devices may take long for each read, so that several are in flight. Eight keep a disk busy. With
+// more of them from every worker of a fleet, the check itself would be a load for a SAN.
 constexpr size_t kReadsAtOnce = 8;
 // SpotsOf() gives at most 64 places, so that all of them are read at once.
 constexpr size_t kSamplesAtOnce = 64;
@@ -47,6 +46,7 @@ bool IsZero(const char* data, size_t length) {
 }
 
 struct Buffer {
+  // O_DIRECT refuses memory that is not aligned to the logical block (open(2)).
   explicit Buffer(size_t length)
       : data(static_cast<char*>(aligned_alloc(kAlignment, length))), length(length) {}
   ~Buffer() { free(data); }
@@ -56,8 +56,8 @@ struct Buffer {
   const size_t length;
 };
 
-// Past the page cache, where the device can: another host may have written what is in this one's
-// cache. The device itself is opened once more, by its descriptor.
+// O_DIRECT reads past the page cache, where the device allows it: another host may have written
+// what this one's cache holds. The device itself is opened once more, by its descriptor.
 FileDescriptor OpenDirect(int fd) {
   struct stat facts;
   if (fstat(fd, &facts) != 0 || !S_ISBLK(facts.st_mode)) return {};
@@ -106,6 +106,7 @@ struct Reading {
     return XXH3_64bits(buffer->data, spot.length);
   }
 
+  // The reads end in any order: of the data that they found, the first byte is reported.
   static void Lower(std::atomic<uint64_t>* value, uint64_t to) {
     uint64_t was = *value;
     while (to < was && !value->compare_exchange_weak(was, to)) {
@@ -142,6 +143,8 @@ absl::StatusOr<std::string> ReadWhole(int fd, const std::string& path, uint64_t 
       (void)reading.Read({at, std::min(kPiece, size - at)}, &buffer);
     }
   });
+  // Data decides even where another piece was unreadable or the time ran out: the device is not
+  // blank.
   if (reading.HasData()) return DataAt(reading.first_data);
   if (reading.Failed()) return Unreadable(path, reading.unreadable);
   return reading.late ? UnknownContent(size) : std::string();
@@ -155,6 +158,7 @@ absl::StatusOr<DeviceContent> ReadSamples(int fd, const std::string& path, uint6
   std::vector<uint64_t> hashes(spots.size() + 1);
   Reading reading(fd);
   common::SideBySide(spots.size(), kSamplesAtOnce, [&](size_t i) {
+    // aligned_alloc(3) takes multiples of the alignment only.
     Buffer buffer((spots[i].length + kAlignment - 1) / kAlignment * kAlignment);
     hashes[i] = reading.Read(spots[i], &buffer);
   });
@@ -171,8 +175,10 @@ absl::StatusOr<DeviceContent> ReadSamples(int fd, const std::string& path, uint6
 // is data, whatever it is; what lies behind it cannot be read, or reads as anything.
 absl::StatusOr<std::vector<blk_zone>> ZonesOf(int fd, const std::string& path) {
   uint32_t count = 0;
+  // The sparse copy of a LUN (Luns::WhatIsOn()) is a regular file, which refuses the ioctl.
   if (ioctl(fd, BLKGETNRZONES, &count) != 0 || count == 0) return std::vector<blk_zone>();
   std::vector<blk_zone> zones;
+  // A report takes 256 KiB. A disk of 14 TB with zones of 256 MiB has some 52,000 of them.
   constexpr uint32_t kAtOnce = 4096;
   std::vector<char> memory(sizeof(blk_zone_report) + kAtOnce * sizeof(blk_zone));
   uint64_t sector = 0;
@@ -197,6 +203,8 @@ DeviceContent ContentOfZones(int fd, const std::vector<blk_zone>& zones, int64_t
   Reading reading(fd);
   Buffer buffer(kPiece);
   for (const blk_zone& zone : zones) {
+    // Each write to a sequential zone moves its write pointer. The pointers tell a device that has
+    // changed, without a read of its data.
     absl::StrAppend(&state, zone.start, " ", zone.type, " ", zone.cond, " ", zone.wp, "\n");
     if (zone.type != BLK_ZONE_TYPE_CONVENTIONAL) {
       written += zone.cond != BLK_ZONE_COND_EMPTY ? 1 : 0;
@@ -302,6 +310,7 @@ std::vector<Spot> SpotsOf(uint64_t size_bytes) {
   if (size_bytes <= 2 * kEnd) return {{0, size_bytes}};
   std::vector<Spot> spots = {{0, kEnd}};
   for (uint64_t i = 1; i <= kBetween; ++i) {
+    // The places are aligned to 4 KiB, so that ReadAt() can read them past the page cache.
     const uint64_t at = size_bytes / (kBetween + 1) * i / kSpot * kSpot;
     if (at >= kEnd && at + kSpot <= size_bytes - kEnd) spots.push_back({at, kSpot});
   }
@@ -327,6 +336,7 @@ absl::StatusOr<DeviceContent> ContentOf(int fd, const std::string& path, Content
   auto content = ReadSamples(fd, path, static_cast<uint64_t>(size));
   if (!content.ok()) return content.status();
   content->has_signature = !signature->empty();
+  // A signature says whose data it is, which the first byte that is not zero does not.
   if (content->has_signature) content->what = *std::move(signature);
   if (content->what.empty() && depth == ContentDepth::kEmptiness) {
     auto whole = ReadWhole(fd, path, static_cast<uint64_t>(size), until_ns);

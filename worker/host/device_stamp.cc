@@ -106,6 +106,8 @@ DeviceStamp Judge(const std::string& first, const std::string& last, const std::
   }
   const auto end = ParseEnd(last, size_bytes - kStampBytes, keys);
   if (!end.ok()) return Broken(std::string(end.status().message()));
+  // Each end says which one it is, so that a copy of the device's first MiB to its end makes no
+  // stamp.
   if (begin->end != "first" || end->end != "last" || end->identity != identity ||
       end->size != begin->size || end->number != begin->number) {
     return Broken("has two ends that were not made together");

@@ -8,6 +8,8 @@
 namespace lockstep::worker {
 
 int64_t ProbeLimitNs(const DeviceUse& use, int64_t now_ns) {
+  // Reading every byte takes its time. A device that is only slow must not count as one that does
+  // not answer.
   const int64_t reading_ns = use.write ? std::max<int64_t>(0, use.read_until_ns - now_ns) : 0;
   return limits::kProbeNs + reading_ns;
 }
@@ -22,6 +24,7 @@ absl::Status CheckDeviceFacts(const std::string& path, const v1::BlockDevice& de
                                                       device.identity(), "', the job requires '",
                                                       use.identity, "'"));
   }
+  // 0 is no sequence: a LUN has none, nor has any device before Linux 5.15.
   const bool other =
       (!use.inspected_identity.empty() && use.inspected_identity != device.identity()) ||
       (use.inspected_sequence != 0 && use.inspected_sequence != device.disk_sequence());
@@ -31,6 +34,7 @@ absl::Status CheckDeviceFacts(const std::string& path, const v1::BlockDevice& de
                      device.identity(), "' (attachment ", device.disk_sequence(), "), not '",
                      use.inspected_identity, "' (attachment ", use.inspected_sequence, ")"));
   }
+  // A device that somebody uses may be read: that harms nobody's data.
   if (!use.write) return absl::OkStatus();
   if (device.read_only()) {
     return absl::FailedPreconditionError(absl::StrCat(path, ": the device is read-only"));

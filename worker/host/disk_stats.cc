@@ -6,6 +6,7 @@
 namespace lockstep::worker {
 namespace {
 
+// The unit is 512 bytes, whatever the device's logical block is (Documentation/block/stat.rst).
 constexpr uint64_t kSectorBytes = 512;
 
 uint64_t MillisecondsBetween(uint64_t earlier, uint64_t later) {

@@ -12,11 +12,13 @@ namespace lockstep::worker {
 
 v1::StampResults StampAll(const Guard& guard, bool is_allowed, const v1::StampDevices& orders) {
   const common::Clock& clock = common::SystemClock();
+  // All orders share one limit, since their results go back in one answer.
   const int64_t until = clock.MonotonicNs() + limits::kStampNs;
   std::vector<absl::Status> done(static_cast<size_t>(orders.orders_size()));
   common::SideBySide(done.size(), limits::kMaxInspections, [&](size_t i) {
     const v1::StampOrder& order = orders.orders(static_cast<int>(i));
     const int64_t left = until - clock.MonotonicNs();
+    // A release only takes a permission back, so that it needs none of this host's operator.
     if (!is_allowed && !order.release()) {
       done[i] = absl::PermissionDeniedError(
           absl::StrCat(order.path(), ": this worker was started without --allow-enroll"));

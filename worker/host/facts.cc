@@ -196,6 +196,7 @@ std::map<std::string, std::string> ReadTargetFacts(const v1::Inspection& inspect
   const std::string mounts = common::ReadTrimmed("/proc/self/mountinfo");
   for (const v1::TargetInspection& target : inspection.targets()) {
     const std::string& name = target.device_name();
+    // The name becomes a part of a path in sysfs. A slash in it could lead anywhere.
     if (!name.empty() && name.find('/') == std::string::npos) AddDeviceFacts(name, &facts);
     if (target.filesystem().empty() || target.paths().empty()) continue;
     const std::string& path = target.paths(0);

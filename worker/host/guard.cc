@@ -135,6 +135,7 @@ absl::StatusOr<Guard> Guard::Make(const std::vector<std::string>& allow,
   guard.luns_ = std::move(luns);
   guard.keys_ = keys != nullptr ? std::move(keys) : MarkKeys::Temporary();
   for (std::string text : allow) {
+    // Locate() appends a slash of its own. With two of them, no path would match the entry.
     while (text.size() > 1 && text.back() == '/') text.pop_back();
     if (text.empty()) return absl::InvalidArgumentError("--allow '': names nothing");
     Entry entry;
@@ -176,12 +177,15 @@ absl::StatusOr<Guard::AllowedPath> Guard::Locate(const std::string& path) const 
   if (path.empty() || path[0] != '/') {
     return absl::InvalidArgumentError(absl::StrCat("'", path, "' is not an absolute path"));
   }
+  // The allow-list is compared as text: /data/../etc begins like a path beneath /data.
   for (const auto& part : absl::StrSplit(path, '/')) {
     if (part == "..") {
       return absl::PermissionDeniedError(
           absl::StrCat(path, ": a path with '..' is refused; write where it leads"));
     }
   }
+  // An entry that leads elsewhere now does not end the search: a later one may cover the path. The
+  // caller hears of it only where none does.
   absl::Status replaced;
   for (const Entry& entry : entries_) {
     if (entry.directory == nullptr) continue;
@@ -192,6 +196,8 @@ absl::StatusOr<Guard::AllowedPath> Guard::Locate(const std::string& path) const 
       if (root.empty() || root == "/") continue;
       const bool beneath = path.rfind(root + "/", 0) == 0;
       if (beneath && absl::IsPermissionDenied(fd.status())) replaced = fd.status();
+      // ResolvePath() refuses / when the worker starts. A link that leads there since then must not
+      // permit every file of the host.
       if (!fd.ok() || real == "/") continue;
       if (beneath && entry.file.empty()) {
         return AllowedPath{entry.directory, real, path.substr(root.size() + 1), false};
@@ -211,6 +217,8 @@ absl::StatusOr<Guard::AllowedPath> Guard::Locate(const std::string& path) const 
 
 absl::StatusOr<FileDescriptor> Guard::Open(const AllowedPath& allowed, int flags, int mode) const {
   if ((flags & O_CREAT) != 0) {
+    // With O_EXCL open(2) also refuses a link at the end of the path, which could lead to a file of
+    // somebody else's.
     return OpenBeneath(allowed, allowed.relative, flags | O_EXCL, mode);
   }
   const bool only_look = (flags & O_PATH) != 0;
@@ -243,6 +251,8 @@ absl::StatusOr<common::FileDescriptor> Guard::OpenNearest(AllowedPath allowed,
     allowed.relative = ParentOf(allowed.relative);
     auto fd = Open(allowed, O_PATH | O_DIRECTORY);
     if (fd.ok() && rest != nullptr) *rest = below;
+    // Only a directory that is missing is looked for further up. A link that leads out, or a
+    // directory that may not be searched, stays an error.
     if (fd.ok() || !absl::IsNotFound(fd.status()) || allowed.relative == ".") return fd;
   }
 }
@@ -267,6 +277,8 @@ absl::StatusOr<std::vector<Guard::MadeDirectory>> Guard::MakeParents(
     }
     const FileDescriptor directory(
         openat(folder->get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    // Somebody may have moved the directory away by now. Without an identity, cleanup leaves it
+    // where it is.
     made.push_back({path, directory.valid() ? IdentityOf(directory) : ""});
   }
   return made;

@@ -83,6 +83,8 @@ absl::Status DeviceClaims::ClaimReleased() {
     }
     if (held.hold.valid()) continue;
     FileDescriptor hold = Reopen(held.probe, O_RDONLY | O_EXCL | O_NONBLOCK);
+    // EBUSY is no error here: a peer that has not released the device yet protects it with a claim
+    // of its own.
     if (hold.valid()) held.hold = std::move(hold);
     // Between a peer's end and this moment somebody else may have come.
     const auto name = ThisKernel().NameOf(number);
@@ -142,6 +144,8 @@ absl::Status Guard::CheckAllowed(const std::string& path, const Probe& probe,
     if (real.empty() || real == "/") continue;
     const bool beneath = probe.real_path.rfind(real + "/", 0) == 0;
     if (!beneath && probe.real_path != real) continue;
+    // A directory permits the devices that have a node in it now. They may be others than at the
+    // start, so that neither identity nor attachment is compared.
     if (!entry.is_device) {
       if (beneath) return absl::OkStatus();
       continue;
@@ -163,6 +167,9 @@ absl::Status Guard::CheckAllowed(const std::string& path, const Probe& probe,
 }
 
 ContentDepth Guard::DepthOf(const DeviceUse& use) {
+  // Samples cannot prove that a device is blank, which is the question before the run's first
+  // write. After it, they are compared with those that the run left. Where nobody knows what it
+  // left, only a signature tells somebody else's data from the run's own.
   if (!use.own_data) return ContentDepth::kEmptiness;
   return use.left_contents.empty() ? ContentDepth::kSignature : ContentDepth::kSamples;
 }
@@ -174,6 +181,8 @@ absl::Status Guard::CheckStamp(const std::string& path, const DeviceStamp& stamp
     device->set_enrolled(stamp.enrolled);
     device->set_stamp_number(stamp.number);
   }
+  // Both numbers are empty where no stamp counts. A device that was enrolled since the admission is
+  // refused as well: nobody has confirmed the run for an enrolled device.
   if (!use.inspected_stamp || *use.inspected_stamp == stamp.number) return absl::OkStatus();
   if (counts) {
     return absl::FailedPreconditionError(
@@ -207,6 +216,8 @@ absl::Status Guard::CheckContentOf(const std::string& path, int fd, const Device
   const auto stamp = StampOn(fd, path, *device, *keys_);
   if (!stamp.ok()) return stamp.status();
   if (absl::Status status = CheckStamp(path, *stamp, use, device); !status.ok()) return status;
+  // An admin has given an enrolled device to Lockstep for good, whatever it carries between its
+  // stamps.
   if (!use.write || stamp->state == DeviceStamp::State::kCounts) return absl::OkStatus();
   auto content = ContentOf(fd, path, DepthOf(use), use.read_until_ns);
   if (!content.ok()) return content.status();
@@ -285,6 +296,7 @@ absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, cons
         if (!ClaimDevice(probe->fd).valid()) return NotClaimed(path);
         return guard.CheckContentOf(path, fd.get(), use, &found->device);
       });
+  // The thread that still hangs may write to `found` at any time.
   if (absl::IsDeadlineExceeded(status)) return status;
   if (ranges != nullptr) *ranges = found->ranges;
   if (!status.ok()) return status;
@@ -313,6 +325,8 @@ absl::StatusOr<Guard::OpenedDevice> Guard::OpenDevice(const std::string& path, c
   if (absl::Status content = CheckContentOf(path, reading.get(), use, &*device); !content.ok()) {
     return content;
   }
+  // The load opens the device without O_EXCL: the claim is another descriptor, and the kernel
+  // refuses a second exclusive one, also to the same process.
   opened.fd = Reopen(probe->fd, flags);
   if (!opened.fd.valid()) return common::ErrnoStatus(errno, path);
   // The node stays the same while a loop device under it is detached and attached to another file,
@@ -329,18 +343,22 @@ absl::StatusOr<Guard::OpenedDevice> Guard::OpenDevice(const std::string& path, c
 }
 
 bool Guard::IsExpendable(const std::string& name, const std::vector<std::string>& by_job) const {
+  // Neither list is enough: a job's author does not know what the host's disks hold, and the
+  // operator does not know which job comes.
   return Contains(by_job, name) && Contains(allow_expendable_, name);
 }
 
 bool Guard::IsExpendableFile(const FileDescriptor& fd,
                              const std::vector<std::string>& by_job) const {
   char real[PATH_MAX] = {};
+  // The path is that of the open file: the name in the job may lead to another one by now.
   return readlink(absl::StrCat("/proc/self/fd/", fd.get()).c_str(), real, sizeof real - 1) > 0 &&
          IsExpendable(real, by_job);
 }
 
 bool Guard::Allows(const v1::BlockDevice& device) const {
   Probe probe;
+  // The path of a listed device is /dev/NAME, which has no links to resolve.
   probe.real_path = device.path();
   return CheckAllowed(device.path(), probe, device).ok();
 }

@@ -67,6 +67,8 @@ absl::Status CheckSameContent(const v1::StampOrder& order, const DeviceContent& 
 absl::StatusOr<StampBytes> BytesFor(const v1::StampOrder& order, const v1::BlockDevice& device,
                                     const std::string& by, const std::string& at,
                                     const MarkKeys& keys) {
+  // Zeros take all of both ends. Samples would find what is left of a stamp, and the next job would
+  // have to confirm it as somebody's data.
   if (order.release())
     return StampBytes{std::string(kStampBytes, '\0'), std::string(kStampBytes, '\0')};
   auto bytes =
@@ -153,6 +155,7 @@ absl::Status Guard::StampDevice(const v1::StampOrder& order, const std::string& 
     }
     const auto bytes = BytesFor(order, *device, by, at, *keys_);
     if (!bytes.ok()) return bytes.status();
+    // The claim is open for reading only. It stays, and the stamp is read back through it.
     const FileDescriptor writing = Reopen(probe->fd, O_RDWR | O_NONBLOCK);
     if (!writing.valid()) return common::ErrnoStatus(errno, path);
     if (!begin()) return TooLate(order);
@@ -161,6 +164,8 @@ absl::Status Guard::StampDevice(const v1::StampOrder& order, const std::string& 
           return WriteAt(writing.get(), path, offset, data);
         });
     if (!written.ok()) return written;
+    // StampOn() reads past the page cache where the device can: it is the device that confirms the
+    // stamp.
     const absl::Status found = CheckWritten(order, StampOn(claim.get(), path, *device, *keys_));
     if (!found.ok()) return found;
   }
@@ -187,6 +192,7 @@ absl::Status Guard::StampLun(const common::IscsiUrl& url, const v1::StampOrder& 
   if (!order.release()) {
     const auto content = Luns::WhatIsOn(*lun, ContentDepth::kSamples, limit_ns, 0);
     if (!content.ok()) return content.status();
+    // There is no change mark: this kernel does not count what other initiators write to a LUN.
     if (absl::Status same = CheckSameContent(order, *content, ""); !same.ok()) return same;
   }
   const auto bytes = BytesFor(order, device, by, at, *keys_);
@@ -198,6 +204,7 @@ absl::Status Guard::StampLun(const common::IscsiUrl& url, const v1::StampOrder& 
             WriteEnds(order, *bytes, [&](uint64_t offset, const std::string& data) {
               return WritePieces(session, offset, data, deadline_ns);
             });
+        // A target may acknowledge writes from a volatile cache.
         return ends.ok() ? session->Flush(deadline_ns) : ends;
       });
   if (!written.ok()) return written;

@@ -50,6 +50,8 @@ absl::StatusOr<DeviceStamp> StampOnLun(const LunSpec& lun, const MarkKeys& keys,
 }
 
 absl::Status CheckNotInKernel(const std::string& path, const std::string& identity) {
+  // The LUN may also be a disk of this kernel, through its own initiator. The session that asks the
+  // target sees nothing of a mount of that disk.
   for (const v1::BlockDevice& other : ThisKernel().List()) {
     if (other.in_use().empty()) continue;
     if (other.identity() != identity && other.identity().rfind(identity + "-part", 0) != 0) {
@@ -136,6 +138,7 @@ absl::StatusOr<LunSpec> Guard::CheckLun(const common::IscsiUrl& url, const Devic
   if (!stamped.ok()) return stamped;
   if (use.write) {
     if (absl::Status used = CheckNotInKernel(path, described.identity()); !used.ok()) return used;
+    // ProbeWithin() has not read the content of an enrolled LUN.
     if (seen->stamp.state == DeviceStamp::State::kCounts) return seen->lun;
     const absl::Status content = CheckContent(path, seen->content, use, &described);
     if (device != nullptr) *device = described;
@@ -156,6 +159,7 @@ std::vector<v1::BlockDevice> Guard::ListLuns(int64_t limit_ns) const {
   const int64_t until = common::SystemClock().MonotonicNs() + limit_ns;
   // A target that does not answer, or answers something else for ever, takes its own time only.
   common::SideBySide(urls.size(), limits::kMaxInspections, [&](size_t i) {
+    // The whole list has one limit: a LUN that waited for a free thread has only what is left.
     const int64_t left = until - common::SystemClock().MonotonicNs();
     const auto seen = std::make_shared<SeenLun>();
     const Request question{luns_, keys_, urls[i], ContentDepth::kSamples, 0, true};

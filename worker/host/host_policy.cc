@@ -53,6 +53,8 @@ absl::Status HostPolicy::MayChangeDevice(const v1::BlockDevice& device) const {
 }
 
 absl::Status HostPolicy::MayRemount(const std::string& path) const {
+  // Only the mount point itself counts. A directory that permits devices must not permit a remount
+  // of every file system beneath it.
   const bool named = std::find(settings_.begin(), settings_.end(), path) != settings_.end();
   return named ? absl::OkStatus() : NotAllowed("mount options of " + path, settings_);
 }

@@ -15,6 +15,8 @@ void ParseStat(const std::string& text, HostCounters* counters) {
     std::istringstream fields(line);
     std::string key;
     fields >> key;
+    // This line has the sum over all CPUs. The lines of single ones begin with cpu0, cpu1 and so
+    // on.
     if (key == "cpu") {
       // The two columns after steal, guest times, are part of user and nice already.
       uint64_t user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0,
@@ -75,6 +77,7 @@ v1::HostSample Difference(const HostCounters& earlier, const HostCounters& later
   const uint64_t iowait = step(earlier.iowait, later.iowait);
   const uint64_t steal = step(earlier.steal, later.steal);
   const double total = static_cast<double>(user + system + idle + iowait + steal);
+  // Two readings within one tick of the kernel (mostly 10 ms) differ by nothing.
   if (total > 0) {
     sample.set_user_ratio(user / total);
     sample.set_system_ratio(system / total);

@@ -21,6 +21,8 @@ std::vector<v1::BlockDevice> TakeInventory(const Guard& guard) {
     device.set_allowed(guard.Allows(device));
     if (!device.allowed()) continue;
     for (std::string& link : guard.LinksOf(device)) device.add_links(std::move(link));
+    // Jobs never write a device in use, so that nobody needs to know what it carries. A read would
+    // only disturb its user.
     if (device.in_use().empty()) allowed.push_back(&device);
   }
   // LUNs are asked beside the disks, with a limit of their own: a portal that does not answer must

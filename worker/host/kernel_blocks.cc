@@ -35,6 +35,8 @@ std::vector<std::string> EntriesOf(const std::string& folder) {
     if (entry->d_name[0] != '.') names.push_back(entry->d_name);
   }
   closedir(stream);
+  // readdir(3) promises no order. Sorted, the first path or holder of a device is the same each
+  // time.
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -64,6 +66,8 @@ std::string KernelBlocks::ParentOf(const std::string& partition) const {
 std::vector<std::string> KernelBlocks::PartitionsOf(const std::string& disk) const {
   std::vector<std::string> partitions;
   for (const std::string& entry : EntriesOf(Folder(disk))) {
+    // A disk's folder has other folders, too (queue, holders, slaves). Only a partition's has this
+    // file.
     if (access(absl::StrCat(Folder(disk), "/", entry, "/partition").c_str(), F_OK) == 0) {
       partitions.push_back(entry);
     }
@@ -73,6 +77,7 @@ std::vector<std::string> KernelBlocks::PartitionsOf(const std::string& disk) con
 
 dev_t KernelBlocks::NumberOf(const std::string& name) const {
   const std::vector<std::string> parts = absl::StrSplit(Read(name, "dev"), ':');
+  // No block device has the number 0:0, so that 0 stands for none.
   if (parts.size() != 2) return 0;
   return makedev(atoi(parts[0].c_str()), atoi(parts[1].c_str()));
 }
@@ -81,6 +86,7 @@ std::string KernelBlocks::LoopIdentity(dev_t device, uint64_t inode, uint64_t of
                                        uint64_t size_limit) {
   const std::string file =
       absl::StrCat("loop-file:", major(device), ":", minor(device), ":", inode);
+  // Loop devices may show different parts of one file. Offset and limit then tell them apart.
   if (offset == 0 && size_limit == 0) return file;
   return absl::StrCat(file, "@", offset, size_limit == 0 ? "" : absl::StrCat("+", size_limit));
 }
@@ -168,6 +174,7 @@ std::string KernelBlocks::UseOf(const std::string& name, const KernelUses& uses)
     use = DirectUseOf(disk, uses);
     if (!use.empty()) return absl::StrCat("on ", disk, ", which is ", use);
   }
+  // The loop devices come last: they must be opened, and all the rest is read from tables.
   return UseThroughLoops(name, uses);
 }
 
@@ -208,6 +215,8 @@ v1::BlockDevice KernelBlocks::Describe(const std::string& name, const KernelUses
 }
 
 std::vector<v1::BlockDevice> KernelBlocks::List() const {
+  // Mounts, swaps and loop devices are read once for the whole list. Describe(name) alone reads all
+  // of them for each device.
   const KernelUses uses(root_);
   std::vector<v1::BlockDevice> devices;
   for (const std::string& name : EntriesOf(root_ + "/sys/class/block")) {

@@ -76,6 +76,8 @@ std::string KernelBlocks::TransportOf(const std::string& disk) const {
   if (!ComponentOf(path, "ata").empty()) return "sata";
   if (!ComponentOf(path, "usb").empty()) return "usb";
   if (!ComponentOf(path, "virtio").empty()) return "virtio";
+  // With some drivers no object of a transport lies on the way. The class of the SCSI host then
+  // says which transport the driver speaks.
   const std::string host = ComponentOf(path, "host");
   const std::pair<const char*, const char*> classes[] = {
       {"fc_host", "fc"}, {"iscsi_host", "iscsi"}, {"sas_host", "sas"}};
@@ -96,6 +98,7 @@ std::string KernelBlocks::SerialOf(const std::string& disk) const {
   if (const std::string page = Read(disk, "device/vpd_pg80"); page.size() > 4) {
     return std::string(absl::StripAsciiWhitespace(page.substr(4)));
   }
+  // udev's database comes last: a container often has none.
   for (const char* key : {"ID_SCSI_SERIAL", "ID_SERIAL_SHORT", "ID_SERIAL"}) {
     if (std::string value = UdevOf(disk, key); !value.empty()) return value;
   }
@@ -112,6 +115,8 @@ void KernelBlocks::DescribeQueue(const std::string& disk, v1::BlockDevice* devic
   device->set_max_sectors_bytes(number("queue/max_sectors_kb") << 10);
   device->set_read_ahead_bytes(number("queue/read_ahead_kb") << 10);
   device->set_write_cache(Read(disk, "queue/write_cache"));
+  // A device without discards has the file all the same, with 0 in it
+  // (Documentation/ABI/stable/sysfs-block).
   device->set_discard(number("queue/discard_max_bytes") != 0);
   device->set_model(common::Printable(Read(disk, "device/model"), kMaxFact));
   device->set_serial(common::Printable(SerialOf(disk), kMaxFact));

@@ -14,7 +14,7 @@
 namespace lockstep::worker {
 namespace {
 
-// Whether two loop devices are over one file. Where the kernel's path is all that is known, by it.
+// Whether two loop devices are over one file. If an inode is not known, the kernel's path decides.
 bool AreSiblings(const LoopEntry& a, const LoopEntry& b) {
   // A loop device over another device is found by that device's number instead.
   if (a.disk != 0 || b.disk != 0) return false;
@@ -90,6 +90,7 @@ std::string KernelBlocks::UseThroughLoops(const std::string& name, const KernelU
   std::vector<const LoopEntry*> self;
   for (const LoopEntry& loop : uses.loops()) {
     if (loop.name != disk) continue;
+    // A claim on the loop device keeps nobody from the device underneath.
     if (loop.disk != 0) {
       const auto below = NameOf(loop.disk);
       return absl::StrCat("a loop device over ", below.ok() ? *below : "another device",

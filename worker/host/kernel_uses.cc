@@ -74,6 +74,7 @@ bool KernelUses::IsOnNetwork(const std::string& path) const {
   for (const MountEntry& mount : mounts_) {
     const bool is_above =
         mount.target == "/" || path == mount.target || path.rfind(mount.target + "/", 0) == 0;
+    // Of two mounts at one place the later one is seen, hence `>=`.
     if (is_above && (nearest == nullptr || mount.target.size() >= nearest->target.size())) {
       nearest = &mount;
     }
@@ -107,6 +108,7 @@ std::vector<const MountEntry*> KernelUses::MountsOf(dev_t number) const {
   std::vector<const MountEntry*> found;
   if (number == 0) return found;  // as mounts without a device have it, too
   for (const MountEntry& mount : mounts_) {
+    // A mount of btrfs has a number of its own, so that only its source leads to the device.
     if (mount.number == number || mount.source == number) found.push_back(&mount);
   }
   return found;
@@ -115,6 +117,7 @@ std::vector<const MountEntry*> KernelUses::MountsOf(dev_t number) const {
 const MountEntry* KernelUses::MountAt(const std::string& target) const {
   const MountEntry* found = nullptr;
   for (const MountEntry& mount : mounts_) {
+    // A later mount covers an earlier one at the same place.
     if (mount.target == target) found = &mount;
   }
   return found;

@@ -21,8 +21,9 @@ KernelBlocks::Writes KernelBlocks::WritesOf(const std::string& name) const {
   return writes;
 }
 
-// Every write to a partition counts for its disk, too: the rest went to the disk's own node. The
-// counters are read one after the other, while neighbours may write: until they stand still.
+// The kernel counts a write to a partition for its disk, too: the rest went to the disk's own node.
+// The counters cannot be read at one moment, and neighbours may write between two of them. They are
+// read again until those of the partitions stand still.
 KernelBlocks::Writes KernelBlocks::WritesPastPartitions(const std::string& disk) const {
   constexpr int kTries = 100;
   const std::vector<std::string> partitions = PartitionsOf(disk);

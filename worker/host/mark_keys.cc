@@ -24,6 +24,8 @@ absl::StatusOr<std::shared_ptr<MarkKeys>> MarkKeys::Load(const std::string& stat
     if (absl::Status status = made->Save(); !status.ok()) return status;
     return made;
   }
+  // A key that cannot be read is not replaced: all earlier files of this worker would count as
+  // foreign.
   if (!kept.ok()) return kept.status();
   // Lines of hexadecimal digits: the secret, and once a store has endorsed the worker, the store's
   // public key and the endorsement.
@@ -72,6 +74,7 @@ absl::Status MarkKeys::SetEndorsement(const std::string& authority,
     return absl::InvalidArgumentError("the controller's endorsement is not of this worker's key");
   }
   common::MutexLock lock(&mutex_);
+  // Each Welcome brings the endorsement again. The file is written only when it differs.
   if (authority_ == authority && endorsement_ == endorsement) return absl::OkStatus();
   authority_ = authority;
   endorsement_ = endorsement;

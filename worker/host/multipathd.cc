@@ -21,6 +21,7 @@
 namespace lockstep::worker {
 namespace {
 
+// PathWatch asks five times a second: the answer must come before the next poll is due.
 constexpr int64_t kLimitNs = 200 * timing::kMs;  // of the whole exchange
 constexpr size_t kMaxState = 64;                 // columns of a state
 // A path takes some 40 bytes of the answer.
@@ -35,6 +36,8 @@ bool Await(int socket, short events, int64_t deadline_ns) {
 }
 
 bool SendAll(int socket, const void* bytes, size_t length, int64_t deadline_ns) {
+  // The question is far shorter than the socket's buffer. If only a part of it can be sent,
+  // multipathd does not read, and that counts as no answer.
   return Await(socket, POLLOUT, deadline_ns) &&
          send(socket, bytes, length, MSG_NOSIGNAL) == static_cast<ssize_t>(length);
 }

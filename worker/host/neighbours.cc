@@ -18,6 +18,7 @@
 namespace lockstep::worker {
 namespace {
 
+// At some 20 µs for each program, so many take 0.4 s.
 constexpr size_t kMaxPrograms = 20000;
 // Programs that are reported, of those that did I/O.
 constexpr size_t kMaxReported = 8;
@@ -46,6 +47,7 @@ TcpCounters ParseTcp(const std::string& snmp) {
     }
     for (size_t i = 0; i < std::min(names.size(), fields.size()); ++i) {
       const uint64_t value = strtoull(fields[i].c_str(), nullptr, 10);
+      // The columns are found by name: newer kernels have further ones.
       if (names[i] == "OutSegs") counters.segments = value;
       if (names[i] == "RetransSegs") counters.retransmits = value;
     }
@@ -63,7 +65,8 @@ bool Neighbours::ReadPrograms(const std::function<bool()>& late, Programs* progr
     if (programs->size() >= kMaxPrograms || late()) return false;
     const auto pid = static_cast<uint32_t>(atoi(entry->d_name));
     if (pid == self) continue;
-    // Empty where this process may not look.
+    // The text is empty for a program of another user, unless this process has CAP_SYS_PTRACE
+    // (proc_pid_io(5)).
     const std::string io = common::ReadTrimmed(absl::StrCat("/proc/", pid, "/io"));
     // Without the line break, "write_bytes:" would also be found in "cancelled_write_bytes:".
     const uint64_t written = NumberBehind(io, "\nwrite_bytes:");
@@ -100,6 +103,7 @@ void Neighbours::End(v1::PhaseResult* result) const {
     result->add_throttles(common::Printable(throttle, 200));
   }
   Programs now;
+  // Begin() has a limit because the load starts at a fixed time. The load is over by now.
   if (!knows_programs_ || !ReadPrograms([] { return false; }, &now)) return;
   std::vector<v1::ProcessIo> busy;
   for (const auto& [pid, io] : now) {
@@ -116,6 +120,7 @@ void Neighbours::End(v1::PhaseResult* result) const {
     return a.read_bytes() + a.write_bytes() > b.read_bytes() + b.write_bytes();
   });
   busy.resize(std::min(busy.size(), kMaxReported));
+  // Only programs that are reported are asked for their names. One that has ended by now has none.
   for (v1::ProcessIo& one : busy) {
     one.set_command(
         common::Printable(common::ReadTrimmed(absl::StrCat("/proc/", one.pid(), "/comm")), 60));

@@ -16,7 +16,8 @@ constexpr int64_t kPauseNs = 200 * timing::kMs;
 constexpr int64_t kRefreshNs = timing::kSecond;
 // The last answer of multipathd counts for so long.
 constexpr int64_t kForgetNs = 30 * timing::kSecond;
-// Levels of devices that are made of devices.
+// Stacks of devices (LVM over md over multipath) have few levels. The limit ends the walk in any
+// case.
 constexpr int kDeepest = 8;
 // Kept until they are taken; a path that flaps must not fill the memory.
 constexpr size_t kMaxEvents = 1000;
@@ -35,6 +36,7 @@ PathWatch::PathWatch(const std::vector<std::string>& devices, Ports ports)
     std::vector<std::string> found;
     FindPaths(device, 0, &found);
     sources.insert(found.begin(), found.end());
+    // Only multipath devices count their paths. The others are watched for their loss alone.
     std::erase_if(found, [this](const auto& name) { return !kernel_.IsMultipath(name); });
     watched_[device].multipaths = std::move(found);
   }
@@ -91,7 +93,7 @@ PathWatch::Paths PathWatch::ReadPaths() {
       asked_ns_ = now;
     } else {
       query_multipathd_at_ns_ = now + kRefreshNs;
-      // One that is busy with a failure says nothing for a while; what it said last holds.
+      // A multipathd that handles a failure does not answer for a while. Its last answer holds.
       if (now - asked_ns_ > kForgetNs) asked_.clear();
     }
   }
@@ -112,8 +114,11 @@ PathWatch::Paths PathWatch::ReadPaths() {
 }
 
 void PathWatch::Poll() {
+  // The paths are read without the lock: multipathd may take 200 ms to answer, and CountOf() and
+  // TakeEvents() must not wait for it.
   const Paths now = ReadPaths();
   common::MutexLock lock(&mutex_);
+  // Paths that were down before the load began are no event of the load.
   if (has_looked_) Compare(now);
   has_looked_ = true;
   paths_ = now;
@@ -148,6 +153,8 @@ void PathWatch::Compare(const Paths& now) {
     absl::StrAppend(&event.text, event.text.empty() ? "" : ", ", is_alone ? "device " : "path ",
                     key.second, is_alone ? "" : absl::StrCat(" of ", key.first), ": ", before.state,
                     ", now ", after.state);
+    // Stalls are followed one at a time: a further loss, while I/O still waits after the first one,
+    // has its event and no stall of its own.
     if (before.runs && !after.runs && stall_since_ns_ == 0) {
       stall_since_ns_ = ports_.clock->MonotonicNs();
       stall_cause_ = absl::StrCat(is_alone ? "device " : "path ", key.second,

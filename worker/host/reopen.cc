@@ -33,10 +33,13 @@ FileDescriptor Reopen(const FileDescriptor& look, int flags) {
 
 FileDescriptor ClaimDevice(const FileDescriptor& look, int tries) {
   for (int attempt = 0; attempt < tries; ++attempt) {
+    // The device is opened for reading only: udev takes the close of a device that was open for
+    // writing for a change of its content, and probes the device again.
     FileDescriptor fd = Reopen(look, O_RDONLY | O_EXCL | O_NONBLOCK);
     if (fd.valid() || errno != EBUSY) return fd;
     usleep(static_cast<useconds_t>(kClaimPauseUs));
   }
+  // usleep(3) may have changed errno, and NotClaimed() reads it.
   errno = EBUSY;
   return {};
 }

@@ -57,6 +57,7 @@ absl::Status Run(const std::shared_ptr<Attempt>& attempt, const std::string& wha
       attempt->changed.NotifyAll();
       if (!attempt->given_up) return;
       common::MutexLock all(&AllHanging().mutex);
+      // Only one entry is removed: others that began the same may still hang.
       AllHanging().overdue.erase(AllHanging().overdue.find(what));
     }).detach();
   } catch (const std::system_error& error) {

@@ -70,6 +70,7 @@ std::string LunIdentity(absl::Span<const uint8_t> page) {
   int preference = 0;
   while (page.size() >= 4) {
     const size_t size = page[3];
+    // The lengths are the target's word: one that points past the page ends the list.
     if (size == 0 || page.size() < 4 + size) break;
     Designator d{page[1] & 0x0f, page.subspan(4, size)};
     // Designators of a target port or of the target differ from path to path, or are the same for

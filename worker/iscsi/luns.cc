@@ -26,7 +26,8 @@ constexpr uint32_t kPiece = 128 << 10;
 
 int64_t Deadline(int64_t limit_ns) { return common::SystemClock().MonotonicNs() + limit_ns; }
 
-// Nothing that would hold on other hosts tells two LUNs of one target with one identity apart.
+// Two LUNs of one target may claim one identity. Nothing that would hold on other hosts tells them
+// apart.
 absl::Status CheckAlone(IscsiSession* session, const common::IscsiUrl& url, int64_t deadline_ns) {
   const auto luns = session->Luns(deadline_ns);
   if (!luns.ok()) return luns.status();
@@ -124,6 +125,8 @@ absl::Status Luns::CheckSame(const std::string& url, const std::string& identity
     return absl::ResourceExhaustedError(
         absl::StrCat(url, ": this worker has seen ", kMaxSeen, " LUNs already; restart it"));
   }
+  // An array may give a LUN's number to another LUN. The URL permits the one that had it first, as
+  // --allow permits the device that had a name when the worker started.
   const auto [place, is_new] = seen_.emplace(url, identity);
   if (place->second == identity) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
@@ -147,6 +150,8 @@ absl::StatusOr<LunSpec> Luns::Probe(const common::IscsiUrl& url, int64_t limit_n
   }
   if (absl::Status status = CheckAlone(&session, url, deadline); !status.ok()) return status;
   if (absl::Status status = CheckSame(url.text(), lun.facts.identity); !status.ok()) return status;
+  // The name is resolved once. Later sessions must reach the portal that was inspected, and they
+  // need no name server during a load.
   lun.numeric = url;
   if (const std::string peer = session.peer(); !peer.empty()) lun.numeric.portal = peer;
   return lun;
@@ -156,6 +161,7 @@ absl::Status Luns::InSession(const LunSpec& lun, int64_t limit_ns, const Work& w
   const int64_t deadline = Deadline(limit_ns);
   IscsiSession session(lun.numeric, lun.login);
   if (absl::Status status = session.AwaitReady(deadline); !status.ok()) return status;
+  // Each session checks this: an array may have given the number to another LUN between two logins.
   if (!IsSameLun(session.facts(), lun.facts)) {
     return absl::FailedPreconditionError(
         absl::StrCat(lun.url.text(), ": another LUN answers than a moment ago"));

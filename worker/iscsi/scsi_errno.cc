@@ -26,6 +26,7 @@ int ErrnoOf(int status, const scsi_task* task) {
     case SCSI_STATUS_TASK_SET_FULL:
       return EAGAIN;
     case SCSI_STATUS_RESERVATION_CONFLICT:
+      // The kernel's own initiator reports a reservation conflict by this errno, too.
       return EBADE;
     case SCSI_STATUS_CANCELLED:
       return ECANCELED;
@@ -44,6 +45,7 @@ int ErrnoOf(int status, const scsi_task* task) {
     case SCSI_SENSE_RECOVERED_ERROR:
       return 0;
     case SCSI_SENSE_UNIT_ATTENTION:
+    // SPC-5: the initiator may be able to recover by sending an aborted command again.
     case SCSI_SENSE_COMMAND_ABORTED:
       return EAGAIN;
     case SCSI_SENSE_ILLEGAL_REQUEST:

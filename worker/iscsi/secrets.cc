@@ -20,6 +20,8 @@ namespace {
 constexpr size_t kMaxBytes = 1 << 20;
 
 absl::StatusOr<std::string> ReadPrivate(const std::string& path) {
+  // Owner and mode are checked on the descriptor that is read: the name may lead to another file by
+  // the next call. Without O_NONBLOCK, open(2) of a FIFO would wait for a writer.
   const common::FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat facts;
   if (!fd.valid() || fstat(fd.get(), &facts) != 0) return common::ErrnoStatus(errno, path);

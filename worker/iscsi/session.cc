@@ -27,8 +27,8 @@
 namespace lockstep::worker {
 namespace {
 
-// A NOP goes out so often. With kUnanswered of them, a target that is silent for 15 s counts as
-// lost.
+// The pause between two NOPs. A target that has left kUnanswered of them unanswered, and so was
+// silent for 15 s, counts as lost.
 constexpr int64_t kKeepNs = 5 * timing::kSecond;
 constexpr int kUnanswered = 3;
 constexpr int kAttentions = 10;
@@ -213,6 +213,8 @@ void IscsiSession::SendStep(int step) {
   const auto callback = &IscsiCallbacks::Answered;
   scsi_task* task = nullptr;
   switch (step) {
+    // TEST UNIT READY comes first: it moves no data, and the target reports the unit attentions of
+    // a login in its status.
     case kTestReady:
       task = iscsi_testunitready_task(context_, url_.lun, callback, asked);
       break;
@@ -238,6 +240,7 @@ void IscsiSession::Answered(int step, int status, scsi_task* task) {
   // A unit attention may say that this is another LUN, so that the questions begin anew. Each is
   // reported once, and a target has several after a login or a reset (SPC, sense key 06h).
   if (error == EAGAIN && ++attentions_ <= kAttentions) return SendStep(kTestReady);
+  // Pages 80h and 83h may be missing. Luns::Probe() refuses a LUN without an identity, and says so.
   if (error != 0 && (step == kTestReady || step == kInquiry || step == kCapacity)) {
     if (error == ENODEV) return Fail(absl::NotFoundError("the target has no such LUN"));
     return Fail(absl::UnavailableError(absl::StrCat("the LUN does not answer: ", Error())));
@@ -315,6 +318,8 @@ void IscsiSession::Complete(LunCommand* command, int status, scsi_task* task) {
   const int error = ErrnoOf(status, task);
   const bool another = IsAnotherLun(status, task);
   uint32_t missing = 0;
+  // The residual was not moved. The result is then short, as that of a read(2) at the end of a
+  // file.
   if (task != nullptr && task->residual_status != SCSI_RESIDUAL_NO_RESIDUAL) {
     missing = static_cast<uint32_t>(std::min<size_t>(task->residual, command->length));
   }
@@ -322,6 +327,7 @@ void IscsiSession::Complete(LunCommand* command, int status, scsi_task* task) {
   command->task = nullptr;
   // While the session closes, Lose() answers the commands.
   if (closing_ || failed_) return;
+  // The command stays in the ring: Lose() answers it with all the others.
   if (status == SCSI_STATUS_CANCELLED) {
     return Fail(absl::UnavailableError("the session was lost: " + Error()));
   }
@@ -344,6 +350,7 @@ void IscsiSession::Turn() {
   // Commands that were started after the loss come back here.
   if (failed_) return Lose();
   const int wanted = iscsi_which_events(context_);
+  // No poll(2) comes first: the socket does not block, and Wait() sends what it does not take now.
   Service(wanted & POLLOUT);
 }
 

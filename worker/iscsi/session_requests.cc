@@ -119,6 +119,7 @@ absl::Status IscsiSession::Write(uint64_t offset, const std::string& data, int64
 
 absl::Status IscsiSession::Flush(int64_t deadline_ns) {
   const auto start = [&](Request*, void* shared) {
+    // A count of 0 blocks means all blocks to the end of the LUN (SBC, SYNCHRONIZE CACHE).
     return iscsi_synchronizecache16_task(context_, url_.lun, 0, 0, 0, 0, &Request::Answered,
                                          shared);
   };
@@ -127,6 +128,7 @@ absl::Status IscsiSession::Flush(int64_t deadline_ns) {
 
 absl::StatusOr<std::vector<int>> IscsiSession::Luns(int64_t deadline_ns) {
   const auto start = [&](Request*, void* shared) {
+    // 16 KiB hold 2,047 LUNs, behind a header of eight bytes.
     return iscsi_reportluns_task(context_, 0, 16384, &Request::Answered, shared);
   };
   const auto data = Ask(start, deadline_ns).data;
@@ -228,10 +230,13 @@ absl::StatusOr<ReservationFacts> IscsiSession::ReadReservation(int64_t deadline_
   if (!keys.ok()) return keys.status();
   ReservationFacts facts;
   facts.generation = static_cast<uint32_t>(number(*keys, 0, 4));
+  // The length counts all keys, also those that did not fit into the answer.
   const size_t end = std::min<uint64_t>(keys->size(), 8 + number(*keys, 4, 4));
   for (size_t at = 8; at + 8 <= end; at += 8) facts.keys.push_back(number(*keys, at, 8));
   const auto holder = ReserveIn(SCSI_PERSISTENT_RESERVE_READ_RESERVATION, deadline_ns);
   if (!holder.ok()) return holder.status();
+  // Without a reservation the length is 0. With one, its key is at byte 8, and its type in the low
+  // half of byte 21 (SPC-5 6.16).
   if (number(*holder, 4, 4) >= 16 && holder->size() >= 24) {
     facts.holder = number(*holder, 8, 8);
     facts.type = static_cast<int>(number(*holder, 21, 1) & 0x0f);

@@ -168,6 +168,8 @@ void Agent::StampMain() {
     *reply.mutable_stamps() = parts_.stamp(orders);
     for (int i = 0; i < orders.orders_size(); ++i) {
       const v1::StampOrder& order = orders.orders(i);
+      // The host's own log names who had its devices stamped, whatever becomes of the controller's
+      // audit log.
       const std::string& refused = reply.stamps().refused(i);
       spdlog::info("{} {} for {}: {}", order.release() ? "release" : "enrol", order.path(),
                    orders.enrolled_by(), refused.empty() ? "done" : refused);
@@ -219,6 +221,7 @@ absl::Status Agent::FetchFromController(
     }
     if (session != nullptr)
       status = session->Fetch(request, std::max<int64_t>(1, end - clock_->MonotonicNs()), take);
+    // Any other error is the controller's answer, and would come again.
     if (!absl::IsUnavailable(status)) return status;
   } while (clock_->MonotonicNs() < until && Sleep(kTickNs));
   return absl::Status(status.code(), absl::StrCat("what the fleet has written cannot be asked: ",
@@ -242,6 +245,8 @@ bool Agent::Sleep(int64_t nanoseconds) {
 }
 
 bool Agent::Publish(std::shared_ptr<Session> session) {
+  // stopping_ and session_ have one lock: either Stop() finds this session and cancels it, or this
+  // sees that the agent is stopping.
   common::MutexLock lock(&mutex_);
   session_ = std::move(session);
   return !stopping_;
@@ -259,6 +264,8 @@ absl::Status Agent::Run() {
   std::thread list([this] { ListMain(&listings_, parts_.inspect_devices); });
   std::thread stamp([this] { StampMain(); });
   std::thread list_kernel([this] { ListMain(&kernel_listings_, parts_.list_devices); });
+  // Serve() also returns without Stop(), when a controller refuses this worker. The other threads
+  // must end then, too.
   const absl::Status status = Serve();
   {
     common::MutexLock lock(&mutex_);
@@ -295,6 +302,8 @@ absl::Status Agent::Serve() {
     const absl::Status status = session->Serve();
     keeper_.Closed(clock_->MonotonicNs());
     if (!Publish(nullptr)) return absl::OkStatus();
+    // The controller refuses this worker for good. To dial again would only repeat the refusal: the
+    // process ends with the reason.
     if (absl::IsFailedPrecondition(status)) return status;
     // A controller that is unavailable for hours must not fill the log with one line for each
     // attempt.

@@ -14,6 +14,8 @@ int64_t ConnectionKeeper::dial_at_ns() const {
 size_t ConnectionKeeper::Dial(int64_t now_ns) {
   common::MutexLock lock(&mutex_);
   state_ = State::kDialling;
+  // To dial counts as hearing: IsSilent() must also find a controller that accepts the connection
+  // and says nothing.
   heard_ns_ = now_ns;
   lease_ns_ = timing::kFirstLeaseNs;  // until Welcome says what it is
   return (options_.first + attempts_++) % options_.controllers;

@@ -12,16 +12,22 @@ v1::WorkerMessage Handshake::Hello(v1::Hello hello) const {
 }
 
 absl::Status Handshake::OnMessage(const v1::ControllerMessage& message, int64_t received_ns) {
+  // Any message renews the lease, a refusal or an invalid one included: its sender lives.
   ports_.keeper->Heard(received_ns);
   if (!welcomed_) {
     if (absl::Status status = ports_.protocol->OnFirst(message); !status.ok()) return status;
+    // The order matters. welcomed() starts the senders of this worker, and a synthetic one opens
+    // its delivery stream only when the keeper says that it is attached.
     welcomed_ = true;
     ports_.keeper->Attached(received_ns, message.welcome().lease_ns());
     ports_.welcomed(message);
+    // This comes after welcomed(): until then every message is dropped.
     ports_.protocol->SayWhatChanged();
     return absl::OkStatus();
   }
   if (message.has_refused()) {
+    // No error is returned: the controller ends the stream after this message, and the worker dials
+    // again.
     ports_.rejected(message.refused().reason());
   } else {
     ports_.protocol->OnCommand(message, received_ns);

@@ -57,6 +57,8 @@ bool Outbox::WriteLocked(const v1::DeliveryItem& item, Slot* slot) {
   }
   const std::string bytes = item.SerializeAsString();
   if (file_end_ + bytes.size() > limits_.overflow_bytes) return false;
+  // After a short write file_end_ stays, so that the next item overwrites the part that was
+  // written.
   if (pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(file_end_)) !=
       static_cast<ssize_t>(bytes.size())) {
     return false;
@@ -166,6 +168,8 @@ std::string Outbox::OnAck(const v1::DeliveryAck& ack) {
     while (!entry->slots.empty()) PopLocked(entry);
     entry->sent = entry->first;
   } else {
+    // The acknowledgement may be of items that were sent before the last Rewind(). Then more is
+    // committed than was handed out since, and `sent` moves on with it.
     while (entry->first < ack.committed() && !entry->slots.empty()) PopLocked(entry);
     entry->sent = ack.refused().empty() ? std::max(entry->sent, entry->first) : entry->first;
   }

@@ -57,8 +57,8 @@ absl::Status Protocol::OnFirst(const v1::ControllerMessage& message) {
     return absl::UnavailableError("its first message is neither Welcome nor Refused");
   }
   common::MutexLock lock(&mutex_);
-  // Epochs of different stores do not compare.
-  // A new store begins with epoch 1: a worker that had served another one would refuse it for good.
+  // Epochs of different stores do not compare. A new store begins with epoch 1, and a worker that
+  // has served another store would refuse it for good.
   if (message.welcome().store_id() != store_id_) epoch_ = 0;
   store_id_ = message.welcome().store_id();
   if (!ports_.safeguards.Pass(Safeguard::kEpochRefused, message.epoch() >= epoch_)) {
@@ -119,6 +119,7 @@ void Protocol::OnCommand(const v1::ControllerMessage& message, int64_t received_
       return ports_.executor->Preempt(message.preempt());
     case v1::ControllerMessage::kWelcome:
     case v1::ControllerMessage::kRefused:
+    // A command that only a newer controller knows parses as no kind at all. It is ignored.
     case v1::ControllerMessage::KIND_NOT_SET:
       return;
   }
@@ -152,6 +153,8 @@ void Protocol::Assign(const v1::Assignment& assignment) {
       not_started_.clear();
     }
   }
+  // The lock is released: Assign() may wait for the last phase's thread to end, and heartbeats need
+  // the lock.
   if (refused.empty()) {
     const absl::Status status = ports_.executor->Assign(assignment);
     if (status.ok()) return;
@@ -346,6 +349,8 @@ void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {
     if (overfull_ && result.error().empty()) {
       result.set_error("it was stopped because no more samples could be kept");
     }
+    // A load may run until its hard stop by design. Files that are laid out or removed are
+    // incomplete then.
     if (hard_stopped_ && !load_ && result.error().empty()) {
       result.set_error(absl::StrCat("it was not done at its hard stop, ", hard_stop_ns_ / kSecond,
                                     " s after T"));

@@ -102,11 +102,15 @@ absl::Status Session::Fetch(v1::WriteLogRequest request, int64_t limit_ns,
     // that the session is over.
     fetch_context_ = &context;
   }
+  // The log of a long run is bulk. It has the connection of the samples, so that commands do not
+  // wait behind it.
   auto stub = v1::WorkerService::NewStub(deliver_channel_);
   const auto reader = stub->LoadWriteLog(&context, request);
   v1::WriteLogPart part;
   absl::Status taken;
   while (taken.ok() && reader->Read(&part)) taken = take(part);
+  // Finish() waits for the end of the stream. A log that was not read to its end must be cancelled
+  // first.
   if (!taken.ok()) context.TryCancel();
   const grpc::Status status = reader->Finish();
   {
@@ -123,6 +127,7 @@ absl::Status Session::Fetch(v1::WriteLogRequest request, int64_t limit_ns,
 }
 
 void Session::Cancel() {
+  // This may come before the call has begun. gRPC remembers it and cancels the call when it begins.
   control_context_.TryCancel();
   Quit();
 }
@@ -174,6 +179,8 @@ void Session::Quit() {
 }
 
 void Session::Write(const v1::WorkerMessage& message) {
+  // gRPC allows one Write() at a time in a stream. The reader writes replies to pings beside the
+  // writer thread.
   common::MutexLock lock(&write_mutex_);
   stream_->Write(message);
 }

@@ -11,6 +11,8 @@ int64_t HangMonitor::OldestInFlightNs() const {
   int64_t oldest_ns = 0;
   for (const auto& part : *parts_) {
     for (const auto& thread : part->threads) {
+      // The clock is read anew for each thread: OldestInFlight() passes over I/Os that began after
+      // the reading.
       const auto oldest = thread->OldestInFlight(clock_->MonotonicNs(), 0);
       // 0 means that nothing is in flight, so an I/O that has just started counts as one nanosecond
       // old.

@@ -79,6 +79,8 @@ absl::Status IoThread::MakeBuffers() {
   const uint32_t depth = setup_.engine.queue_depth;
   const bool both = access_.reads() && access_.writes();
   const bool makes_content = access_.writes() && !checks_.writes();
+  // A workload of one kind has one set only: io_uring pins registered buffers
+  // (io_uring_register(2)), and a second set would be pinned for nothing.
   write_buffers_ = both ? depth : 0;
   auto buffers =
       IoBuffers::Make(write_buffers_ + depth + (makes_content ? content_.extra_buffers() : 0),
@@ -91,6 +93,8 @@ absl::Status IoThread::MakeBuffers() {
 }
 
 absl::Status IoThread::Arm() {
+  // The binding comes first: it decides on which node the pages lie that this thread touches from
+  // here on.
   if (absl::Status status = BindThisThread(setup_.placement); !status.ok()) return status;
   if (absl::Status status = MakeBuffers(); !status.ok()) return status;
   // Backwards, so that slot 0 is on top: a thread that keeps few I/Os in flight touches few slots,
@@ -117,6 +121,8 @@ void IoThread::CloseThrough(int64_t now_ns) {
 }
 
 int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
+  // I/Os that are sent again take the general path. They are rare, and the short one stays free of
+  // their branches.
   if (plain_ && load_goes_on && retry_.empty()) return FillPlain(now_ns);
   const int limit = static_cast<int>(setup_.max_batch);
   int count = 0;
@@ -134,6 +140,8 @@ int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
       continue;
     }
     if (!load_goes_on || left_ == 0 || left_bytes_ == 0) {
+      // Only a quota that is used up while the load goes on ends the workload by itself. A load
+      // that is cut short has not done all that it was to do.
       exhausted_ = exhausted_ || load_goes_on;
       break;
     }
@@ -210,6 +218,8 @@ bool IoThread::StartIo(int64_t now_ns, int64_t intended_ns, int index) {
   request.offset = next.offset;
   request.buffer = next.kind == IoKind::kWrite ? write_buffers_ + number : number;
   if (next.kind == IoKind::kWrite) FillContentOf(&slot, now_ns);
+  // This must precede the submission. EndRead() takes a state that is unchanged since now as proof
+  // that no write overlapped the read.
   if (checks_.reads() && next.kind == IoKind::kRead) {
     checks_.BeginRead(request.file, request.offset, &slot.ticket);
   }
@@ -234,6 +244,7 @@ void IoThread::FillContentOf(Slot* slot, int64_t now_ns) {
 
 // All of the thread's writes up to this one have completed.
 uint64_t IoThread::CompletedWrites() const {
+  // One pass over the slots for each sync is cheap. An ordered list would cost time at each write.
   uint64_t completed = write_sequence_;
   for (const Slot& slot : slots_) {
     // Relaxed suffices: only this thread writes the field. The monitoring thread reads it.
@@ -388,6 +399,7 @@ bool IoThread::StepIdle(bool load_goes_on, int64_t* now_ns) {
 int IoThread::WaitFor(int count, bool load_goes_on) const {
   // While slots are free there is more to submit: completions are taken, but not waited for.
   const bool full = free_.empty();
+  // A wait for more than is in flight would last until the deadline.
   if (full && load_goes_on) return static_cast<int>(std::min(setup_.wait, in_flight_));
   const bool nothing_to_submit = count == 0 || waiting_ != Waiting::kNothing || !load_goes_on ||
                                  left_ == 0 || left_bytes_ == 0;
@@ -395,6 +407,8 @@ int IoThread::WaitFor(int count, bool load_goes_on) const {
 }
 
 int64_t IoThread::DeadlineAt(int64_t now_ns) const {
+  // The end of the load may move to an earlier instant while this thread waits in the kernel.
+  // kPollNs limits how late the thread notices that.
   const int64_t end = std::min(interval_end_ns_, timeline_->load_end_ns());
   const int64_t deadline = std::min(now_ns + kPollNs, std::max(end, now_ns + kMinWaitNs));
   return waiting_ != Waiting::kNothing ? std::min(deadline, wake_ns_) : deadline;
@@ -449,7 +463,9 @@ bool IoThread::Step(int64_t* now_ns) {
     for (int i = 0; i < *reaped; ++i) Complete(completions_[i], done);
   }
   in_flight_ -= *reaped;
-  if (*reaped != 0) outcome_.last_io_ns = done;
+  if (*reaped != 0) {
+    outcome_.AddCompletion(done);
+  }
   *now_ns = done;
   return true;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -51,6 +52,13 @@ struct IoThreadOutcome {
   int64_t sync_ns = 0;  // with nothing but syncs in flight
   int64_t think_ns = 0;
   int64_t rate_ns = 0;
+  // Time between two batches of completions, added up by the binary logarithm of its nanoseconds.
+  std::array<int64_t, 64> gaps_ns{};
+  void AddCompletion(int64_t at_ns) {
+    const int64_t gap = last_io_ns == 0 ? 0 : at_ns - last_io_ns;
+    gaps_ns[63 - __builtin_clzll(static_cast<uint64_t>(gap) | 1)] += gap;
+    last_io_ns = at_ns;
+  }
   int64_t queue_full_ns = 0;  // part of io_ns in which no more could be submitted
   uint64_t voluntary_switches = 0;
   uint64_t involuntary_switches = 0;

@@ -41,6 +41,8 @@ bool IoThread::Fail(Slot* slot, int error, int64_t now_ns) {
   ErrorConsequence consequence = error == 0 ? ErrorConsequence::kCount : ConsequenceOf(error);
   if (consequence == ErrorConsequence::kRetry) {
     ++outcome_.retries;
+    // After the drain deadline a repetition would be reported as a stuck I/O, although the kernel
+    // has answered.
     if (++slot->retries <= kRetryLimit && now_ns <= timeline_->load_end_ns() + setup_.drain_ns) {
       return false;
     }
@@ -57,6 +59,7 @@ bool IoThread::Fail(Slot* slot, int error, int64_t now_ns) {
         Describe(request), ": ",
         error == 0 ? "0 bytes: the target ends before this offset" : common::ErrnoText(error));
     if (first) outcome_.first_error = words;
+    // The reason may follow the flag: others read the outcome only after Run() has ended.
     if (stop) failed_.store(true, std::memory_order_release);
     if (stop) {
       outcome_.fatal =
@@ -66,6 +69,8 @@ bool IoThread::Fail(Slot* slot, int error, int64_t now_ns) {
                              " failed I/Os, the workload's error_limit; the last: ", words);
     }
   }
+  // A write that failed may have reached the medium in part. The ledger takes the block's content
+  // for unknown until the next write.
   if (checks_.writes() && request.kind == IoKind::kWrite) {
     checks_.EndWrite(request.file, request.offset, slot->ticket, /*succeeded=*/false);
   }
@@ -91,6 +96,7 @@ std::optional<IoThread::InFlight> IoThread::OldestInFlight(int64_t now_ns, int64
 }
 
 void IoThread::GiveUpStuck(int64_t now_ns) {
+  // failed_ stays false: it ends the load for all threads, and the load is over by now.
   outcome_.stuck = true;
   const auto oldest = OldestInFlight(now_ns, 0);
   outcome_.fatal = absl::StrCat(in_flight_, " I/Os did not complete within the drain deadline",

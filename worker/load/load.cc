@@ -87,6 +87,7 @@ absl::Status Load::CheckCapacity() const {
       largest = std::max({largest, static_cast<double>(line.block_size_bytes()),
                           static_cast<double>(line.up_to_bytes())});
     }
+    // A merged I/O has one buffer for all of its blocks.
     largest *= std::max<uint32_t>(1, w.merge());
     const double buffers = (Reads(w) && Writes(w) ? 2.0 : 1.0) * w.queue_depth() +
                            (w.content().duplicate_ratio() > 0 ? 16 : 0);
@@ -173,6 +174,8 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
 
 void Load::ThreadMain(IoThread* thread) {
   pthread_setname_np(pthread_self(), "lockstep-io");
+  // A thread that cannot arm waits for the start like the others. Load::Arm() counts all threads
+  // before it cancels them.
   const absl::Status armed = thread->Arm();
   bool started = false;
   {
@@ -218,9 +221,11 @@ absl::Status Load::Arm() {
       &lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return armed_ == threads_.size(); });
   absl::Status status = unstarted.ok() ? arm_status_ : unstarted;
   lock.Unlock();
+  // The lock is released: both may start a thread, and StopNow() must not wait for that.
   if (status.ok()) status = paths_.Begin();
   if (status.ok()) status = verification_.Begin();
   lock.Lock();
+  // StopNow() may have cancelled the load while the lock was released. Its state must stand.
   if (!status.ok()) {
     state_ = State::kCancelled;
   } else if (state_ == State::kArming) {
@@ -235,6 +240,8 @@ absl::Status Load::Arm() {
 void Load::Start(int64_t go_ns) {
   const v1::RunAssignment& run = assignment_.run();
   const int64_t hard_stop_ns = assignment_.hard_stop_ns();
+  // A load that ends by its own count ends at the hard stop at the latest: the controller gives the
+  // targets to others after that instant, without asking.
   const int64_t load_ns = run.duration_ns() == 0
                               ? hard_stop_ns
                               : std::min(run.ramp_ns() + run.duration_ns(), hard_stop_ns);
@@ -253,6 +260,8 @@ void Load::Start(int64_t go_ns) {
 void Load::StopNow() {
   common::MutexLock lock(&mutex_);
   if (state_ == State::kStarted) {
+    // A load that is stopped before T ends at T. An earlier end would give its samples a negative
+    // begin, which the controller refuses.
     const int64_t now = std::max(clock_->MonotonicNs(), timeline_.go_ns());
     if (now < timeline_.load_end_ns()) stopped_early_ = true;
     timeline_.EndAt(now);
@@ -270,7 +279,8 @@ void Load::StopAtEndOf(uint32_t interval) {
 }
 
 void Load::EndAfterLocked(uint32_t interval) {
-  // Told too late, it ends with the interval that it is in: what was done since belongs to those.
+  // A command that comes too late ends the load with the interval in progress. I/Os that have
+  // completed after the named interval cannot be taken back.
   const int64_t into = clock_->MonotonicNs() - timeline_.go_ns();
   const auto current = static_cast<uint32_t>(std::max<int64_t>(0, into) / timeline_.interval_ns());
   const int64_t end = timeline_.BeginOf(std::max(interval, current) + 1);
@@ -378,6 +388,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   verification_.End();
   paths_.End();
   ReportPaths();
+  // A thread that gives up at the drain deadline ends, but its I/O stays in flight.
   hangs_ = !complete || hang_monitor_.OldestInFlightNs() != 0;
   verification_.ReportLastWrites(timeline_.go_ns());
   if (!hangs_) verification_.ExplainMissing(parts_);
@@ -387,6 +398,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   result.set_cpu_user_ns(CpuNs(after.ru_utime) - CpuNs(before.ru_utime));
   result.set_cpu_system_ns(CpuNs(after.ru_stime) - CpuNs(before.ru_stime));
   neighbours.End(&result);
+  // An I/O that hangs may still change the content after it was described.
   if (!hangs_) AddLeftContents(&result);
   return result;
 }

@@ -15,6 +15,7 @@ void Load::AddLeftContents(v1::PhaseResult* result) const {
   for (const auto& part : parts_) {
     if (!part->writes) continue;
     for (v1::LeftContent& left : LeftContentsOf(part->targets.files)) {
+      // Several workloads may write one target, and each of them finds the same content there.
       if (targets.insert(left.target()).second) *result->add_left_contents() = std::move(left);
     }
   }
@@ -83,11 +84,19 @@ void Load::AddThread(const LoadPart& part, size_t index, const measure::Operatio
   workload->set_longest_backlog_ns(
       std::max(workload->longest_backlog_ns(), outcome.longest_backlog_ns));
   workload->set_retries(workload->retries() + outcome.retries);
+  for (size_t i = 0; i < outcome.gaps_ns.size(); ++i) {
+    if (outcome.gaps_ns[i] == 0) continue;
+    while (workload->gaps_ns_size() <= static_cast<int>(i)) workload->add_gaps_ns(0);
+    workload->set_gaps_ns(static_cast<int>(i),
+                          workload->gaps_ns(static_cast<int>(i)) + outcome.gaps_ns[i]);
+  }
   if (io.checks().reads() || io.checks().writes()) {
     const v1::PhaseId& phase = assignment_.phase();
     const MismatchFiles files(environment_.mismatch_directory);
     const auto save = [&](const std::string& name, const std::string& bytes) {
-      const auto path = files.Save(phase.run_id(), phase.phase(), phase.attempt(), name, bytes);
+      const auto path = files.Save(phase.run_id(), phase.phase(), phase.attempt(),
+                                   absl::StrCat("workload", part.index, "-", name), bytes);
+      // A block that cannot be saved is described all the same.
       return path.ok() ? *path : "";
     };
     io.checks().AddCounts(workload->mutable_verification());

@@ -72,6 +72,8 @@ absl::Status LoadVerification::LoadExpected(const v1::WorkloadAssignment& assign
       request.add_target_keys(TargetKey(file.thing));
   }
   if (request.target_keys().empty() || !environment_.write_log) return absl::OkStatus();
+  // A ledger takes four bytes of memory for each block. It is made only for a target of which the
+  // log has something.
   std::map<uint64_t, std::shared_ptr<BlockLedger>> learned;
   return environment_.write_log(
       request, limits::kWriteLogNs, [&](const v1::WriteLogPart& part) -> absl::Status {
@@ -96,6 +98,8 @@ absl::Status LoadVerification::LoadExpected(const v1::WorkloadAssignment& assign
         const auto file = files.find(part.writes().target_key());
         if (file == files.end()) return absl::OkStatus();
         std::shared_ptr<BlockLedger>& ledger = learned[file->first];
+        // Parts come phase by phase. Blocks of another size have overwritten what earlier phases
+        // wrote.
         if (part.writes().block_size_bytes() != block) {
           if (ledger != nullptr) ledger->ExpectNothing();
           return absl::OkStatus();
@@ -119,6 +123,8 @@ absl::Status LoadVerification::FollowWrites(const v1::WorkloadAssignment& assign
       static_cast<uint32_t>(assignment.workload().block_size_bytes()));
   for (const OpenedFile& file : opened.files) {
     if (!file.written_since) continue;
+    // It is made before anything is known: a thread keeps the ledger that it finds when it is made,
+    // and would not see a later one.
     auto ledger =
         environment_.ledgers->Find(LedgerNameOf(file, assignment), file.engine_file.size_bytes,
                                    followed.request.block_size_bytes(), /*make=*/true);
@@ -226,7 +232,11 @@ void LoadVerification::ReportLastWrites(int64_t go_ns) { Report(go_ns, /*in_flig
 
 void LoadVerification::Report(int64_t go_ns, bool in_flight) {
   const int64_t now = clock_->MonotonicNs();
+  // The span comes from the monotonic clock. A step of the wall clock since the last report would
+  // otherwise change its length.
   const int64_t from = clock_->WallNs() - (now - std::max(reported_ns_, go_ns));
+  // The next span begins here and not after the collection: a block that is written during it may
+  // be in either report, and both spans must cover it.
   reported_ns_ = now;
   const bool writes =
       std::any_of(assignment_.run().workloads().begin(), assignment_.run().workloads().end(),

@@ -99,6 +99,7 @@ void PhaseRunner::Fail(const v1::PhaseId& phase, const absl::Status& status) {
     if (!change.not_restored().empty())
       callbacks_.report(measure::Severity::kError, change.not_restored());
   }
+  // As with a result, the controller may answer a failure with the next assignment at once.
   busy_ = false;
   callbacks_.failed(failed);
 }
@@ -124,11 +125,15 @@ void PhaseRunner::Main(v1::Assignment assignment) {
 }
 
 absl::Status PhaseRunner::ChangeSettings(const v1::RunAssignment& run) const {
+  // All changes are collected and checked before the first is made: if the policy refuses one
+  // device, the others stay as they are.
   const KernelSettings kernel;
   std::vector<WantedSetting> wanted;
   v1::Environment queue = run.environment();
   queue.clear_remount();
   for (const std::string& name : run.settings_devices()) {
+    // A message without a field has size 0. Without settings of queues no device needs to be
+    // allowed.
     if (queue.ByteSizeLong() == 0) break;
     const v1::BlockDevice device = ThisKernel().Describe(name);
     if (absl::Status may = parts_.policy->MayChangeDevice(device); !may.ok()) return may;
@@ -158,6 +163,8 @@ void PhaseRunner::AwaitOthers(const v1::Assignment& assignment, const Load& load
   // A load that ends by its own count has no common end to wait for.
   if (assignment.run().duration_ns() == 0) return;
   common::MutexLock lock(&mutex_);
+  // The end may move to an earlier instant, which StopAt() does not announce to this condition:
+  // hence the short waits.
   while (!stop_ && parts_.clock->MonotonicNs() < load.end_ns()) {
     changed_.WaitFor(&lock, std::chrono::milliseconds(50),
                      [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stop_.load(); });
@@ -249,6 +256,8 @@ absl::Status PhaseRunner::DropCaches() const {
 
 void PhaseRunner::DoFiles(const v1::Assignment& assignment,
                           const std::function<absl::Status(v1::PhaseResult*)>& work) {
+  // Nothing is touched before the go. A phase in which another worker fails to arm leaves no files
+  // and removes none.
   v1::Armed armed;
   *armed.mutable_phase() = assignment.phase();
   callbacks_.armed(armed);
@@ -258,6 +267,7 @@ void PhaseRunner::DoFiles(const v1::Assignment& assignment,
     parts_.clock->SleepUntil(*go_ns);
     result.set_go_ns(*go_ns);
     const absl::Status status = work(&result);
+    // Work that is stopped ends with an error (CANCELLED), which is no failure of the phase.
     if (!status.ok() && !stop_) return Fail(assignment.phase(), status);
   }
   result.set_stopped_early(stop_);

@@ -28,6 +28,8 @@ absl::Status BindThisThread(const Placement& placement) {
     }
   }
   if (placement.numa_node >= 0) {
+    // MPOL_PREFERRED would silently take memory of other nodes when this one is full
+    // (set_mempolicy(2)), and the figures would then be those of another placement.
     const unsigned long nodes = 1ul << (placement.numa_node % 64);
     // The kernel uses one bit less than the given number of bits (get_nodes() in mm/mempolicy.c):
     // node 63 would be ignored.

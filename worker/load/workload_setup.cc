@@ -276,6 +276,8 @@ class ThreadMaker {
                         : w_.file_order() == v1::FILE_ORDER_RANDOM    ? FileOrder::kRandom
                                                                       : FileOrder::kTogether;
     access.merge = w_.merge();
+    // A thread with files of its own is thread 0 of 1. With the common seed all threads would draw
+    // the same sequence.
     access.seed = own_files ? common::DeriveSeed(assignment_.seed(), thread) : assignment_.seed();
     // The popular blocks are the same in every phase of the job. A later phase would otherwise read
     // blocks that an earlier one has not warmed up.
@@ -309,6 +311,8 @@ class ThreadMaker {
     setup->content.fresh = content.random().fresh();
     setup->content.compressed_ratio = content.compressed_ratio();
     setup->content.duplicate_ratio = content.duplicate_ratio();
+    // Access derives its seed from the same one and the thread's number. The 5000 keeps the content
+    // independent of the offsets.
     setup->seed = common::DeriveSeed(assignment_.seed(), 5000 + thread);
   }
 
@@ -318,6 +322,7 @@ class ThreadMaker {
       setup->idle = setup->quota == 0;
     }
     if (assignment_.io_size_bytes() != 0) {
+      // 0 bytes would mean no limit. A thread without a share does one I/O instead.
       setup->quota_bytes =
           std::max<uint64_t>(1, common::ShareOf(assignment_.io_size_bytes(), thread, threads_));
     }

@@ -39,6 +39,7 @@ Collector::Collector(const Timeline* timeline, const common::Clock* clock,
 
 Collector::HostReading Collector::ReadHost() const {
   HostReading reading;
+  reading.at_ns = clock_->MonotonicNs();
   if (!options_.sample_devices.empty()) {
     // One read of the whole file, so that all devices are of one instant.
     auto all = ParseDiskStats(common::ReadTrimmed("/proc/diskstats"));
@@ -126,6 +127,7 @@ bool Collector::WaitFor(uint32_t interval, const std::function<int64_t()>& give_
     while (!source.recorder->finished() && source.recorder->closed() <= interval) {
       const int64_t now = clock_->MonotonicNs();
       if (now > give_up_ns()) return false;
+      // No later interval waits for the drain, so it waits for its threads until `give_up_ns`.
       if (!drain && now > timeline_->EndOf(interval) + patience) break;
       Sleep(interval, now + kPollNs);
     }
@@ -148,6 +150,8 @@ void Collector::TakeFrom(size_t source, uint32_t interval, v1::IntervalClass int
     late_[source][kind] = {};
   }
   while (const IntervalStats* stats = recorder->Front()) {
+    // The drain is the last sample. Whatever is left belongs to it, also of intervals beyond its
+    // number.
     if (recorder->front_interval() > interval && interval_class != v1::INTERVAL_CLASS_DRAIN) break;
     for (int kind = 0; kind < kIoKinds; ++kind) {
       (*stats)[kind].AddTo(&(*into)[kind]);
@@ -161,8 +165,8 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
   v1::IntervalSample sample;
   sample.set_interval(interval);
   sample.set_interval_class(ClassOf(interval));
-  // The drain begins where the load ended, which need not be on the grid.
-  // Else a load that ends within an interval would leave a gap before its drain.
+  // The drain begins where the load ended, which need not be on the grid. Otherwise a load that
+  // ends within an interval would leave a gap before its drain.
   const int64_t begin = std::min(timeline_->BeginOf(interval), timeline_->load_end_ns());
   sample.set_begin_ns(begin - timeline_->go_ns());
   sample.set_end_ns(std::max(end_ns, begin) - timeline_->go_ns());
@@ -171,6 +175,8 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
   for (size_t i = 0; i < sources_.size(); ++i) {
     TakeFrom(i, interval, sample.interval_class(), &sums[sources_[i].workload]);
   }
+  // The result is added up from what is sent. The controller refuses one that is not the sum of its
+  // intervals, bucket by bucket (PhaseSeries::CheckResult()).
   Sums& totals = totals_[sample.interval_class()];
   for (const auto& [workload, stats] : sums) {
     v1::WorkloadSample* out = sample.add_workloads();
@@ -183,6 +189,7 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
   }
   for (const auto& [name, device] : reading.devices) {
     const auto earlier = last_reading_.devices.find(name);
+    // A device that has appeared since has counters, but none to subtract from them.
     if (earlier == last_reading_.devices.end()) continue;
     if (auto difference = Difference(earlier->second, device)) {
       const auto [paths, running] = options_.paths(name);
@@ -194,6 +201,7 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
   if (options_.sample_host) {
     *sample.mutable_host() = Difference(last_reading_.host, reading.host, ClockTickNs());
   }
+  sample.set_sampled_ns(reading.at_ns - last_reading_.at_ns);
   last_reading_ = reading;
   ++intervals_;
   sink_(std::move(sample));
@@ -218,9 +226,11 @@ bool Collector::Run(const std::function<int64_t()>& give_up_ns) {
     // Without a workload of its own this worker samples its host until the load's end.
     if (sources_.empty() && drain) return true;
     if (!WaitFor(interval, give_up_ns)) {
+      // A thread that comes back from its hung I/O must not wait for a reader that is gone.
       for (const Source& source : sources_) source.recorder->Abandon();
       return false;
     }
+    // The drain has no end on the grid. Its counters are read when its last I/O has completed.
     if (drain) reading = ReadHost();
     int64_t end = drain ? clock_->MonotonicNs() : std::min(timeline_->EndOf(interval), read_at);
     // The last interval of a load that ended by itself ends with its last I/O, and so does the

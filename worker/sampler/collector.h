@@ -57,6 +57,7 @@ class Collector {
   struct HostReading {
     std::map<std::string, v1::DeviceSample> devices;
     HostCounters host;
+    int64_t at_ns = 0;
   };
   using Sums = std::map<uint32_t, StatsByKind>;  // by workload
 

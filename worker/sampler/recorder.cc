@@ -13,6 +13,8 @@ void ThreadStats::AddTo(measure::OperationStats* stats) const {
 }
 
 void ThreadStats::Clear() {
+  // Every histogram of a slot is touched by completed operations only, and has 10 KiB. Most slots
+  // of rare kinds need no clearing.
   const bool touched = counts.operations != 0;
   counts = measure::OperationCounts();
   for (const auto& histogram : histograms) {
@@ -21,6 +23,8 @@ void ThreadStats::Clear() {
 }
 
 Recorder::Recorder(const Options& options) : response_(options.response), current_(&slots_[0]) {
+  // A histogram has 10 KiB in each of the slots of each thread. All of them would take almost 1 MiB
+  // of each thread, of which most workloads need a small part.
   for (IntervalStats& slot : slots_) {
     for (int kind = 0; kind < kIoKinds; ++kind) {
       const bool wanted[measure::kMetrics] = {true, options.response, options.submission};
@@ -40,6 +44,8 @@ void Recorder::CloseInterval() {
   while (next - read_.load(std::memory_order_acquire) >= kSlots) {
     // The thread goes on in the slot that it has handed over, since nobody reads it any more.
     if (abandoned_.load(std::memory_order_acquire)) return;
+    // The thread stops its I/O here. The alternative, to overwrite a slot that was not read, would
+    // make the result unequal to its intervals.
     usleep(1000);
   }
   current_ = &slots_[next % kSlots];

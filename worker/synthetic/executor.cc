@@ -43,6 +43,8 @@ absl::Status SyntheticExecutor::Go(const v1::Go& go) {
     common::MutexLock lock(&mutex_);
     if (!busy_ || go_ns_ != 0) return absl::FailedPreconditionError("no phase is armed");
     go_ns_ = go.at_ns();
+    // Schedule() takes the lock itself. The turn tells it whether this assignment has ended in
+    // between.
     turn = turn_;
   }
   Schedule(turn);
@@ -84,6 +86,7 @@ void SyntheticExecutor::OnInterval(uint64_t turn) {
     sample = Measure();
     ++interval_;
   }
+  // The lock is released: a protocol whose outbox is full calls StopNow() from within this call.
   ports_.sample(phase, std::move(sample));
   Schedule(turn);
 }
@@ -142,6 +145,8 @@ void SyntheticExecutor::Finish(uint64_t turn, bool early) {
   {
     common::MutexLock lock(&mutex_);
     if (!busy_ || turn != turn_) return;
+    // Both change before the answer. It may bring the next assignment at once, and timers of this
+    // one must find another turn.
     busy_ = false;
     ++turn_;
     phase = assignment_.phase();

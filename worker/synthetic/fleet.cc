@@ -179,6 +179,8 @@ class SyntheticFleet::Impl::Member
     v1::Hello hello;
     hello.set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
     hello.set_software_version(common::kSoftwareVersion);
+    // Even positions are workers and odd ones hosts, so that no two identities of a fleet are
+    // equal.
     hello.set_worker_id(StableUuid(seed_, uint64_t{2} * number_));
     hello.set_instance_id(instance_);
     hello.mutable_host()->set_host_id(StableUuid(seed_, 2 * number_ + 1));
@@ -219,6 +221,8 @@ class SyntheticFleet::Impl::Member
       target->add_paths("synthetic");
       target->set_filesystem("synthetic");
       target->set_size_bytes(uint64_t{1} << 40);
+      // The controller compares the ranges of all workers, and equal ones would look like a shared
+      // file. They are derived from the name, which no other member has.
       const uint64_t thing = common::DeriveSeed(std::hash<std::string>{}(Name()), t);
       for (int byte = 0; byte < 8; ++byte) {
         target->mutable_file_ranges()->push_back(static_cast<char>(thing >> (8 * byte)));
@@ -264,6 +268,7 @@ class SyntheticFleet::Impl::Member
   }
 
   void OpenDeliverLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    // Without a welcome there is no session that the stream could name. The next welcome opens it.
     if (deliver_ != nullptr || over_ || !keeper_.attached()) return;
     deliver_channel_ = DialController(address_, fleet_->options_.credentials, true);
     deliver_stub_ = v1::WorkerService::NewStub(deliver_channel_);
@@ -302,6 +307,7 @@ class SyntheticFleet::Impl::Member
 
   void OnControlEnd() {
     common::MutexLock lock(&mutex_);
+    // The keeper is asked before Closed(), after which it is no longer attached.
     if (keeper_.attached()) --fleet_->attached_;
     control_.reset();
     keeper_.Closed(fleet_->clock_->MonotonicNs());
@@ -363,6 +369,7 @@ absl::Status SyntheticFleet::Impl::Run() {
   rlimit files;
   // Each member has two connections.
   const rlim_t needed = 2 * rlim_t{options_.workers} + 64;
+  // A process may raise its soft limit up to the hard one without privileges (getrlimit(2)).
   if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < needed) {
     files.rlim_cur = std::min(needed, files.rlim_max);
     setrlimit(RLIMIT_NOFILE, &files);

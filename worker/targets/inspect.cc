@@ -228,10 +228,13 @@ absl::Status InspectFiles(const Request& question, uint32_t index, v1::TargetIns
   DescribeDevice(device, facts.st_dev, found);
   found->set_filesystem(FileSystemName(space.f_type));
   found->set_size_bytes(uint64_t{file.count()} * file.size_bytes());
+  // f_bavail leaves out the blocks that are reserved for root (statfs(2)). A job must not use these
+  // up.
   found->set_free_bytes(static_cast<uint64_t>(space.f_bavail) * space.f_bsize);
   found->set_filesystem_bytes(static_cast<uint64_t>(space.f_blocks) *
                               static_cast<uint64_t>(space.f_frsize));
   const std::string& source = device.network_source;
+  // The controller adds up what all targets on one file system need: they must have the same id.
   found->set_filesystem_id(
       !source.empty() ? "net:" + source
                       : absl::StrCat(common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":",
@@ -343,6 +346,8 @@ absl::Status CheckSettings(const HostPolicy& policy, const v1::Inspect& request,
     const auto& targets = use.targets();
     if (std::find(targets.begin(), targets.end(), found.target()) == targets.end()) continue;
     v1::Environment queue = use.environment();
+    // All that is left are settings of the queue, also those that a later version adds to the
+    // message.
     queue.clear_remount();
     if (queue.ByteSizeLong() != 0) {
       if (found.device_name().empty()) {
@@ -397,6 +402,8 @@ v1::Inspection InspectTargets(const Guard& guard, const HostPolicy& policy,
   const Request question{guard, policy, std::make_shared<const v1::Inspect>(request), who};
   std::vector<absl::Status> statuses(static_cast<size_t>(request.targets_size()));
   common::SideBySide(statuses.size(), limits::kMaxInspections, [&](size_t i) {
+    // The time counts from here, not from the request's arrival: a target that has waited for a
+    // thread gets its full time.
     const int64_t read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessNs;
     statuses[i] = InspectTarget(question, static_cast<uint32_t>(i), read_until_ns,
                                 inspection.mutable_targets(static_cast<int>(i)));
@@ -405,6 +412,7 @@ v1::Inspection InspectTargets(const Guard& guard, const HostPolicy& policy,
   for (int i = 0; i < request.targets_size(); ++i) {
     v1::TargetInspection* found = inspection.mutable_targets(i);
     absl::Status status = statuses[static_cast<size_t>(i)];
+    // A v1::ByteRange, with three numbers, takes some 32 bytes of the message.
     range_bytes +=
         static_cast<int64_t>(found->file_ranges().size()) + int64_t{32} * found->ranges_size();
     if (status.ok() && range_bytes > limits::kInspectionBytes) {

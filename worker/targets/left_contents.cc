@@ -68,6 +68,7 @@ std::optional<v1::LeftContent> Sample(const OpenedFile& file) {
       return SampleDevice(fd->get(), path, samples);
     });
   }
+  // Without samples the next phase looks only for signatures on a device (Guard::DepthOf()).
   if (!status.ok() || samples->empty()) return std::nullopt;
   v1::LeftContent left;
   left.set_target(file.target);
@@ -83,6 +84,8 @@ std::vector<v1::LeftContent> LeftContentsOf(const std::vector<OpenedFile>& files
   for (const OpenedFile& file : files) {
     const bool is_device = file.lun != nullptr || file.engine_file.is_block_device();
     const bool is_stamped = file.stamp_bytes != 0;
+    // A stamp, or the mark beside a file that Lockstep made, already permits the next phase to
+    // write. Only for the rest must it know what the run left.
     if (file.written && ((is_device && !is_stamped) || file.is_foreign)) written.push_back(&file);
   }
   std::vector<std::optional<v1::LeftContent>> found(written.size());

@@ -96,6 +96,7 @@ absl::StatusOr<std::string> Compose(const Mark& mark, const MarkKeys& keys) {
 
 absl::StatusOr<Mark> ReadMark(const Guard& guard, const Guard::AllowedPath& allowed) {
   auto fd = guard.Open(MarkPath(allowed), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  // A mark that cannot be opened counts as none: without a mark no file is overwritten.
   if (!fd.ok()) return absl::NotFoundError("no mark");
   return ParseMark(ReadAll(*fd), guard.mark_keys());
 }
@@ -139,6 +140,7 @@ bool IsOf(const Mark& mark, const FileDescriptor& fd) {
 
 absl::Status NoteChanged(const Guard& guard, const Guard::AllowedPath& allowed) {
   auto mark = ReadMark(guard, allowed);
+  // A mark that says so already is not written and synced again.
   if (!mark.ok() || mark->filled == kFilledByWorkload) return absl::OkStatus();
   mark->filled = kFilledByWorkload;
   return WriteMark(guard, allowed, *mark);

@@ -44,6 +44,7 @@ absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssign
   const OpenOptions& options = context.options;
   const v1::DeviceTarget& device = target.target().device();
   std::string path = DevicePath(device, context.who);
+  // The job may name a device by its facts. The inspection has found its path then.
   if (path.empty()) path = target.path();
   const int flags =
       (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0) | options.flags;
@@ -54,6 +55,7 @@ absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssign
   if (options.write) {
     open->ranges.insert(open->ranges.end(), opened->ranges.begin(), opened->ranges.end());
   }
+  // One device that is not in memory is enough: the workload then has to wait for completions.
   open->in_memory = IsInMemory(opened->facts.name()) && (open->files.empty() || open->in_memory);
   // The fence outlives this load: it lasts until the end of the run. The path may lead to another
   // device by then, so that the fence keeps a descriptor of this one.

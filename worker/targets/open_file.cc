@@ -97,6 +97,7 @@ absl::Status OpenFileTarget(const OpenContext& context, const v1::TargetAssignme
   for (uint32_t i = 0; i < file.count(); ++i) {
     auto opened = Open(context, target, i, under);
     if (!opened.ok()) return opened.status();
+    // Readers of one file do not exclude each other: only what is written counts.
     if (context.options.write) ranges.AddFile(opened->descriptor);
     const absl::Status added = AddOpened(target, i * size, *std::move(opened), open);
     if (!added.ok()) return added;

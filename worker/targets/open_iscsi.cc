@@ -42,6 +42,8 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
   if (!bytes.ok()) return bytes.status();
   if (options.write && target.reservation().key() != 0) {
     lun->reservation_key = target.reservation().key();
+    // The fence opens sessions of its own. Those of the engine end with the load, and the fence
+    // only with the run.
     const absl::Status taken =
         options.fences->Take(options.run_id, url->text(), target.reservation(),
                              [spec = *lun] { return NewLunReserver(spec, limits::kProbeNs); });

@@ -112,6 +112,8 @@ class Preparation {
       item.foreign = answer->is_foreign;
       if (absl::Status used = under_.Check(path, fd->get()); !used.ok()) return used;
       if (ours) item.mark = *mark;
+      // The content is not read again, which would take as long as to write it: the mark and the
+      // size stand for it.
       item.reuse = ours && mark->filled == FillingOf(phase_) &&
                    facts.st_size == static_cast<int64_t>(size_bytes);
     } else if (!absl::IsNotFound(fd.status())) {
@@ -355,6 +357,7 @@ class Preparation {
       }
       done_here += put;
       const uint64_t before = done_bytes_.fetch_add(put);
+      // Progress is reported every 16 MiB, not with each write of 1 MiB.
       if (before / (16 * kWriteBytes) != (before + put) / (16 * kWriteBytes) ||
           before + put == total_bytes_) {
         progress_(before + put, total_bytes_);

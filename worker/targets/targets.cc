@@ -73,6 +73,7 @@ absl::Status AddOpened(const v1::TargetAssignment& target, uint64_t base, Opened
   }
   const uint64_t stripe = target.stripe_bytes();
   const uint64_t step = std::max(1U, target.stripe_step());
+  // Each stripe becomes an extent in the worker's memory.
   if (size / stripe / step > static_cast<uint64_t>(limits::kStripes)) {
     return absl::InvalidArgumentError(absl::StrCat(open->files.back().path, ": has more than ",
                                                    limits::kStripes, " stripes for a worker"));

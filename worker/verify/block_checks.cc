@@ -60,6 +60,7 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
       return;
     }
   }
+  // A job may check what another run has left. The ledger then holds that run's generations.
   const bool is_other = options_.expected_run_high != 0 || options_.expected_run_low != 0;
   expectation.run_high = is_other ? options_.expected_run_high : options_.header.run_high;
   expectation.run_low = is_other ? options_.expected_run_low : options_.header.run_low;
@@ -157,6 +158,7 @@ void BlockChecks::Describe(const std::vector<std::string>& paths, const SaveBloc
     }
   }
 }
+// Describe() casts one enumeration to the other.
 static_assert(static_cast<int>(v1::BLOCK_VERDICT_NEVER_WRITTEN) ==
               static_cast<int>(BlockState::kNeverWritten));
 static_assert(static_cast<int>(v1::BLOCK_VERDICT_CORRUPT) ==

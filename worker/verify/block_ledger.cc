@@ -34,6 +34,9 @@ BlockLedger::~BlockLedger() { munmap(cells_, blocks_ * sizeof(State)); }
 void BlockLedger::Expect(uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
   const State learned = (generation & kGeneration) | (unknown ? kUnknown : 0);
   for (uint64_t block = first; block < std::min(first + count, blocks_); ++block) {
+    // A load and a store suffice. Reports are taken before the I/O threads start, or, while they
+    // run, for targets that no thread of this worker writes (DescribeWriters() in
+    // controller/plan/assign.cc).
     State state = Cell(block).load(std::memory_order_relaxed);
     // Reports arrive late and in any order: an older one must not lower what is expected. A block
     // that is being written belongs to its writer.
@@ -144,6 +147,8 @@ absl::StatusOr<std::shared_ptr<BlockLedger>> LedgerBook::Find(const std::string&
   if (found != ledgers_.end()) return found->second;
   if (!make) return nullptr;
   const uint64_t blocks = size_bytes / block_size_bytes;
+  // A ledger is populated when it is made. Without this limit the OOM killer, not an error, would
+  // end a phase that verifies a target which is too large.
   const uint64_t limit = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                          static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 4;
   if (bytes_ + blocks * sizeof(BlockLedger::State) > limit) {

@@ -83,6 +83,8 @@ absl::StatusOr<std::string> MismatchFiles::Save(const std::string& run_id, uint3
   EvictOldest(std::move(runs), run_id, size);
   const std::string folder =
       absl::StrCat(directory_, "/", run_id, "-phase", phase, "-attempt", attempt);
+  // The blocks are what was read from the target, of which others on the host must not see
+  // anything.
   for (const std::string& each : {directory_, folder}) {
     if (absl::Status made = common::MakePrivateDirectory(each); !made.ok()) return made;
   }

@@ -28,6 +28,7 @@ absl::Status Access::AddLine(const std::vector<BlockSpace::Extent>& extents, con
                            line.block_size_bytes * line.block_size_bytes;
   out.sizes = largest / line.block_size_bytes;
   out.align = line.align_bytes != 0 ? line.align_bytes : line.block_size_bytes;
+  // The space is that of the largest size, so that an I/O of any size fits wherever it begins.
   auto space = BlockSpace::Make(extents, largest, out.align);
   if (!space.ok()) return space.status();
   out.space = *std::move(space);
@@ -133,6 +134,8 @@ absl::StatusOr<Access> Access::Make(const std::vector<BlockSpace::Extent>& exten
 }
 
 uint64_t Access::TakeShuffled() {
+  // The key comes from the common seed and the round: threads and hosts that shuffle together have
+  // one order, and their parts of it do not overlap.
   if (permutation_ == nullptr) {
     permutation_ = std::make_unique<Permutation>(lines_[0].space.blocks(),
                                                  common::DeriveSeed(common_seed_, round_));
@@ -165,6 +168,8 @@ BlockSpace::Offset Access::SequentialOffset(Line* line, uint32_t length) {
     }
     return line->space.At(begin_ % line->space.blocks());
   }
+  // One try more than there are runs: the first run is tried from the cursor on, and at last from
+  // its begin.
   for (size_t tries = 0; tries <= runs.size(); ++tries) {
     const BlockSpace::Run& run = runs[cursor_run_];
     const uint64_t offset = RoundUp(std::max(cursor_, run.offset), line->align);
@@ -230,6 +235,8 @@ Access::Next Access::TakeMerged() {
   const uint32_t unit = next.length;
   while (next.length + unit <= unit * merge_ && next.pause_ns == 0) {
     ahead_ = TakeGeneral();
+    // An I/O that does not join becomes the next one. To drop it would change the sequence that the
+    // seed gives.
     if (ahead_.file != next.file || ahead_.kind != next.kind ||
         ahead_.offset != next.offset + next.length || next.length + ahead_.length > largest_) {
       has_ahead_ = true;

@@ -101,6 +101,8 @@ void MakeBlock(const BlockHeader& header, char* block) {
   memcpy(block, &complete, sizeof complete);
 }
 
+// The order of the checks matters. Run and generation are compared last, when both checksums have
+// shown that the block is what one write made: a broken block must not be reported as stale.
 BlockFinding CheckBlock(const char* block, const BlockExpectation& e) {
   BlockHeader header;
   memcpy(&header, block, sizeof header);
@@ -113,7 +115,8 @@ BlockFinding CheckBlock(const char* block, const BlockExpectation& e) {
                             : "");
   };
   if (header.magic != BlockHeader::kMagic) {
-    return {BlockState::kNeverWritten, expected(),
+    // Where a write of this run completed, the block was written: its bytes are lost or replaced.
+    return {e.generation != 0 ? BlockState::kCorrupt : BlockState::kNeverWritten, expected(),
             IsZero(block, e.length) ? "zeros" : "no header: other bytes"};
   }
   if (header.header_checksum != HeaderChecksum(header)) {

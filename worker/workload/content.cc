@@ -14,6 +14,7 @@ namespace {
 void FillRandom(char* bytes, size_t length, uint64_t seed) {
   constexpr int kLanes = 4;
   uint64_t lanes[kLanes];
+  // xorshift never leaves the state 0: the lane would yield zeros.
   for (int i = 0; i < kLanes; ++i) lanes[i] = common::DeriveSeed(seed, i) | 1;
   size_t at = 0;
   for (; at + sizeof lanes <= length; at += sizeof lanes) {
@@ -31,6 +32,8 @@ void FillRandom(char* bytes, size_t length, uint64_t seed) {
 
 void FillContent(char* block, size_t length, double compressed_ratio, uint64_t seed) {
   if (compressed_ratio >= 1) return FillRandom(block, length, seed);
+  // Each unit has its own share of zeros. With all zeros at the block's end, storage that
+  // compresses small units would find some that it can drop and others that it cannot shrink.
   for (size_t at = 0; at < length; at += kContentUnit) {
     const size_t unit = std::min(kContentUnit, length - at);
     const size_t random =

@@ -89,6 +89,7 @@ class ParetoDistribution final : public Distribution {
 
   uint64_t Draw(Random* random) const override {
     const double rank = std::pow(random->Unit(), power_) * static_cast<double>(size_);
+    // The product may round up to the size, which is no rank.
     return layout_.At(rank >= 0 && rank < static_cast<double>(size_) ? static_cast<uint64_t>(rank)
                                                                      : size_ - 1);
   }

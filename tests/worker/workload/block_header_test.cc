@@ -52,8 +52,11 @@ TEST(BlockHeaderTest, EachFaultIsToldFromTheOthers) {
   EXPECT_EQ(StateOf(now, Expectation(5)), BlockState::kGood);
   EXPECT_EQ(StateOf(now, Expectation(0)), BlockState::kGood);  // nothing known but the header
   EXPECT_EQ(StateOf(before, Expectation(5)), BlockState::kStale);
-  EXPECT_EQ(StateOf(std::string(kLength, 0), Expectation(5)), BlockState::kNeverWritten);
-  EXPECT_EQ(StateOf(std::string(kLength, 'x'), Expectation(5)), BlockState::kNeverWritten);
+  // A write completed here: what it wrote is lost or replaced.
+  EXPECT_EQ(StateOf(std::string(kLength, 0), Expectation(5)), BlockState::kCorrupt);
+  EXPECT_EQ(StateOf(std::string(kLength, 'x'), Expectation(5)), BlockState::kCorrupt);
+  EXPECT_EQ(StateOf(std::string(kLength, 0), Expectation(0)), BlockState::kNeverWritten);
+  EXPECT_EQ(StateOf(std::string(kLength, 'x'), Expectation(0)), BlockState::kNeverWritten);
   EXPECT_EQ(StateOf(Block(Header(5, 4096)), Expectation(5)), BlockState::kMisplaced);
   BlockHeader elsewhere = Header(5);
   elsewhere.key = TargetKey("/data/other");
@@ -149,7 +152,7 @@ TEST(BlockHeaderTest, AFaultIsOneOnlyIfNoWriteInProgressExplainsIt) {
   EXPECT_EQ(CheckBlock(Block(Header(5)).data(), e).state, BlockState::kGood);
   EXPECT_EQ(CheckBlock(Block(Header(7)).data(), e).state, BlockState::kGood);
   EXPECT_EQ(CheckBlock(Block(Header(4)).data(), e).state, BlockState::kStale);
-  EXPECT_EQ(CheckBlock(std::string(kLength, 0).data(), e).state, BlockState::kNeverWritten);
+  EXPECT_EQ(CheckBlock(std::string(kLength, 0).data(), e).state, BlockState::kCorrupt);
   EXPECT_EQ(CheckBlock(Block(Header(6, 4096)).data(), e).state, BlockState::kMisplaced);
   const auto mixed = [](uint32_t first, uint32_t then, size_t from) {
     return Block(Header(first)).substr(0, from) + Block(Header(then)).substr(from);

@@ -1,0 +1,127 @@
+// What do the latencies of closed loops hide?
+//
+// A closed loop starts an I/O when another one completes. While nothing completes, the I/Os that
+// would have started, and waited, are missing (G. Tene, "How NOT to Measure Latency", 2015:
+// coordinated omission). That is said where a workload's threads spent kMuch of their time in gaps
+// between completions of more than kStall times the median latency: a long tail alone is none,
+// while the other I/Os of the queue complete. Beside it stands the p99 with the missing I/Os, as
+// HdrHistogram's copyCorrectedForCoordinatedOmission() adds them: an I/O of latency L stands for
+// further ones of L - E, L - 2E, …, where E is the median.
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/histogram.h"
+#include "common/units.h"
+#include "controller/analysis/analysis.h"
+#include "measure/result_stats.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr double kStall = 20;  // times the median
+constexpr double kMuch = 0.08;
+constexpr double kFar = 2;
+
+// The latencies, and those that are missing beside them: for each I/O of latency L the values
+// L - E, L - 2E, … that are at least E.
+common::Histogram Corrected(const common::Histogram& measured, double expected_ns) {
+  // An I/O that hung for an hour would stand for a billion others; steps grow so that there are at
+  // most so many, each of more weight.
+  constexpr double kMaxSteps = 1000;
+  common::Histogram all;
+  for (const auto& [bucket, count] : measured.Occupied()) {
+    all.AddBucket(bucket, count);
+    const double latency = common::BucketMidpoint(bucket);
+    const double missing = std::floor(latency / expected_ns) - 1;
+    if (missing < 1) continue;
+    const double weight = std::max(1.0, missing / kMaxSteps);
+    for (double k = 1; k <= missing; k += weight) {
+      all.AddBucket(common::BucketOf(static_cast<uint64_t>(latency - k * expected_ns)),
+                    static_cast<uint64_t>(static_cast<double>(count) * weight));
+    }
+  }
+  return all;
+}
+
+struct Gaps {
+  double all_ns = 0;
+  double stalled_ns = 0;
+
+  void Add(const v1::WorkloadResult& result, double expected_ns) {
+    for (int i = 0; i < result.gaps_ns_size(); ++i) {
+      const auto sum = static_cast<double>(result.gaps_ns(i));
+      all_ns += sum;
+      // A class that only a part of is long enough counts for nothing.
+      if (std::ldexp(1.0, i) >= kStall * expected_ns) stalled_ns += sum;
+    }
+  }
+  double ratio() const { return all_ns > 0 ? stalled_ns / all_ns : 0; }
+};
+
+// Whether the threads of the workload may wait although nothing is in flight.
+bool Waits(const v1::Workload& w, const v1::PhaseReport& report) {
+  if (w.think_time_ns() > 0) return true;
+  return std::any_of(report.threads().begin(), report.threads().end(), [&](const auto& thread) {
+    return thread.workload() == w.name() && (thread.rate_ratio() > 0 || thread.think_ratio() > 0);
+  });
+}
+
+void AddOmission(const PhaseView& view, uint32_t workload, v1::PhaseReport* report) {
+  measure::StatsOfKinds kinds;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    for (const v1::WorkloadResult& result : worker.result.workloads()) {
+      if (result.workload() == workload) measure::AddMeasured(result, &kinds);
+    }
+  }
+  const measure::OperationStats ios = measure::Ios(kinds);
+  // In an open loop the response time has it all.
+  if (ios.has(v1::METRIC_RESPONSE_TIME)) return;
+  if (Waits(view.load().workloads(static_cast<int>(workload)), *report)) return;
+  const common::Histogram& measured = ios.histogram(v1::METRIC_SERVICE_TIME);
+  const double expected = measured.Percentile(50);
+  if (!(expected > 0)) return;
+  Gaps all;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    Gaps own;
+    for (const v1::WorkloadResult& result : worker.result.workloads()) {
+      if (result.workload() != workload) continue;
+      own.Add(result, expected);
+      all.Add(result, expected);
+    }
+    for (v1::HostReport& host : *report->mutable_hosts()) {
+      if (host.worker_index() != worker.worker_index) continue;
+      host.set_stalled_ratio(std::max(host.stalled_ratio(), own.ratio()));
+    }
+  }
+  if (all.ratio() < kMuch) return;
+  const double p99 = measured.Percentile(99);
+  const double corrected = Corrected(measured, expected).Percentile(99);
+  if (corrected < kFar * p99) return;
+  v1::Omission* out = report->add_omissions();
+  out->set_workload(report->workloads(static_cast<int>(workload)).name());
+  out->set_stalled_ratio(all.ratio());
+  out->set_p99_ns(p99);
+  out->set_corrected_p99_ns(corrected);
+  out->set_sentence(absl::StrFormat(
+      "the threads of %s completed nothing for %.0f %% of their time, in gaps of more than 20 "
+      "times "
+      "the median latency, and started nothing during them; with the I/Os that are missing the p99 "
+      "would be about %s, not %s (coordinated omission; an `open_loop` measures it)",
+      out->workload(), 100 * all.ratio(), common::FormatDuration(corrected),
+      common::FormatDuration(p99)));
+}
+
+void AddOmissions(const PhaseView& view, v1::PhaseReport* report) {
+  for (int w = 0; w < report->workloads_size(); ++w) {
+    AddOmission(view, static_cast<uint32_t>(w), report);
+  }
+}
+
+const RegisterAnalysis kOmissionsRegistered(order::kOmissions, "omissions", &AddOmissions);
+
+}  // namespace
+}  // namespace lockstep::controller

@@ -1,0 +1,176 @@
+// Outages, latencies that hide stalls, percentiles that few I/Os carry, and corrupted data.
+
+#include "absl/strings/match.h"
+#include "controller/analysis/latency.h"
+#include "controller/report/verdict.h"
+#include "tests/controller/analysis/stored_phases.h"
+
+namespace lockstep::controller {
+namespace {
+
+TEST(OutageTest, WhereAllGoOnThereIsNone) {
+  const v1::PhaseReport phase =
+      ReportOf(FourHosts([](uint32_t, uint32_t) { return 200; })).phases(0);
+  EXPECT_EQ(phase.outages_size(), 0);
+  EXPECT_FALSE(phase.has_outage_summary());
+}
+
+TEST(OutageTest, AnOutageOfAllSaysWhenHowLongAndWhenTheRateWasBack) {
+  const v1::Report report = ReportOf(FourHosts([](uint32_t, uint32_t k) {
+    return k == 3 || k == 4 ? 0 : k == 5 ? 100 : 200;
+  }));
+  const v1::PhaseReport& phase = report.phases(0);
+  ASSERT_EQ(phase.outages_size(), 1);
+  EXPECT_EQ(phase.outages(0).hosts_size(), 4);
+  EXPECT_DOUBLE_EQ(phase.outages(0).begin_seconds(), 3);
+  EXPECT_DOUBLE_EQ(phase.outages(0).end_seconds(), 5);
+  EXPECT_DOUBLE_EQ(phase.outages(0).recovery_seconds(), 1);
+  EXPECT_EQ(phase.outage_summary().total_count(), 1u);
+  EXPECT_DOUBLE_EQ(phase.hosts(0).silent_ratio(), 0.2);
+  ASSERT_FALSE(Warnings(report).empty());
+  EXPECT_TRUE(
+      absl::StrContains(Warnings(report)[0], "NO I/O COMPLETED on 4 of 4 hosts for 2 s, from 3 s"))
+      << Warnings(report)[0];
+}
+
+TEST(OutageTest, OutagesOfSomeAreCountedAndNamed) {
+  const v1::PhaseReport phase = ReportOf(FourHosts([](uint32_t h, uint32_t k) {
+                                  return (h == 1 && k == 2) || (h == 2 && k == 6) ? 0 : 200;
+                                })).phases(0);
+  ASSERT_EQ(phase.outages_size(), 2);
+  ASSERT_EQ(phase.outages(1).hosts_size(), 1);
+  EXPECT_EQ(phase.outages(1).hosts(0), "node2");
+  EXPECT_EQ(phase.outage_summary().hosts(), 2u);
+  EXPECT_EQ(phase.outage_summary().total_count(), 0u);
+  EXPECT_TRUE(absl::StrContains(phase.outage_summary().sentence(), "never on all hosts at once"))
+      << phase.outage_summary().sentence();
+}
+
+// With three I/Os a second an empty second is chance; a pause that the job asks for is no outage.
+TEST(OutageTest, WhatIsNoOutage) {
+  EXPECT_EQ(ReportOf(FourHosts([](uint32_t, uint32_t k) { return k == 3 ? 0 : 3; }))
+                .phases(0)
+                .outages_size(),
+            0);
+  Stored data = FourHosts([](uint32_t, uint32_t k) { return k == 3 ? 0 : 200; });
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.add_threads()->set_think_time_ns(1000000000);
+  }
+  EXPECT_EQ(ReportOf(data).phases(0).outages_size(), 0);
+  data = FourHosts([](uint32_t, uint32_t k) { return k >= 3 ? 0 : 200; });
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.mutable_workloads(0)->set_ended_ns(2990000000);
+  }
+  EXPECT_EQ(ReportOf(data).phases(0).outages_size(), 0);
+}
+
+// A loop that does 1 ms I/Os, and stands still for a tenth of the time, which one I/O shows.
+TEST(OmissionTest, AStallThatAClosedLoopHidesIsSaid) {
+  Stored data = TwoWorkers();
+  std::vector<uint64_t> latencies(9000, 1000000);
+  for (int i = 0; i < 10; ++i) latencies.push_back(100000000);
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    *worker.result.mutable_workloads(0)->mutable_measured(0) =
+        Counters(v1::OPERATION_KIND_READ, latencies);
+    // At a depth of one a gap is the I/O: of 1 ms (2^19 ns), and of 100 ms (2^26 ns).
+    v1::WorkloadResult* result = worker.result.mutable_workloads(0);
+    for (int i = 0; i < 27; ++i) {
+      result->add_gaps_ns(i == 19 ? 9000000000 : i == 26 ? 1000000000 : 0);
+    }
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.omissions_size(), 1);
+  EXPECT_DOUBLE_EQ(phase.hosts(1).stalled_ratio(), 0.1);
+  EXPECT_NEAR(phase.omissions(0).stalled_ratio(), 0.1, 0.01);
+  EXPECT_NEAR(phase.omissions(0).p99_ns(), 1e6, 1e4);
+  // Of 10,000 I/Os at an even pace one in a hundred would have waited for 90 ms or longer.
+  EXPECT_NEAR(phase.omissions(0).corrected_p99_ns(), 90e6, 2e6);
+  EXPECT_EQ(ReportOf(TwoWorkers()).phases(0).omissions_size(), 0);
+  // Where other I/Os of the queue complete during that time, nothing stands still.
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    v1::WorkloadResult* result = worker.result.mutable_workloads(0);
+    result->set_gaps_ns(19, 10000000000);
+    result->set_gaps_ns(26, 0);
+  }
+  EXPECT_EQ(ReportOf(data).phases(0).omissions_size(), 0);
+}
+
+TEST(PercentileTest, OneThatNothingIsAboveIsMissingWithItsReason) {
+  measure::OperationStats stats;
+  const auto delta = measure::OperationDelta::Decode(
+      Counters(v1::OPERATION_KIND_READ, std::vector<uint64_t>(49, 500000)));
+  ASSERT_TRUE(delta.ok());
+  stats.Add(*delta);
+  const v1::OperationReport report = ReportOf(stats, "read");
+  const v1::Percentile* p50 = FindPercentile(report, 50);
+  EXPECT_TRUE(p50->has_latency_ns());
+  EXPECT_EQ(p50->above(), 24);
+  EXPECT_FALSE(p50->is_uncertain());
+  EXPECT_TRUE(FindPercentile(report, 95)->is_uncertain());
+  EXPECT_EQ(FindPercentile(report, 95)->above(), 2);
+  const v1::Percentile* p999 = FindPercentile(report, 99.9);
+  EXPECT_FALSE(p999->has_latency_ns());
+  EXPECT_EQ(p999->missing(), "no I/O took longer: p99.9 needs at least 1,000, here are 49");
+}
+
+TEST(PercentileTest, WhatIsNotKnownIsNotMet) {
+  Stored data = TwoWorkers();
+  v1::RunPhase* run = data.phases[0].phase.spec.mutable_run();
+  run->mutable_expect()->set_p999_ns(1000000000);
+  *data.run.job.mutable_phases(0) = data.phases[0].phase.spec;
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    *worker.result.mutable_workloads(0)->mutable_measured(0) =
+        Counters(v1::OPERATION_KIND_READ, std::vector<uint64_t>(100, 500000));
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  const v1::Expectation& last = *phase.expectations().rbegin();
+  EXPECT_EQ(last.text(), "p99.9 <= 1 s");
+  EXPECT_FALSE(last.met());
+  EXPECT_TRUE(absl::StrContains(last.found(), "no p99.9")) << last.found();
+}
+
+TEST(CorruptionTest, ItIsAVerdictOfItsOwnAboveAllOthers) {
+  Stored data = TwoWorkers();
+  v1::Verification* found =
+      data.phases[0].workers[1].result.mutable_workloads(0)->mutable_verification();
+  found->set_checked(4096);
+  found->set_corrupt(24);
+  v1::Report report = ReportOf(data);
+  EXPECT_EQ(VerdictOf(report).word, "data corrupted");
+  EXPECT_EQ(VerdictOf(report).reasons[0],
+            "24 of 4,096 checked blocks are not as written, on node1");
+  EXPECT_TRUE(absl::StartsWith(Warnings(report)[0], "DATA CORRUPTED: 24 corrupt on node1"));
+  report.mutable_run()->set_state("aborted");
+  EXPECT_EQ(VerdictOf(report).word, "data corrupted");
+}
+
+// The property over random mixes is tests/measure/common_window_test.cc's; this is what is printed.
+TEST(RateTest, AWorkloadThatEndsEarlyHasItsOwnRateAndTheSumIsNoLess) {
+  Stored data = TwoWorkers();
+  v1::RunPhase* run = data.phases[0].phase.spec.mutable_run();
+  *run->add_workloads() = run->workloads(0);
+  run->mutable_workloads(1)->set_name("early");
+  *data.run.job.mutable_phases(0) = data.phases[0].phase.spec;
+  for (uint32_t i = 0; i < 2; ++i) {
+    v1::WorkloadResult* result = data.phases[0].workers[i].result.add_workloads();
+    result->set_workload(1);
+    *result->add_measured() =
+        Counters(v1::OPERATION_KIND_READ, std::vector<uint64_t>(1000, 100000));
+    result->set_ended_ns(250000000);
+    v1::WorkloadSample* sample = data.intervals[i][0].add_workloads();
+    sample->set_workload(1);
+    *sample->add_operations() = result->measured(0);
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_DOUBLE_EQ(phase.workloads(0).total().iops(), 400);
+  EXPECT_DOUBLE_EQ(phase.workloads(0).window_seconds(), 3);
+  EXPECT_DOUBLE_EQ(phase.workloads(1).total().iops(), 8000);
+  EXPECT_DOUBLE_EQ(phase.workloads(1).window_seconds(), 0.25);
+  EXPECT_DOUBLE_EQ(phase.window_end_seconds(), 0.25);
+  EXPECT_DOUBLE_EQ(phase.total().iops(), 8400);
+  EXPECT_DOUBLE_EQ(phase.hosts(0).iops(), 4100);
+  EXPECT_DOUBLE_EQ(phase.hosts(0).workloads(1).operations(0).iops(), 4000);
+}
+
+}  // namespace
+}  // namespace lockstep::controller
