@@ -25,6 +25,7 @@
 #include "google/protobuf/stubs/logging.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
+#include "storage/conninfo.h"
 #include "storage/pg_store.h"
 
 namespace {

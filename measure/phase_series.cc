@@ -104,7 +104,8 @@ DeviceLoad LoadOf(const v1::DeviceSample& device, double seconds) {
   load.bytes = static_cast<double>(device.read_bytes() + device.write_bytes());
   load.time_ms = static_cast<double>(device.read_time_ms() + device.write_time_ms());
   load.queue_time_ms = static_cast<double>(device.queue_time_ms());
-  // The kernel counts busy time in ticks, so that a short interval may have one too many.
+  // The counters are read when the machine gets to it, and the kernel counts busy time in ticks:
+  // more than the interval is the next one's, or the one's before.
   load.busy_ms = std::min(static_cast<double>(device.busy_time_ms()), seconds * 1e3);
   load.seconds = seconds;
   return load;
@@ -232,11 +233,7 @@ absl::Status PhaseSeries::Add(uint32_t worker, const v1::IntervalSample& sample)
   part.operations = *std::move(decoded);
   if (options_.parts.empty()) LearnParts(worker, sample);
   for (const v1::DeviceSample& device : sample.devices()) {
-    // A worker's word for its own interval, within reason.
-    const int64_t length = sample.end_ns() - sample.begin_ns();
-    const int64_t sampled =
-        sample.sampled_ns() > 0 ? std::clamp(sample.sampled_ns(), length / 2, 2 * length) : length;
-    part.devices.Add(LoadOf(device, Seconds(sampled)));
+    part.devices.Add(LoadOf(device, Seconds(sample.end_ns() - sample.begin_ns())));
     if (AwaitNs(device) <= part.longest_await_ns) continue;
     part.longest_await_ns = AwaitNs(device);
     part.slowest_device = device.name();

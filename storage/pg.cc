@@ -285,7 +285,7 @@ absl::Status PgConnection::CopyOut(const std::string& statement,
     }
     // -1 is the end of the rows and -2 an error. Finish() tells which.
     if (length > 0) continue;
-    const absl::Status ended = Finish(true, "COPY").status();
+    const absl::Status ended = Finish(/*sent=*/true, "COPY").status();
     return refused.ok() ? ended : refused;
   }
 }

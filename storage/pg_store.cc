@@ -13,6 +13,7 @@
 #include "common/mutex.h"
 #include "proto/defaults.h"
 #include "spdlog/spdlog.h"
+#include "storage/conninfo.h"
 #include "storage/ingest.h"
 #include "storage/migrate.h"
 #include "storage/pg_lease.h"
@@ -33,39 +34,6 @@ absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch) {
 }
 
 }  // namespace
-
-bool HasPassword(const std::string& conninfo) {
-  PQconninfoOption* options = PQconninfoParse(conninfo.c_str(), nullptr);
-  if (options == nullptr) return false;
-  bool has = false;
-  for (PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
-    has = has || (std::string(option->keyword) == "password" && option->val != nullptr);
-  }
-  PQconninfoFree(options);
-  return has;
-}
-
-absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo) {
-  char* error = nullptr;
-  PQconninfoOption* options = PQconninfoParse(conninfo.c_str(), &error);
-  if (options == nullptr) {
-    const std::string words = error == nullptr ? "not a connection string" : error;
-    PQfreemem(error);
-    return absl::InvalidArgumentError(absl::StrCat("--store: ", words));
-  }
-  std::string reader = "user=lockstep_reader";
-  for (PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
-    // Only the server's location is taken over, nothing that is the controller's own.
-    static const std::set<std::string> kLocation = {"host", "hostaddr", "port", "dbname",
-                                                    "sslmode"};
-    if (option->val == nullptr || !kLocation.contains(option->keyword)) continue;
-    absl::StrAppend(&reader, " ", option->keyword, "='",
-                    absl::StrReplaceAll(option->val, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
-  }
-  absl::StrAppend(&reader, " ", kReaderOptions);
-  PQconninfoFree(options);
-  return reader;
-}
 
 absl::StatusOr<std::unique_ptr<PgStore>> PgStore::Open(Options options) {
   if (options.reader_conninfo.empty()) {

@@ -156,12 +156,6 @@ class PgStore final : public Store {
   bool probing_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// Whether a connection string or URI contains a password.
-bool HasPassword(const std::string& conninfo);
-// Derives the reading role's connection string from the controller's: same server and database,
-// user lockstep_reader, no password.
-absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo);
-
 // Loads a run for reporting; PgStore::LoadRun() on one connection.
 absl::StatusOr<measure::RunData> LoadRunData(PgConnection* connection, const std::string& run_id);
 // PgStore::History() on one connection.

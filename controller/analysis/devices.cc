@@ -27,7 +27,8 @@ std::string DescribeProcess(const v1::ProcessIo& process) {
 }  // namespace
 
 std::vector<std::string> OtherPrograms(const PhaseView& view,
-                                       const measure::WorkerPhaseData& sampler, double min_bytes) {
+                                       const measure::WorkerPhaseData& sampler, double min_bytes,
+                                       double max_read_bytes, double max_write_bytes) {
   const measure::RunWorker* self = view.WorkerOf(sampler.worker_index);
   int workers = 0;
   for (const measure::RunWorker& worker : view.data().workers) {
@@ -36,6 +37,12 @@ std::vector<std::string> OtherPrograms(const PhaseView& view,
   std::vector<std::string> names;
   for (const v1::ProcessIo& process : sampler.result.others()) {
     const auto moved = static_cast<double>(process.read_bytes() + process.write_bytes());
+    // /proc/PID/io has what reaped children did in their whole lives (proc(5)): what is more than
+    // the device moved was not done on it, or not in this time.
+    if (static_cast<double>(process.read_bytes()) > max_read_bytes ||
+        static_cast<double>(process.write_bytes()) > max_write_bytes) {
+      continue;
+    }
     // The I/O of this run's other workers on the kernel is among the engines' already.
     const bool sibling = workers > 1 && process.command() == "lockstep-worker";
     if (moved >= min_bytes && !sibling) names.push_back(DescribeProcess(process));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -27,8 +28,12 @@ struct EnginesOn {
 EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id, const std::string& device);
 
 // Other programs on the kernel of a worker that samples it, as "postgres[123] read 3 MiB and wrote
-// 2 MiB": without workers of Lockstep where the run has several there, whose I/O is the engines'.
-std::vector<std::string> OtherPrograms(const PhaseView& view,
-                                       const measure::WorkerPhaseData& sampler, double min_bytes);
+// 2 MiB": without workers of Lockstep where the run has several there, whose I/O is the engines',
+// and without those that moved less than `min_bytes`, or more in one direction than the largest
+// that they can have.
+std::vector<std::string> OtherPrograms(
+    const PhaseView& view, const measure::WorkerPhaseData& sampler, double min_bytes,
+    double max_read_bytes = std::numeric_limits<double>::infinity(),
+    double max_write_bytes = std::numeric_limits<double>::infinity());
 
 }  // namespace lockstep::controller

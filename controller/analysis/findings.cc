@@ -33,6 +33,10 @@ constexpr double kOthersShare = 0.10;
 constexpr double kOthersBytes = 1 << 20;
 // A program that moved less than this share of the others' bytes is not named.
 constexpr double kNamedShare = 0.05;
+// The counters of a program and of a device are not read at the same instant.
+constexpr double kBound = 1.05;
+// Of the engines' bytes: where a device moved more, requests of others are among its own.
+constexpr double kAlone = 1.01;
 
 struct Device {
   const PhaseView& view;
@@ -66,6 +70,9 @@ void AddSplit(const Device& d) {
   const double request =
       requests > 0 ? (out.read_bytes_per_second() + out.write_bytes_per_second()) / requests : 0;
   if (requests < kSplit * out.engine_iops() || request > kSmaller * block) return;
+  // Small requests of other programs make the mean size small, too.
+  const double moved = out.read_bytes_per_second() + out.write_bytes_per_second();
+  if (moved > kAlone * out.engine_iops() * block) return;
   const double most = out.max_request_bytes();
   const bool by_queue = most > 0 && most < block;
   Add("split",
@@ -103,8 +110,11 @@ void AddQueue(const Device& d) {
   if (d.engines.buffered && out.queue_size() >= kDeep * std::max(1.0, d.engines.in_flight)) {
     Add("queue",
         absl::StrFormat("the device's queue held %.0f requests where the engines have at most %.0f "
-                        "I/Os in flight: the page cache's write-back fills it",
-                        out.queue_size(), d.engines.in_flight),
+                        "I/Os in flight: %s",
+                        out.queue_size(), d.engines.in_flight,
+                        out.engine_write_bytes() > 0
+                            ? "the page cache's write-back fills it, or another program"
+                            : "read-ahead or another program fills it"),
         d.out);
   }
 }
@@ -128,9 +138,12 @@ void AddFlushes(const Device& d) {
 
 // What other programs of the kernel moved, those that matter beside `bytes`.
 std::string Programs(const Device& d, double bytes) {
-  std::vector<std::string> names = OtherPrograms(d.view, d.sampler, kNamedShare * bytes);
+  // The device's own counters bound what anybody can have done on it.
+  std::vector<std::string> names =
+      OtherPrograms(d.view, d.sampler, kNamedShare * bytes, kBound * d.out->device_read_bytes(),
+                    kBound * d.out->device_write_bytes());
   names.resize(std::min<size_t>(names.size(), 3));
-  return names.empty() ? "no program that /proc tells of"
+  return names.empty() ? "by whom is not known"
                        : absl::StrCat(absl::StrJoin(names, ", "), " during that time on this host");
 }
 

@@ -3,10 +3,11 @@
 // The first of these that holds, over the workload's threads and the devices and kernels under
 // them: no storage (a null target); think time, rate, fsync: more than half of the threads' time
 // went there; page cache: the device served less than half of the bytes; generator CPU: the threads
-// were on a processor for more than 90 % of their time; network: the target lies on a network file
-// system; device: its queue was never empty (busy 95 % and at least as many requests in it as 4, or
-// 16 per host in all); queue depth: the queue was full of few I/Os, and each waited for the one
-// before; device otherwise.
+// were on a processor for more than 90 % of their time; CPU quota: their control groups had used it
+// up in more than half of the periods; I/O throttle: a limit of a control group that was reached;
+// network: the target lies on a network file system; device: its queue was never empty (busy 95 %
+// and at least as many requests in it as 4, or 16 per host in all); queue depth: the queue was full
+// of few I/Os, and each waited for the one before; device otherwise.
 
 #include <algorithm>
 
@@ -14,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
+#include "controller/analysis/io_throttles.h"
 #include "controller/plan/loads.h"
 #include "proto/workload.h"
 
@@ -25,6 +27,11 @@ constexpr double kOnProcessor = 0.9;
 constexpr double kBusy = 0.95;
 // A device with so many requests waiting is not starved by the queue depth.
 constexpr double kDeepQueue = 4;
+// Of an I/O's time, and at least so much: less is the way through the kernel.
+constexpr double kWaitsAbove = 0.5;
+constexpr double kNoticeableMs = 0.2;
+// Of the rate that a job asks for: what is below was not kept, so that it did not limit.
+constexpr double kKept = 0.95;
 
 // Where the threads of one workload spent their time, as mean shares.
 struct Shares {
@@ -103,11 +110,20 @@ double QueueFull(const PhaseView& view, int workload) {
 // What is known of one workload.
 struct LimitEvidence {
   const PhaseView& view;
+  const v1::PhaseReport& report;
   const v1::Workload& workload;
   Shares shares;
   Underneath under;
   double queue_full = 0;  // share of the time
 };
+
+// A rate that stalls kept the load from is not made up for. What was below it was limited by them.
+bool KeepsItsRate(const v1::Workload& w, const v1::WorkloadReport& out) {
+  const double iops = w.max_iops();
+  const double bytes = w.max_throughput_bytes_per_second();
+  return (!(iops > 0) && !(bytes > 0)) || (iops > 0 && out.total().iops() >= kKept * iops) ||
+         (bytes > 0 && out.total().bytes_per_second() >= kKept * bytes);
+}
 
 // What the job itself asks for takes most of the threads' time. Each of these rules says whether it
 // holds, and if so, sets the verdict.
@@ -117,7 +133,7 @@ bool LimitedByJob(const LimitEvidence& e, v1::WorkloadReport* out) {
         absl::StrFormat("the threads paused for %.0f %% of their time, as the job says",
                         100 * e.shares.think),
         out);
-  } else if (e.shares.rate > kMajority) {
+  } else if (e.shares.rate > kMajority && KeepsItsRate(e.workload, *out)) {
     Set("rate",
         absl::StrFormat("the threads waited for their rate for %.0f %% of their time",
                         100 * e.shares.rate),
@@ -159,6 +175,79 @@ bool LimitedByGenerator(const LimitEvidence& e, v1::WorkloadReport* out) {
       absl::StrFormat("the threads were on a processor for %.0f %% of their time: whether the "
                       "storage does more, a run with more threads or larger blocks can tell",
                       100 * e.shares.cpu),
+      out);
+  return true;
+}
+
+// Whether the host runs the workload.
+bool Runs(const v1::HostReport& host, const v1::Workload& workload) {
+  return std::any_of(host.workloads().begin(), host.workloads().end(),
+                     [&](const auto& part) { return part.name() == workload.name(); });
+}
+
+// A thread that its control group keeps from running waits in I/O as far as it can see itself.
+bool LimitedByQuota(const LimitEvidence& e, v1::WorkloadReport* out) {
+  double sum = 0;
+  int hosts = 0;
+  for (const v1::HostReport& host : e.report.hosts()) {
+    if (host.lost() || !Runs(host, e.workload)) continue;
+    sum += host.throttled_ratio();
+    ++hosts;
+  }
+  if (hosts == 0 || sum / hosts <= kMajority) return false;
+  Set("CPU quota",
+      absl::StrFormat("control groups of the workers had used up their processor quota in %.0f %% "
+                      "of the periods",
+                      100 * sum / hosts),
+      out);
+  return true;
+}
+
+bool LimitedByThrottle(const LimitEvidence& e, v1::WorkloadReport* out) {
+  std::string first;
+  int limited = 0;
+  int hosts = 0;
+  for (const v1::HostReport& host : e.report.hosts()) {
+    if (host.lost() || !Runs(host, e.workload)) continue;
+    ++hosts;
+    for (const std::string& throttle : host.throttles()) {
+      if (!IsOnTarget(throttle, e.report, host.host()) || !IsReached(throttle, host)) continue;
+      if (first.empty()) first = absl::StrCat(host.host(), ": ", throttle);
+      ++limited;
+      break;
+    }
+  }
+  // One host of many does not limit the fleet; it is a straggler, which says why.
+  if (limited == 0 || limited < kMajority * hosts) return false;
+  Set("I/O throttle",
+      absl::StrFormat("the control groups of %d of %d workers have a limit that was reached (%s)",
+                      limited, hosts, first),
+      out);
+  return true;
+}
+
+// Direct I/Os that take much longer than the device's requests wait above it. Then it is not the
+// device that limits, whatever the queue depth.
+bool WaitsAboveDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
+  if (!e.workload.direct() || (e.queue_full <= kMajority && e.shares.io <= kMajority)) return false;
+  double requests = 0;
+  double time_ms = 0;
+  for (const v1::DeviceReport* d : e.under.devices) {
+    if (d->busy_ratio() >= kBusy) return false;
+    time_ms +=
+        d->reads_per_second() * d->read_await_ms() + d->writes_per_second() * d->write_await_ms();
+    requests += d->reads_per_second() + d->writes_per_second();
+  }
+  const double latency_ms = out->total().latency_avg_ns() / 1e6;
+  // Some drivers keep no times: then nothing is known.
+  if (!(requests > 0) || !(time_ms > 0)) return false;
+  const double await_ms = time_ms / requests;
+  if (await_ms >= kWaitsAbove * latency_ms || latency_ms - await_ms < kNoticeableMs) return false;
+  Set("above the device",
+      absl::StrFormat("its I/Os took %s on average, the requests of the device under them %s: they "
+                      "waited above it (a throttle, a lock, another layer, a lack of processor)",
+                      common::FormatDuration(1e6 * latency_ms),
+                      common::FormatDuration(1e6 * await_ms)),
       out);
   return true;
 }
@@ -231,7 +320,11 @@ bool WaitsForDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
 void Decide(const PhaseView& view, int index, const v1::PhaseReport& report,
             v1::WorkloadReport* out) {
   const v1::Workload& w = view.load().workloads(index);
-  const LimitEvidence evidence{view, w, SharesOf(report, w.name()), FindUnderneath(view, w, report),
+  const LimitEvidence evidence{view,
+                               report,
+                               w,
+                               SharesOf(report, w.name()),
+                               FindUnderneath(view, w, report),
                                QueueFull(view, index)};
   const Shares& shares = evidence.shares;
   // Without an I/O there is no evidence, and the shares of the time would name a limit all the
@@ -240,9 +333,9 @@ void Decide(const PhaseView& view, int index, const v1::PhaseReport& report,
   // The order is part of the rules. Pauses that the job asks for come first, since behind them the
   // storage is never seen at its limit. A cache or a busy generator comes before the device: either
   // hides what the device could do. The weakest evidence, time spent waiting, comes last.
-  for (const auto rule :
-       {LimitedByJob, ServedFromPageCache, LimitedByGenerator, LiesOnNetwork, DeviceNeverIdle,
-        WaitsForWriteBack, LimitedByQueueDepth, WaitsForDevice}) {
+  for (const auto rule : {LimitedByJob, ServedFromPageCache, LimitedByGenerator, LimitedByQuota,
+                          LimitedByThrottle, LiesOnNetwork, DeviceNeverIdle, WaitsForWriteBack,
+                          WaitsAboveDevice, LimitedByQueueDepth, WaitsForDevice}) {
     if (rule(evidence, out)) return;
   }
   Set("not clear",

@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kStall = 20;  // times the median
 constexpr double kMuch = 0.08;
-constexpr double kFar = 2;
+constexpr double kFarOff = 2;
 
 // The latencies, and those that are missing beside them: for each I/O of latency L the values
 // L - E, L - 2E, … that are at least E.
@@ -100,7 +100,7 @@ void AddOmission(const PhaseView& view, uint32_t workload, v1::PhaseReport* repo
   if (all.ratio() < kMuch) return;
   const double p99 = measured.Percentile(99);
   const double corrected = Corrected(measured, expected).Percentile(99);
-  if (corrected < kFar * p99) return;
+  if (corrected < kFarOff * p99) return;
   v1::Omission* out = report->add_omissions();
   out->set_workload(report->workloads(static_cast<int>(workload)).name());
   out->set_stalled_ratio(all.ratio());

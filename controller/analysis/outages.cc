@@ -138,17 +138,28 @@ std::string SentenceOf(const v1::PhaseReport& report, const v1::OutageSummary& s
                     " on all hosts at once");
   }
   absl::StrAppend(&out, "; the longest I/O took ", common::FormatDuration(s.longest_io_ns()));
+  const double end = report.points_begin_seconds() + report.iops_by_interval_size() *
+                                                         report.interval_seconds() *
+                                                         std::max(1U, report.intervals_per_point());
   double slowest = -1;
-  bool never = false;
+  int never = 0;
+  bool until_the_end = false;
   for (const v1::Outage& outage : report.outages()) {
     if (outage.has_recovery_seconds()) {
       slowest = std::max(slowest, outage.recovery_seconds());
+    } else if (outage.end_seconds() >= end - report.interval_seconds() / 2) {
+      until_the_end = true;
     } else if (outage.begin_seconds() > report.points_begin_seconds()) {
-      never = true;
+      ++never;
     }
   }
-  if (never) {
-    absl::StrAppend(&out, "; the rate was not back at 95 % of before");
+  if (until_the_end) {
+    absl::StrAppend(
+        &out, s.count() > 1 ? "; the last one lasted until the end" : "; it lasted until the end");
+  }
+  if (never > 0) {
+    absl::StrAppend(&out, "; the rate was not back at 95 % of before after ",
+                    never == 1 ? "one of them" : absl::StrCat(never, " of them"));
   } else if (slowest >= 0) {
     absl::StrAppend(&out, "; the rate was back at 95 % of before within ",
                     Span(slowest + report.interval_seconds()));

@@ -14,15 +14,41 @@ namespace lockstep::controller {
 namespace {
 
 constexpr double kBusyProcessors = 0.9;
-// An arrival or two at the very end are no backlog.
-constexpr double kBacklogShare = 0.001;
+// Of the processors' busy time: with less it was others who took them.
+constexpr double kOwnShare = 0.5;
+// What a hiccup at the very end leaves is no backlog.
+constexpr double kBacklogShare = 0.01;
 constexpr double kBacklogNs = 1e7;
 
-void AddBusyKernels(v1::PhaseReport* report) {
+// The workers' share of the kernel's busy processor time; negative where it is not known.
+double OwnShare(const PhaseView& view, const v1::KernelReport& kernel, double busy) {
+  const auto fact = view.data().environment.find(absl::StrCat(kernel.hosts(0), " cpu.count"));
+  double cpus = 0;
+  if (fact == view.data().environment.end() || !absl::SimpleAtod(fact->second, &cpus)) return -1;
+  double own = 0;
+  double seconds = 0;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
+    if (self == nullptr || self->boot_id != kernel.boot_id() || !worker.has_result) continue;
+    own += static_cast<double>(worker.result.cpu_user_ns() + worker.result.cpu_system_ns()) / 1e9;
+    seconds = std::max(seconds, PhaseView::DoneSeconds(worker));
+  }
+  return cpus > 0 && seconds > 0 ? own / (busy * cpus * seconds) : -1;
+}
+
+void AddBusyKernels(const PhaseView& view, v1::PhaseReport* report) {
   for (const v1::KernelReport& kernel : report->kernels()) {
     // Stolen time counts as busy, because the load generator could not use it either.
     const double busy = kernel.user_ratio() + kernel.system_ratio() + kernel.steal_ratio();
     if (busy < kBusyProcessors) continue;
+    const double own = OwnShare(view, kernel, busy);
+    if (own >= 0 && own < kOwnShare) {
+      report->add_remarks(absl::StrFormat(
+          "the processors of %s were busy for %.0f %% of the time, %.0f %% of that with the load "
+          "generator: the rest, other programs and the kernel, may have slowed it down",
+          kernel.hosts(0), 100 * busy, 100 * own));
+      continue;
+    }
     report->add_remarks(absl::StrFormat(
         "the processors of %s were busy for %.0f %% of the time: the load generator, not the "
         "storage, may be what was measured",
@@ -148,7 +174,7 @@ void AddVerification(const std::string& phase_kind, bool whole, const v1::Worklo
 }
 
 void AddRemarks(const PhaseView& view, v1::PhaseReport* report) {
-  AddBusyKernels(report);
+  AddBusyKernels(view, report);
   AddStorage(view, report);
   AddSmallFiles(view, report);
   const std::vector<measure::WorkerPhaseData>& workers = view.phase().workers;

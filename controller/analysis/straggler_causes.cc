@@ -8,11 +8,11 @@
 #include <optional>
 #include <set>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
+#include "controller/analysis/io_throttles.h"
 #include "controller/analysis/statistics.h"
 
 namespace lockstep::controller {
@@ -24,26 +24,6 @@ constexpr double kThrottled = 0.05;
 constexpr double kSteal = 0.05;
 constexpr double kSlower = 1.5;
 constexpr double kRetransmits = 0.01;
-
-// What a limit says, without the group's name, which may be each host's own.
-std::string LimitOf(const std::string& throttle) {
-  const size_t colon = throttle.find(": ");
-  return colon == std::string::npos ? throttle : throttle.substr(colon + 2);
-}
-
-// Whether a limit is of a device that the host's engines work on.
-bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report,
-                const std::string& host) {
-  bool knows = false;
-  for (const v1::DeviceReport& d : report.devices()) {
-    if (std::find(d.hosts().begin(), d.hosts().end(), host) == d.hosts().end()) continue;
-    knows = true;
-    if (absl::StrContains(throttle, absl::StrCat(" ", d.name(), " "))) return true;
-  }
-  // Where no device is known below the targets, such as on a network file system, no limit can be
-  // ruled out.
-  return !knows;
-}
 
 // What is known of a host's surroundings over the measured time.
 struct Surroundings {
@@ -105,7 +85,7 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
     e.throttled.push_back(peer.throttled_ratio());
     e.retransmits.push_back(peer.tcp_retransmit_ratio());
     for (const std::string& throttle : peer.throttles()) {
-      e.limits_of_peers.insert(LimitOf(throttle));
+      e.limits_of_peers.insert(ThrottleOf(throttle));
     }
   }
   return e;
@@ -129,8 +109,10 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
   }
   std::vector<std::string> limits;
   for (const std::string& limit : e.self.throttles()) {
-    const bool own_one = !e.limits_of_peers.contains(LimitOf(limit));
-    if (own_one && IsOnTarget(limit, e.report, e.self.host())) limits.push_back(limit);
+    const bool own_one = !e.limits_of_peers.contains(ThrottleOf(limit));
+    if (own_one && IsOnTarget(limit, e.report, e.self.host()) && IsReached(limit, e.self)) {
+      limits.push_back(limit);
+    }
   }
   if (!limits.empty()) {
     return Cause{

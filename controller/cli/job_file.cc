@@ -89,6 +89,26 @@ std::string TooDeep(const std::string& source) {
   return "";
 }
 
+// Whether a placeholder stands outside of quotes, where YAML takes its braces for a map.
+bool HasBareBraces(const std::string& line) {
+  char quote = 0;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '#') {
+      return false;
+    } else if (c == '{') {
+      for (const char* word : {"{host}", "{worker}", "{index}"}) {
+        if (line.compare(i, std::char_traits<char>::length(word), word) == 0) return true;
+      }
+    }
+  }
+  return false;
+}
+
 // What the parser could not read, in words; a tab in front of a line is the most common reason.
 std::string SyntaxError(const std::string& name, const std::string& source,
                         const YAML::Exception& e) {
@@ -100,7 +120,21 @@ std::string SyntaxError(const std::string& name, const std::string& source,
       return absl::StrCat(name, ":", line + 1, ": begins with a tab; indent YAML with spaces");
     }
   }
-  return absl::StrCat(name, ":", e.mark.line + 1, ": not YAML: ", e.msg);
+  // What the parser misses at its line often began on an earlier one.
+  for (int line = std::max(0, e.mark.line - 5);
+       line <= e.mark.line && line < static_cast<int>(lines.size()); ++line) {
+    if (HasBareBraces(lines[static_cast<size_t>(line)])) {
+      return absl::StrCat(
+          name, ":", line + 1,
+          ": not YAML: a text with {host} needs quotes: path: \"/mnt/{host}/data\"");
+    }
+  }
+  const bool is_open = e.msg.find("end of map") != std::string::npos ||
+                       e.msg.find("end of sequence") != std::string::npos;
+  return absl::StrCat(name, ":", e.mark.line + 1, ": not YAML: ",
+                      is_open ? "a bracket is not closed, a comma is missing, or the line is "
+                                "indented by more or less than those beside it"
+                              : e.msg);
 }
 
 }  // namespace

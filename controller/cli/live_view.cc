@@ -91,8 +91,11 @@ class Printer {
     std::cerr << absl::StrFormat(
         "  %6.1f s  %9s IOPS  %9.1f MiB/s  p99 %9s%s%s\n", interval.end_seconds(),
         common::FormatCount(interval.iops()), interval.bytes_per_second() / 1048576,
-        common::FormatDuration(interval.p99_ns()),
-        counted ? "" : "  (" + interval.interval_class() + ")",
+        // Without an I/O there is no latency.
+        interval.p99_ns() > 0 ? common::FormatDuration(interval.p99_ns()) : "-",
+        !counted              ? "  (" + interval.interval_class() + ")"
+        : interval.iops() > 0 ? ""
+                              : "  NO I/O COMPLETED",
         interval.errors() > 0 ? absl::StrFormat("  %.0f errors", interval.errors()) : "");
   }
 

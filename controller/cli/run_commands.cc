@@ -12,6 +12,7 @@
 #include "common/units.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/live_view.h"
+#include "controller/cli/refusals.h"
 #include "controller/report/json.h"
 #include "controller/report/text_table.h"
 #include "controller/report/verdict.h"
@@ -284,8 +285,8 @@ int Plan(const Context& context, const RunFlags& flags) {
     PrintPlan(plan, context.Width());
   }
   // Refusals go to standard error even beside JSON, because the exit status does not say why.
-  for (const v1::Problem& problem : plan.problems()) {
-    std::cerr << "refused: " << common::Printable(problem.message()) << "\n";
+  for (const std::string& refusal : Collapsed(plan.problems())) {
+    std::cerr << "refused: " << refusal << "\n";
   }
   if (!plan.problems().empty()) return kInvalidJob;
   if (flags.format == "text") {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "controller/cli/field_hints.h"
 #include "proto/field_text.h"
 #include "proto/fields.h"
 #include "proto/job.pb.h"
@@ -23,21 +24,6 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::OneofDescriptor;
 using google::protobuf::Reflection;
-
-size_t EditDistance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    // One row of the matrix is enough: a cell needs its left, upper and upper left neighbours only.
-    size_t diagonal = row[0]++;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-    }
-  }
-  return row[b.size()];
-}
 
 class Reader {
  public:
@@ -60,7 +46,7 @@ class Reader {
       const std::string here = path.empty() ? common::Printable(key, 100)
                                             : absl::StrCat(path, ".", common::Printable(key, 100));
       if (field == nullptr) {
-        Error(name, here, UnknownText(*message->GetDescriptor(), key));
+        Error(name, here, UnknownFieldText(*message->GetDescriptor(), here, key));
         continue;
       }
       // A field may have two spellings (Find()), so it is counted by its own name, not by the key.
@@ -145,30 +131,6 @@ class Reader {
       }
     }
     return nullptr;
-  }
-
-  static std::string FieldNames(const Descriptor& type) {
-    std::vector<std::string> names;
-    for (int i = 0; i < type.field_count(); ++i) names.push_back(v1::JobFieldName(*type.field(i)));
-    return absl::StrJoin(names, ", ");
-  }
-
-  // With the nearest known name where there is one near enough, else all of them.
-  static std::string UnknownText(const Descriptor& type, const std::string& key) {
-    std::string nearest;
-    // The edit distance takes time in proportion to the product of both lengths.
-    if (key.size() > 100) return absl::StrCat("is not a field; known here: ", FieldNames(type));
-    // A name that differs in more than half of its letters is not a typing error.
-    size_t least = 1 + key.size() / 2;
-    for (int i = 0; i < type.field_count(); ++i) {
-      const std::string name = v1::JobFieldName(*type.field(i));
-      const size_t distance = EditDistance(key, name);
-      if (distance >= least) continue;
-      least = distance;
-      nearest = name;
-    }
-    return nearest.empty() ? absl::StrCat("is not a field; known here: ", FieldNames(type))
-                           : absl::StrCat("is not a field; did you mean ", nearest, "?");
   }
 
   void CheckRequired(const YAML::Node& node, const std::string& path, const Message& message) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "common/files.h"
+#include "storage/conninfo.h"
 
 namespace lockstep::controller {
 namespace {
@@ -55,11 +56,9 @@ absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags) {
     options.description = "embedded PostgreSQL in " + directory;
   } else {
     options.conninfo = flags.store;
-    auto reader = storage::DeriveReaderConninfo(flags.store);
+    const auto reader = storage::DeriveReaderConninfo(flags.store);
     if (!reader.ok()) return reader.status();
-    options.description = "PostgreSQL at " + reader->substr(reader->find(' ') == std::string::npos
-                                                                ? reader->size()
-                                                                : reader->find(' ') + 1);
+    options.description = storage::AddressText(flags.store);
   }
   opened.conninfo = options.conninfo;
   // The active controller brings the schema up to date (Lead() in main.cc). A standby of a newer

@@ -214,6 +214,20 @@ void IngestPipeline::CheckBlocks(const Phase& phase, Feed* feed, v1::DeliveryIte
   phase.callbacks.contradicted(feed->worker_index, std::string(may.message()));
 }
 
+void IngestPipeline::Announce(Phase* phase) {
+  for (const v1::FleetInterval& interval : phase->live->TakeComplete()) {
+    phase->callbacks.interval(interval);
+  }
+  if (!phase->live->abort_reason().empty() && !phase->abort_said) {
+    phase->abort_said = true;
+    phase->callbacks.abort(phase->live->abort_reason());
+  }
+  if (!phase->live->steady_reason().empty() && !phase->steady_said) {
+    phase->steady_said = true;
+    phase->callbacks.steady(phase->live->steady_reason());
+  }
+}
+
 void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBatch& batch,
                              const Acknowledge& acknowledge) {
   {
@@ -273,17 +287,7 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
     }
     // seen before
     if (taken.items.empty()) return Refuse(batch.phase(), &feed, "", /*final=*/false, acknowledge);
-    for (const v1::FleetInterval& interval : phase.live->TakeComplete()) {
-      phase.callbacks.interval(interval);
-    }
-    if (!phase.live->abort_reason().empty() && !phase.abort_said) {
-      phase.abort_said = true;
-      phase.callbacks.abort(phase.live->abort_reason());
-    }
-    if (!phase.live->steady_reason().empty() && !phase.steady_said) {
-      phase.steady_said = true;
-      phase.callbacks.steady(phase.live->steady_reason());
-    }
+    Announce(&phase);
     queue_.push_back(std::move(taken));
   }
   changed_.NotifyAll();

@@ -132,6 +132,8 @@ class IngestPipeline {
   void LetGo(const v1::PhaseId& phase, const Feed& feed);
   void Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason, bool final,
               const Acknowledge& acknowledge);
+  // Tells the phase's callbacks what the samples that came make of it.
+  static void Announce(Phase* phase);
   static void CheckBlocks(const Phase& phase, Feed* feed, v1::DeliveryItem* item);
   absl::Status TakeLocked(Phase* phase, Feed* feed, const v1::DeliveryItem& item)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -135,10 +135,10 @@ int Add(const char* path, bool directory, mode_t mode) {
   return nodes.emplace(path, Node{directory, mode & 07777, ""}).second ? 0 : -EEXIST;
 }
 
-int MakeDirectory(const char* path, mode_t mode) { return Add(path, true, mode); }
+int MakeDirectory(const char* path, mode_t mode) { return Add(path, /*directory=*/true, mode); }
 int Create(const char* path, mode_t mode, fuse_file_info* info) {
   info->direct_io = 1;
-  return Add(path, false, mode);
+  return Add(path, /*directory=*/false, mode);
 }
 
 int Remove(const char* path) {

@@ -105,7 +105,7 @@ void ReadBlockWrites(const std::string& bytes) {
     return made;
   }();
   static controller::BlockClaims* const claims = [] {
-    auto* made = new controller::BlockClaims(run, false);
+    auto* made = new controller::BlockClaims(run, /*any_writer=*/false);
     made->AddWriter(1, 0);
     return made;
   }();

@@ -126,7 +126,7 @@ class Engine(FleetTest):
             self.fleet.run_job(
                 check.replace("any_run: true", "any_run: false"), "--format", "json"
             ),
-            4,
+            6,
         ).json()["phases"][0]["workloads"][0]["verification"]
         self.assertIn("256 stale", stale["byVerdict"])
         with open(path, "r+b") as out:
@@ -144,7 +144,7 @@ class Engine(FleetTest):
             "workloads"
         ][0]["verification"]
         self.assertEqual(found["mismatches"], 3)
-        for words in ("1 misplaced", "2 corrupt"):
+        for words in ("1 misplaced", "1 corrupt", "1 never written"):
             self.assertIn(words, found["byVerdict"])
         details = " ".join(found["details"])
         self.assertIn(f"node1: misplaced at offset 8192 of {path}", details)

@@ -16,6 +16,7 @@
 #include "common/ids.h"
 #include "common/limits.h"
 #include "gtest/gtest.h"
+#include "storage/conninfo.h"
 #include "storage/pg_store.h"
 #include "tests/storage/cluster.h"
 
@@ -560,6 +561,11 @@ TEST(ConninfoTest, TheReadersHasNoPassword) {
   EXPECT_EQ(*DeriveReaderConninfo("postgresql://anna:secret@db.example:5433/bench"),
             std::string("user=lockstep_reader dbname='bench' host='db.example' port='5433' ") +
                 kReaderOptions);
+  EXPECT_EQ(AddressText("postgresql://anna:secret@db.example:5544/bench?sslmode=require"),
+            "postgresql://db.example:5544/bench");
+  EXPECT_EQ(AddressText("dbname='bench' host='/run/postgresql' options='-c a=b'"),
+            "postgresql:///bench (socket in /run/postgresql)");
+  EXPECT_EQ(AddressText("host=::1 dbname=bench"), "postgresql://[::1]/bench");
   EXPECT_FALSE(DeriveReaderConninfo("postgresql://[").ok());
 }
 

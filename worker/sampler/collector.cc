@@ -39,7 +39,6 @@ Collector::Collector(const Timeline* timeline, const common::Clock* clock,
 
 Collector::HostReading Collector::ReadHost() const {
   HostReading reading;
-  reading.at_ns = clock_->MonotonicNs();
   if (!options_.sample_devices.empty()) {
     // One read of the whole file, so that all devices are of one instant.
     auto all = ParseDiskStats(common::ReadTrimmed("/proc/diskstats"));
@@ -201,7 +200,6 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
   if (options_.sample_host) {
     *sample.mutable_host() = Difference(last_reading_.host, reading.host, ClockTickNs());
   }
-  sample.set_sampled_ns(reading.at_ns - last_reading_.at_ns);
   last_reading_ = reading;
   ++intervals_;
   sink_(std::move(sample));

@@ -57,7 +57,6 @@ class Collector {
   struct HostReading {
     std::map<std::string, v1::DeviceSample> devices;
     HostCounters host;
-    int64_t at_ns = 0;
   };
   using Sums = std::map<uint32_t, StatsByKind>;  // by workload
 

@@ -51,6 +51,40 @@ TEST(StragglerTest, WhoDoesHalfIsNamedWithItsShareAndWithWhatDiffersOnIt) {
   EXPECT_EQ(straggler().cause(), "device");
 }
 
+TEST(StragglerTest, ALimitThatIsNeverReachedIsNoCause) {
+  Stored data = FourHosts([](uint32_t h, uint32_t) { return h == 2 ? 100 : 200; });
+  data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=1000000 wbps=max");
+  for (v1::IntervalSample& sample : data.intervals[2]) {
+    sample.mutable_devices(0)->set_read_time_ms(10 * sample.devices(0).read_time_ms());
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).cause(), "device");
+}
+
+// What limits is the last sentence of one chain: a quota and a throttle before the device.
+TEST(LimitTest, AQuotaAndAThrottleComeBeforeTheDevice) {
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    v1::ThreadResult* thread = worker.result.add_threads();
+    thread->set_operations(2000);
+    thread->set_execution_time_ns(10000000000);
+    thread->set_wait_time_ns(10000000000);
+    worker.result.set_throttled_ratio(0.94);
+  }
+  const auto limit = [&] { return ReportOf(data).phases(0).workloads(0).limited_by(); };
+  EXPECT_EQ(limit(), "CPU quota");
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.set_throttled_ratio(0.02);
+    worker.result.add_throttles("/slow: blkio.throttle.read_iops_device sda 200");
+  }
+  EXPECT_EQ(limit(), "I/O throttle");
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.set_throttles(0, "/slow: blkio.throttle.read_iops_device sda 1000000");
+  }
+  EXPECT_NE(limit(), "I/O throttle");
+}
+
 TEST(StragglerTest, ATimeOfNothingIsStarvationAndSaysWhen) {
   const v1::PhaseReport phase = ReportOf(FourHosts([](uint32_t h, uint32_t k) {
                                   return h == 1 && k >= 4 && k < 7 ? 2 : 200;

@@ -33,6 +33,15 @@ TEST(OutageTest, AnOutageOfAllSaysWhenHowLongAndWhenTheRateWasBack) {
       << Warnings(report)[0];
 }
 
+TEST(OutageTest, OneThatLastsUntilTheEndIsSaidToBeSo) {
+  const v1::PhaseReport phase =
+      ReportOf(FourHosts([](uint32_t, uint32_t k) { return k >= 8 ? 0 : 200; })).phases(0);
+  ASSERT_EQ(phase.outages_size(), 1);
+  EXPECT_FALSE(phase.outages(0).has_recovery_seconds());
+  EXPECT_TRUE(absl::StrContains(phase.outage_summary().sentence(), "it lasted until the end"))
+      << phase.outage_summary().sentence();
+}
+
 TEST(OutageTest, OutagesOfSomeAreCountedAndNamed) {
   const v1::PhaseReport phase = ReportOf(FourHosts([](uint32_t h, uint32_t k) {
                                   return (h == 1 && k == 2) || (h == 2 && k == 6) ? 0 : 200;

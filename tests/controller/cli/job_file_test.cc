@@ -78,6 +78,43 @@ TEST(JobFileTest, ErrorsSayWhereAndWhatIsAccepted) {
   EXPECT_NE(OnlyError("a: [b").find("not YAML"), std::string::npos);
 }
 
+// What people write who know other tools, or put a field at the wrong level.
+TEST(JobFileTest, AFieldOfAnotherToolOrLevelIsNamed) {
+  const auto error_of = [](const std::string& workload, const std::string& run = "") {
+    const JobFile file = ParseJobFile(
+        "x.yaml",
+        "targets: [{name: t, file: {path: /x, size: 1GiB}}]\nphases:\n  - run: {duration: 1s, " +
+            run + "workloads: [{" + workload + "}]}\n",
+        {});
+    return file.errors.empty() ? "" : file.errors[0];
+  };
+  EXPECT_EQ(
+      error_of("bs: 4k"),
+      "x.yaml:3: phases[0].run.workloads[0].bs: is not a field; it is called block_size here");
+  EXPECT_NE(error_of("iodepth: 4").find("it is called queue_depth here"), std::string::npos);
+  EXPECT_NE(error_of("duration: 4s").find("belongs to phases[].run.duration"), std::string::npos)
+      << error_of("duration: 4s");
+  EXPECT_NE(error_of("runtime: 4s").find("it is called duration, and belongs to phases[].run"),
+            std::string::npos)
+      << error_of("runtime: 4s");
+  EXPECT_NE(
+      error_of("", "queue_depth: 4, ").find("belongs to phases[].run.workloads[].queue_depth"),
+      std::string::npos)
+      << error_of("", "queue_depth: 4, ");
+  EXPECT_NE(error_of("quue_depth: 4").find("did you mean queue_depth?"), std::string::npos);
+}
+
+TEST(JobFileTest, ABareHostAndAnOpenBracketAreSaid) {
+  const auto error_of = [](const std::string& source) {
+    const JobFile file = ParseJobFile("x.yaml", source, {});
+    return file.errors.empty() ? "" : file.errors[0];
+  };
+  EXPECT_EQ(error_of("name: x\ntargets:\n  - {name: t, file: {path: /mnt/{host}/f, size: 1GiB}}\n"),
+            "x.yaml:3: not YAML: a text with {host} needs quotes: path: \"/mnt/{host}/data\"");
+  EXPECT_NE(error_of("name: x\ntargets: [{name: t\n").find("a bracket is not closed"),
+            std::string::npos);
+}
+
 TEST(JobFileTest, MergeKeysUnitsTabsAndSecondDocuments) {
   const char* const kJob =
       "name: a\ntargets: [{name: n, null: {size: 1m}}]\nphases: [{run: {duration: 1s, workloads: "

@@ -118,7 +118,7 @@ TEST(TakeReservationTest, WhoeverElseIsRegisteredIsLeftAlone) {
   Device device;
   FakeReserver stranger(&device, 1), a(&device, 2);
   ASSERT_TRUE(stranger.Register(kForeign).ok());
-  const absl::Status status = TakeReservation(&a, "lun", Use(kA, true));
+  const absl::Status status = TakeReservation(&a, "lun", Use(kA, /*holds=*/true));
   EXPECT_NE(status.message().find("is registered by key 0x4c53000000020000"), std::string::npos)
       << status;
   EXPECT_EQ(device.registered.size(), 1u) << "nothing was changed";

@@ -1,0 +1,87 @@
+#include "controller/analysis/io_throttles.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace lockstep::controller {
+namespace {
+
+// A throttle lets bursts through and counts in windows of its own, so that what it holds is a bit
+// less than the limit over any other time.
+constexpr double kNear = 0.8;
+
+struct Rates {
+  double reads = 0, writes = 0;            // IOPS
+  double read_bytes = 0, write_bytes = 0;  // per second
+};
+
+Rates RatesOf(const v1::HostReport& host) {
+  Rates rates;
+  for (const v1::HostWorkloadReport& workload : host.workloads()) {
+    for (const v1::OperationReport& o : workload.operations()) {
+      const bool reads = o.kind() == "read";
+      if (!reads && o.kind() != "write") continue;
+      (reads ? rates.reads : rates.writes) += o.iops();
+      (reads ? rates.read_bytes : rates.write_bytes) += o.bytes_per_second();
+    }
+  }
+  return rates;
+}
+
+// The rate that a limit of this name is of; negative where there is no such name.
+double RateOf(const Rates& rates, const std::string& name) {
+  if (name == "riops" || absl::StrContains(name, "read_iops")) return rates.reads;
+  if (name == "wiops" || absl::StrContains(name, "write_iops")) return rates.writes;
+  if (name == "rbps" || absl::StrContains(name, "read_bps")) return rates.read_bytes;
+  if (name == "wbps" || absl::StrContains(name, "write_bps")) return rates.write_bytes;
+  return -1;
+}
+
+}  // namespace
+
+std::string ThrottleOf(const std::string& text) {
+  const size_t colon = text.find(": ");
+  return colon == std::string::npos ? text : text.substr(colon + 2);
+}
+
+bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report,
+                const std::string& host) {
+  bool knows = false;
+  for (const v1::DeviceReport& d : report.devices()) {
+    if (std::find(d.hosts().begin(), d.hosts().end(), host) == d.hosts().end()) continue;
+    knows = true;
+    if (absl::StrContains(throttle, absl::StrCat(" ", d.name(), " "))) return true;
+  }
+  // Where no device is known below the targets, such as on a network file system, no limit can be
+  // ruled out.
+  return !knows;
+}
+
+bool IsReached(const std::string& throttle, const v1::HostReport& host) {
+  const Rates rates = RatesOf(host);
+  // "io.max vda riops=200 wbps=max" or "blkio.throttle.read_iops_device vda 200".
+  const std::vector<std::string> words =
+      absl::StrSplit(ThrottleOf(throttle), ' ', absl::SkipEmpty());
+  if (words.size() < 3) return true;
+  bool understood = false;
+  for (size_t i = 2; i < words.size(); ++i) {
+    const std::vector<std::string> pair = absl::StrSplit(words[i], absl::MaxSplits('=', 1));
+    double limit = 0;
+    if (pair.back() == "max" || !absl::SimpleAtod(pair.back(), &limit) || limit <= 0) {
+      understood = understood || pair.back() == "max";
+      continue;
+    }
+    const double rate = RateOf(rates, pair.size() == 2 ? pair[0] : words[0]);
+    if (rate < 0) continue;
+    understood = true;
+    if (rate >= kNear * limit) return true;
+  }
+  return !understood;
+}
+
+}  // namespace lockstep::controller
