@@ -138,6 +138,15 @@ std::string Join(const Words& flags, const Words& options) {
 }  // namespace
 
 absl::StatusOr<WantedSetting> PlanRemount(const v1::Remount& remount, const MountEntry& now) {
+  // MS_REMOUNT without MS_BIND gives the flags to the file system as well (mount(2)): a bind mount
+  // that is read-only would make all other mounts of it read-only.
+  if (Has(WordsOf(now.options), "ro") && !Has(WordsOf(now.filesystem_options), "ro")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(remount.path(),
+                     ": is mounted read-only, and its file system is writable: a "
+                     "remount would make the file system read-only everywhere; "
+                     "name a mount point that is writable"));
+  }
   Words flags = FlagsOf(now);
   const Words flags_before = flags;
   Words options, options_before;

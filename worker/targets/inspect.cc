@@ -230,7 +230,8 @@ absl::Status InspectFiles(const Request& question, uint32_t index, v1::TargetIns
   found->set_size_bytes(uint64_t{file.count()} * file.size_bytes());
   // f_bavail leaves out the blocks that are reserved for root (statfs(2)). A job must not use these
   // up.
-  found->set_free_bytes(static_cast<uint64_t>(space.f_bavail) * space.f_bsize);
+  found->set_free_bytes(static_cast<uint64_t>(space.f_bavail) *
+                        static_cast<uint64_t>(space.f_frsize));
   found->set_filesystem_bytes(static_cast<uint64_t>(space.f_blocks) *
                               static_cast<uint64_t>(space.f_frsize));
   const std::string& source = device.network_source;

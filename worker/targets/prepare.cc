@@ -301,8 +301,8 @@ class Preparation {
       Space& space = spaces[{facts.f_fsid.__val[0], facts.f_fsid.__val[1]}];
       if (space.first.empty()) space.first = item.allowed.path();
       space.needed += item.size_bytes;
-      space.free =
-          std::max<uint64_t>(space.free, static_cast<uint64_t>(facts.f_bavail) * facts.f_bsize);
+      space.free = std::max<uint64_t>(space.free, static_cast<uint64_t>(facts.f_bavail) *
+                                                      static_cast<uint64_t>(facts.f_frsize));
       // Blocks that the file already has are overwritten, not allocated once more.
       struct stat own;
       auto fd = guard_.Open(item.allowed, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

@@ -212,6 +212,13 @@ TEST_F(EnvironmentTest, ARemountKnowsItsWayBack) {
   xfs.type = "xfs";
   EXPECT_FALSE(PlanRemount(Options("discard"), xfs).ok());
   EXPECT_TRUE(PlanRemount(Options("relatime"), xfs).ok());
+  // A read-only bind mount of a file system that is writable elsewhere.
+  MountEntry bind = *now;
+  bind.options = "ro,noatime";
+  bind.filesystem_options = "rw,discard";
+  EXPECT_FALSE(PlanRemount(Options("relatime"), bind).ok());
+  bind.filesystem_options = "ro,discard";
+  EXPECT_TRUE(PlanRemount(Options("relatime"), bind).ok());
 }
 
 TEST_F(EnvironmentTest, WhetherOptionsHoldIsRead) {
