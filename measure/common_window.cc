@@ -56,6 +56,7 @@ void CommonWindow::Cut(const std::vector<const PartInterval*>& parts, int64_t be
   end_ns_ = end_ns;
   covered_ns_ = end_ns - begin_ns;
   for (const PartInterval* part : parts) {
+    if (part->end_ns <= part->begin_ns) continue;
     const double share = static_cast<double>(end_ns - part->begin_ns) /
                          static_cast<double>(part->end_ns - part->begin_ns);
     Counts& counts = workers_[part->worker];

@@ -43,7 +43,6 @@ std::vector<PartInterval> PhaseSeries::PartsOf(const Pending& pending) const {
 }
 
 void PhaseSeries::ExtendWindows(const Pending& pending) {
-  if (pending.interval_class != v1::INTERVAL_CLASS_MEASURED) return;
   const std::vector<PartInterval> parts = PartsOf(pending);
   const std::set<uint32_t> compared = Compared();
   // How many parts the phase has, by workload: an interval that one of them lacks is no common one.
