@@ -92,8 +92,8 @@ bool Has(const Descriptor& type, const std::string& name) {
 }
 
 // Where in a job a field of this name is, as paths without numbers: phases[].run.duration.
-void FindPlaces(const Descriptor& type, const std::string& prefix, const std::string& name,
-                std::set<const Descriptor*>* above, std::vector<std::string>* found) {
+void FindPaths(const Descriptor& type, const std::string& prefix, const std::string& name,
+               std::set<const Descriptor*>* above, std::vector<std::string>* found) {
   // A message may hold itself; deeper than this nobody looks for a field.
   constexpr size_t kDeepest = 5;
   if (above->size() >= kDeepest || !above->insert(&type).second) return;
@@ -103,7 +103,7 @@ void FindPlaces(const Descriptor& type, const std::string& prefix, const std::st
     const std::string path = absl::StrCat(prefix, prefix.empty() ? "" : ".", own);
     if (own == name) found->push_back(path);
     if (field.message_type() == nullptr || field.is_map()) continue;
-    FindPlaces(*field.message_type(), path + (field.is_repeated() ? "[]" : ""), name, above, found);
+    FindPaths(*field.message_type(), path + (field.is_repeated() ? "[]" : ""), name, above, found);
   }
   above->erase(&type);
 }
@@ -125,13 +125,13 @@ size_t CommonLength(const std::string& a, const std::string& b) {
 }
 
 // The place of a field of this name that shares most of the path; empty where there is none.
-std::string NearestPlace(const std::string& path, const std::string& name) {
-  std::vector<std::string> places;
+std::string NearestPath(const std::string& path, const std::string& name) {
+  std::vector<std::string> paths;
   std::set<const Descriptor*> above;
-  FindPlaces(*v1::JobSpec::descriptor(), "", name, &above, &places);
-  if (places.empty()) return "";
+  FindPaths(*v1::JobSpec::descriptor(), "", name, &above, &paths);
+  if (paths.empty()) return "";
   const std::string here = WithoutNumbers(path);
-  return *std::max_element(places.begin(), places.end(), [&](const auto& a, const auto& b) {
+  return *std::max_element(paths.begin(), paths.end(), [&](const auto& a, const auto& b) {
     const size_t of_a = CommonLength(a, here);
     const size_t of_b = CommonLength(b, here);
     return of_a != of_b ? of_a < of_b : a.size() > b.size();
@@ -170,10 +170,10 @@ std::string UnknownFieldText(const Descriptor& type, const std::string& path,
     if (key == word.theirs) name = word.ours;
   }
   if (Has(type, name)) return absl::StrCat("is not a field; it is called ", name, " here");
-  if (const std::string place = NearestPlace(path, name); !place.empty()) {
+  if (const std::string nearby = NearestPath(path, name); !nearby.empty()) {
     return absl::StrCat("is not a field here; ",
                         name == key ? "" : absl::StrCat("it is called ", name, ", and "),
-                        "belongs to ", place);
+                        "belongs to ", nearby);
   }
   const std::string nearest = MostSimilar(type, key);
   return nearest.empty() ? absl::StrCat("is not a field; known here: ", FieldNames(type))
