@@ -432,6 +432,18 @@ TEST_F(StoreTest, OpeningAgainChangesNothingAndANewerSchemaIsRefused) {
   ASSERT_TRUE(connection_->Execute("DELETE FROM schema_migrations WHERE version = 9999").ok());
 }
 
+// An active controller applies a newer interface while its own lock is held on another connection:
+// a statement that waits for that lock would wait for ever.
+TEST_F(StoreTest, TheInterfaceIsAppliedWhileTheControllersLockIsHeld) {
+  auto holder = PgConnection::Open(cluster->server->conninfo());
+  ASSERT_TRUE(holder.ok()) << holder.status();
+  ASSERT_TRUE((*holder)->Execute("BEGIN; LOCK TABLE lockstep.controller_lock IN EXCLUSIVE MODE").ok());
+  ASSERT_TRUE(connection_->Execute("DELETE FROM schema_migrations WHERE version = 0").ok());
+  const absl::Status opened = PgStore::Open({cluster->server->conninfo(), "x", "new"}).status();
+  EXPECT_TRUE(opened.ok()) << opened;
+  ASSERT_TRUE((*holder)->Execute("ROLLBACK").ok());
+}
+
 // What a store of the version before the baseline says of its last migration.
 constexpr char kOldChain[] =
     "UPDATE schema_migrations SET name = '0022_stamps.sql', digest = "

@@ -383,7 +383,11 @@ BEGIN
     LEFT JOIN by_name n ON n.name = a.attname
     LEFT JOIN by_table t ON t.relation = c.relname AND t.name = a.attname
     WHERE c.relnamespace = 'lockstep'::regnamespace AND c.relkind IN ('r', 'p', 'v')
-      AND NOT c.relispartition AND coalesce(t.meaning, n.meaning) IS NOT NULL
+      AND NOT c.relispartition
+      -- NULL too where there is none. COMMENT takes a lock that waits for the active controller's on
+      -- controller_lock, and it is that controller which applies this file: only what differs.
+      AND coalesce(t.meaning, n.meaning)
+      <> coalesce(col_description(a.attrelid, a.attnum), '')
   LOOP
     EXECUTE format('COMMENT ON COLUMN lockstep.%I.%I IS %L', described.relname, described.attname,
                    described.meaning);
