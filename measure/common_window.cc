@@ -57,8 +57,9 @@ void CommonWindow::Cut(const std::vector<const PartInterval*>& parts, int64_t be
   covered_ns_ = end_ns - begin_ns;
   for (const PartInterval* part : parts) {
     if (part->end_ns <= part->begin_ns) continue;
-    const double share = static_cast<double>(end_ns - part->begin_ns) /
-                         static_cast<double>(part->end_ns - part->begin_ns);
+    const double share = std::clamp(static_cast<double>(end_ns - part->begin_ns) /
+                                        static_cast<double>(part->end_ns - part->begin_ns),
+                                    0.0, 1.0);
     Counts& counts = workers_[part->worker];
     for (const auto& [kind, sums] : part->kinds) {
       counts[{part->workload, kind}].Add({Share(sums.operations, share), Share(sums.bytes, share)});

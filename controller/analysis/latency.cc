@@ -27,7 +27,7 @@ void AddPercentile(double percent, uint64_t count, double latency_ns,
   p->set_above(static_cast<double>(above));
   if (above == 0) {
     // Binary fractions may put the quotient slightly below a whole number, hence the 1e-6.
-    const double needed = std::floor(100 / (100 - percent) + 1e-6);
+    const double needed = std::ceil(100 / (100 - percent) - 1e-6);
     p->set_missing(absl::StrCat("no I/O took longer: p", PercentText(percent), " needs at least ",
                                 common::FormatCount(needed), ", here ",
                                 count == 1 ? "is 1" : absl::StrCat("are ", count)));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <set>
 #include <vector>
@@ -24,6 +25,8 @@ constexpr size_t kMaxOutages = 100;
 // The rate before an outage is the mean of so many points.
 constexpr size_t kPointsBefore = 5;
 constexpr double kBack = 0.95;
+// Of an interval: what is shorter is a part of one.
+constexpr double kWhole = 0.99;
 
 struct Silence {
   double begin_seconds, end_seconds;
@@ -49,18 +52,21 @@ double FirstEnd(const measure::WorkerPhaseData& worker) {
 std::vector<Silence> SilencesOf(const PhaseView& view, const measure::WorkerPhaseData& worker) {
   std::vector<Silence> silences;
   const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
-  if (series.silences.empty() || Pauses(worker)) return silences;
+  if (series.silences.empty()) return silences;
   const double end = FirstEnd(worker);
+  const double interval = static_cast<double>(view.phase().phase.interval_ns) / 1e9;
   double silent = 0;
   for (const auto& [begin_ns, end_ns] : series.silences) {
     const Silence silence{static_cast<double>(begin_ns) / 1e9, static_cast<double>(end_ns) / 1e9,
                           worker.worker_index};
+    // The rest of an interval at a load's end is too short to say anything.
+    if (silence.end_seconds - silence.begin_seconds < kWhole * interval) continue;
     if (silence.end_seconds > end) continue;
     silent += silence.end_seconds - silence.begin_seconds;
     silences.push_back(silence);
   }
-  const double busy = std::min(series.measured_seconds, end) - silent;
-  const double interval = static_cast<double>(view.phase().phase.interval_ns) / 1e9;
+  // Over the time that MeasuredIos() is of.
+  const double busy = series.measured_seconds - silent;
   const bool enough =
       busy > 0 && static_cast<double>(series.MeasuredIos()) / busy * interval >= kEnoughPerInterval;
   return enough ? silences : std::vector<Silence>();
@@ -73,11 +79,16 @@ std::vector<v1::Outage> Join(const PhaseView& view, std::vector<Silence> silence
             [](const Silence& a, const Silence& b) { return a.begin_seconds < b.begin_seconds; });
   std::vector<v1::Outage> outages;
   std::set<uint32_t> workers;
+  // When all of a group are silent, if ever.
+  double latest_begin = 0;
+  double earliest_end = std::numeric_limits<double>::infinity();
   const auto close = [&] {
     if (outages.empty()) return;
     for (const uint32_t worker : workers) outages.back().add_hosts(view.HostOf(worker));
-    if (workers == judged) ++*complete;
+    if (workers == judged && latest_begin < earliest_end) ++*complete;
     workers.clear();
+    latest_begin = 0;
+    earliest_end = std::numeric_limits<double>::infinity();
   };
   for (const Silence& silence : silences) {
     if (outages.empty() || silence.begin_seconds >= outages.back().end_seconds()) {
@@ -85,10 +96,18 @@ std::vector<v1::Outage> Join(const PhaseView& view, std::vector<Silence> silence
       outages.emplace_back().set_begin_seconds(silence.begin_seconds);
     }
     workers.insert(silence.worker);
+    latest_begin = std::max(latest_begin, silence.begin_seconds);
+    earliest_end = std::min(earliest_end, silence.end_seconds);
     outages.back().set_end_seconds(std::max(outages.back().end_seconds(), silence.end_seconds));
   }
   close();
   return outages;
+}
+
+bool IsWithinOutage(const v1::PhaseReport& report, double seconds) {
+  return std::any_of(report.outages().begin(), report.outages().end(), [&](const auto& outage) {
+    return seconds > outage.begin_seconds() && seconds < outage.end_seconds();
+  });
 }
 
 // From the outage's end until the first point of the fleet's series that is back.
@@ -102,8 +121,11 @@ std::optional<double> RecoveryOf(const v1::PhaseReport& report, const v1::Outage
   const int before = index(outage.begin_seconds());
   double sum = 0;
   int counted = 0;
-  for (int i = std::max(0, before - static_cast<int>(kPointsBefore)); i < before; ++i) {
-    if (i >= points.size()) break;
+  for (int i = std::min(before, points.size()) - 1; i >= 0; --i) {
+    if (counted == static_cast<int>(kPointsBefore)) break;
+    const double at = report.points_begin_seconds() + (i + 0.5) * step;
+    // An earlier outage is no rate from before.
+    if (IsWithinOutage(report, at)) continue;
     sum += points[i];
     ++counted;
   }
@@ -121,7 +143,9 @@ std::string Times(uint32_t count) {
 
 std::string Span(double seconds) { return common::FormatDuration(seconds * 1e9); }
 
-std::string SentenceOf(const v1::PhaseReport& report, const v1::OutageSummary& s) {
+// `end_seconds`: of the measured time.
+std::string SentenceOf(const v1::PhaseReport& report, const v1::OutageSummary& s,
+                       double end_seconds) {
   std::string lengths =
       s.shortest_seconds() == s.longest_seconds()
           ? Span(s.longest_seconds())
@@ -138,16 +162,13 @@ std::string SentenceOf(const v1::PhaseReport& report, const v1::OutageSummary& s
                     " on all hosts at once");
   }
   absl::StrAppend(&out, "; the longest I/O took ", common::FormatDuration(s.longest_io_ns()));
-  const double end = report.points_begin_seconds() + report.iops_by_interval_size() *
-                                                         report.interval_seconds() *
-                                                         std::max(1U, report.intervals_per_point());
   double slowest = -1;
   int never = 0;
   bool until_the_end = false;
   for (const v1::Outage& outage : report.outages()) {
     if (outage.has_recovery_seconds()) {
       slowest = std::max(slowest, outage.recovery_seconds());
-    } else if (outage.end_seconds() >= end - report.interval_seconds() / 2) {
+    } else if (outage.end_seconds() >= end_seconds - report.interval_seconds() / 2) {
       until_the_end = true;
     } else if (outage.begin_seconds() > report.points_begin_seconds()) {
       ++never;
@@ -171,9 +192,11 @@ void AddOutages(const PhaseView& view, v1::PhaseReport* report) {
   std::vector<Silence> silences;
   std::set<uint32_t> judged;
   std::set<uint32_t> hit;
+  double end = 0;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    if (!PhaseView::Worked(worker)) continue;
+    if (!PhaseView::Worked(worker) || Pauses(worker)) continue;
     judged.insert(worker.worker_index);
+    end = std::max(end, view.series().Of(worker.worker_index).last_measured_seconds);
     for (const Silence& silence : SilencesOf(view, worker)) {
       silences.push_back(silence);
       hit.insert(silence.worker);
@@ -209,7 +232,7 @@ void AddOutages(const PhaseView& view, v1::PhaseReport* report) {
     }
     if (measured > 0) host.set_silent_ratio(silent / measured);
   }
-  summary->set_sentence(SentenceOf(*report, *summary));
+  summary->set_sentence(SentenceOf(*report, *summary, end));
 }
 
 const RegisterAnalysis kOutagesRegistered(order::kOutages, "outages", &AddOutages);

@@ -92,6 +92,7 @@ std::string TooDeep(const std::string& source) {
 // Whether a placeholder stands outside of quotes, where YAML takes its braces for a map.
 bool HasBareBraces(const std::string& line) {
   char quote = 0;
+  int open = 0;
   for (size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
     if (quote != 0) {
@@ -100,7 +101,17 @@ bool HasBareBraces(const std::string& line) {
       quote = c;
     } else if (c == '#') {
       return false;
+    } else if (c == '[') {
+      ++open;
+    } else if (c == ']' || c == '}') {
+      --open;
     } else if (c == '{') {
+      // In the middle of a value braces mean something only within other brackets.
+      const size_t before = i == 0 ? std::string::npos : line.find_last_not_of(' ', i - 1);
+      const bool begins = before == std::string::npos ||
+                          std::string(":-,[{").find(line[before]) != std::string::npos;
+      if (open == 0 && !begins) return false;
+      ++open;
       for (const char* word : {"{host}", "{worker}", "{index}"}) {
         if (line.compare(i, std::char_traits<char>::length(word), word) == 0) return true;
       }

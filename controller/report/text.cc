@@ -203,8 +203,9 @@ class Renderer : private ReportWriter {
   static std::string OwnWindows(const v1::PhaseReport& phase) {
     std::string text;
     for (const v1::WorkloadReport& w : phase.workloads()) {
-      if (!(w.window_seconds() > 0) || (w.window_begin_seconds() == phase.window_begin_seconds() &&
-                                        w.window_end_seconds() == phase.window_end_seconds())) {
+      if (!(w.window_seconds() > 0) || w.window_end_seconds() <= w.window_begin_seconds() ||
+          (w.window_begin_seconds() == phase.window_begin_seconds() &&
+           w.window_end_seconds() == phase.window_end_seconds())) {
         continue;
       }
       absl::StrAppend(&text, absl::StrFormat("; of %s over %.2f–%.2f s", w.name(),

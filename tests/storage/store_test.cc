@@ -437,7 +437,8 @@ TEST_F(StoreTest, OpeningAgainChangesNothingAndANewerSchemaIsRefused) {
 TEST_F(StoreTest, TheInterfaceIsAppliedWhileTheControllersLockIsHeld) {
   auto holder = PgConnection::Open(cluster->server->conninfo());
   ASSERT_TRUE(holder.ok()) << holder.status();
-  ASSERT_TRUE((*holder)->Execute("BEGIN; LOCK TABLE lockstep.controller_lock IN EXCLUSIVE MODE").ok());
+  ASSERT_TRUE(
+      (*holder)->Execute("BEGIN; LOCK TABLE lockstep.controller_lock IN EXCLUSIVE MODE").ok());
   ASSERT_TRUE(connection_->Execute("DELETE FROM schema_migrations WHERE version = 0").ok());
   const absl::Status opened = PgStore::Open({cluster->server->conninfo(), "x", "new"}).status();
   EXPECT_TRUE(opened.ok()) << opened;

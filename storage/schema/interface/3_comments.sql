@@ -384,8 +384,8 @@ BEGIN
     LEFT JOIN by_table t ON t.relation = c.relname AND t.name = a.attname
     WHERE c.relnamespace = 'lockstep'::regnamespace AND c.relkind IN ('r', 'p', 'v')
       AND NOT c.relispartition
-      -- NULL too where there is none. COMMENT takes a lock that waits for the active controller's on
-      -- controller_lock, and it is that controller which applies this file: only what differs.
+      -- Only what differs: COMMENT waits for the lock of the active controller on controller_lock,
+      -- and it is that controller which applies this file.
       AND coalesce(t.meaning, n.meaning)
       <> coalesce(col_description(a.attrelid, a.attnum), '')
   LOOP
