@@ -95,8 +95,8 @@ class Stories(unittest.TestCase):
     def test_which_figure_is_real(self):
         phase = self.phase("which figure")
         self.assertEqual(self.verdict("which figure"), "VERDICT_PAGE_CACHE")
-        # Beside busy neighbours copying takes most of the time.
-        self.assertIn(phase["workloads"][0]["limitedBy"], ("fsync", "page cache"))
+        # Beside busy neighbours copying takes most of the time, or the disk is never idle.
+        self.assertIn(phase["workloads"][0]["limitedBy"], ("fsync", "page cache", "device"))
         self.assertGreater(phase["kernels"][0]["contextSwitchesPerSecond"], 0)
         self.assertEqual([e["met"] for e in phase["expectations"]], [False])
         self.assertNotEqual(self.status, 0)
