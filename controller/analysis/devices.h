@@ -27,6 +27,20 @@ struct EnginesOn {
 };
 EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id, const std::string& device);
 
+// How long the requests of some devices took, reads and writes together.
+struct RequestTimes {
+  double per_second = 0;     // requests
+  double ms_per_second = 0;  // their times added up
+
+  void Add(const v1::DeviceReport& device) {
+    per_second += device.reads_per_second() + device.writes_per_second();
+    ms_per_second += device.reads_per_second() * device.read_await_ms() +
+                     device.writes_per_second() * device.write_await_ms();
+  }
+  // Milliseconds; 0 where there was no request, or the driver keeps no times.
+  double mean_ms() const { return per_second > 0 ? ms_per_second / per_second : 0; }
+};
+
 // Other programs on the kernel of a worker that samples it, as "postgres[123] read 3 MiB and wrote
 // 2 MiB": without workers of Lockstep where the run has several there, whose I/O is the engines',
 // and without those that moved less than `min_bytes`, or more in one direction than the largest

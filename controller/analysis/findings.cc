@@ -89,11 +89,9 @@ void AddQueue(const Device& d) {
   // Some drivers keep no queue statistics: 0 then means that nothing is known, not that nothing
   // waits.
   if (!(out.queue_size() > 0)) return;
-  const double requests = out.reads_per_second() + out.writes_per_second();
-  const double await_ms = requests > 0 ? (out.reads_per_second() * out.read_await_ms() +
-                                          out.writes_per_second() * out.write_await_ms()) /
-                                             requests
-                                       : 0;
+  RequestTimes times;
+  times.Add(out);
+  const double await_ms = times.mean_ms();
   const double latency_ms =
       out.engine_iops() > 0 ? 1e3 * out.engine_queue_size() / out.engine_iops() : 0;
   if (!d.engines.buffered && out.engine_queue_size() >= kDeep &&

@@ -15,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
+#include "controller/analysis/devices.h"
 #include "controller/analysis/io_throttles.h"
 #include "controller/plan/loads.h"
 #include "proto/workload.h"
@@ -230,20 +231,16 @@ bool LimitedByThrottle(const LimitEvidence& e, v1::WorkloadReport* out) {
 // device that limits, whatever the queue depth.
 bool WaitsAboveDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
   if (!e.workload.direct() || (e.queue_full <= kMajority && e.shares.io <= kMajority)) return false;
-  double requests = 0;
-  double time_ms = 0;
+  RequestTimes times;
   for (const v1::DeviceReport* d : e.under.devices) {
     if (d->busy_ratio() >= kBusy) return false;
-    time_ms +=
-        d->reads_per_second() * d->read_await_ms() + d->writes_per_second() * d->write_await_ms();
-    requests += d->reads_per_second() + d->writes_per_second();
+    times.Add(*d);
   }
   // A response time has the wait for a free slot in it, which is above every device.
   if (out->total().metric() == "response_time") return false;
   const double latency_ms = out->total().latency_avg_ns() / 1e6;
-  // Some drivers keep no times: then nothing is known.
-  if (!(requests > 0) || !(time_ms > 0)) return false;
-  const double await_ms = time_ms / requests;
+  const double await_ms = times.mean_ms();
+  if (!(await_ms > 0)) return false;
   if (await_ms >= kWaitsAbove * latency_ms || latency_ms - await_ms < kNoticeableMs) return false;
   Set("above the device",
       absl::StrFormat("its I/Os took %s on average, the requests of the device under them %s: they "

@@ -108,8 +108,8 @@ void AddOmission(const PhaseView& view, uint32_t workload, v1::PhaseReport* repo
   out->set_corrected_p99_ns(corrected);
   out->set_sentence(absl::StrFormat(
       "the threads of %s completed nothing for %.0f %% of their time, in gaps of more than 20 "
-      "times "
-      "the median latency, and started nothing during them; with the I/Os that are missing the p99 "
+      "times the median latency, and started nothing during them; with the I/Os that are missing "
+      "the p99 "
       "would be about %s, not %s (coordinated omission; an `open_loop` measures it)",
       out->workload(), 100 * all.ratio(), common::FormatDuration(corrected),
       common::FormatDuration(p99)));

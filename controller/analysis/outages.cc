@@ -1,8 +1,9 @@
 // When did hosts that had done I/O complete none, how long, and how soon was the rate back?
 //
 // An outage is one or more whole intervals without a completion on a host that otherwise completes
-// at least kEnough I/Os in each interval: with fewer, an empty interval can be chance. A host whose
-// threads pause as the job says, and what comes after a workload's own end, is not judged.
+// at least kEnoughPerInterval I/Os in each interval: with fewer, an empty interval can be chance. A
+// host whose threads pause as the job says, and what comes after a workload's own end, is not
+// judged.
 
 #include <algorithm>
 #include <cmath>

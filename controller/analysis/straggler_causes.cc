@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
+#include "controller/analysis/devices.h"
 #include "controller/analysis/io_throttles.h"
 #include "controller/analysis/statistics.h"
 
@@ -44,14 +45,11 @@ Surroundings SurroundingsOf(const PhaseView& view, const v1::PhaseReport& report
     s.steal = kernel.steal_ratio();
     s.run_queue = kernel.run_queue_avg();
   }
-  double requests = 0;
+  RequestTimes times;
   for (const v1::DeviceReport& d : report.devices()) {
-    if (!is_of(d.hosts())) continue;
-    s.await_ms +=
-        d.reads_per_second() * d.read_await_ms() + d.writes_per_second() * d.write_await_ms();
-    requests += d.reads_per_second() + d.writes_per_second();
+    if (is_of(d.hosts())) times.Add(d);
   }
-  if (requests > 0) s.await_ms /= requests;
+  s.await_ms = times.mean_ms();
   s.latency_ms = host.total().latency_avg_ns() / 1e6;
   for (const v1::Workload& w : view.load().workloads()) s.direct = s.direct && w.direct();
   return s;

@@ -48,8 +48,7 @@ void ReportWriter::Rule(const std::string& title) {
   Line("── ", Bold(title), " ", Dim(rule));
 }
 
-// 0: too few I/Os for the percentile.
-static std::string KnownDuration(double ns) { return ns > 0 ? FormatDuration(ns) : "–"; }
+std::string KnownDuration(double ns) { return ns > 0 ? FormatDuration(ns) : "–"; }
 
 std::string PercentileText(const v1::OperationReport& operation, double percent) {
   for (const v1::Percentile& p : operation.percentiles()) {

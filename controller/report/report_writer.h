@@ -13,6 +13,9 @@ namespace lockstep::controller {
 // "12,345 files".
 std::string Plural(double count, const char* noun);
 
+// A latency, nanoseconds; a dash for 0, which too few I/Os for a percentile leave.
+std::string KnownDuration(double ns);
+
 // The latency at one of the report's percentiles, with "~" in front where fewer than ten I/Os took
 // longer; a dash where none did.
 std::string PercentileText(const v1::OperationReport& operation, double percent);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
+#include "controller/report/report_writer.h"
 #include "controller/report/text_table.h"
 
 namespace lockstep::controller {
@@ -20,16 +21,13 @@ struct Figure {
   std::string (*text)(double value);
 };
 
-// 0: too few I/Os for the percentile.
-std::string LatencyText(double ns) { return ns > 0 ? common::FormatDuration(ns) : "–"; }
-
 const Figure kFigures[] = {
     {"IOPS", true, [](const v1::SweepPointReport& p) { return p.iops(); },
      [](double v) { return common::FormatCount(v); }},
     {"MiB/s", true, [](const v1::SweepPointReport& p) { return p.bytes_per_second() / 1048576; },
      [](double v) { return absl::StrFormat("%.1f", v); }},
-    {"p50", false, [](const v1::SweepPointReport& p) { return p.p50_ns(); }, &LatencyText},
-    {"p99", false, [](const v1::SweepPointReport& p) { return p.p99_ns(); }, &LatencyText},
+    {"p50", false, [](const v1::SweepPointReport& p) { return p.p50_ns(); }, &KnownDuration},
+    {"p99", false, [](const v1::SweepPointReport& p) { return p.p99_ns(); }, &KnownDuration},
     {"Jain", true, [](const v1::SweepPointReport& p) { return p.jain(); },
      [](double v) { return absl::StrFormat("%.4f", v); }},
     {"thread Jain", true, [](const v1::SweepPointReport& p) { return p.thread_jain(); },
