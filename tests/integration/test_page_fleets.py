@@ -5,6 +5,7 @@ import threading
 import time
 import unittest
 
+import pytest
 from fleet import BIN, Fleet
 from test_web import browse
 
@@ -105,5 +106,6 @@ class PageOfFleets(unittest.TestCase):
     def test_sixty_four(self):
         self.look(64)
 
+    @pytest.mark.long
     def test_a_thousand(self):
         self.look(1000)

@@ -1,4 +1,4 @@
-"""How pytest runs these tests side by side: `pytest -n 6 tests/integration`.
+"""How pytest runs these tests side by side: `pytest -n 8 tests/integration tests/truth`.
 
 Most of a test's time is waiting, so that several run at once, each with its own directories, ports
 and namespaces. Tests of a class that share a fleet stay in one process. A test with the marker
@@ -10,10 +10,25 @@ import contextlib
 import fcntl
 import os
 import resource
+import shutil
 import signal
+import tempfile
 import unittest
 
 import pytest
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist starts the processes that inherit it
+def pytest_configure(config):
+    """The folder of the store that fleet.py copies, for all processes."""
+    if not hasattr(config, "workerinput"):
+        os.environ["LOCKSTEP_TEST_STORE"] = tempfile.mkdtemp(prefix="ls", dir="/tmp")
+        os.chmod(os.environ["LOCKSTEP_TEST_STORE"], 0o755)
+
+
+def pytest_unconfigure(config):
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ["LOCKSTEP_TEST_STORE"], ignore_errors=True)
 
 
 def shares_a_fleet(cls):
@@ -21,7 +36,11 @@ def shares_a_fleet(cls):
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    if not os.environ.get("LOCKSTEP_LONG"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
     sizes = collections.Counter()
     groups = {}
     for item in items:
@@ -52,6 +71,9 @@ def pytest_runtest_makereport(item, call):
     to spare as the machine has processors.
     """
     outcome = yield
+    if call.when == "call" and hasattr(item.function, "situation"):
+        row = {**item.function.situation, "said": "; ".join(item.module.truth.said)}
+        outcome.get_result().user_properties.append(("situation", row))
     if call.when == "teardown":
         cpu = round(seconds_of_processor() - item.cpu_before, 2)
         outcome.get_result().user_properties.append(("cpu", cpu))
@@ -77,3 +99,23 @@ def end_the_workers(*_):
 def pytest_sessionstart(session):
     if not hasattr(session.config, "workerinput"):
         signal.signal(signal.SIGTERM, end_the_workers)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The table of tests/truth: situation, truth, what was said."""
+    rows = []
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, []):
+            rows += [
+                (row["lines"], row["truth"], row["said"] or "–", outcome)
+                for key, row in report.user_properties
+                if key == "situation" and report.when == "call"
+            ]
+    if not rows:
+        return
+    terminalreporter.section("situations")
+    for lines, truth, said, outcome in sorted(
+        rows, key=lambda row: (float(row[0].split(",")[0]), row)
+    ):
+        terminalreporter.write_line(f"{lines:<6} {'' if outcome == 'passed' else 'FAILED '}{truth}")
+        terminalreporter.write_line(f"       said: {said}")

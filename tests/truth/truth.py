@@ -1,0 +1,65 @@
+"""A situation whose truth is known, and what Lockstep says of it.
+
+    class Throttled(TruthTest):
+        @situation("8", "a quota of 2 % of a processor on node2")
+        def test_quota(self):
+            ...
+            self.says(mix["limitedBy"])
+            self.assertIn("CPU quota", mix["limitedBy"])
+
+Every test of this folder is a situation. After the last one, pytest prints the table: line of the
+specification, situation, truth, what was said (conftest.py). A test makes its situation by a script
+(null targets), a cgroup, a signal or a file system that delays, never by a real time that passes
+meanwhile, and holds every output that says something of it against the truth and each other.
+"""
+
+import csv
+import functools
+import io
+
+from fleet import FleetTest
+
+said = []  # of the test that runs
+
+
+def situation(lines, truth):
+    """`lines`: numbers of the statements that it checks. `truth`: what really happens, in words."""
+
+    def decorate(function):
+        @functools.wraps(function)
+        def run(self, *words):
+            said[:] = []
+            return function(self, *words)
+
+        run.situation = {"lines": lines, "truth": truth}
+        return run
+
+    return decorate
+
+
+class TruthTest(FleetTest):
+    """Tests that share one fleet, with the outputs of a run at hand."""
+
+    def says(self, text):
+        """Into the table: the words or figures that the outputs gave."""
+        said.append(" ".join(str(text).split()))
+
+    def run_report(self, job, *words, status=0):
+        """The JSON report of a job that ends with `status`."""
+        return self.ok(self.fleet.run_job(job, *words, "--format", "json"), status).json()
+
+    def report(self, form="text"):
+        """Of the last run."""
+        return self.ok(self.fleet.lockstep("report", "last", "--format", form)).out
+
+    def rows(self, query):
+        """Rows of a query as dictionaries; numbers are text."""
+        done = self.ok(self.fleet.lockstep("sql", "--csv", "-c", query))
+        return list(csv.DictReader(io.StringIO(done.out)))
+
+    def phase(self, report, name="mix"):
+        return next(phase for phase in report["phases"] if phase["name"] == name)
+
+    def assert_near(self, figure, truth, share, what=""):
+        """Within `share` of the truth (0.05: 5 %)."""
+        self.assertLessEqual(abs(float(figure) - truth), share * abs(truth), f"{what}: {figure}")
