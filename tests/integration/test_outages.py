@@ -19,7 +19,7 @@ class Outages(FleetTest):
     def test_an_outage_of_all_hosts_is_the_first_that_is_said(self):
         report = self.ok(self.fleet.run_job(JOB, "--format", "json")).json()
         phase = report["phases"][0]
-        # The script stalls from 0 to 3 s and from 5 to 8 s after the first I/O, which a busy machine
+        # The script stalls from 0 to 3 s and from 5 to 8 s after the first I/O, which a busy host
         # submits a little after the start: each stall covers two whole intervals, or three.
         outages = phase["outages"]
         self.assertEqual([len(outage["hosts"]) for outage in outages], [2, 2])
