@@ -100,7 +100,7 @@ def stop(process, number=signal.SIGTERM):
 
 
 def copy_store(state):
-    """Gives a new controller a copy of an empty store: a tenth of the cost of initdb and the schema.
+    """Gives a new controller a copy of an empty store, for a tenth of what making one costs.
 
     The first caller makes the store that all tests of this session copy (conftest.py). Two copies
     have one store ID: a test with two stores at once gets one of them made anew.
