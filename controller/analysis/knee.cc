@@ -6,8 +6,6 @@
 namespace lockstep::controller {
 namespace {
 
-// Both ends lie on the line: of three points only the middle one could be the knee.
-constexpr size_t kMinPoints = 4;
 // Noise bends a straight line a little, too.
 constexpr double kFar = 0.1;
 constexpr double kTop = 0.99;
@@ -29,7 +27,7 @@ std::vector<double> Scaled(std::vector<double> values, bool logarithmic) {
 // The farthest above the line, or with `sign` -1 below it.
 std::optional<size_t> Farthest(const std::vector<double>& x, const std::vector<double>& y,
                                double sign) {
-  if (x.size() < kMinPoints || x.size() != y.size()) return std::nullopt;
+  if (x.size() < kMinKneePoints || x.size() != y.size()) return std::nullopt;
   // Parallelism is swept in powers of two. On a linear axis from 1 to 64 the first four points
   // would share a ninth of the width, and the knee would always be among them. A curve's load is a
   // share and stays linear.

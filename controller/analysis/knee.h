@@ -12,6 +12,9 @@ namespace lockstep::controller {
 // four points, or the farthest is nearer than a tenth: then the curve has no knee. `x` ascends;
 // where it spans a factor of eight or more it is taken logarithmically.
 
+// Both ends lie on the line: of three points only the middle one could be the knee.
+inline constexpr size_t kMinKneePoints = 4;
+
 // Of a curve that rises steeply and then flattens: throughput over parallelism. Points after the
 // last that is within 1 % of the highest are left out.
 std::optional<size_t> KneeOfGain(const std::vector<double>& x, const std::vector<double>& y);

@@ -285,34 +285,34 @@ Shift ShiftOf(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 double MeanMargin(const std::vector<double>& values) {
+  constexpr double kP = 0.025;
   if (values.size() < 2) return std::numeric_limits<double>::infinity();
   const auto n = static_cast<double>(values.size());
-  // The t that only 5 % exceed, by bisection. It is below 1,000 even with one degree of freedom,
-  // where it is 12.7. 200 halvings reach the last digit of a double.
+  // The t that only kP exceed, by bisection. It is below 1,000 even with one degree of freedom,
+  // where it is 25.5. 200 halvings reach the last digit of a double.
   double low = 0;
   double high = 1000;
   for (int i = 0; i < 200; ++i) {
     const double middle = (low + high) / 2;
-    (StudentP(middle, n - 1) > 0.05 ? low : high) = middle;
+    (StudentP(middle, n - 1) > kP ? low : high) = middle;
   }
   return low * std::sqrt(SquaresOf(values, MeanOf(values)) / (n - 1) / n);
 }
 
-std::optional<Shift::Interval> BootstrapMedian(const std::vector<double>& values) {
-  constexpr size_t kResamplings = 2000;
-  // The bootstrap serves the few runs of a sweep's point: an interval of order statistics needs six
-  // values for 95 %, this one has some meaning from three on. With so few it is too narrow rather
-  // than too wide.
-  if (values.size() < 3) return std::nullopt;
-  std::mt19937_64 random(1);
-  std::vector<double> medians;
-  std::vector<double> drawn(values.size());
-  for (size_t i = 0; i < kResamplings; ++i) {
-    for (double& value : drawn) value = values[random() % values.size()];
-    medians.push_back(MedianOf(drawn));
+std::optional<Shift::Interval> MedianInterval(std::vector<double> values) {
+  constexpr double kTail = 0.025;
+  // As many values can be left out at each end as fair coins rarely fall on one side.
+  const size_t n = values.size();
+  size_t outside = 0;
+  double tail = 0;
+  for (size_t k = 0; k < n; ++k) {
+    tail += Choose(n, k) * std::exp2(-static_cast<double>(n));
+    if (tail > kTail) break;
+    outside = k + 1;
   }
-  std::sort(medians.begin(), medians.end());
-  return Shift::Interval{medians[kResamplings / 40], medians[kResamplings - 1 - kResamplings / 40]};
+  if (outside == 0) return std::nullopt;
+  std::sort(values.begin(), values.end());
+  return Shift::Interval{values[outside - 1], values[n - outside]};
 }
 
 double LeastP(size_t a, size_t b) {

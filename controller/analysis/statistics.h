@@ -43,12 +43,17 @@ double LeastP(size_t a, size_t b);
 std::vector<double> PermutationTest(const std::vector<std::vector<double>>& values, size_t a,
                                     size_t b);
 
-// Half of the 95 % interval of the mean (Student's t); infinite for fewer than two values.
+// Half of an interval that holds the mean in 95 % of the cases, also where further values are drawn
+// until this margin is small enough; infinite for fewer than two values. Such a stop favours
+// moments at which the values happen to vary little: Student's 95 % would hold it in 91 to 94 %
+// then. His 97.5 %, which this gives, holds it in 95 % or more from the third value on (by
+// simulation, in the test).
 double MeanMargin(const std::vector<double>& values);
 
-// The 95 % interval of the median by bootstrap: 2,000 resamplings of a fixed seed, percentile
-// method (B. Efron, R. Tibshirani, 1993). None for fewer than three values.
-std::optional<Shift::Interval> BootstrapMedian(const std::vector<double>& values);
+// The interval of order statistics that holds the median with 95 % or more, whatever the
+// distribution (H. A. David, "Order Statistics"). None for fewer than six values: their least and
+// largest enclose it with less.
+std::optional<Shift::Interval> MedianInterval(std::vector<double> values);
 
 struct ChangeAt {
   size_t index = 0;  // the first value after it

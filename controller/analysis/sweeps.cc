@@ -31,6 +31,7 @@ std::string P99Text(double ns) { return ns > 0 ? common::FormatDuration(ns) : "â
 // The runs of one point, each figure by itself.
 struct Runs {
   std::vector<double> iops, bytes, mean, p50, p99, jain, thread_jain;
+  std::vector<double> served;  // IOPS over the rate that was due; of open loops
   std::vector<uint32_t> phases;
 };
 
@@ -47,6 +48,9 @@ void Add(const v1::PhaseReport& phase, bool warms_up, Runs* runs) {
   // A run with too few I/Os for a percentile has none to contribute.
   if (const double p50 = PercentileOf(phase.total(), 50); p50 > 0) runs->p50.push_back(p50);
   if (const double p99 = PercentileOf(phase.total(), 99); p99 > 0) runs->p99.push_back(p99);
+  double due = 0;
+  for (const v1::WorkloadReport& w : phase.workloads()) due += w.due_per_second();
+  if (due > 0) runs->served.push_back(phase.total().iops() / due);
   runs->jain.push_back(phase.fairness().empty() ? 0 : phase.fairness(0).jain());
   std::vector<double> threads;
   for (const v1::ThreadReport& thread : phase.threads()) threads.push_back(thread.iops());
@@ -70,7 +74,7 @@ v1::SweepPointReport PointOf(const std::vector<uint32_t>& indices, const Runs& r
   const auto [least, most] = std::minmax_element(runs.iops.begin(), runs.iops.end());
   point.set_iops_min(*least);
   point.set_iops_max(*most);
-  if (const auto interval = BootstrapMedian(runs.iops)) {
+  if (const auto interval = MedianInterval(runs.iops)) {
     point.set_iops_low(interval->low);
     point.set_iops_high(interval->high);
   }
@@ -94,52 +98,119 @@ struct Row {
   std::vector<const Runs*> runs;
 };
 
-// In how many of the resamplings of each point's runs the knee is the same; 0 where points were run
-// once.
-double ConfidenceOf(const Row& row, size_t knee) {
+// In how many of the resamplings of each point's runs `knee_of` finds the same knee; 0 where points
+// were run once. `figures`: of a point's runs.
+template <typename KneeOf>
+double ConfidenceOf(const std::vector<std::vector<double>>& figures, size_t knee, KneeOf knee_of) {
   constexpr int kResamplings = 500;
-  for (const Runs* runs : row.runs) {
+  for (const std::vector<double>& runs : figures) {
     // A single run can only be drawn as itself, so all resamplings would agree.
-    if (runs->iops.size() < 2) return 0;
+    if (runs.size() < 2) return 0;
   }
   // The seed is fixed, so that a report says the same each time it is built.
   std::mt19937_64 random(1);
   int same = 0;
   for (int i = 0; i < kResamplings; ++i) {
-    std::vector<double> y;
-    for (const Runs* runs : row.runs) {
-      std::vector<double> drawn(runs->iops.size());
-      for (double& value : drawn) value = runs->iops[random() % runs->iops.size()];
-      y.push_back(MedianOf(drawn));
+    std::vector<double> medians;
+    for (const std::vector<double>& runs : figures) {
+      std::vector<double> drawn(runs.size());
+      for (double& value : drawn) value = runs[random() % runs.size()];
+      medians.push_back(MedianOf(drawn));
     }
-    const auto found = KneeOfGain(row.x, y);
+    const std::optional<size_t> found = knee_of(medians);
     same += found && *found == knee;
   }
   return static_cast<double>(same) / kResamplings;
 }
 
-void AddKnee(const Row& row, const std::string& at, v1::SweepReport* sweep) {
-  const auto found = KneeOfGain(row.x, row.y);
-  if (!found) return;
-  const v1::SweepAxisReport& axis = *sweep->axes().rbegin();
-  const v1::SweepPointReport& point = *row.points[*found];
-  const auto top =
-      static_cast<size_t>(std::max_element(row.y.begin(), row.y.end()) - row.y.begin());
-  const auto value_of = [&](const v1::SweepPointReport& p) {
-    return axis.values(static_cast<int>(*p.indices().rbegin()));
-  };
+std::string ValueOf(const v1::SweepReport& sweep, const v1::SweepPointReport& point) {
+  return sweep.axes().rbegin()->values(static_cast<int>(*point.indices().rbegin()));
+}
+
+v1::KneeReport* AddKneeAt(const Row& row, size_t index, const std::string& at,
+                          v1::SweepReport* sweep) {
+  const v1::SweepPointReport& point = *row.points[index];
   v1::KneeReport* knee = sweep->add_knees();
-  knee->set_of(axis.field());
+  knee->set_of(sweep->axes().rbegin()->field());
   knee->set_at(at);
-  knee->set_value(value_of(point));
+  knee->set_value(ValueOf(*sweep, point));
   knee->set_iops(point.iops());
   knee->set_p99_ns(point.p99_ns());
-  knee->set_confidence(ConfidenceOf(row, *found));
+  return knee;
+}
+
+std::string Prefix(const std::string& at) { return at.empty() ? "" : at + ": "; }
+
+void AddGeometricKnee(const Row& row, const std::string& at, v1::SweepReport* sweep) {
+  const auto found = KneeOfGain(row.x, row.y);
+  if (!found) {
+    sweep->add_without_knee(
+        row.x.size() < kMinKneePoints
+            ? absl::StrCat(Prefix(at), "no knee: ", row.x.size(), " values are too few, ",
+                           kMinKneePoints, " are needed")
+            : absl::StrCat(Prefix(at), "no knee: along ", sweep->axes().rbegin()->field(),
+                           " the IOPS do not clearly bend"));
+    return;
+  }
+  const auto top =
+      static_cast<size_t>(std::max_element(row.y.begin(), row.y.end()) - row.y.begin());
+  std::vector<std::vector<double>> iops;
+  for (const Runs* runs : row.runs) iops.push_back(runs->iops);
+  v1::KneeReport* knee = AddKneeAt(row, *found, at, sweep);
+  knee->set_confidence(ConfidenceOf(
+      iops, *found, [&](const std::vector<double>& y) { return KneeOfGain(row.x, y); }));
   knee->set_reason(absl::StrFormat(
       "%s%s=%s gives %.0f %% of the most IOPS (%s at %s), with a p99 of %s instead of %s",
-      at.empty() ? "" : at + ": ", axis.field(), knee->value(),
-      100 * point.iops() / row.points[top]->iops(), common::FormatCount(row.points[top]->iops()),
-      value_of(*row.points[top]), P99Text(point.p99_ns()), P99Text(row.points[top]->p99_ns())));
+      Prefix(at), knee->of(), knee->value(), 100 * knee->iops() / row.points[top]->iops(),
+      common::FormatCount(row.points[top]->iops()), ValueOf(*sweep, *row.points[top]),
+      P99Text(knee->p99_ns()), P99Text(row.points[top]->p99_ns())));
+}
+
+bool IsRate(const std::string& field) {
+  return field.ends_with("open_loop.rate") || field.ends_with("max_iops");
+}
+
+// What was done of what was due, by run. A limit says itself what is due.
+std::vector<std::vector<double>> ServedOf(const Row& row) {
+  std::vector<std::vector<double>> served;
+  for (size_t i = 0; i < row.runs.size(); ++i) {
+    served.push_back(row.runs[i]->served);
+    if (!served.back().empty()) continue;
+    for (const double iops : row.runs[i]->iops) served.back().push_back(iops / row.x[i]);
+  }
+  return served;
+}
+
+// The last rate that is served, with all before it.
+std::optional<size_t> LastServed(const std::vector<double>& served) {
+  constexpr double kServed = 0.97;
+  size_t count = 0;
+  while (count < served.size() && served[count] >= kServed) ++count;
+  return count == 0 ? std::nullopt : std::optional(count - 1);
+}
+
+void AddRateKnee(const Row& row, const std::string& at, v1::SweepReport* sweep) {
+  const std::vector<std::vector<double>> served = ServedOf(row);
+  std::vector<double> medians;
+  for (const std::vector<double>& runs : served) medians.push_back(MedianOf(runs));
+  const auto found = LastServed(medians);
+  if (!found || *found + 1 == medians.size()) {
+    sweep->add_without_knee(absl::StrCat(
+        Prefix(at), "no knee: ",
+        found ? absl::StrCat("all rates up to ", ValueOf(*sweep, *row.points.back()), " are served")
+              : absl::StrCat("not even the rate of ", ValueOf(*sweep, *row.points.front()),
+                             " is served")));
+    return;
+  }
+  const v1::SweepPointReport& next = *row.points[*found + 1];
+  v1::KneeReport* knee = AddKneeAt(row, *found, at, sweep);
+  knee->set_confidence(ConfidenceOf(served, *found, &LastServed));
+  knee->set_reason(absl::StrFormat(
+      "%s%s=%s is the last rate that is served: %s IOPS with a p99 of %s; of %s only %s IOPS are, "
+      "with a p99 of %s",
+      Prefix(at), knee->of(), knee->value(), common::FormatCount(knee->iops()),
+      P99Text(knee->p99_ns()), ValueOf(*sweep, next), common::FormatCount(next.iops()),
+      P99Text(next.p99_ns())));
 }
 
 using Points = std::map<std::vector<uint32_t>, Runs>;
@@ -153,7 +224,11 @@ void AddKnees(const Points& points, v1::SweepReport* sweep) {
     const auto number = NumberOf(value);
     // A knee needs an axis with an order. Names such as engines, and values in another order, have
     // none.
-    if (!number || (!x.empty() && *number <= x.back())) return;
+    if (!number || (!x.empty() && *number <= x.back())) {
+      sweep->add_without_knee(absl::StrCat("no knee: the values of ", sweep->axes(last).field(),
+                                           " are not numbers in ascending order"));
+      return;
+    }
     x.push_back(*number);
   }
   std::map<std::vector<uint32_t>, Row> rows;
@@ -172,7 +247,11 @@ void AddKnees(const Points& points, v1::SweepReport* sweep) {
       const v1::SweepAxisReport& axis = sweep->axes(static_cast<int>(a));
       at.push_back(absl::StrCat(axis.field(), "=", axis.values(static_cast<int>(indices[a]))));
     }
-    AddKnee(row, absl::StrJoin(at, " "), sweep);
+    if (IsRate(sweep->axes(last).field())) {
+      AddRateKnee(row, absl::StrJoin(at, " "), sweep);
+    } else {
+      AddGeometricKnee(row, absl::StrJoin(at, " "), sweep);
+    }
   }
 }
 
@@ -246,6 +325,13 @@ void AddCurve(const measure::RunData& data, uint32_t job_phase, v1::Report* repo
         absl::StrFormat("up to %s of the load (%s IOPS) the p99 is %s; beyond it rises to %s",
                         knee->value(), common::FormatCount(point.achieved()),
                         common::FormatDuration(point.p99_ns()), common::FormatDuration(y.back())));
+  } else if (x.size() != points.size()) {
+    curve.set_without_knee("no knee: some steps have too few I/Os for a p99");
+  } else if (x.size() < kMinKneePoints) {
+    curve.set_without_knee(
+        absl::StrCat("no knee: ", x.size(), " steps are too few, ", kMinKneePoints, " are needed"));
+  } else {
+    curve.set_without_knee("no knee: the p99 does not clearly bend");
   }
   *report->add_curves() = std::move(curve);
 }

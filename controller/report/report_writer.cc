@@ -97,11 +97,14 @@ void ReportWriter::Steady(const v1::PhaseReport& phase, const std::string& name)
                            : s.unit() == "B/s" ? common::FormatThroughput(s.mean())
                                                : FormatCount(s.mean());
   out_ += Wrapped(
-      absl::StrFormat("%s, from %.1f to %.1f s (%d rounds of %g s): %s %s, range %.1f %% of "
+      absl::StrFormat("%s from %.1f to %.1f s (%d rounds of %g s): %s %s, range %.1f %% of "
                       "%.3g %%, slope %.1f %% of %.3g %%%s",
-                      s.steady() ? Good("yes") : Bad("no"), s.begin_seconds(), s.end_seconds(),
-                      s.window(), s.round_seconds(), s.figure(), mean, 100 * s.range(),
-                      100 * s.range_limit(), 100 * s.slope(), 100 * s.slope_limit(),
+                      s.steady()                   ? Good("yes") + ","
+                      : s.has_changed_at_seconds() ? Bad("not to the end") + ", only"
+                                                   : Bad("no") + ",",
+                      s.begin_seconds(), s.end_seconds(), s.window(), s.round_seconds(), s.figure(),
+                      mean, 100 * s.range(), 100 * s.range_limit(), 100 * s.slope(),
+                      100 * s.slope_limit(),
                       s.worst_host().empty()
                           ? ""
                           : absl::StrFormat("; most on %s: %.1f %%, slope %.1f %%", s.worst_host(),
@@ -128,6 +131,7 @@ void ReportWriter::Sweep(const v1::SweepReport& sweep) {
   Rule(absl::StrCat(sweep.phase(), " (sweep), ", Plural(sweep.points_size(), "point")));
   out_ += RenderSweep(sweep, width_);
   for (const v1::KneeReport& knee : sweep.knees()) Knee(knee);
+  for (const std::string& reason : sweep.without_knee()) Line("  ", reason);
   if (sweep.warm_up() > 0) {
     Line("    the first ", sweep.warm_up() == 1 ? "run" : absl::StrCat(sweep.warm_up(), " runs"),
          " of each point warmed up, and ", sweep.warm_up() == 1 ? "is" : "are", " in no figure");
@@ -194,6 +198,7 @@ void ReportWriter::Curves() {
     }
     out_ += table.Render("    ", width_);
     if (curve.has_knee()) Knee(curve.knee());
+    if (!curve.without_knee().empty()) Line("  ", curve.without_knee());
   }
 }
 

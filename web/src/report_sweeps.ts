@@ -28,7 +28,7 @@ function kneeText(knee: KneeReport): string {
     knee.confidence > 0
       ? `; the same in ${(100 * knee.confidence).toFixed(0)} % of the resamplings of its runs`
       : "";
-  return [knee.at, knee.reason].filter(Boolean).join(": ") + sure;
+  return knee.reason + sure;
 }
 
 function warmUp(runs: number): HTMLElement[] {
@@ -140,6 +140,7 @@ export function sweepSection(sweep: SweepReport, number: number): Section {
       ? [matrix(sweep, number), element("details", {}, element("summary", {}, "all figures"), list)]
       : [list]),
     ...sweep.knees.map((knee) => element("p", {}, `Knee: ${kneeText(knee)}`)),
+    ...sweep.withoutKnee.map((reason) => element("p", { class: "muted" }, reason)),
     ...warmUp(sweep.warmUp),
     ...(sweep.ended ? [element("p", { class: "muted" }, sweep.ended)] : []),
   );
@@ -174,6 +175,7 @@ export function curveSection(curve: CurveReport): Section {
       ]),
     ),
     ...(curve.knee ? [element("p", {}, `Knee: ${kneeText(curve.knee)}`)] : []),
+    ...(curve.withoutKnee ? [element("p", { class: "muted" }, curve.withoutKnee)] : []),
   );
   const draw = () => {
     const points = [...curve.points].sort((a, b) => a.offered - b.offered);

@@ -1,6 +1,7 @@
 #include "controller/analysis/statistics.h"
 
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "controller/analysis/knee.h"
@@ -145,23 +146,46 @@ TEST(ChangesTest, NoiseAndAFewRunsHaveNone) {
 }
 
 TEST(MeanMarginTest, IsThatOfATableOfT) {
-  // t(0.975, 4) is 2.776; the standard error of 1…5 is sqrt(2.5 / 5).
-  EXPECT_NEAR(MeanMargin({1, 2, 3, 4, 5}), 2.776 * std::sqrt(0.5), 1e-3);
+  // t(0.9875, 4) is 3.495; the standard error of 1…5 is sqrt(2.5 / 5).
+  EXPECT_NEAR(MeanMargin({1, 2, 3, 4, 5}), 3.495 * std::sqrt(0.5), 1e-3);
   EXPECT_NEAR(MeanMargin({7, 7, 7}), 0, 1e-12);
   EXPECT_TRUE(std::isinf(MeanMargin({1})));
 }
 
-TEST(BootstrapTest, TheIntervalHoldsTheMedianAndNarrowsWithMoreValues) {
-  std::vector<double> few;
-  std::vector<double> many;
-  for (int i = 0; i < 90; ++i) (i < 9 ? few : many).push_back(100 + (i * 37) % 10);
-  const auto wide = BootstrapMedian(few);
-  const auto narrow = BootstrapMedian(many);
-  ASSERT_TRUE(wide && narrow);
-  EXPECT_LE(narrow->low, MedianOf(many));
-  EXPECT_GE(narrow->high, MedianOf(many));
-  EXPECT_LT(narrow->high - narrow->low, wide->high - wide->low);
-  EXPECT_FALSE(BootstrapMedian({1, 2}));
+TEST(MeanMarginTest, HoldsTheMeanAlsoWhereOneStopsWhenItIsSmall) {
+  std::mt19937_64 random(3);
+  for (const double deviation : {0.5, 1.0, 2.0, 3.0}) {
+    constexpr int kRuns = 2000;
+    int held = 0;
+    for (int i = 0; i < kRuns; ++i) {
+      std::normal_distribution<double> normal(100, deviation);
+      std::vector<double> values{normal(random), normal(random), normal(random)};
+      while (MeanMargin(values) > 1) values.push_back(normal(random));
+      const double mean =
+          std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+      held += std::abs(mean - 100) <= 1;
+    }
+    EXPECT_GE(held, 0.945 * kRuns) << deviation;
+  }
+}
+
+TEST(MedianIntervalTest, HoldsTheMedianAsOftenAsItSays) {
+  EXPECT_FALSE(MedianInterval({1, 2, 3, 4, 5}));
+  std::mt19937_64 random(4);
+  for (const size_t count : {6, 9, 20, 90}) {
+    constexpr int kRuns = 4000;
+    int held = 0;
+    for (int i = 0; i < kRuns; ++i) {
+      std::exponential_distribution<double> skewed(1);
+      std::vector<double> values(count);
+      for (double& value : values) value = skewed(random);
+      const auto interval = MedianInterval(values);
+      ASSERT_TRUE(interval);
+      held += interval->low <= std::log(2) && std::log(2) <= interval->high;
+    }
+    EXPECT_GE(held, 0.945 * kRuns) << count;
+    EXPECT_LE(held, 0.985 * kRuns) << count;
+  }
 }
 
 TEST(KneeTest, ThroughputOverDepthBendsWhereItStopsDoubling) {
