@@ -17,8 +17,10 @@ bool IsLoopback6(const in6_addr& address) { return IN6_IS_ADDR_LOOPBACK(&address
 
 bool ResolvesToLoopback(const std::string& name) {
   addrinfo hints = {};
+  // With 0 getaddrinfo(3) returns each address once for each type of socket.
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
+  // In doubt a name counts as public: the callers then demand TLS.
   if (getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return false;
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, freeaddrinfo);
   for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
@@ -42,6 +44,8 @@ absl::Status CheckAddress(const std::string& address) {
   const std::string host = address.substr(0, colon);
   // Without brackets, the last part of an IPv6 address would be taken for a port.
   const bool bracketed = !host.empty() && host.front() == '[' && host.back() == ']';
+  // Port 0 is accepted: the kernel then chooses a free one. The controller writes the addresses
+  // that it listens at into its --ready-file.
   uint32_t port = 0;
   if (colon == std::string::npos || host.empty() ||
       (host.find(':') != std::string::npos && !bracketed) ||

@@ -51,6 +51,7 @@ std::string Probe(const std::string& address) {
         error = ETIMEDOUT;
       }
     }
+    // One address is enough: gRPC, too, tries them one after the other.
     if (error == 0) return "";
     why = error == ECONNREFUSED ? "nobody listens there" : ErrnoText(error);
   }
@@ -59,8 +60,11 @@ std::string Probe(const std::string& address) {
 
 // Returns what gRPC says of a call there. Any call does: a handshake that fails fails before it.
 std::string Words(const std::shared_ptr<grpc::Channel>& channel) {
+  // A generic stub needs no code that is generated from the services, so that common/ need not
+  // depend on proto/.
   grpc::GenericStub stub(channel);
   grpc::ClientContext context;
+  // The deadline is what ends queue.Next() below when nobody answers.
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(3));
   grpc::CompletionQueue queue;
   grpc::ByteBuffer answer;

@@ -79,6 +79,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) 
 absl::Status WriteFileAtomically(const std::string& path, const std::string& content) {
   // Two processes that write one file at once must not write into each other's.
   const std::string temporary = absl::StrCat(path, ".", getpid(), ".new");
+  // Some of these files hold keys (worker/host/mark_keys.cc), so that no other user may read them,
+  // not even while they are written.
   FileDescriptor fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!fd.valid()) return ErrnoStatus(errno, temporary);
   size_t written = 0;
@@ -147,6 +149,8 @@ absl::Status MakePrivateDirectory(const std::string& path) {
     if (absl::Status made = MakeDirectories(path.substr(0, slash), 0755); !made.ok()) return made;
   }
   if (absl::Status made = MakeDirectories(path, 0700); !made.ok()) return made;
+  // The mode is read and changed through one descriptor: both are of the same directory, whatever
+  // the path leads to by then.
   FileDescriptor fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat facts;
   if (!fd.valid() || fstat(fd.get(), &facts) != 0) return ErrnoStatus(errno, path);

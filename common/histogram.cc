@@ -35,6 +35,7 @@ bool ReadVarint(const std::string& bytes, size_t* position, uint64_t* value) {
 
 uint64_t BucketLow(uint32_t bucket) {
   if (bucket >= kOverflowBucket) return uint64_t{1} << kMaxValueBits;
+  // The lowest buckets have one value each, which is the bucket's number.
   if (bucket < (2u << kSubBucketBits)) return bucket;
   const uint32_t shift = (bucket >> kSubBucketBits) - 1;
   const uint64_t position = (bucket & ((1u << kSubBucketBits) - 1)) + (1u << kSubBucketBits);
@@ -66,9 +67,14 @@ void Histogram::Merge(const Histogram& other) {
 void Histogram::Clear() { std::fill(counts_.begin(), counts_.end(), 0); }
 
 uint64_t Histogram::count() const {
+  // No total is kept, because that would cost Record(), and so every I/O, a second write.
   uint64_t sum = 0;
   for (uint64_t count : counts_) sum += count;
   return sum;
+}
+
+double Histogram::PercentileIfAbove(double percent) const {
+  return count() > RankOf(percent, count()) ? Percentile(percent) : 0;
 }
 
 double Histogram::Percentile(double percent) const {
@@ -80,6 +86,7 @@ double Histogram::Percentile(double percent) const {
     seen += counts_[i];
     if (seen >= rank) return BucketMidpoint(i);
   }
+  // This is never reached, because a rank is at most the count (RankOf()).
   return BucketMidpoint(kOverflowBucket);
 }
 
@@ -103,6 +110,8 @@ std::string Histogram::Encode() const {
   return bytes;
 }
 
+// The bytes may come from another program. A bucket beyond the last must become an error here,
+// because Histogram::AddBucket() ends the program for it.
 absl::StatusOr<Buckets> DecodeBuckets(const std::string& bytes) {
   Buckets decoded;
   size_t position = 0;
@@ -138,6 +147,8 @@ void Histogram::Add(const Buckets& buckets) {
 }
 
 absl::Status Histogram::AddEncoded(const std::string& bytes) {
+  // Everything is decoded before anything is added, so that a broken encoding leaves the counts
+  // alone.
   const auto buckets = DecodeBuckets(bytes);
   if (buckets.ok()) Add(*buckets);
   return buckets.status();

@@ -76,6 +76,8 @@ class Histogram {
   // The midpoint of the bucket that holds the value of RankOf(percent, count()); 0 when empty.
   // `percent` lies in [0, 100].
   double Percentile(double percent) const;
+  // The same, and 0 where no value is above it: the largest value is not a percentile.
+  double PercentileIfAbove(double percent) const;
 
   Buckets Occupied() const;
 

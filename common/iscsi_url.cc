@@ -36,6 +36,7 @@ std::string PortalOf(const std::string& text) {
   std::string port;
   const bool bracketed = absl::StartsWith(text, "[");
   const size_t close = text.find(']');
+  // The colons within the brackets belong to the IPv6 address.
   const size_t colon = text.find(':', bracketed && close != std::string::npos ? close : size_t{0});
   if (colon != std::string::npos) {
     host = text.substr(0, colon);
@@ -53,6 +54,7 @@ std::string PortalOf(const std::string& text) {
   } else if (host.size() > kMaxHost || !IsOf(host, ".-_")) {
     return "";
   }
+  // The port is always written out. HOST and HOST:3260 name one portal, and must become one text.
   return absl::StrCat(host, ":", number);
 }
 

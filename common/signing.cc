@@ -57,6 +57,8 @@ absl::StatusOr<SigningKey> SigningKey::FromSecret(std::string_view secret) {
 }
 
 std::string SigningKey::Sign(std::string_view message) const {
+  // OpenSSL's key object is made for each signature. SigningKey holds only bytes, so that it is a
+  // plain value which every thread may use.
   const Key key = PrivateKey(secret_);
   const Context context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
   // Ed25519 reads the message twice (RFC 8032): OpenSSL signs with it in one call only.

@@ -10,6 +10,7 @@ namespace lockstep::common {
 namespace {
 
 constexpr uint32_t kInvalid = 0xffffffff;
+// The longest name that DNS can carry: 255 bytes with the lengths of its parts (RFC 1035).
 constexpr size_t kHostNameLimit = 253;
 
 // The character that begins at `at`, and how many bytes it has; kInvalid, of 1 byte, where there is
@@ -19,6 +20,7 @@ uint32_t Decode(std::string_view text, size_t at, size_t* bytes) {
   *bytes = 1;
   const uint8_t first = byte(at);
   if (first < 0x80) return first;
+  // 0xc0 and 0xc1 could only begin a longer form of an ASCII character, which no text may have.
   const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
   if (length == 0 || first > 0xf4 || at + length > text.size()) return kInvalid;
   uint32_t code = first & (0x7f >> length);
@@ -44,7 +46,8 @@ bool IsControl(uint32_t code) {
          (code >= 0xfff9 && code <= 0xfffb) || (code >= 0xe0000 && code <= 0xe0fff);
 }
 
-// East Asian wide and fullwidth, and emoji; combining marks take no column.
+// East Asian wide and fullwidth characters and emoji take two columns, combining marks none.
+// wcwidth(3) depends on the locale, and these programs may run in any.
 size_t WidthOf(uint32_t code) {
   if ((code >= 0x300 && code <= 0x36f) || (code >= 0x1ab0 && code <= 0x1aff) ||
       (code >= 0x20d0 && code <= 0x20ff) || (code >= 0xfe00 && code <= 0xfe0f)) {
@@ -104,6 +107,7 @@ std::string PrintableLines(std::string_view text, size_t max_per_line) {
   while (true) {
     const size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
+    // Printable() would escape a tab, so it only gets the text between two of them.
     for (size_t tab = line.find('\t'); tab != std::string_view::npos; tab = line.find('\t')) {
       out += Printable(line.substr(0, tab), max_per_line) + "\t";
       line.remove_prefix(tab + 1);
@@ -149,6 +153,7 @@ bool IsPlainText(std::string_view text) {
 }
 
 bool IsHostName(std::string_view text) {
+  // A name that begins with `-` could be taken for an option, and `..` for a directory.
   if (text.empty() || text.size() > kHostNameLimit ||
       !absl::ascii_isalnum(static_cast<uint8_t>(text[0]))) {
     return false;

@@ -44,6 +44,7 @@ absl::StatusOr<Loaded> Load(const TlsFiles& files) {
     *content = *std::move(read);
   }
   // The files are checked here, since errors of gRPC name no file.
+  // A chain begins with the program's own certificate, so that reading the first one is enough.
   const Certificate own = ReadCertificate(loaded.certificate);
   if (own == nullptr) {
     return absl::InvalidArgumentError(
@@ -66,6 +67,8 @@ absl::StatusOr<Loaded> Load(const TlsFiles& files) {
         absl::StrCat("--tls-key ", files.key, " is not the key of the certificate in --tls-cert ",
                      files.certificate));
   }
+  // X509_cmp_current_time(3) returns 0 where it cannot read the time. Such a certificate is left to
+  // the handshake to refuse.
   if (X509_cmp_current_time(X509_get0_notAfter(own.get())) < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("--tls-cert ", files.certificate, " has expired"));
@@ -91,6 +94,8 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(cons
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const TlsFiles& files) {
+  // The controller's main program has refused an address that others can reach unless
+  // --insecure-plaintext was given (CheckBinds()).
   if (!files.any()) return grpc::InsecureServerCredentials();
   auto loaded = Load(files);
   if (!loaded.ok()) return loaded.status();

@@ -52,6 +52,8 @@ absl::StatusOr<double> Parse(const std::string& text, const Factors& factors, co
 }
 
 const Factors& SizeFactors() {
+  // The table is never destroyed, so that no destructor at exit takes it from a thread that still
+  // parses.
   static const Factors* factors = [] {
     auto* made = new Factors{{"", 1}, {"B", 1}, {"K", 1024}, {"kiB", 1024}};
     double binary = 1024;
@@ -85,6 +87,7 @@ std::string Scaled(double value, double step, const std::vector<const char*>& un
     value /= step;
     ++index;
   }
+  // A whole number is exact as it stands: "4 KiB" and not "4.00 KiB".
   const bool whole = value == std::floor(value) && value < 10000;
   return absl::StrCat(whole ? absl::StrFormat("%.0f", value) : ThreeDigits(value), " ",
                       units[index]);
@@ -106,6 +109,8 @@ absl::StatusOr<int64_t> ParseDuration(const std::string& text) {
   static const Factors* factors =
       new Factors{{"ns", 1},   {"us", 1e3},   {"µs", 1e3},   {"ms", 1e6},   {"s", 1e9},
                   {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+  // 0 is the only number that means the same in all units. The table has no empty unit, so any
+  // other bare number is refused.
   if (text == "0") return 0;
   const auto nanoseconds = Parse(text, *factors, "duration", "250us, 2ms, 90s, 5m, 12h");
   if (!nanoseconds.ok()) return nanoseconds.status();
@@ -131,11 +136,13 @@ std::string FormatSize(double bytes) {
 std::string FormatDuration(double nanoseconds) {
   if (nanoseconds < 0) return absl::StrCat("-", FormatDuration(-nanoseconds));
   if (nanoseconds == 0) return "0";
+  // Below two minutes seconds are easier to read: a load of 90 s would become 1.50 min.
   if (nanoseconds >= 120e9) return Scaled(nanoseconds / 60e9, 60, {"min", "h"});
   return Scaled(nanoseconds, 1000, {"ns", "µs", "ms", "s"});
 }
 
 std::string FormatCount(double count) {
+  // From here on the rounded number has six digits.
   if (count >= 99999.5) return Scaled(count, 1000, {"", "k", "M", "G", "T"});
   if (count < 100 && count != std::floor(count)) return absl::StrFormat("%.1f", count);
   const int64_t whole = std::llround(count);
@@ -144,6 +151,7 @@ std::string FormatCount(double count) {
 }
 
 std::string FormatThroughput(double bytes_per_second) {
+  // As fio does it: data sheets give MB/s, and block sizes times IOPS give MiB/s.
   return absl::StrFormat("%.1f MiB/s (%.1f MB/s)", bytes_per_second / 1048576,
                          bytes_per_second / 1e6);
 }

@@ -6,6 +6,8 @@
 namespace lockstep::measure {
 namespace {
 
+// The receiver refuses an encoding of more than 128 KiB (BlockWrites.runs in proto/delivery.proto).
+// Flush() checks the size after each run, so an encoding passes this limit by one run at most.
 constexpr size_t kFull = 48 << 10;
 
 void AddVarint(uint64_t value, std::string* out) {
@@ -28,6 +30,8 @@ bool TakeVarint(const std::string& bytes, size_t* at, uint64_t* value) {
 
 void BlockRunsWriter::Flush() {
   if (count_ == 0) return;
+  // The gap from the end of the last run takes one byte where runs are close. The number of a block
+  // on a large device would take five.
   AddVarint(first_ - end_, &bytes_);
   AddVarint(count_, &bytes_);
   AddVarint(value_, &bytes_);
@@ -61,6 +65,8 @@ absl::Status ReadBlockRuns(const std::string& runs, uint64_t blocks,
                                                     uint32_t generation, bool unknown)>& take) {
   uint64_t end = 0;
   for (size_t at = 0; at < runs.size();) {
+    // Runs before a broken one have reached `take` when this fails. The controller therefore reads
+    // a list once without any effect before it stores it (IngestPipeline).
     uint64_t gap = 0;
     uint64_t count = 0;
     uint64_t value = 0;

@@ -9,7 +9,8 @@
 namespace lockstep::measure {
 namespace {
 
-// Two parts' ends of an interval that differ by less are the same.
+// Two parts' ends of an interval that differ by less are the same. Each part is rated over the
+// longest one's time, so the hundredth bounds the error of a short interval's rates to 1 %.
 int64_t SameNs(int64_t length_ns) { return std::min(2 * timing::kMs, length_ns / 100); }
 
 uint64_t Share(uint64_t count, double share) {
@@ -43,6 +44,8 @@ void CommonWindow::Add(const std::vector<const PartInterval*>& parts) {
   }
   if (empty()) begin_ns_ = begin;
   end_ns_ = last_end;
+  // Lengths are added up instead of taken from begin_ns_: in an interval that was left out nothing
+  // was counted, so its time must not dilute the rates.
   covered_ns_ += last_end - begin;
   for (const PartInterval* part : parts) {
     Counts& counts = workers_[part->worker];
@@ -56,6 +59,7 @@ void CommonWindow::Cut(const std::vector<const PartInterval*>& parts, int64_t be
   end_ns_ = end_ns;
   covered_ns_ = end_ns - begin_ns;
   for (const PartInterval* part : parts) {
+    // A division by a length of 0 would give a NaN or an infinity, which no count can hold.
     if (part->end_ns <= part->begin_ns) continue;
     const double share = std::clamp(static_cast<double>(end_ns - part->begin_ns) /
                                         static_cast<double>(part->end_ns - part->begin_ns),

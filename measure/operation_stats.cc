@@ -10,6 +10,8 @@ namespace {
 constexpr int kService = IndexOf(v1::METRIC_SERVICE_TIME);
 constexpr int kResponse = IndexOf(v1::METRIC_RESPONSE_TIME);
 
+// The arrays are indexed by enumerator - 1. A metric that is added behind the last one would lie
+// outside of them.
 static_assert(v1::METRIC_SUBMISSION_LATENCY == kMetrics);
 
 }  // namespace
@@ -42,6 +44,8 @@ absl::StatusOr<OperationDelta> OperationDelta::Decode(const v1::OperationCounter
       return absl::InvalidArgumentError(
           absl::StrCat("metric ", histogram.metric(), " is not known, or comes twice"));
     }
+    // Another scheme has other bounds of buckets. Counts of the same bucket number would be added
+    // although they are of different latencies.
     if (histogram.scheme() != common::kHistogramScheme) {
       return absl::InvalidArgumentError(absl::StrCat("a histogram has scheme ", histogram.scheme(),
                                                      "; the one known here is ",
@@ -55,6 +59,8 @@ absl::StatusOr<OperationDelta> OperationDelta::Decode(const v1::OperationCounter
 }
 
 v1::Metric OperationDelta::main_metric() const {
+  // A response time begins when the I/O was due. Storage that stalls cannot hide behind I/Os that
+  // were submitted late because of the stall (coordinated omission).
   return histograms[kResponse].has_value() ? v1::METRIC_RESPONSE_TIME : v1::METRIC_SERVICE_TIME;
 }
 
@@ -98,6 +104,8 @@ void OperationStats::Add(const OperationStats& other) {
 void OperationStats::Add(const OperationCounts& counts,
                          const std::array<const uint32_t*, kMetrics>& dense) {
   counts_.Add(counts);
+  // Most kinds do nothing in most intervals, and this saves a pass over 2,497 empty buckets for
+  // each metric.
   if (counts.operations == 0) return;
   for (int metric = 0; metric < kMetrics; ++metric) {
     if (dense[metric] == nullptr) continue;
@@ -122,6 +130,7 @@ v1::OperationCounters OperationStats::Encode(v1::OperationKind kind) const {
   encoded.set_errors(counts_.errors);
   encoded.set_short_transfers(counts_.short_transfers);
   encoded.set_latency_sum_ns(counts_.latency_sum_ns);
+  // The largest uint64_t, which stands for no latency here, would not fit a bigint of the store.
   encoded.set_latency_min_ns(counts_.operations == 0 ? 0 : counts_.latency_min_ns);
   encoded.set_latency_max_ns(counts_.latency_max_ns);
   for (int metric = 0; metric < kMetrics; ++metric) {

@@ -13,6 +13,8 @@ namespace {
 
 // No worker skips more intervals than this, unless its messages are made up.
 constexpr uint32_t kMaxGap = 1000000;
+// Instants come from other machines. Sums of instants below this bound stay far from the end of
+// int64_t, which is 292 years.
 constexpr int64_t kMaxNs = int64_t{366} * 24 * 3600 * 1000000000;
 // A measured interval that is shorter than the others by this factor is no point of a series.
 constexpr int64_t kShortestPart = 10;
@@ -20,8 +22,6 @@ constexpr int64_t kShortestPart = 10;
 constexpr size_t kMaxGaps = 1000;
 // Silences of one worker. Of more, only the first ones are kept: so many are no outages.
 constexpr size_t kMaxSilences = 1000;
-// Devices of one worker: those under its targets are few.
-constexpr size_t kMaxDeviceSeries = 64;
 
 double Seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
@@ -49,6 +49,8 @@ std::string WrongNumber(const v1::IntervalSample& sample) {
 
 void AddPaths(const v1::DeviceSample& d, const v1::IntervalSample& sample, bool is_silent,
               PathSums* sums) {
+  // A device without multipath reports no paths at all. A device that had paths before and reports
+  // none has lost all of them, which counts.
   if (d.paths() == 0 && sums->most == 0) return;
   if (sums->most == 0) sums->fewest = d.paths();
   sums->most = std::max(sums->most, d.paths());
@@ -231,6 +233,8 @@ absl::Status PhaseSeries::Add(uint32_t worker, const v1::IntervalSample& sample)
   part.begin_ns = sample.begin_ns();
   part.end_ns = sample.end_ns();
   part.operations = *std::move(decoded);
+  // The store keeps no ends of parts with its intervals, so a reader of the store that needs a
+  // window passes them in Options::parts.
   if (options_.parts.empty()) LearnParts(worker, sample);
   for (const v1::DeviceSample& device : sample.devices()) {
     part.devices.Add(LoadOf(device, Seconds(sample.end_ns() - sample.begin_ns())));
@@ -246,10 +250,16 @@ void PhaseSeries::AddUp(const v1::IntervalSample& sample, const std::vector<Deco
   const bool measured = sample.interval_class() == v1::INTERVAL_CLASS_MEASURED;
   const double seconds = Seconds(sample.end_ns() - sample.begin_ns());
   IoSums ios;
+  double latency_seconds = 0;
   for (const auto& [workload, delta] : operations) {
     series->sums[{workload, sample.interval_class(), delta.kind}].Add(delta);
     errors_ += delta.counts.errors;
-    if (IsIo(delta.kind)) ios.Add({delta.counts.operations, delta.counts.bytes});
+    if (IsIo(delta.kind)) {
+      ios.Add({delta.counts.operations, delta.counts.bytes});
+      latency_seconds += static_cast<double>(delta.counts.latency_sum_ns) / 1e9;
+    }
+    // Without histograms there is nothing to roll up. Such intervals come from the store, which has
+    // had the roll-ups since the phase ended (PgStore::EndPhase()).
     if (measured && options_.needs_histograms) rollups_.Add(workload, sample.begin_ns(), delta);
   }
   for (const v1::DeviceSample& device : sample.devices()) {
@@ -268,7 +278,7 @@ void PhaseSeries::AddUp(const v1::IntervalSample& sample, const std::vector<Deco
   series->longest_interval_ns =
       std::max(series->longest_interval_ns, sample.end_ns() - sample.begin_ns());
   if (sample.end_ns() - sample.begin_ns() > series->longest_interval_ns / kShortestPart) {
-    AddPoints(sample, ios, series);
+    AddPoints(sample, ios, latency_seconds, series);
   }
 }
 
@@ -282,48 +292,24 @@ void PhaseSeries::AddSilence(const v1::IntervalSample& sample, WorkerSeries* ser
 }
 
 void PhaseSeries::AddPoints(const v1::IntervalSample& sample, const IoSums& ios,
-                            WorkerSeries* series) {
-  const double seconds = Seconds(sample.end_ns() - sample.begin_ns());
-  const auto append = [this](double rate, RateSeries* to) {
-    // A series that begins late takes over the step of the others, so that one step holds for all.
-    while (to->step() < step_) to->Thin();
-    to->Append(rate);
-  };
-  // The others are as long as this one.
-  const size_t before = series->iops.size();
-  append(static_cast<double>(ios.operations) / seconds, &series->iops);
-  points_ += series->iops.size() - before;
-  std::map<std::string, double> moved;
-  if (options_.keeps_bytes) append(static_cast<double>(ios.bytes) / seconds, &series->bytes);
-  for (const v1::DeviceSample& device : sample.devices()) {
-    if (!options_.keeps_bytes) break;
-    moved[device.name()] = static_cast<double>(device.read_bytes() + device.write_bytes());
-    // A device that comes later has done nothing before.
-    if (series->device_bytes.contains(device.name()) ||
-        series->device_bytes.size() >= kMaxDeviceSeries) {
-      continue;
-    }
-    RateSeries& late = series->device_bytes[device.name()];
-    for (uint32_t i = 0; i < series->measured_intervals; ++i) append(0, &late);
-  }
-  for (auto& [name, rates] : series->device_bytes) append(moved[name] / seconds, &rates);
-  ++series->measured_intervals;
+                            double latency_seconds, WorkerSeries* series) {
+  const size_t before = series->rates.iops.size();
+  series->rates.Append(sample, ios, latency_seconds, options_.keeps_all_rates, step_);
+  // The other series are as long as this one.
+  points_ += series->rates.iops.size() - before;
   if (points_ <= options_.max_points) return;
   // All series halve at once, so that one step holds for all.
   step_ *= 2;
   points_ = 0;
-  const auto thin = [this](RateSeries* rates) {
-    while (rates->step() < step_) rates->Thin();
-  };
   for (auto& [worker, other] : workers_) {
-    thin(&other.iops);
-    points_ += other.iops.size();
-    thin(&other.bytes);
-    for (auto& [name, rates] : other.device_bytes) thin(&rates);
+    other.rates.ThinTo(step_);
+    points_ += other.rates.iops.size();
   }
 }
 
 absl::Status PhaseSeries::CheckResult(uint32_t worker, const v1::PhaseResult& result) const {
+  // A worker adds its result up from what it sends. A difference means that an interval was lost,
+  // came twice or was changed on its way.
   std::map<OperationKey, const OperationStats*> expected;
   for (const auto& [key, stats] : Of(worker).sums) expected[key] = &stats;
   for (const v1::WorkloadResult& workload : result.workloads()) {
@@ -385,14 +371,14 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
       all.Add(*latencies);
     }
     // Percentiles cannot be averaged. Those of the fleet come from the sum of the histograms.
-    if (any) part.p99_ns = own.Percentile(99);
+    if (any) part.p99_ns = own.PercentileIfAbove(99);
     if (any && options_.keeps_latencies) part.latencies = own.Occupied();
   }
   if (!options_.needs_histograms) return merged;
   merged.latencies = all.Occupied();
-  merged.p50_ns = all.Percentile(50);
-  merged.p99_ns = all.Percentile(99);
-  merged.p999_ns = all.Percentile(99.9);
+  merged.p50_ns = all.PercentileIfAbove(50);
+  merged.p99_ns = all.PercentileIfAbove(99);
+  merged.p999_ns = all.PercentileIfAbove(99.9);
   return merged;
 }
 
@@ -415,6 +401,8 @@ std::vector<MergedInterval> PhaseSeries::TakeComplete() {
         });
     // A worker that is far behind must not let the others' intervals fill the memory.
     if (!whole && pending_.size() <= static_cast<size_t>(limits::kIntervalsAhead)) break;
+    // What was merged has been handed out and cannot change: Add() keeps later parts of this
+    // interval out of pending_.
     taken_ = first->first + 1;
     ExtendWindows(first->second);
     complete.push_back(Merge(first->first, first->second));
@@ -439,6 +427,7 @@ std::vector<uint32_t> PhaseSeries::Behind() const {
 }
 
 std::vector<MergedInterval> PhaseSeries::Finish() {
+  // Nobody is waited for any more, so every interval counts as complete.
   absent_ = options_.workers;
   return TakeComplete();
 }
@@ -453,6 +442,7 @@ v1::PhaseFigures PhaseSeries::Figures() const {
   v1::PhaseFigures figures;
   OperationStats ios;
   for (const auto& [worker, series] : workers_) {
+    // As in the report: without a result nobody knows until when a lost worker did I/Os.
     if (!(series.measured_seconds > 0) || lost_.contains(worker)) continue;
     figures.set_workers(figures.workers() + 1);
     const double seconds = window_.empty() ? series.measured_seconds : window_.seconds();

@@ -12,9 +12,9 @@
 #include "measure/common_window.h"
 #include "measure/merged_interval.h"
 #include "measure/operation_stats.h"
-#include "measure/rate_series.h"
 #include "measure/rollups.h"
 #include "measure/timeline.h"
+#include "measure/worker_rates.h"
 #include "proto/result.pb.h"
 
 namespace lockstep::measure {
@@ -72,11 +72,8 @@ struct WorkerSeries {
   // The measured intervals reach from the one to the other, seconds from T.
   double first_measured_seconds = std::numeric_limits<double>::infinity();
   double last_measured_seconds = 0;
-  // Of the measured intervals, all equally long: I/Os, and where they are kept their bytes and what
-  // each device moved, per second.
-  RateSeries iops, bytes;
-  std::map<std::string, RateSeries> device_bytes;
-  uint32_t measured_intervals = 0;
+  // Of the measured intervals, all equally long.
+  WorkerRates rates;
   int64_t longest_interval_ns = 0;
   // Intervals that are not there: first and last.
   std::vector<std::pair<uint32_t, uint32_t>> gaps;
@@ -116,8 +113,8 @@ class PhaseSeries {
     bool keeps_latencies = false;
     // Whether there is a timeline; for it histograms are needed.
     bool keeps_timeline = false;
-    // Whether there are series of bytes, of the workers and of their devices.
-    bool keeps_bytes = false;
+    // Whether workers have all rates, and not IOPS alone.
+    bool keeps_all_rates = false;
   };
   explicit PhaseSeries(Options options) : options_(std::move(options)), parts_(options_.parts) {}
 
@@ -162,7 +159,7 @@ class PhaseSeries {
   // Of the intervals that were merged; nothing where one was merged without a worker whose part
   // may have come later.
   Timeline TakeTimeline() { return all_whole_ ? std::move(timeline_) : Timeline(); }
-  // Intervals that one point of WorkerSeries::iops stands for.
+  // Intervals that one point of WorkerSeries::rates stands for.
   uint32_t points_step() const { return step_; }
 
  private:
@@ -188,7 +185,8 @@ class PhaseSeries {
   void AddUp(const v1::IntervalSample& sample, const std::vector<Decoded>& operations,
              WorkerSeries* series);
   // The rates of a measured interval.
-  void AddPoints(const v1::IntervalSample& sample, const IoSums& ios, WorkerSeries* series);
+  void AddPoints(const v1::IntervalSample& sample, const IoSums& ios, double latency_seconds,
+                 WorkerSeries* series);
   static void AddSilence(const v1::IntervalSample& sample, WorkerSeries* series);
   MergedInterval Merge(uint32_t interval, const Pending& pending) const;
   void ExtendWindows(const Pending& pending);

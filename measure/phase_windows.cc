@@ -30,6 +30,8 @@ std::vector<PartInterval> PhaseSeries::PartsOf(const Pending& pending) const {
                         .workload = id->first.workload,
                         .begin_ns = from->second.begin_ns,
                         .end_ns = from->second.end_ns};
+      // 0 stands for a part that has not ended by itself. A part that ended in an earlier interval
+      // gets no time in this one, instead of a negative one.
       part.is_over = id->second != 0 && id->second <= part.end_ns;
       if (part.is_over) part.end_ns = std::max(part.begin_ns, id->second);
       for (const auto& [workload, delta] : from->second.operations) {
@@ -48,6 +50,8 @@ void PhaseSeries::ExtendWindows(const Pending& pending) {
   // How many parts the phase has, by workload: an interval that one of them lacks is no common one.
   std::map<uint32_t, size_t> wanted;
   size_t all = 0;
+  // parts_ may name workers that are not compared, such as one that was lost. No interval would be
+  // common to all if those counted.
   for (const auto& [id, end] : parts_) {
     if (!compared.contains(id.worker)) continue;
     ++wanted[id.workload];

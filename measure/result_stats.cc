@@ -35,6 +35,8 @@ OperationCounts CountsOf(const v1::WorkloadResult& result, v1::OperationKind kin
   return Sum(result, [kind](v1::OperationKind other) { return other == kind; });
 }
 
+// All classes count, ramp and drain too: the sum divides CPU times of the whole phase
+// (controller/analysis/threads.cc).
 OperationCounts IosOf(const v1::WorkloadResult& result) { return Sum(result, &IsIo); }
 
 void AddMeasured(const v1::WorkloadResult& result, StatsOfKinds* kinds) {
@@ -44,6 +46,8 @@ void AddMeasured(const v1::WorkloadResult& result, StatsOfKinds* kinds) {
   }
 }
 
+// A sync moves no bytes and can take as long as all the writes before it. Among the I/Os it would
+// change rates and percentiles without any data moved.
 OperationStats Ios(const StatsOfKinds& kinds) {
   OperationStats ios;
   for (const auto& [kind, stats] : kinds) {

@@ -14,11 +14,14 @@ OperationStats RollupTable::Open(const v1::OperationCounters& encoded) {
 }
 
 void RollupTable::Add(uint32_t workload, int64_t begin_ns, const OperationDelta& delta) {
+  // The histogram of an interval cannot be divided, so the whole interval counts where it begins.
   const int64_t begin = begin_ns / kRollupNs * kRollupNs;
   const Key key{workload, delta.kind, begin};
   auto found = open_.find(key);
   if (found == open_.end()) {
     const auto closed = closed_.find(key);
+    // Beyond the limit no roll-up is begun, but those that exist still grow: each one that is kept
+    // is complete.
     if (closed == closed_.end() && size() >= static_cast<size_t>(limits::kRollupsOfAPhase)) return;
     found =
         open_.emplace(key, closed == closed_.end() ? OperationStats() : Open(closed->second)).first;

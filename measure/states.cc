@@ -8,7 +8,8 @@
 namespace lockstep::measure {
 namespace {
 
-// In the order of the enumerators.
+// In the order of the enumerators. The store holds these words, and its schema checks those of runs
+// and events: a new or changed one there needs a migration.
 constexpr std::array<std::string_view, 6> kRunStates = {"queued", "running", "done",
                                                         "failed", "aborted", "cancelled"};
 constexpr std::array<std::string_view, 9> kPhaseStates = {
@@ -38,6 +39,8 @@ std::optional<PhaseState> ParsePhaseState(std::string_view text) {
 }
 
 PhaseState EndedBy(RunState end) {
+  // There is no default, so that the compiler reports a state that is added and not handled here
+  // (-Wswitch).
   switch (end) {
     case RunState::kFailed:
       return PhaseState::kFailed;

@@ -22,6 +22,7 @@ Variation VariationOf(const std::vector<double>& values) {
     weighted += values[i] * (static_cast<double>(i) - (n - 1) / 2);
   }
   Variation variation;
+  // Everything below divides by the mean. The comparison is written so that it refuses a NaN, too.
   if (values.size() < 2 || !(sum > 0)) return variation;
   variation.mean = sum / n;
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
@@ -89,6 +90,8 @@ SteadyState::SteadyState(const v1::SteadyState& rule, int64_t interval_ns)
       fleet_(rule.figure(), rule.percent(), intervals_) {}
 
 void SteadyState::Add(const MergedInterval& merged) {
+  // An interval that lacks a worker would look like a drop of the fleet's figure. It is left out,
+  // and Rounds::Add() begins a new round after the gap.
   if (verdict_.steady || !merged.whole || merged.interval_class != v1::INTERVAL_CLASS_MEASURED) {
     return;
   }
@@ -112,6 +115,8 @@ void SteadyState::Add(const MergedInterval& merged) {
     for (const auto& [worker, part] : merged.workers) latencies.Add(part.latencies);
     all.latencies = latencies.Occupied();
   }
+  // complete() drops old rounds, so its size does not tell whether this interval has completed one.
+  // The interval at which the newest round ends does.
   const size_t before = verdict_.rounds;
   const auto last = fleet_.complete().empty() ? 0 : fleet_.complete().back().last + 1;
   fleet_.Add(merged.interval, all);
@@ -128,6 +133,8 @@ void SteadyState::Judge() {
   const auto& rounds = fleet_.complete();
   verdict_.values.push_back(rounds.back().value);
   if (verdict_.values.size() > kKept) verdict_.values.erase(verdict_.values.begin());
+  // Without a full window of rounds in a row there is nothing to judge, and the figures of the last
+  // window stand.
   const std::optional<Variation> fleet = fleet_.Last(rule_.window());
   if (!fleet) return;
   verdict_.fleet = *fleet;

@@ -13,6 +13,7 @@ constexpr uint32_t kMaxJoined = 1U << 30;
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
 common::Buckets Sum(const common::Buckets& a, const common::Buckets& b) {
+  // Both lists are sorted by bucket, so one pass merges them without a whole histogram of 20 KiB.
   common::Buckets sum;
   sum.reserve(std::max(a.size(), b.size()));
   auto left = a.begin();
@@ -51,7 +52,8 @@ double Length(const HostTable::Span& span) {
 
 int64_t Ns(double seconds) { return std::llround(seconds * 1e9); }
 
-// Whether the one ends where the other begins, but for what clocks differ by.
+// Whether the one ends where the other begins. Half a length allows for clocks that differ, and
+// still tells a missing interval, which is a whole length.
 bool Adjoin(int64_t end_ns, int64_t begin_ns, int64_t length_ns) {
   return std::abs(begin_ns - end_ns) <= length_ns / 2;
 }
@@ -146,6 +148,7 @@ void FleetPoint::Append(const FleetPoint& later) {
   latency_sum_ns += later.latency_sum_ns;
   latency_max_ns = std::max(latency_max_ns, later.latency_max_ns);
   latencies = Sum(latencies, later.latencies);
+  // The same hosts do both spans, and a sum would count them twice.
   hosts = std::max(hosts, later.hosts);
   devices.Add(later.devices);
 }
@@ -155,6 +158,7 @@ double FleetPoint::Percentile(double percent) const {
   for (const auto& [bucket, n] : latencies) count += n;
   if (count == 0) return 0;
   const uint64_t rank = common::RankOf(percent, count);
+  if (rank >= count) return 0;
   // A bucket's midpoint may be beyond the longest latency in it.
   const double longest = latency_max_ns > 0 ? static_cast<double>(latency_max_ns)
                                             : common::BucketMidpoint(latencies.back().first);
@@ -175,6 +179,8 @@ std::vector<FleetPoint> Thinned(const std::vector<FleetPoint>& points, int64_t s
   while (true) {
     std::vector<FleetPoint> thin = Joined(points, step_ns);
     // Each class may end with a shorter one.
+    // A step beyond the whole span joins nothing more: classes alternate, or gaps lie between, and
+    // the list stays longer than `most`.
     if (thin.size() <= most || step_ns > span) return thin;
     // To double the step could leave half as many points as there may be.
     step_ns += step_ns / 8 + 1;
@@ -219,11 +225,14 @@ void HostTable::Thin(size_t max_spans, int64_t step_ns) {
     if (spans.size() > std::max<size_t>(1, max_spans)) return false;
     // The middle one: each class may end with a shorter one.
     const size_t middle = spans.size() / 2;
+    // As in Joined(), a span that lacks a twentieth of the step is long enough.
     return spans.empty() || spans[middle].end_ns - spans[middle].begin_ns >= step_ns / 20 * 19;
   };
   while (!is_fine()) {
     const size_t before = spans.size();
     Halve();
+    // Neighbours of different classes, or with a gap between them, stay apart. Without this the
+    // loop would not end.
     if (spans.size() == before) return;
   }
 }
@@ -257,6 +266,8 @@ void Timeline::Add(const MergedInterval& merged) {
   point.jain = JainOf(rates);
   point.host_iops = QuantilesOf(std::move(rates));
   point.devices = merged.devices;
+  // Once points stand for several intervals, new intervals join the last point. Otherwise the list
+  // would have points of different lengths and soon be full again.
   FleetPoint* last = points_.empty() ? nullptr : &points_.back();
   if (last != nullptr && last->intervals + 1 <= point_intervals_ &&
       last->interval_class == point.interval_class &&
@@ -286,6 +297,7 @@ void Timeline::AddHosts(const MergedInterval& merged, int64_t begin_ns, int64_t 
   const bool joins = last_span_intervals_ > 0 && last_span_intervals_ < span_intervals_ &&
                      hosts_.spans.back().interval_class == merged.interval_class &&
                      Adjoin(hosts_.spans.back().end_ns, begin_ns, end_ns - begin_ns);
+  // This is read before the span grows: it is the weight of the rates that the span has so far.
   const double before = joins ? Length(hosts_.spans.back()) : 0;
   if (joins) {
     hosts_.spans.back().end_ns = end_ns;
@@ -301,6 +313,7 @@ void Timeline::AddHosts(const MergedInterval& merged, int64_t begin_ns, int64_t 
   }
   for (const auto& [worker, part] : merged.workers) {
     HostTable::Line& line = hosts_.lines[worker];
+    // A host that delivers its first interval late gets a place for each earlier span, too.
     line.iops.resize(hosts_.spans.size(), kNone);
     line.p99_ns.resize(hosts_.spans.size(), kNone);
     if (!(part.seconds > 0)) continue;
@@ -310,6 +323,7 @@ void Timeline::AddHosts(const MergedInterval& merged, int64_t begin_ns, int64_t 
       line.p99_ns.back() = Larger(line.p99_ns.back(), static_cast<float>(part.p99_ns));
     }
   }
+  // The limit is of cells, because the table's memory grows with the spans and the hosts alike.
   if (hosts_.spans.size() * hosts_.lines.size() <= limits_.max_cells) return;
   const size_t spans = hosts_.spans.size();
   hosts_.Halve();

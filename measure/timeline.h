@@ -37,7 +37,7 @@ struct FleetPoint {
   void Append(const FleetPoint& later);
   Counts Ios() const;
   double seconds() const { return static_cast<double>(end_ns - begin_ns) / 1e9; }
-  // The midpoint of its bucket; 0 of nothing.
+  // The midpoint of its bucket; 0 where no I/O is above it.
   double Percentile(double percent) const;
 };
 

@@ -25,6 +25,8 @@ bool IsReplaced(const FieldDescriptor& field, const Message& message) {
   for (int i = 0; i < options.ExtensionSize(default_unless); ++i) {
     const FieldDescriptor* other =
         message.GetDescriptor()->FindFieldByName(options.GetExtension(default_unless, i));
+    // The option names a field of this message. A wrong name is a mistake in a .proto file, which a
+    // test that leaves this field out finds.
     assert(other != nullptr);
     if (IsGiven(message, *other)) return true;
   }
@@ -36,10 +38,13 @@ void FillField(const FieldDescriptor& field, Message* message) {
   const std::string& text = field.options().GetExtension(default_value);
   if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
     if (text.empty() || IsGiven(*message, field) || IsReplaced(field, *message)) return;
+    // Defaults pass through the parser of job files, so that the text in the reference is exactly
+    // what a job file may say.
     [[maybe_unused]] const absl::Status set = SetFromText(field, text, message);
     assert(set.ok());
     return;
   }
+  // All maps are of texts, which have no defaults of their own.
   if (field.is_map()) return;
   if (field.is_repeated()) {
     for (int i = 0; i < reflection->FieldSize(*message, &field); ++i) {
@@ -47,6 +52,8 @@ void FillField(const FieldDescriptor& field, Message* message) {
     }
     return;
   }
+  // MutableMessage() would create an absent message, and that a message is present has a meaning:
+  // `random: {}` is a choice.
   if (!IsGiven(*message, field) && !field.options().GetExtension(always)) return;
   FillDefaults(reflection->MutableMessage(message, &field));
 }

@@ -1,6 +1,7 @@
 #include "proto/field_differences.h"
 
 #include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
@@ -50,11 +51,18 @@ std::string TextAt(const Message& message, const FieldDescriptor& field, int ite
   }
 }
 
+// An item is shown under its name where it has one: by positions, an item that is inserted at the
+// front would make all later ones differ.
 std::string NameOf(const Message& message) {
   const FieldDescriptor* name = message.GetDescriptor()->FindFieldByName("name");
   const bool has = name != nullptr && !name->is_repeated() &&
                    name->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
   return has ? message.GetReflection()->GetString(message, name) : "";
+}
+
+// Of an entry of a map. Entries come in no order, so that their numbers say nothing.
+std::string KeyOf(const Message& entry) {
+  return TextAt(entry, *entry.GetDescriptor()->FindFieldByName("key"), 0);
 }
 
 void Collect(const Message& message, const std::string& prefix, Texts* texts);
@@ -72,10 +80,14 @@ void CollectField(const Message& message, const FieldDescriptor& field, const st
     }
     const Message& inner = field.is_repeated() ? r->GetRepeatedMessage(message, &field, i)
                                                : r->GetMessage(message, &field);
-    const std::string name = field.is_repeated() && !field.is_map() ? NameOf(inner) : "";
+    const std::string name = field.is_map()        ? KeyOf(inner)
+                             : field.is_repeated() ? NameOf(inner)
+                                                   : "";
     const std::string below = name.empty() ? at : absl::StrCat(path, ".", name);
     // What says something by being there: `sequential: {}`.
     (*texts)[below] = "there";
+    // The recursion ends, because protobuf refuses to parse messages that are nested more than 100
+    // deep.
     Collect(inner, below, texts);
   }
 }
@@ -86,10 +98,13 @@ void Collect(const Message& message, const std::string& prefix, Texts* texts) {
   for (const FieldDescriptor* field : fields) CollectField(message, *field, prefix, texts);
 }
 
-// Whether the message that a path is in is there on one side alone: then that is said, once.
-bool IsBelow(const std::string& path, const std::string& shown) {
-  return !shown.empty() && path.size() > shown.size() && path.rfind(shown, 0) == 0 &&
-         (path[shown.size()] == '.' || path[shown.size()] == '[');
+// Whether a message that a path is in is there on one side alone: then that is said, once.
+bool IsBelowAny(const std::string& path, const std::set<std::string>& shown) {
+  for (size_t end = path.find_last_of(".["); end != std::string::npos && end > 0;
+       end = path.find_last_of(".[", end - 1)) {
+    if (shown.contains(path.substr(0, end))) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -100,15 +115,18 @@ std::vector<std::string> FieldDifferences(const Message& before, const Message& 
   Collect(before, "", &of_before);
   Collect(after, "", &of_after);
   std::map<std::string, std::pair<std::string, std::string>> both;
+  // Both sides are compared by path, not walked in parallel: a named item has the same path on
+  // either side, in whatever order the lists are.
   for (const auto& [path, text] : of_before) both[path] = {text, "-"};
   for (const auto& [path, text] : of_after) {
     both.try_emplace(path, "-", "-").first->second.second = text;
   }
   std::vector<std::string> differences;
-  std::string shown;
+  // `mix-2` sorts between `mix` and `mix.run`: those shown are looked up, not only the last one.
+  std::set<std::string> shown;
   for (const auto& [path, texts] : both) {
-    if (texts.first == texts.second || IsBelow(path, shown)) continue;
-    if (texts.first == "there" || texts.second == "there") shown = path;
+    if (texts.first == texts.second || IsBelowAny(path, shown)) continue;
+    if (texts.first == "there" || texts.second == "there") shown.insert(path);
     differences.push_back(absl::StrCat(path, ": ", common::Printable(texts.first, kMaxShown), " → ",
                                        common::Printable(texts.second, kMaxShown)));
   }

@@ -23,6 +23,8 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
+// All units share one type, so that ranges are compared in one place. A double holds whole numbers
+// exactly up to 2^53: 8 PiB, or 104 days in nanoseconds.
 absl::StatusOr<double> Widened(const absl::StatusOr<int64_t>& parsed) {
   if (!parsed.ok()) return parsed.status();
   return static_cast<double>(*parsed);
@@ -36,6 +38,7 @@ absl::StatusOr<double> ParseNumber(Unit kind, const std::string& text) {
       return Widened(common::ParseDuration(text));
     case UNIT_RATIO:
       return common::ParseRatio(text);
+    // A rate is often written without /s, as in fio's job files.
     case UNIT_BYTES_PER_SECOND:
       return Widened(common::ParseSize(std::string(absl::StripSuffix(text, "/s"))));
     default:
@@ -50,6 +53,7 @@ absl::Status SetEnum(const FieldDescriptor& field, const std::string& text, Mess
     // 0 is UNSPECIFIED, which stands for a field that was not given.
     if (value->number() == 0) continue;
     names.push_back(EnumText(*value));
+    // EnumText() is lower case, and a job file may have any case.
     if (names.back() != absl::AsciiStrToLower(text)) continue;
     message->GetReflection()->SetEnum(message, &field, value);
     return absl::OkStatus();
@@ -66,11 +70,15 @@ std::string WrongNumber(const FieldDescriptor& field, double value) {
                         NumberText(field, options.GetExtension(min)));
   }
   if (options.HasExtension(max) && value > options.GetExtension(max)) {
+    // A share of 70 most likely means 70 %. For 1.5 that would be a guess, so there is no hint
+    // below 2.
     const bool is_percent = options.GetExtension(unit) == UNIT_RATIO && value >= 2 && value <= 100;
     return absl::StrCat(
         "is too large; the most is ", NumberText(field, options.GetExtension(max)),
         is_percent ? absl::StrCat("; for ", value, " percent write ", value, "%") : "");
   }
+  // The rest is for integers: the cast would cut a fraction off silently, and is undefined for a
+  // number outside of the type's range.
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) return "";
   if (value < 0 && field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) return "is negative";
   if (value != std::floor(value)) return "is not a whole number";
@@ -94,6 +102,8 @@ absl::Status SetNumber(const FieldDescriptor& field, const std::string& text, Me
   if (const std::string wrong = WrongNumber(field, value); !wrong.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(text, 100), "' ", wrong));
   }
+  // Only these two types stand in lists that are set by text. For a repeated field the Set
+  // functions of protobuf's reflection end the program.
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_DOUBLE:
       list ? reflection->AddDouble(message, &field, value)
@@ -118,6 +128,8 @@ absl::Status SetNumber(const FieldDescriptor& field, const std::string& text, Me
 }  // namespace
 
 std::string EnumText(const EnumValueDescriptor& value) {
+  // The enumerators of protobuf share the scope around their enum, as in C++. Each therefore begins
+  // with the name of its enum, which a job file need not repeat.
   const std::string& type = value.type()->name();
   std::string prefix;
   for (size_t i = 0; i < type.size(); ++i) {
@@ -134,8 +146,11 @@ std::string NumberText(const FieldDescriptor& field, double value) {
     case UNIT_DURATION_NS:
       return common::FormatDuration(value);
     case UNIT_RATIO:
+      // 0.07 * 100 is 7.000000000000001 in a double. Ten digits cut such noise off.
       return absl::StrFormat("%.10g%%", value * 100);
     default:
+      // A double keeps 15 decimal digits for certain. With 17, 0.1 would be shown as
+      // 0.10000000000000001.
       return absl::StrFormat("%.15g", value);
   }
 }
@@ -148,6 +163,8 @@ absl::Status SetFromText(const FieldDescriptor& field, const std::string& text, 
                           : reflection->SetString(message, &field, text);
       return absl::OkStatus();
     case FieldDescriptor::CPPTYPE_BOOL:
+      // The YAML reader has turned the other words of YAML, such as yes and off, into these two
+      // (controller/cli/yaml_reader.cc).
       if (text != "true" && text != "false") {
         return absl::InvalidArgumentError(
             absl::StrCat("'", common::Printable(text, 100), "' is not true or false"));
@@ -163,11 +180,14 @@ absl::Status SetFromText(const FieldDescriptor& field, const std::string& text, 
 
 absl::Status ChooseFromText(const std::string& text, Message* message) {
   const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(text);
+  // An `optional` field of proto3 stands in a oneof that protobuf makes for it. That one is no
+  // choice, and real_containing_oneof() leaves it out.
   if (field == nullptr || field->real_containing_oneof() == nullptr ||
       field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
     return absl::NotFoundError(
         absl::StrCat("'", common::Printable(text, 100), "' is not one of the choices"));
   }
+  // To make the message is to choose it, even if it stays empty.
   message->GetReflection()->MutableMessage(message, field);
   return absl::OkStatus();
 }

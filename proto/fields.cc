@@ -14,7 +14,11 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
+// A message from outside may have thousands of wrong items, and its answer must not have thousands
+// of lines. The number is also that of limits::kJobProblems.
 constexpr size_t kMaxProblems = 20;
+// proto/units.proto documents these two. Every text and list has a limit, also where its field
+// names none, because the messages come from other machines.
 constexpr uint32_t kTextLimit = 4096;
 constexpr uint32_t kCountLimit = 1000;
 // For fields without a range of their own. 3.2e17 ns are ten years. Two sizes of 4.6e18 bytes still
@@ -56,6 +60,8 @@ class Checker {
   void CheckField(const Message& message, const FieldDescriptor& field, const std::string& path) {
     if (!field.is_repeated()) return CheckValue(message, field, -1, path);
     const int size = message.GetReflection()->FieldSize(message, &field);
+    // The items of a list that is too long are not checked: that would take as long as the sender
+    // wants.
     if (static_cast<uint32_t>(size) > CountLimit(field)) {
       return Add(path, absl::StrCat("has ", size, " items; the most is ", CountLimit(field)));
     }
@@ -83,6 +89,7 @@ class Checker {
       return Add(path,
                  absl::StrCat("has ", text.size(), " bytes; the most is ", LengthLimit(field)));
     }
+    // Fields of bytes have the C++ type of texts, but any content.
     if (field.type() == FieldDescriptor::TYPE_BYTES) return;
     const bool is_plain = field.options().GetExtension(multiline) ? common::IsPlainText(text)
                                                                   : common::IsPlainLine(text);
@@ -102,6 +109,7 @@ class Checker {
       return Add(path, absl::StrCat(NumberText(field, value), " is too small; the least is ",
                                     NumberText(field, options.GetExtension(min))));
     }
+    // No size, duration, share or rate is negative. Fields with a unit need no `min` of 0 for that.
     if (is_amount && value < 0) return Add(path, "is negative");
     const double most = options.HasExtension(max)  ? options.GetExtension(max)
                         : kind == UNIT_DURATION_NS ? kMaxNs
@@ -114,6 +122,8 @@ class Checker {
   }
 
   void CheckEnum(int value, const FieldDescriptor& field, const std::string& path) {
+    // Enums of proto3 are open: parsing keeps a number that this version has no name for, as a
+    // newer sender may write it.
     if (field.enum_type()->FindValueByNumber(value) == nullptr) {
       Add(path, absl::StrCat("has the value ", value, ", which this version does not know"));
     }
@@ -217,6 +227,8 @@ void CleanTexts(Message* message) {
   std::vector<const FieldDescriptor*> fields;
   r->ListFields(*message, &fields);
   for (const FieldDescriptor* field : fields) {
+    // Fields of bytes have another type here and stay as they are: to escape them would change
+    // them.
     if (field->type() == FieldDescriptor::TYPE_STRING) {
       if (field->is_repeated()) {
         for (int i = 0; i < r->FieldSize(*message, field); ++i) {

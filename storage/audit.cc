@@ -11,6 +11,8 @@
 namespace lockstep::storage {
 
 absl::Status PgStore::AddAudit(const std::vector<v1::AuditEntry>& entries) {
+  // One statement for all entries: with a statement for each, a burst of refused calls would cost
+  // as many round trips.
   std::string array = "[";
   for (const v1::AuditEntry& entry : entries) {
     absl::StrAppend(&array, array.size() > 1 ? "," : "", Json(entry));

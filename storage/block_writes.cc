@@ -138,6 +138,7 @@ absl::Status StreamBlockWrites(PgConnection* connection, const v1::WriteLogReque
       if (status = put(std::move(part)); !status.ok()) return status;
     }
   }
+  // The attempts behind the last row may have lost workers, too.
   return ReportBefore({INT64_MAX, 0}, &unfinished, put);
 }
 

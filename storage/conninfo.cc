@@ -12,6 +12,8 @@
 namespace lockstep::storage {
 
 bool HasPassword(const std::string& conninfo) {
+  // libpq takes a URI and `key=value` alike. A search for the word `password` would miss
+  // postgresql://user:secret@host.
   PQconninfoOption* options = PQconninfoParse(conninfo.c_str(), nullptr);
   if (options == nullptr) return false;
   bool has = false;
@@ -36,6 +38,7 @@ absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo) {
     static const std::set<std::string> kLocation = {"host", "hostaddr", "port", "dbname",
                                                     "sslmode"};
     if (option->val == nullptr || !kLocation.contains(option->keyword)) continue;
+    // In a quoted value of libpq a backslash stands before a quote and before itself.
     absl::StrAppend(&reader, " ", option->keyword, "='",
                     absl::StrReplaceAll(option->val, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
   }
@@ -52,9 +55,12 @@ std::string AddressText(const std::string& conninfo) {
     if (option->val != nullptr) values[option->keyword] = option->val;
   }
   PQconninfoFree(options);
+  // The text is logged and shown, so it has no password. As libpq does it, a database without a
+  // name has the user's.
   const std::string database = values["dbname"].empty() ? values["user"] : values["dbname"];
   const std::string host = values["host"].empty() ? values["hostaddr"] : values["host"];
   const std::string port = values["port"].empty() ? "" : ":" + values["port"];
+  // A host that begins with a slash is the directory of a Unix socket (libpq, `host`).
   if (host.empty() || host[0] == '/') {
     return absl::StrCat("postgresql:///", database,
                         host.empty() ? "" : absl::StrCat(" (socket in ", host, ")"));

@@ -52,6 +52,12 @@ class FindingRows {
       rows_.AddNull().AddNull().AddNull().AddExact(omission.stalled_ratio()).Add("");
       rows_.Add(omission.sentence()).EndRow();
     }
+    for (const v1::LevelChange& change : phase.level_changes()) {
+      Row("change", Names(), "");
+      rows_.AddExact(change.at_seconds()).AddNull().AddNull();
+      rows_.AddExact(change.before() > 0 ? change.after() / change.before() : 0).Add("");
+      rows_.Add(change.sentence()).EndRow();
+    }
     for (const v1::Straggler& s : phase.stragglers()) {
       Row("straggler", Hosts(s.host()), "");
       rows_.AddExact(s.begin_seconds()).AddExact(s.end_seconds()).AddExact(s.slow_seconds());
@@ -103,6 +109,7 @@ class FindingRows {
   }
 
   void Row(const std::string& kind, const Names& hosts, const std::string& device) {
+    // The number completes the key: one host may have several findings of a kind.
     rows_.Add(run_id_).Add(phase_).Add(number_++).Add(kind).Add(TextArray(hosts)).Add(device);
   }
 
@@ -125,12 +132,16 @@ class FigureRows {
     for (const v1::WorkloadReport& workload : phase.workloads()) {
       Row({nullptr, workload.name()}, workload.total());
       for (const auto& o : workload.operations()) Row({nullptr, workload.name()}, o);
+      // These are the same operations under a second metric. is_reported is false, so that SQL can
+      // add operations up without counting them twice.
       for (const auto& o : workload.service_times()) Row({nullptr, workload.name(), false}, o);
       for (const auto& o : workload.submission_latencies()) {
         Row({nullptr, workload.name(), false}, o);
       }
     }
     for (const v1::HostReport& host : phase.hosts()) {
+      // A lost worker's I/Os are in no figure of the phase. With a row of its own the hosts would
+      // add up to more than the fleet.
       if (host.lost()) continue;
       Row({&host, ""}, host.total());
       for (const v1::HostWorkloadReport& workload : host.workloads()) {
@@ -237,6 +248,7 @@ std::string SavedForm(const v1::Report& report) {
 }  // namespace
 
 absl::Status PgStore::SaveReport(const std::string& run_id, const v1::Report& report) {
+  // The rows are made before the transaction begins, so that its locks are held for a shorter time.
   FigureRows rows(run_id);
   for (const v1::PhaseReport& phase : report.phases()) rows.Add(phase);
   return Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {

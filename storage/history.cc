@@ -135,6 +135,7 @@ absl::Status AddPhases(PgConnection* connection, const std::string& ids,
     v1::RunFigures* run = (*runs)[rows->Text(i, "run_id")];
     if (run == nullptr) continue;
     const auto index = static_cast<uint32_t>(rows->Int(i, "phase"));
+    // ORDER BY keeps the rows of a phase together, so that only the last phase can be a row's.
     if (run->phases().empty() || run->phases().rbegin()->index() != index) {
       v1::PhaseOfRun* phase = run->add_phases();
       phase->set_index(index);
@@ -165,6 +166,8 @@ absl::StatusOr<v1::HistoryReply> ListRuns(PgConnection* connection,
   if (!rows.ok()) return rows.status();
   v1::HistoryReply reply;
   for (int i = 0; i < rows->rows(); ++i) *reply.add_runs() = SummaryOf(*rows, i);
+  // The list and the total have no common snapshot. A run that is submitted between the two
+  // statements makes them differ by one, which readers of a list can bear.
   auto total = connection->Query(
       absl::StrCat("SELECT count(*) AS total FROM runs r WHERE ", where.sql), where.parameters);
   if (!total.ok()) return total.status();

@@ -344,6 +344,8 @@ constexpr char kThreadResults[] =
 template <typename Add>
 absl::Status WriteTable(PgConnection* connection, const std::vector<IngestBatch>& batches,
                         const char* table, Add add) {
+  // The rows of a group may be larger than the samples: they are sent in pieces as they are made,
+  // and never stand in memory as a whole.
   CopyStream stream(connection, table);
   for (const IngestBatch& batch : batches) {
     for (const v1::DeliveryItem& item : batch.items) {

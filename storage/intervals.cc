@@ -20,6 +20,8 @@ namespace {
 constexpr int kRowsAtOnce = 1000;
 // The columns that every statement begins with.
 constexpr char kSampled[] = "worker_index, interval, interval_class, begin_ns, end_ns, ";
+// Bounds on the phase's grid are stored as NULL (AddOperations() in ingest.cc) and computed again
+// here.
 constexpr char kOperations[] =
     "worker_index, interval, interval_class, coalesce(begin_ns, interval_ns * interval) AS "
     "begin_ns, coalesce(end_ns, interval_ns * (interval + 1)) AS end_ns, ";
@@ -33,6 +35,8 @@ class RowStream {
       : connection_(connection), name_(std::move(name)) {}
 
   absl::Status Begin(const std::string& sql, const std::vector<PgParam>& parameters) {
+    // Rows are read forwards only. A cursor that can go back may cost the server more (PostgreSQL,
+    // DECLARE).
     auto declared = connection_->Query(
         absl::StrCat("DECLARE ", name_, " NO SCROLL CURSOR FOR ", sql), parameters);
     return declared.ok() ? Fetch() : declared.status();
@@ -242,6 +246,8 @@ absl::Status ReadIntervalsOf(PgConnection* connection, const v1::PhaseId& phase,
     return status;
   }
   while (true) {
+    // A worker may lack the rows of one table in an interval, so that no table alone tells which
+    // sample is next.
     std::optional<Position> position;
     for (const OpenSource& from : open) {
       if (!from.rows.over() && (!position || from.rows.position() < *position))

@@ -9,7 +9,8 @@ namespace lockstep::storage {
 namespace {
 
 absl::Status RegisterDevices(PgConnection* connection, const v1::Hello& hello) {
-  // One statement registers all devices: a host may have thousands (limits::kDevicesOfAHost).
+  // One statement registers all devices: a host may have thousands (limits::kDevicesOfAHost). ON
+  // CONFLICT DO UPDATE fails where one statement would change a row twice, hence DISTINCT ON.
   std::string array = "[";
   for (const v1::BlockDevice& device : hello.devices()) {
     absl::StrAppend(&array, array.size() > 1 ? "," : "", Json(device));

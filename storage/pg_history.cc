@@ -41,6 +41,8 @@ absl::StatusOr<v1::LabelsReply> PgStore::SetLabels(const std::string& run_id,
   v1::LabelsReply reply;
   const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
     auto changed = connection->Query(
+        // Labels are removed before others are set: a label that stands in both lists is set. One
+        // statement needs no lock against a change by somebody else.
         "UPDATE runs SET labels = (labels - $2::text[]) || $3::jsonb WHERE run_id = $1 RETURNING "
         "labels",
         {run_id, TextArray(change.remove()), JsonObject(change.set())});
@@ -109,6 +111,8 @@ absl::StatusOr<std::optional<v1::Report>> PgStore::SavedReport(const std::string
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
   auto rows = (*lease)->Query(
+      // A report that another version saved may lack what this version shows. It counts as not
+      // saved.
       "SELECT encode(saved_report, 'hex') AS report, labels, samples_pruned_at IS NOT NULL AS "
       "pruned FROM runs WHERE "
       "run_id = $1 AND figures_version = $2 AND saved_report IS NOT NULL",
@@ -134,6 +138,8 @@ absl::StatusOr<std::optional<v1::Report>> PgStore::SavedReport(const std::string
 absl::Status PgStore::ExportRun(const std::string& run_id, const PutPart& put) {
   auto lease = Connect(kTransferLimit);
   if (!lease.ok()) return lease.status();
+  // All tables are read in one snapshot: SaveReport() may replace a run's figures between two of
+  // them.
   absl::Status status = (*lease)->Execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   if (!status.ok()) return status;
   // A caller that goes away is no outage of the server. The transaction is ended here, so the

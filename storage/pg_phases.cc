@@ -31,6 +31,7 @@ absl::Status PgStore::BeginPhase(const std::string& run_id, const measure::Phase
     // An earlier call, whose answer was lost, has begun the phase.
     if (begun->affected() == 0) return absl::OkStatus();
     for (size_t i = 0; i < workloads.size(); ++i) {
+      // The table of workloads knows no attempts: a further attempt finds the rows of the first.
       auto added = connection->Query(
           "INSERT INTO workloads (run_id, phase, workload, name, spec) VALUES ($1, $2, $3, $4, $5) "
           "ON CONFLICT DO NOTHING",
@@ -38,6 +39,8 @@ absl::Status PgStore::BeginPhase(const std::string& run_id, const measure::Phase
            Json(workloads[i])});
       if (!added.ok()) return added.status();
     }
+    // Ingest only moves cursors that exist, so that a worker without one here can store nothing in
+    // this attempt.
     CopyRows cursors;
     for (uint32_t worker : workers) {
       cursors.Add(run_id)
@@ -75,6 +78,8 @@ absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32
     const auto list = [](const std::vector<std::string>& items) {
       return absl::StrCat("{", absl::StrJoin(items, ","), "}");
     };
+    // All clocks go into one statement: workers are told T only after this commit, and a round trip
+    // for each of thousands would delay it.
     auto kept = connection->Query(
         "UPDATE cursors c SET clock_offset_ns = v.o, clock_bound_ns = v.b FROM unnest($4::int[], "
         "$5::bigint[], $6::bigint[]) AS v(w, o, b) "

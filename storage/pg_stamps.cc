@@ -37,6 +37,8 @@ absl::StatusOr<std::vector<measure::StampRecord>> PgStore::Stamps() {
       "coalesce((extract(epoch FROM ended_at) * 1000000)::bigint, 0) AS ended_us "
       "FROM device_stamps ORDER BY enrolled_at, number");
   if (!rows.ok()) return rows.status();
+  // timestamptz has microseconds. extract() gives a numeric since PostgreSQL 14, so that none of
+  // them is lost.
   constexpr int64_t kUs = 1000;
   std::vector<measure::StampRecord> stamps;
   for (int row = 0; row < rows->rows(); ++row) {
@@ -70,6 +72,7 @@ absl::Status PgStore::EndStamps(const std::vector<std::string>& numbers, const s
                                 int64_t at_wall_ns) {
   const google::protobuf::RepeatedPtrField<std::string> texts(numbers.begin(), numbers.end());
   return Run(
+      // A repeated call must not replace who ended a stamp, and when.
       "UPDATE device_stamps SET ended_by = $2, ended_at = $3 "
       "WHERE number = ANY ($1::uuid[]) AND ended_at IS NULL",
       {TextArray(texts), by, Utc(at_wall_ns)});

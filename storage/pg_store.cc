@@ -98,6 +98,8 @@ absl::Status PgStore::Transaction(absl::Duration limit,
   auto lease = Connect(limit);
   if (!lease.ok()) return lease.status();
   // The server cancels a statement before this side gives up on it, unless the server hangs.
+  // SET LOCAL ends with the transaction, so that the connection returns to the pool without this
+  // limit. Both statements go in one message, which saves a round trip.
   const std::string begin = absl::StrCat("BEGIN; SET LOCAL statement_timeout = ",
                                          absl::ToInt64Milliseconds(limit * 3 / 4));
   if (absl::Status status = (*lease)->Execute(begin); !status.ok()) return status;
@@ -108,6 +110,8 @@ absl::Status PgStore::Transaction(absl::Duration limit,
     (void)(*lease)->Execute("ROLLBACK");
     return status;
   }
+  // Where the answer to this is lost, the change may have been made. The callers repeat it, and
+  // Store says what that means.
   return (*lease)->Execute("COMMIT");
 }
 
@@ -126,6 +130,7 @@ absl::StatusOr<uint64_t> PgStore::AcquireEpoch(const std::string& holder) {
         {holder});
     if (!raised.ok()) return raised.status();
     epoch = raised->UInt(0, "epoch");
+    // A run that starts in this month or the next then finds its partitions.
     return connection->Execute("SELECT ensure_partitions(now(), now() + interval '1 month')");
   });
   if (!status.ok()) return status;
@@ -134,6 +139,7 @@ absl::StatusOr<uint64_t> PgStore::AcquireEpoch(const std::string& holder) {
 }
 
 absl::Status PgStore::StillActive() {
+  // The transaction does nothing, but it checks the epoch.
   return Transaction([](PgConnection*) { return absl::OkStatus(); });
 }
 
@@ -152,6 +158,8 @@ absl::StatusOr<std::string> PgStore::Secret(const std::string& fresh) {
         connection->Query("INSERT INTO store_secret (secret) VALUES ($1) ON CONFLICT DO NOTHING",
                           {absl::BytesToHexString(fresh)});
     if (!made.ok()) return made.status();
+    // RETURNING has no row where the INSERT did nothing. The secret that the first controller made
+    // stands, whatever `fresh` is.
     auto rows = connection->Query("SELECT secret FROM store_secret");
     if (!rows.ok()) return rows.status();
     secret = absl::HexStringToBytes(rows->Text(0, "secret"));
@@ -169,6 +177,8 @@ absl::StatusOr<std::string> PgStore::Secret(const std::string& fresh) {
 void PgStore::GuardReader() {
   std::string problem;
   const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
+    // The role's statement_timeout ends a statement first. A session may change its own timeout,
+    // and the server's function ends such a session a minute later.
     auto rows = connection->Query("SELECT guard_reader($1) AS problem",
                                   {absl::StrCat(limits::kReaderSeconds + 60)});
     if (rows.ok()) problem = rows->Text(0, "problem");
@@ -255,6 +265,7 @@ absl::Status PgStore::EndUnreadable(const UnreadableRuns& unreadable) {
           {run_id, outcome});
       if (!ended.ok()) return ended.status();
       auto lost = connection->Query(
+          // A worker that was lost before keeps its reason and its own quarantine.
           "UPDATE run_workers SET lost = $2, quarantine_ns = $3 WHERE run_id = $1 AND lost IS NULL",
           {run_id, outcome, absl::StrCat(limits::kDefaultQuarantineNs)});
       if (!lost.ok()) return lost.status();
@@ -291,6 +302,8 @@ absl::Status PgStore::StartRun(const std::string& run_id,
     CopyRows facts;
     CopyRows targets_of;
     for (const measure::RunWorker& w : workers) {
+      // Facts and devices have tables of their own, where SQL finds them. A host may have thousands
+      // of devices, and every run would store them again.
       v1::Inspection targets = w.inspection;
       targets.clear_facts();
       v1::Hello hello = w.hello;
@@ -386,6 +399,7 @@ absl::Status PgStore::ReadIntervals(const v1::PhaseId& phase, IntervalDetail det
                                     const TakeInterval& take) {
   auto lease = Connect(kWholeRunLimit);
   if (!lease.ok()) return lease.status();
+  // As in LoadRun(), a lack of memory in the server is not reported as an outage that passes.
   const absl::Status status = StreamIntervals(lease->get(), phase, detail, take);
   return absl::IsResourceExhausted(status) ? absl::FailedPreconditionError(status.message())
                                            : status;
@@ -426,6 +440,8 @@ absl::StatusOr<std::string> PgStore::ResolveRun(const std::string& text) {
   auto rows =
       text == "last"
           ? (*lease)->Query("SELECT last_run() AS run_id")
+          // With LIKE, % and _ of the caller's text would be wildcards. Two rows are enough to see
+          // that a text is ambiguous.
           : (*lease)->Query("SELECT run_id FROM runs WHERE starts_with(run_id::text, $1) LIMIT 2",
                             {text});
   if (!rows.ok()) return rows.status();

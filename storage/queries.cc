@@ -31,6 +31,8 @@ class Loader {
                              &Loader::LoadEvents, &Loader::LoadConcurrent}) {
       if (absl::Status status = (this->*step)(); !status.ok()) return status;
     }
+    // Workers are collected by their index until here, because a worker need not have a row in each
+    // table.
     for (measure::PhaseData& phase : data_.phases) {
       for (auto& [index, worker] : phases_[phase.phase.phase]) {
         phase.workers.push_back(std::move(worker));
@@ -98,6 +100,8 @@ class Loader {
       if (!record.ok()) return record.status();
       data_.phases.push_back({*std::move(record), {}});
     }
+    // Every worker of an attempt has a cursor from its begin on (BeginPhase()), also one that was
+    // lost before it had a result. The report thus has all workers.
     auto cursors =
         Query(Last("phase, worker_index, clock_offset_ns, clock_bound_ns", "cursors", "1, 2"));
     if (!cursors.ok()) return cursors.status();
@@ -138,6 +142,8 @@ class Loader {
       for (v1::WorkloadResult& w : *result.mutable_workloads()) {
         if (w.workload() == rows->Int(i, "workload")) workload = &w;
       }
+      // Both were written in one transaction (WriteResults()), so that a row without its workload
+      // is not from a controller. It must not fail the report.
       if (workload == nullptr) continue;
       v1::OperationCounters* c =
           measure::MutableCountersOf(workload,
@@ -207,6 +213,7 @@ class Loader {
         "'array' THEN w.inspection -> 'targets' ELSE '[]' END) t "
         "WHERE mine.run_id = $1 AND coalesce(t ->> 'deviceName', '') <> '' LIMIT 1000");
     if (!rows.ok()) return rows.status();
+    // The limit keeps a report small beside a run of weeks that overlaps with any number of others.
     for (int i = 0; i < rows->rows(); ++i) {
       data_.concurrent[rows->Text(i, "device")].push_back(rows->Text(i, "run_id"));
     }

@@ -14,6 +14,8 @@ absl::StatusOr<std::string> HistogramNumber(const std::string& encoded) {
   const auto buckets = common::DecodeBuckets(encoded);
   if (!buckets.ok()) return buckets.status();
   if (buckets->empty()) return std::string("0");
+  // The number has up to 40,000 digits, so it is made and cut as text. The lowest bucket is its
+  // least significant field and stands at the end.
   std::string digits((buckets->back().first + size_t{1}) * kDigitsOfABucket, '0');
   for (const auto& [bucket, count] : *buckets) {
     // A seventeenth digit would run over into the field of the next bucket.
@@ -35,6 +37,8 @@ absl::StatusOr<std::string> EncodeNumber(absl::string_view digits) {
     const size_t length = std::min<size_t>(kDigitsOfABucket, digits.size());
     const absl::string_view field = digits.substr(digits.size() - length);
     uint64_t count = 0;
+    // AddBucket() would end the program for a bucket beyond the last, and anybody with write access
+    // to the store can make such a number.
     if (bucket >= common::kBucketCount || !absl::SimpleAtoi(field, &count)) {
       return absl::DataLossError("the store holds a histogram that is none");
     }

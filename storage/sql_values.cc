@@ -16,6 +16,8 @@ std::string Json(const google::protobuf::Message& message) {
 std::string JsonObject(const google::protobuf::Map<std::string, std::string>& map) {
   v1::RunSummary holder;  // its labels are a string map, which protobuf quotes for us
   for (const auto& [key, value] : map) (*holder.mutable_labels())[key] = value;
+  // protobuf writes JSON without white space unless it is asked for some, so the offsets below
+  // hold.
   const std::string json = Json(holder);
   return holder.labels().empty() ? "{}" : json.substr(10, json.size() - 11);  // {"labels":…}
 }
@@ -23,6 +25,7 @@ std::string JsonObject(const google::protobuf::Map<std::string, std::string>& ma
 std::string TextArray(const google::protobuf::RepeatedPtrField<std::string>& texts) {
   std::string array = "{";
   for (const std::string& text : texts) {
+    // Within quotes NULL and the empty text are texts like any other (PostgreSQL, "Arrays").
     absl::StrAppend(&array, array.size() > 1 ? "," : "", "\"",
                     absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
   }

@@ -69,6 +69,8 @@ absl::Status LoadLeftContents(PgConnection* connection, ActiveRun* active) {
 }
 
 absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
+  // An attempt that came to nothing is followed by another one: the last one of a phase is what
+  // counts.
   auto rows =
       connection->Query(absl::StrCat("SELECT DISTINCT ON (phase) ", kPhaseColumns,
                                      " FROM phases WHERE run_id = $1 ORDER BY phase, attempt DESC"),
@@ -111,6 +113,7 @@ absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
         blocks->UInt(i, "items");
   }
   auto results = connection->Query(
+      // Only what a successor needs leaves the server, because the rest of a result can be large.
       "SELECT worker_index, error, result ->> 'order' AS stop_order FROM worker_results WHERE "
       "run_id = $1 AND "
       "phase = $2 AND attempt = $3",

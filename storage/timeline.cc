@@ -25,7 +25,8 @@ std::string RealArray(const Values& values) {
   std::string text = "{";
   for (const auto value : values) {
     absl::StrAppend(&text, text.size() == 1 ? "" : ",",
-                    // A real keeps six digits for certain (PostgreSQL, "Numeric Types").
+                    // A real keeps six digits for certain (PostgreSQL, "Numeric Types"). A host
+                    // without a value is NaN and not NULL, so that NumbersOf() reads numbers alone.
                     std::isnan(value) ? "NaN" : absl::StrFormat("%.6g", value));
   }
   return text + "}";
@@ -72,6 +73,8 @@ std::vector<PgParam> KeyOf(const v1::PhaseId& phase) {
 
 constexpr char kOfPhase[] = " WHERE run_id = $1 AND phase = $2 AND attempt = $3";
 
+// One histogram serves all points of a timeline: it has 20 KiB, and a timeline has thousands of
+// points.
 class Encoder {
  public:
   std::string Encode(const common::Buckets& buckets) {
@@ -100,7 +103,8 @@ void AddPoint(const measure::FleetPoint& point, Encoder* encoder, CopyRows* rows
   // The view fleet_timeline gives these columns. To compute them there, SQL would have to decode
   // every histogram.
   for (const double percent : {50.0, 90.0, 99.0, 99.9}) {
-    rows->AddUnless(point.latencies.empty(), point.Percentile(percent));
+    const double latency_ns = point.Percentile(percent);
+    rows->AddUnless(latency_ns == 0, latency_ns);
   }
   rows->AddBytes(encoder->Encode(point.latencies))
       .Add(RealArray(point.host_iops))
@@ -192,6 +196,7 @@ absl::Status WriteTimeline(PgConnection* connection, const v1::PhaseId& phase,
 
 absl::Status PgStore::SaveTimeline(const v1::PhaseId& phase, const measure::Timeline& timeline) {
   return Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
+    // COPY has no ON CONFLICT: the rows of an earlier call would make it fail on their keys.
     for (const char* table :
          {"fleet_intervals", "fleet_interval_kinds", "host_spans", "host_lines"}) {
       auto gone = connection->Query(absl::StrCat("DELETE FROM ", table, kOfPhase), KeyOf(phase));
@@ -205,6 +210,7 @@ absl::StatusOr<StoredPhase> PgStore::PhaseOf(const std::string& run_id, uint32_t
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
   auto rows = (*lease)->Query(
+      // Earlier attempts came to nothing; only the last one has a timeline that counts.
       "SELECT attempt, name, kind, state, interval_ns FROM phases WHERE run_id = $1 AND phase = $2 "
       "ORDER BY attempt DESC LIMIT 1",
       {run_id, absl::StrCat(phase)});
@@ -290,6 +296,7 @@ absl::StatusOr<measure::HostTable> PgStore::HostTimeline(const v1::PhaseId& phas
   const std::vector<double> classes = NumbersOf(spans->Text(0, "interval_class"));
   const std::vector<double> begins = NumbersOf(spans->Text(0, "begin_ns"));
   const std::vector<double> ends = NumbersOf(spans->Text(0, "end_ns"));
+  // An array in SQL may have any length, and the loop below reads all three by one index.
   if (begins.size() != classes.size() || ends.size() != classes.size()) {
     return absl::DataLossError("the spans of hosts are broken");
   }

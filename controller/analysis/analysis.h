@@ -26,6 +26,7 @@ inline constexpr int kThreads = 310;
 inline constexpr int kOutages = 320;
 inline constexpr int kOmissions = 325;
 inline constexpr int kSteady = 330;
+inline constexpr int kChanges = 335;
 inline constexpr int kSettings = 340;
 inline constexpr int kDevices = 400;
 inline constexpr int kKernels = 410;

@@ -262,8 +262,16 @@ class Comparer {
       const std::set<std::string> first = JobsOf(sides_[0]);
       if (s == 0 || own.empty() || first.empty() || own == first) continue;
       Warn(absl::StrCat("the jobs of ", sets[0].name, " and ", sets[s].name,
-                        " differ: ", Differences(*first.begin(), *own.begin())));
+                        " differ: ", Differences(OneBeside(first, own), OneBeside(own, first))));
     }
+  }
+
+  // A job of the one set that the other does not have, or where it has all of them any.
+  static const std::string& OneBeside(const std::set<std::string>& jobs,
+                                      const std::set<std::string>& others) {
+    const auto found = std::find_if(jobs.begin(), jobs.end(),
+                                    [&](const std::string& job) { return !others.contains(job); });
+    return found == jobs.end() ? *jobs.begin() : *found;
   }
 
   static std::string Differences(const std::string& before, const std::string& after) {

@@ -148,22 +148,22 @@ std::string Programs(const Device& d, double bytes) {
 void AddInterference(const Device& d) {
   const EnginesOn& e = d.engines;
   const measure::WorkerSeries& samples = d.view.series().Of(d.sampler.worker_index);
-  const auto found = samples.device_bytes.find(d.out->name());
+  const auto found = samples.rates.devices.find(d.out->name());
   // Only direct I/O without syncs reaches the device in the interval in which the engines count it.
   // Write-back and journals would move bytes into other intervals and look like somebody else's. A
   // gap would shift the points of one series against the other.
   if (e.buffered || e.syncs || !e.attributable || !e.alone || e.lost || e.parts.empty() ||
-      found == samples.device_bytes.end() || !samples.gaps.empty()) {
+      found == samples.rates.devices.end() || !samples.gaps.empty()) {
     return;
   }
-  const std::vector<double> device = found->second.Points();
+  const std::vector<double> device = found->second.bytes.Points();
   std::vector<double> engine(device.size());
   std::set<uint32_t> counted;
   for (const auto& [worker, result] : e.parts) {
     // `parts` has an entry for each workload, and the series is the worker's: it counts once.
     if (!counted.insert(worker->worker_index).second) continue;
     const measure::WorkerSeries& own = d.view.series().Of(worker->worker_index);
-    const std::vector<double> bytes = own.bytes.Points();
+    const std::vector<double> bytes = own.rates.bytes.Points();
     if (!own.gaps.empty() || bytes.size() != device.size()) return;
     for (size_t i = 0; i < bytes.size(); ++i) engine[i] += bytes[i];
   }

@@ -49,7 +49,7 @@ void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, v1::
   host->set_host(view.HostOf(worker.worker_index));
   host->set_worker_index(worker.worker_index);
   host->set_lost(!worker.has_result);
-  for (const double iops : series.iops.Points()) host->add_iops_by_interval(iops);
+  for (const double iops : series.rates.iops.Points()) host->add_iops_by_interval(iops);
   // A lost host does not take part in the window, which would end where the host was lost. Its
   // rates are over the samples that arrived.
   const measure::IoSums sums =
@@ -64,8 +64,9 @@ void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, v1::
     measure::AddMeasured(result, &kinds);
   }
   const measure::OperationStats ios = measure::Ios(kinds);
-  host->set_p50_ns(ios.Percentile(50));
-  host->set_p99_ns(ios.Percentile(99));
+  const common::Histogram& latencies = ios.histogram(ios.main_metric());
+  host->set_p50_ns(latencies.PercentileIfAbove(50));
+  host->set_p99_ns(latencies.PercentileIfAbove(99));
   host->set_errors(static_cast<double>(ios.counts().errors));
   if (worker.has_result) {
     *host->mutable_total() = WithRate(Usual(ReportOf(ios, "total")), sums, seconds);

@@ -39,7 +39,7 @@ measure::PhaseSeries::Options OptionsOf(const measure::PhaseData& phase) {
   measure::PhaseSeries::Options options;
   options.workloads = std::numeric_limits<uint32_t>::max();  // checked when they came in
   options.needs_histograms = false;
-  options.keeps_bytes = true;
+  options.keeps_all_rates = true;
   for (const measure::WorkerPhaseData& worker : phase.workers) {
     options.workers.insert(worker.worker_index);
     if (!PhaseView::Worked(worker)) continue;

@@ -1,6 +1,7 @@
-// The cause is the first of these that holds over the measured time: its processors' quota, steal,
-// an I/O throttle of its control group, waiting above a device that is not busy, a slower device,
-// the network, a run queue; each clearly more than at the others.
+// The cause is the first of these that holds in the time in which the host was slow: its
+// processors' quota, steal, an I/O throttle of its control group, waiting above a device that is
+// not busy, a slower device, the network, a run queue; each clearly more than at the others.
+// Quotas, throttles and segments are counted per phase, the rest per interval.
 
 #include "controller/analysis/straggler_causes.h"
 
@@ -12,7 +13,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
-#include "controller/analysis/devices.h"
 #include "controller/analysis/io_throttles.h"
 #include "controller/analysis/statistics.h"
 
@@ -26,32 +26,52 @@ constexpr double kSteal = 0.05;
 constexpr double kSlower = 1.5;
 constexpr double kRetransmits = 0.01;
 
-// What is known of a host's surroundings over the measured time.
+// What is known of a host's surroundings over a stretch.
 struct Surroundings {
   double steal = 0, run_queue = 0;
   double await_ms = 0;    // of its devices' requests
   double latency_ms = 0;  // of its own I/Os
-  bool direct = true;
 };
 
+double SumOf(const measure::RateSeries& series, const Stretch& stretch) {
+  const std::vector<double> points = series.Points();
+  double sum = 0;
+  for (size_t i = stretch.begin; i < std::min(stretch.end, points.size()); ++i) sum += points[i];
+  return sum;
+}
+
+double RatioMs(double seconds, double count) { return count > 0 ? 1e3 * seconds / count : 0; }
+
 Surroundings SurroundingsOf(const PhaseView& view, const v1::PhaseReport& report,
-                            const v1::HostReport& host) {
+                            const v1::HostReport& host, const Stretch& stretch) {
   Surroundings s;
-  const auto is_of = [&](const auto& hosts) {
-    return std::find(hosts.begin(), hosts.end(), host.host()) != hosts.end();
-  };
-  for (const v1::KernelReport& kernel : report.kernels()) {
-    if (!is_of(kernel.hosts())) continue;
-    s.steal = kernel.steal_ratio();
-    s.run_queue = kernel.run_queue_avg();
-  }
-  RequestTimes times;
+  const measure::WorkerRates& own = view.series().Of(host.worker_index()).rates;
+  s.latency_ms = RatioMs(SumOf(own.latency_seconds, stretch), SumOf(own.iops, stretch));
+  std::set<std::string> devices;
   for (const v1::DeviceReport& d : report.devices()) {
-    if (is_of(d.hosts())) times.Add(d);
+    const bool is_of =
+        std::find(d.hosts().begin(), d.hosts().end(), host.host()) != d.hosts().end();
+    if (is_of) devices.insert(d.name());
   }
-  s.await_ms = times.mean_ms();
-  s.latency_ms = host.total().latency_avg_ns() / 1e6;
-  for (const v1::Workload& w : view.load().workloads()) s.direct = s.direct && w.direct();
+  const measure::RunWorker* self = view.WorkerOf(host.worker_index());
+  double requests = 0;
+  double request_seconds = 0;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    // One worker of each kernel samples it. Its points are as long as the host's own.
+    const measure::RunWorker* sampler = view.WorkerOf(worker.worker_index);
+    if (self == nullptr || sampler == nullptr || sampler->boot_id != self->boot_id) continue;
+    const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
+    for (const auto& [name, rates] : series.rates.devices) {
+      if (!devices.contains(name)) continue;
+      requests += SumOf(rates.requests, stretch);
+      request_seconds += SumOf(rates.request_seconds, stretch);
+    }
+    if (series.host.samples == 0) continue;
+    const auto points = static_cast<double>(stretch.end - stretch.begin);
+    s.steal = SumOf(series.rates.steal_ratio, stretch) / points;
+    s.run_queue = SumOf(series.rates.run_queue, stretch) / points;
+  }
+  s.await_ms = RatioMs(request_seconds, requests);
   return s;
 }
 
@@ -65,21 +85,32 @@ double MedianOfPeers(const std::vector<Surroundings>& peers, double Surroundings
 struct CauseEvidence {
   const v1::PhaseReport& report;
   const v1::HostReport& self;
-  Surroundings own;
+  bool direct = true;   // all of its I/O
+  Surroundings own;     // in the stretch
+  Surroundings before;  // all 0 where the stretch is the whole phase
   std::vector<Surroundings> peers;
   std::vector<double> throttled, retransmits;  // of the peers
   std::set<std::string> limits_of_peers;
 
   double OfPeers(double Surroundings::*figure) const { return MedianOfPeers(peers, figure); }
+  // ", 2.2 ms before" where that is known.
+  std::string Before(double Surroundings::*figure) const {
+    return before.*figure > 0
+               ? absl::StrCat(", ", common::FormatDuration(1e6 * (before.*figure)), " before")
+               : "";
+  }
 };
 
 CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, int host,
-                         const std::vector<int>& peers) {
+                         const std::vector<int>& peers, const Stretch& stretch) {
   const v1::HostReport& self = report.hosts(host);
-  CauseEvidence e{report, self, SurroundingsOf(view, report, self), {}, {}, {}, {}};
+  CauseEvidence e{report, self, true, SurroundingsOf(view, report, self, stretch), {}, {},
+                  {},     {},   {}};
+  for (const v1::Workload& w : view.load().workloads()) e.direct = e.direct && w.direct();
+  if (stretch.begin > 0) e.before = SurroundingsOf(view, report, self, {0, stretch.begin});
   for (const int p : peers) {
     const v1::HostReport& peer = report.hosts(p);
-    e.peers.push_back(SurroundingsOf(view, report, peer));
+    e.peers.push_back(SurroundingsOf(view, report, peer, stretch));
     e.throttled.push_back(peer.throttled_ratio());
     e.retransmits.push_back(peer.tcp_retransmit_ratio());
     for (const std::string& throttle : peer.throttles()) {
@@ -123,14 +154,15 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
   const double peer_latency = e.OfPeers(&Surroundings::latency_ms);
   // This only holds for direct I/O: behind the page cache a device's requests are not the I/Os that
   // the threads wait for.
-  if (e.own.direct && e.own.await_ms > 0 && e.own.latency_ms > kSlower * peer_latency &&
+  if (e.direct && e.own.await_ms > 0 && e.own.latency_ms > kSlower * peer_latency &&
       e.own.await_ms < 0.5 * e.own.latency_ms) {
     return Cause{
-        "I/O throttle",
-        absl::StrFormat("its I/Os took %s on average (the others' %s), the requests of the "
+        "above the device",
+        absl::StrFormat("its I/Os took %s on average%s (the others' %s), the requests of the "
                         "device under them %s: they waited above the device, as a throttle or "
                         "another layer makes them",
                         common::FormatDuration(1e6 * e.own.latency_ms),
+                        e.Before(&Surroundings::latency_ms),
                         common::FormatDuration(1e6 * peer_latency),
                         common::FormatDuration(1e6 * e.own.await_ms))};
   }
@@ -142,8 +174,9 @@ std::optional<Cause> Slower(const CauseEvidence& e) {
   const double peer_await = e.OfPeers(&Surroundings::await_ms);
   if (e.own.await_ms > kSlower * peer_await && peer_await > 0) {
     return Cause{"device",
-                 absl::StrFormat("its device's requests took %s on average, the others' %s",
+                 absl::StrFormat("its device's requests took %s on average%s, the others' %s",
                                  common::FormatDuration(1e6 * e.own.await_ms),
+                                 e.Before(&Surroundings::await_ms),
                                  common::FormatDuration(1e6 * peer_await))};
   }
   if (e.self.tcp_retransmit_ratio() > kRetransmits &&
@@ -166,8 +199,8 @@ std::optional<Cause> Slower(const CauseEvidence& e) {
 }  // namespace
 
 Cause CauseOf(const PhaseView& view, const v1::PhaseReport& report, int host,
-              const std::vector<int>& peers) {
-  const CauseEvidence e = EvidenceOf(view, report, host, peers);
+              const std::vector<int>& peers, const Stretch& stretch) {
+  const CauseEvidence e = EvidenceOf(view, report, host, peers, stretch);
   // A host that is held back also shows longer queues and slower requests. Its quotas and throttles
   // therefore come first, or the symptom would be named as the cause.
   if (auto cause = HeldBack(e)) return *std::move(cause);

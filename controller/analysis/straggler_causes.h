@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,15 @@ struct Cause {
   std::string reason;  // what it is concluded from, a sentence
 };
 
-// Why a host of `report` did less than its peers, as far as their samples tell. Hosts are numbers
-// in `report`, whose hosts, kernels and devices are there.
+// Points of the hosts' series in which one was slow: the first, and the one after the last.
+struct Stretch {
+  size_t begin = 0, end = 0;
+};
+
+// Why a host of `report` was slower than its peers in the stretch, as far as their samples tell,
+// and what was different before. Hosts are numbers in `report`, whose hosts, kernels and devices
+// are there.
 Cause CauseOf(const PhaseView& view, const v1::PhaseReport& report, int host,
-              const std::vector<int>& peers);
+              const std::vector<int>& peers, const Stretch& stretch);
 
 }  // namespace lockstep::controller

@@ -5,10 +5,16 @@
 // in most of the intervals; or less than kHalf in kStretch intervals in a row. Starved is who did
 // less than kNothing in two intervals or more, a second at least, while the others did enough to
 // notice.
+//
+// A host whose rate is given, by an open loop or a limit, keeps it also when its I/Os take longer.
+// It is a straggler by latency: its mean is kSlowLatency times the median of the others, and
+// kSlowPointLatency in most intervals, or twice in kStretch intervals in a row.
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -30,11 +36,24 @@ constexpr size_t kStarved = 2;
 // I/Os of the others in an interval: fewer may be chance.
 constexpr double kEnough = 20;
 
+constexpr double kSlowLatency = 1.5;
+constexpr double kSlowPointLatency = 1.3;
+constexpr double kTwice = 2;
+
+// A figure of a host, point by point, and the median of the others.
+struct Beside {
+  std::vector<double> own, others;
+  // Of the sums; 1 where the others have nothing.
+  double Ratio() const {
+    const double sum = std::accumulate(others.begin(), others.end(), 0.0);
+    return sum > 0 ? std::accumulate(own.begin(), own.end(), 0.0) / sum : 1;
+  }
+};
+
 // A host, and the others that do the same.
 struct Host {
-  int index = 0;                    // in the report
-  std::vector<double> own, others;  // IOPS by point; the others' median
-  double share = 0;
+  int index = 0;  // in the report
+  Beside iops, latency;
   std::vector<int> peers;
 };
 
@@ -52,6 +71,44 @@ bool Comparable(const PhaseView& view, const v1::HostReport& host) {
          host.iops_by_interval_size() >= static_cast<int>(kMinPoints);
 }
 
+// Mean latency of the I/Os of each point, seconds; where there is none, the one before.
+std::vector<double> LatenciesOf(const measure::WorkerRates& rates) {
+  const std::vector<double> iops = rates.iops.Points();
+  std::vector<double> latencies = rates.latency_seconds.Points();
+  double last = 0;
+  for (size_t i = 0; i < latencies.size(); ++i) {
+    last = iops[i] > 0 ? latencies[i] / iops[i] : last;
+    latencies[i] = last;
+  }
+  return latencies;
+}
+
+// A host is compared with the median of the others. Its own value would hide it: of two hosts, both
+// would lie equally far from the common median. One sort for each point serves all members, where a
+// sort for each host would cost a thousand times as much with a thousand hosts.
+std::vector<Beside> BesideOthers(const std::vector<std::vector<double>>& figures) {
+  size_t points = SIZE_MAX;
+  for (const std::vector<double>& figure : figures) points = std::min(points, figure.size());
+  std::vector<Beside> all(figures.size());
+  std::vector<double> sorted;
+  for (size_t t = 0; t < points; ++t) {
+    sorted.clear();
+    for (const std::vector<double>& figure : figures) sorted.push_back(figure[t]);
+    std::sort(sorted.begin(), sorted.end());
+    for (size_t m = 0; m < figures.size(); ++m) {
+      const double value = figures[m][t];
+      const auto at = static_cast<size_t>(std::lower_bound(sorted.begin(), sorted.end(), value) -
+                                          sorted.begin());
+      const auto without = [&](size_t k) { return sorted[k < at ? k : k + 1]; };
+      const size_t left = sorted.size() - 1;
+      all[m].own.push_back(value);
+      all[m].others.push_back(left % 2 == 1 ? without(left / 2)
+                                            : (without(left / 2 - 1) + without(left / 2)) / 2);
+    }
+  }
+  return all;
+}
+
 std::vector<Host> Compare(const PhaseView& view, const v1::PhaseReport& report) {
   std::map<std::set<std::string>, std::vector<int>> groups;
   for (int i = 0; i < report.hosts_size(); ++i) {
@@ -60,64 +117,40 @@ std::vector<Host> Compare(const PhaseView& view, const v1::PhaseReport& report) 
   std::vector<Host> hosts;
   for (const auto& [names, members] : groups) {
     if (members.size() < 2) continue;
-    size_t points = SIZE_MAX;
+    std::vector<std::vector<double>> iops;
+    std::vector<std::vector<double>> latencies;
     for (const int m : members) {
-      points = std::min(points, static_cast<size_t>(report.hosts(m).iops_by_interval_size()));
+      const auto& points = report.hosts(m).iops_by_interval();
+      iops.emplace_back(points.begin(), points.end());
+      latencies.push_back(LatenciesOf(view.series().Of(report.hosts(m).worker_index()).rates));
     }
-    // A host is compared with the median of the others. Its own value would hide it: of two hosts,
-    // both would lie equally far from the common median. One sort for each point serves all
-    // members, where a sort for each host would cost a thousand times as much with a thousand
-    // hosts.
-    std::vector<std::vector<double>> sorted(points);
-    for (size_t t = 0; t < points; ++t) {
-      for (const int m : members) {
-        sorted[t].push_back(report.hosts(m).iops_by_interval(static_cast<int>(t)));
-      }
-      std::sort(sorted[t].begin(), sorted[t].end());
-    }
-    for (const int m : members) {
-      Host host;
-      host.index = m;
-      for (const int other : members) {
-        if (other != m) host.peers.push_back(other);
-      }
-      double own = 0;
-      double others = 0;
-      for (size_t t = 0; t < points; ++t) {
-        const double value = report.hosts(m).iops_by_interval(static_cast<int>(t));
-        const std::vector<double>& all = sorted[t];
-        const auto at =
-            static_cast<size_t>(std::lower_bound(all.begin(), all.end(), value) - all.begin());
-        const auto without = [&](size_t k) { return all[k < at ? k : k + 1]; };
-        const size_t left = all.size() - 1;
-        const double median =
-            left % 2 == 1 ? without(left / 2) : (without(left / 2 - 1) + without(left / 2)) / 2;
-        host.own.push_back(value);
-        host.others.push_back(median);
-        own += value;
-        others += median;
-      }
-      host.share = others > 0 ? own / others : 1;
+    std::vector<Beside> by_iops = BesideOthers(iops);
+    std::vector<Beside> by_latency = BesideOthers(latencies);
+    for (size_t i = 0; i < members.size(); ++i) {
+      Host host{members[i], std::move(by_iops[i]), std::move(by_latency[i]), members};
+      std::erase(host.peers, members[i]);
       hosts.push_back(std::move(host));
     }
   }
   return hosts;
 }
 
-struct Stretch {
-  size_t first = 0, last = 0, points = 0;
+// Points at which the host was slow, from the first to the last of them.
+struct Slow {
+  Stretch stretch;
+  size_t points = 0;
 };
 
-// The points at which the host did less than `share` of the others' median; of runs of at least
-// `least` points only.
-Stretch SlowPoints(const Host& host, double share, size_t least) {
-  Stretch slow;
-  for (size_t t = 0; t < host.own.size();) {
+// `is_slow` of own and the others' figure; of runs of at least `least` points only.
+template <typename IsSlow>
+Slow SlowPoints(const Beside& beside, size_t least, IsSlow is_slow) {
+  Slow slow;
+  for (size_t t = 0; t < beside.own.size();) {
     size_t end = t;
-    while (end < host.own.size() && host.own[end] < share * host.others[end]) ++end;
+    while (end < beside.own.size() && is_slow(beside.own[end], beside.others[end])) ++end;
     if (end - t >= least) {
-      if (slow.points == 0) slow.first = t;
-      slow.last = end - 1;
+      if (slow.points == 0) slow.stretch.begin = t;
+      slow.stretch.end = end;
       slow.points += end - t;
     }
     t = end + 1;
@@ -125,16 +158,50 @@ Stretch SlowPoints(const Host& host, double share, size_t least) {
   return slow;
 }
 
+bool IsMost(const Slow& slow, const Beside& beside) {
+  return static_cast<double>(slow.points) >= kMaxPoints * static_cast<double>(beside.own.size());
+}
+
+// When the host did less than the others; no points where it did not.
+Slow SlowByIops(const Host& host) {
+  const auto below = [](double share) {
+    return [share](double own, double others) { return own < share * others; };
+  };
+  const Slow slow = SlowPoints(host.iops, 1, below(kSlowPoint));
+  // A low share alone could come from one long stall, which the second rule dates more precisely.
+  if (host.iops.Ratio() < kSlowShare && IsMost(slow, host.iops)) return slow;
+  return SlowPoints(host.iops, kStretch, below(kHalf));
+}
+
+// When its I/Os took longer than the others'.
+Slow SlowByLatency(const Host& host) {
+  const auto above = [](double factor) {
+    return [factor](double own, double others) { return others > 0 && own > factor * others; };
+  };
+  const Slow slow = SlowPoints(host.latency, 1, above(kSlowPointLatency));
+  if (host.latency.Ratio() > kSlowLatency && IsMost(slow, host.latency)) return slow;
+  return SlowPoints(host.latency, kStretch, above(kTwice));
+}
+
+// Over the stretch.
+double RatioIn(const Beside& beside, const Stretch& stretch) {
+  const auto part = [&](const std::vector<double>& values) {
+    return std::vector<double>(values.begin() + static_cast<std::ptrdiff_t>(stretch.begin),
+                               values.begin() + static_cast<std::ptrdiff_t>(stretch.end));
+  };
+  return Beside{part(beside.own), part(beside.others)}.Ratio();
+}
+
 void AddStarvations(const Host& host, double begin, double step, v1::PhaseReport* report) {
   constexpr int kMaxStarvations = 100;
-  for (size_t t = 0; t < host.own.size();) {
+  for (size_t t = 0; t < host.iops.own.size();) {
     size_t end = t;
     double own = 0;
     double others = 0;
-    while (end < host.own.size() && host.others[end] * step >= kEnough &&
-           host.own[end] < kNothing * host.others[end]) {
-      own += host.own[end];
-      others += host.others[end];
+    while (end < host.iops.own.size() && host.iops.others[end] * step >= kEnough &&
+           host.iops.own[end] < kNothing * host.iops.others[end]) {
+      own += host.iops.own[end];
+      others += host.iops.others[end];
       ++end;
     }
     const auto points = static_cast<double>(end - t);
@@ -158,22 +225,18 @@ void AddStragglers(const PhaseView& view, v1::PhaseReport* report) {
     const double begin =
         view.series().Of(report->hosts(host.index).worker_index()).first_measured_seconds;
     AddStarvations(host, begin, step, report);
-    Stretch slow = SlowPoints(host, kSlowPoint, 1);
-    // A low share alone could come from one long stall, which the second rule dates more precisely.
-    const bool throughout =
-        host.share < kSlowShare &&
-        static_cast<double>(slow.points) >= kMaxPoints * static_cast<double>(host.own.size());
-    if (!throughout) {
-      slow = SlowPoints(host, kHalf, kStretch);
-      if (slow.points == 0) continue;
-    }
+    Slow slow = SlowByIops(host);
+    const bool by_latency = slow.points == 0;
+    if (by_latency) slow = SlowByLatency(host);
+    if (slow.points == 0) continue;
     v1::Straggler* s = report->add_stragglers();
     s->set_host(report->hosts(host.index).host());
-    s->set_share(host.share);
-    s->set_begin_seconds(begin + static_cast<double>(slow.first) * step);
-    s->set_end_seconds(begin + static_cast<double>(slow.last + 1) * step);
+    s->set_share(host.iops.Ratio());
+    if (by_latency) s->set_latency_ratio(RatioIn(host.latency, slow.stretch));
+    s->set_begin_seconds(begin + static_cast<double>(slow.stretch.begin) * step);
+    s->set_end_seconds(begin + static_cast<double>(slow.stretch.end) * step);
     s->set_slow_seconds(static_cast<double>(slow.points) * step);
-    const Cause cause = CauseOf(view, *report, host.index, host.peers);
+    const Cause cause = CauseOf(view, *report, host.index, host.peers, slow.stretch);
     s->set_cause(cause.cause);
     s->set_reason(cause.reason);
   }

@@ -8,17 +8,29 @@
 namespace lockstep::controller {
 namespace {
 
-void AddThread(const PhaseView& view, uint32_t worker, const v1::ThreadResult& t,
-               v1::ThreadReport* thread) {
-  thread->set_host(view.HostOf(worker));
+// A thread whose workload runs until the load ends has measured until then, and not to its last
+// completion. One whose workload ended by itself has run for its execution time.
+double SecondsOf(const PhaseView& view, const measure::WorkerPhaseData& worker,
+                 const v1::ThreadResult& t) {
+  const double own = static_cast<double>(t.execution_time_ns()) / 1e9;
+  for (const v1::WorkloadResult& workload : worker.result.workloads()) {
+    if (workload.workload() == t.workload() && workload.ended_ns() > 0) return own;
+  }
+  return std::max(own, view.series().Of(worker.worker_index).measured_seconds);
+}
+
+void AddThread(const PhaseView& view, const measure::WorkerPhaseData& worker,
+               const v1::ThreadResult& t, v1::ThreadReport* thread) {
+  thread->set_host(view.HostOf(worker.worker_index));
   if (static_cast<int>(t.workload()) < view.load().workloads_size()) {
     thread->set_workload(view.load().workloads(static_cast<int>(t.workload())).name());
   }
   thread->set_thread(t.thread());
   thread->set_operations(static_cast<double>(t.operations()));
-  const double seconds = static_cast<double>(t.execution_time_ns()) / 1e9;
-  thread->set_execution_time_seconds(seconds);
-  if (seconds > 0) thread->set_iops(static_cast<double>(t.operations()) / seconds);
+  thread->set_execution_time_seconds(static_cast<double>(t.execution_time_ns()) / 1e9);
+  const double seconds = SecondsOf(view, worker, t);
+  if (seconds > 0 && t.execution_time_ns() > 0)
+    thread->set_iops(static_cast<double>(t.operations()) / seconds);
   // The times include ramp and drain, and the execution time does not. The larger of the two keeps
   // the shares from exceeding 1.
   const double alive = std::max(static_cast<double>(t.execution_time_ns()),
@@ -43,7 +55,7 @@ void AddThreads(const PhaseView& view, v1::PhaseReport* report) {
       operations += static_cast<double>(measure::IosOf(result).operations);
     }
     for (const v1::ThreadResult& thread : worker.result.threads()) {
-      AddThread(view, worker.worker_index, thread, report->add_threads());
+      AddThread(view, worker, thread, report->add_threads());
     }
   }
   if (!(operations > 0)) return;

@@ -19,9 +19,11 @@ void AddOpenLoop(const PhaseView& view, const measure::WorkerPhaseData& worker,
   const double last = view.series().Of(worker.worker_index).last_measured_seconds;
   // The schedule stops with a load that was cut short. Over the planned time its rate would look
   // too low.
-  const double seconds = !PhaseView::CutShort(worker) ? planned
-                         : last > 0                   ? last
-                                                      : PhaseView::DoneSeconds(worker);
+  // One that ended by itself was due until then.
+  const double seconds = result.ended_ns() > 0 ? static_cast<double>(result.ended_ns()) / 1e9
+                         : !PhaseView::CutShort(worker) ? planned
+                         : last > 0                     ? last
+                                                        : PhaseView::DoneSeconds(worker);
   if (seconds > 0) {
     out->set_due_per_second(out->due_per_second() + static_cast<double>(result.due()) / seconds);
   }

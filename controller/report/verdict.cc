@@ -100,17 +100,22 @@ void AddPhase(const v1::PhaseReport& phase, Collected* found) {
                           ")"));
     }
   }
-  if (phase.has_steady() && !phase.steady().steady()) add(5, "the load was not steady");
+  // A remark says when it ceased to be.
+  if (phase.has_steady() && !phase.steady().steady() && !phase.steady().has_changed_at_seconds()) {
+    add(5, "the load was not steady");
+  }
 }
 
 }  // namespace
 
 std::string StragglerText(const v1::Straggler& s) {
-  return absl::StrCat(s.host(), " is a straggler: ", absl::StrFormat("%.0f", 100 * s.share()),
-                      " % of the others' IOPS, slow for ", Seconds(s.slow_seconds()),
-                      " s of the time from ", Seconds(s.begin_seconds()), " to ",
-                      Seconds(s.end_seconds()), " s; likely cause: ", s.cause(), " (", s.reason(),
-                      ")");
+  return absl::StrCat(
+      s.host(), " is a straggler: ",
+      s.has_latency_ratio()
+          ? absl::StrFormat("its I/Os took %.3g times as long as the others'", s.latency_ratio())
+          : absl::StrFormat("%.0f %% of the others' IOPS", 100 * s.share()),
+      ", slow for ", Seconds(s.slow_seconds()), " s of the time from ", Seconds(s.begin_seconds()),
+      " to ", Seconds(s.end_seconds()), " s; likely cause: ", s.cause(), " (", s.reason(), ")");
 }
 
 std::string StarvationText(const v1::Starvation& s) {

@@ -67,7 +67,7 @@ TEST(PhaseSeriesTest, TheWindowIsOfTheIntervalsThatAllComparedMeasuredFromEndToE
   EXPECT_EQ(series.window().Of(1).at(reads).operations, 400u);
   EXPECT_TRUE(series.window().Of(2).empty());
   EXPECT_EQ(series.Of(2).MeasuredIos(), 300u);
-  EXPECT_EQ(series.Of(1).iops.Points(), (std::vector<double>{200, 200, 200, 400}));
+  EXPECT_EQ(series.Of(1).rates.iops.Points(), (std::vector<double>{200, 200, 200, 400}));
 }
 
 TEST(PhaseSeriesTest, AWorkloadThatEndsByItselfHasATimeOfItsOwn) {
@@ -105,7 +105,7 @@ TEST(PhaseSeriesTest, ALongSeriesIsThinnedAndKeepsItsMean) {
     (void)series.TakeComplete();
     sum += k % 100;
   }
-  const std::vector<double> points = series.Of(0).iops.Points();
+  const std::vector<double> points = series.Of(0).rates.iops.Points();
   EXPECT_LE(points.size(), 1000u);
   EXPECT_GT(points.size(), 500u);
   EXPECT_EQ(series.points_step(), 128u);

@@ -31,7 +31,12 @@ export function hosts(phase: PhaseReport, lines?: HostLines): HTMLElement {
     return thinned(there, sparkPoints);
   };
   const causes = new Map(
-    phase.stragglers.map((s) => [s.host, `${percent(s.share)} of the others: ${s.cause}`]),
+    phase.stragglers.map((s) => [
+      s.host,
+      s.latencyRatio === undefined
+        ? `${percent(s.share)} of the others: ${s.cause}`
+        : `latency ×${fixed(s.latencyRatio, 1)}: ${s.cause}`,
+    ]),
   );
   const start = (h: HostReport) =>
     `+${latency(h.startOffsetNs)}` + (h.startBoundNs > 0 ? ` ± ${latency(h.startBoundNs)}` : "");

@@ -171,10 +171,14 @@ export function fairness(phase: PhaseReport): HTMLElement[] {
   }
   const three = (value: number) =>
     value < 100 ? String(Number(value.toPrecision(3))) : fixed(value, 0);
+  const amount = (s: PhaseReport["stragglers"][0]) =>
+    s.latencyRatio === undefined
+      ? `${fixed(100 * s.share, 0)} % of the others' IOPS`
+      : `its I/Os took ${three(s.latencyRatio)} times as long as the others'`;
   const bad = [
     ...phase.stragglers.map(
       (s) =>
-        `${s.host} is a straggler: ${fixed(100 * s.share, 0)} % of the others' IOPS, slow for ` +
+        `${s.host} is a straggler: ${amount(s)}, slow for ` +
         `${three(s.slowSeconds)} s of the time from ${three(s.beginSeconds)} to ` +
         `${three(s.endSeconds)} s; likely cause: ${s.cause} (${s.reason})`,
     ),
@@ -216,11 +220,13 @@ export function steady(phase: PhaseReport): HTMLElement[] {
   const worst = s.worstHost
     ? `; most on ${s.worstHost}: ${percent(s.worstRange)}, slope ${percent(s.worstSlope)}`
     : "";
+  const until = s.changedAtSeconds === undefined ? "no," : "not to the end, only";
   return [
     element(
       "p",
       { class: s.steady ? "good" : "warn" },
-      `steady: ${s.steady ? "yes" : "no"}, from ${fixed(s.beginSeconds, 1)} to ` +
+      `steady: ${s.steady ? "yes," : until} ` +
+        `from ${fixed(s.beginSeconds, 1)} to ` +
         `${fixed(s.endSeconds, 1)} s (${s.window} rounds of ${s.roundSeconds} s): ${s.figure} ` +
         `${shown(s.mean)}, range ${percent(s.range)} of ${limit(s.rangeLimit)}, ` +
         `slope ${percent(s.slope)} of ${limit(s.slopeLimit)}${worst}`,

@@ -234,6 +234,38 @@ END $$;
 COMMENT ON FUNCTION hist_percentiles(numeric, double precision[]) IS
 'The latencies at these percentiles, nanoseconds, in one pass';
 
+-- The rank as in hist_percentiles(): the least number of values that are at least so many percent.
+CREATE OR REPLACE FUNCTION if_above(
+  percent double precision, operations bigint, latency double precision
+)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT CASE WHEN operations > greatest(1, ceil(percent / 100 * operations
+      - 1e-9 * (percent / 100 * operations))) THEN latency END
+$$;
+COMMENT ON FUNCTION if_above(double precision, bigint, double precision) IS
+'The latency at a percentile of so many operations, or NULL where none is above it: then it is the '
+'largest one, and no percentile';
+
+CREATE OR REPLACE FUNCTION hist_percentiles_above(h numeric, percents double precision[])
+RETURNS double precision[]
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT array_agg(lockstep.if_above(u.percent, lockstep.hist_count(h), u.latency) ORDER BY u.place)
+  FROM unnest(percents, lockstep.hist_percentiles(h, percents))
+    WITH ORDINALITY AS u(percent, latency, place)
+$$;
+COMMENT ON FUNCTION hist_percentiles_above(numeric, double precision[]) IS
+'The latencies at these percentiles, nanoseconds; NULL for those above which there is no value';
+
+CREATE OR REPLACE FUNCTION rate_length(length_ns bigint, interval_ns bigint)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT CASE WHEN length_ns >= interval_ns / 10.0 THEN length_ns::double precision END
+$$;
+COMMENT ON FUNCTION rate_length(bigint, bigint) IS
+'The length that a rate is over, nanoseconds; NULL for a rest of less than a tenth of an interval, '
+'which has no rate of its own';
+
 CREATE OR REPLACE FUNCTION hist_percentile(h numeric, percent double precision)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$

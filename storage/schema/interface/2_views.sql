@@ -255,15 +255,15 @@ CROSS JOIN
       WHEN m.is_reported
         THEN
           ARRAY(SELECT least(
-            greatest(x, s.min_ns),
-            s.max_ns
+            CASE WHEN x IS NOT null THEN greatest(x, s.min_ns) END,
+            CASE WHEN x IS NOT null THEN s.max_ns END
           ) FROM
             unnest(c.p
             ) WITH ORDINALITY AS u (x, n)
           ORDER BY n)
       ELSE c.p
     END AS p
-  FROM (SELECT hist_percentiles(m.h, '{50,95,99,99.9}') AS p) c) q
+  FROM (SELECT hist_percentiles_above(m.h, '{50,95,99,99.9}') AS p) c) q
 WHERE m.h > 0;
 COMMENT ON VIEW phase_latency_all IS 'Latency of every kind and metric, merged over hosts';
 
@@ -306,14 +306,15 @@ SELECT
   started_at,
   max(c.length_ns) / 1e9 AS seconds,
   coalesce(sum(c.operations) FILTER (WHERE c.kind <> 4), 0)::double precision * 1e9
-  / nullif(max(c.length_ns), 0) AS iops,
-  sum(
-    c.bytes)::double precision * 1e9 / nullif(max(c.length_ns), 0) / 1048576 AS
-  mib_per_second,
-  coalesce(sum(c.errors), 0)::bigint AS errors
+  / rate_length(max(c.length_ns), max(c.interval_ns)) AS iops,
+  sum(c.bytes)::double precision * 1e9
+  / rate_length(max(c.length_ns), max(c.interval_ns)) / 1048576 AS mib_per_second,
+  coalesce(sum(c.errors), 0)::bigint AS errors,
+  coalesce(bool_or(x.worker_index IS null), false) AS lost
 FROM (
   SELECT
     o.*,
+    i.interval_ns,
     o.phase::integer AS phase_number,
     coalesce(
       o.end_ns - o.begin_ns,
@@ -323,6 +324,7 @@ FROM (
 ) c
 JOIN phase_overview p USING (run_id, phase, attempt)
 JOIN run_workers w USING (run_id, worker_index)
+LEFT JOIN worker_results x USING (run_id, phase, attempt, worker_index)
 GROUP BY c.run_id, c.phase, p.name, c.interval, c.interval_class, w.host, c.worker_index;
 COMMENT ON VIEW host_timeline_all IS
 'Throughput of every interval and host, ramp and drain included';
@@ -339,7 +341,8 @@ SELECT
   started_at,
   iops,
   mib_per_second,
-  errors
+  errors,
+  lost
 FROM host_timeline_all
 WHERE class = 'measured';
 COMMENT ON VIEW host_timeline IS 'Throughput of every measured interval and host';
@@ -359,11 +362,13 @@ SELECT
   hist_decode(CASE
     WHEN l.spec ? 'openLoop' THEN h.response_time ELSE
       h.service_time
-  END)::histogram AS latencies
+  END)::histogram AS latencies,
+  x.worker_index IS null AS lost
 FROM interval_operations h
 JOIN phase_overview p USING (run_id, phase, attempt)
 JOIN run_workers w USING (run_id, worker_index)
 JOIN workloads l USING (run_id, phase, workload)
+LEFT JOIN worker_results x USING (run_id, phase, attempt, worker_index)
 WHERE h.interval_class = 2 AND h.kind <> 4 AND h.service_time IS NOT null;
 COMMENT ON VIEW interval_latency IS 'Latencies of every measured interval and host';
 
@@ -413,7 +418,8 @@ BEGIN
   RETURN QUERY
     WITH sampled AS MATERIALIZED (
       SELECT coalesce(o.begin_ns, i.interval_ns * o.interval) / step_ns AS step, o.interval,
-             coalesce(o.end_ns - o.begin_ns, i.interval_ns) AS length_ns, o.kind, o.operations,
+             coalesce(o.end_ns - o.begin_ns, i.interval_ns) AS length_ns,
+             i.interval_ns AS whole_ns, o.kind, o.operations,
              o.bytes, o.errors,
              CASE WHEN l.spec ? 'openLoop' THEN o.response_time ELSE o.service_time END AS encoded
       FROM interval_operations o
@@ -423,14 +429,17 @@ BEGIN
       WHERE o.run_id = run AND o.phase = number AND o.interval_class = 2
         AND o.attempt = (SELECT max(n.attempt) FROM phases n
                          WHERE n.run_id = run AND n.phase = number)),
-    timed AS (SELECT step, sum(length_ns) / 1e9::double precision AS seconds
-              FROM (SELECT step, interval, max(length_ns) AS length_ns FROM sampled
+    timed AS (SELECT step,
+                     lockstep.rate_length(sum(length_ns)::bigint, max(interval_ns)) / 1e9 AS
+                         seconds
+              FROM (SELECT step, interval, max(length_ns) AS length_ns,
+                           max(whole_ns) AS interval_ns FROM sampled
                     GROUP BY step, interval) lengths GROUP BY step),
     added AS (SELECT s.step, coalesce(sum(s.operations) FILTER (WHERE s.kind <> 4), 0)::bigint AS
         ops,
                      sum(s.bytes)::bigint AS moved, coalesce(sum(s.errors), 0)::bigint AS failed,
-                     hist_percentiles(hist_merge(hist_decode(s.encoded)) FILTER (WHERE s.kind <> 4),
-                                      '{50,99}') AS p
+                     hist_percentiles_above(hist_merge(hist_decode(s.encoded))
+                                            FILTER (WHERE s.kind <> 4), '{50,99}') AS p
               FROM sampled s GROUP BY s.step)
     SELECT a.step * step_ns / 1e9::double precision, a.ops, a.moved, a.failed,
            a.ops / nullif(t.seconds, 0), a.moved / nullif(t.seconds, 0) / 1048576,
@@ -699,14 +708,14 @@ SELECT
   f.operations,
   f.bytes,
   f.errors,
-  f.operations::double precision * 1e9 / nullif(f.end_ns - f.begin_ns, 0) AS iops,
-  f.bytes::double precision * 1e9 / nullif(
-    f.end_ns - f.begin_ns, 0) / 1048576 AS
-  mib_per_second,
-  f.p50_ns / 1e6 AS p50_ms,
-  f.p90_ns / 1e6 AS p90_ms,
-  f.p99_ns / 1e6 AS p99_ms,
-  f.p999_ns / 1e6 AS p999_ms,
+  f.operations::double precision * 1e9
+  / rate_length(f.end_ns - f.begin_ns, n.interval_ns) AS iops,
+  f.bytes::double precision * 1e9
+  / rate_length(f.end_ns - f.begin_ns, n.interval_ns) / 1048576 AS mib_per_second,
+  if_above(50, f.operations, f.p50_ns) / 1e6 AS p50_ms,
+  if_above(90, f.operations, f.p90_ns) / 1e6 AS p90_ms,
+  if_above(99, f.operations, f.p99_ns) / 1e6 AS p99_ms,
+  if_above(99.9, f.operations, f.p999_ns) / 1e6 AS p999_ms,
   f.latency_max_ns::double precision / 1e6 AS max_ms,
   f.host_iops[1] AS min_host_iops,
   f.host_iops[3] AS median_host_iops,
@@ -718,6 +727,7 @@ SELECT
   f.device_busy_ms / 1e3 / nullif(f.device_seconds, 0) AS busy_ratio,
   hist_decode(f.latencies)::histogram AS latencies
 FROM fleet_intervals f
-JOIN phase_overview p USING (run_id, phase, attempt);
+JOIN phase_overview p USING (run_id, phase, attempt)
+JOIN phases n USING (run_id, phase, attempt);
 COMMENT ON VIEW fleet_timeline IS
 'The whole fleet, interval by interval, ramp and drain included, as when the phase ended';

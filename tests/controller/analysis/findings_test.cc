@@ -51,6 +51,42 @@ TEST(StragglerTest, WhoDoesHalfIsNamedWithItsShareAndWithWhatDiffersOnIt) {
   EXPECT_EQ(straggler().cause(), "device");
 }
 
+TEST(StragglerTest, TheCauseOfAStretchIsWhatDiffersInIt) {
+  // Over the whole phase the device's mean is not 1.5 times the others'.
+  Stored data = FourHosts([](uint32_t h, uint32_t k) { return h == 2 && k >= 5 ? 60 : 200; });
+  for (uint32_t k = 0; k < 10; ++k) {
+    v1::DeviceSample* d = data.intervals[2][k].mutable_devices(0);
+    d->set_read_time_ms(d->reads() * (k < 5 ? 1 : 4));
+    for (const uint32_t other : {0, 1, 3}) {
+      v1::DeviceSample* peer = data.intervals[other][k].mutable_devices(0);
+      peer->set_read_time_ms(peer->reads() * (k < 5 ? 4 : 1));
+    }
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).begin_seconds(), 5);
+  EXPECT_EQ(phase.stragglers(0).end_seconds(), 10);
+  EXPECT_EQ(phase.stragglers(0).cause(), "device");
+  EXPECT_EQ(phase.stragglers(0).reason(),
+            "its device's requests took 4 ms on average, 1 ms before, the others' 1 ms");
+}
+
+TEST(StragglerTest, WhoKeepsTheRateIsJudgedByLatency) {
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
+  EXPECT_EQ(ReportOf(data).phases(0).stragglers_size(), 0);
+  for (v1::IntervalSample& sample : data.intervals[1]) {
+    v1::OperationCounters* counters = sample.mutable_workloads(0)->mutable_operations(0);
+    *counters = Counters(v1::OPERATION_KIND_READ, std::vector<uint64_t>(200, 2000000));
+    sample.mutable_devices(0)->set_read_time_ms(400);
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).host(), "node1");
+  EXPECT_EQ(phase.stragglers(0).latency_ratio(), 4);
+  EXPECT_EQ(phase.stragglers(0).share(), 1);
+  EXPECT_EQ(phase.stragglers(0).cause(), "device");
+}
+
 TEST(StragglerTest, ALimitThatIsNeverReachedIsNoCause) {
   Stored data = FourHosts([](uint32_t h, uint32_t) { return h == 2 ? 100 : 200; });
   data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=1000000 wbps=max");

@@ -1,0 +1,134 @@
+// Did the level of the load change while it was measured?
+//
+// A mean over two levels describes neither. IOPS are judged first, then the mean latency, which
+// alone changes where the rate is given. Outages are findings of their own: their intervals are
+// left out. A load whose rate rises or falls as the job says is not judged.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/units.h"
+#include "controller/analysis/analysis.h"
+#include "controller/analysis/level_changes.h"
+
+namespace lockstep::controller {
+namespace {
+
+// Smaller ones are the noise of a shared machine.
+constexpr double kLeast = 0.2;
+constexpr int kMostInSentence = 3;
+
+bool IsConstant(const PhaseView& view) {
+  return std::none_of(
+      view.load().workloads().begin(), view.load().workloads().end(), [](const v1::Workload& w) {
+        return w.open_loop().has_ramp_to_ratio() && w.open_loop().ramp_to_ratio() != 1;
+      });
+}
+
+// The points of the window without those of an outage, and where they begin.
+struct PhasePoints {
+  std::vector<double> seconds, iops, latency_ns;
+};
+
+PhasePoints PointsOf(const PhaseView& view, const v1::PhaseReport& report) {
+  PhasePoints points;
+  const double step = report.interval_seconds() * std::max(1U, report.intervals_per_point());
+  std::vector<double> latency_seconds(static_cast<size_t>(report.iops_by_interval_size()));
+  for (const v1::HostReport& host : report.hosts()) {
+    const auto own = view.series().Of(host.worker_index()).rates.latency_seconds.Points();
+    for (size_t i = 0; i < std::min(own.size(), latency_seconds.size()); ++i) {
+      latency_seconds[i] += own[i];
+    }
+  }
+  for (int i = 0; i < report.iops_by_interval_size(); ++i) {
+    const double begin = report.points_begin_seconds() + i * step;
+    // Half an interval: an end within the point still counts, rounding does not.
+    if (begin < report.window_begin_seconds() - step / 2 ||
+        begin + step > report.window_end_seconds() + step / 2) {
+      continue;
+    }
+    const bool out = std::any_of(
+        report.outages().begin(), report.outages().end(), [&](const v1::Outage& outage) {
+          return begin + step > outage.begin_seconds() && begin < outage.end_seconds();
+        });
+    const double iops = report.iops_by_interval(i);
+    if (out || !(iops > 0)) continue;
+    points.seconds.push_back(begin);
+    points.iops.push_back(iops);
+    points.latency_ns.push_back(1e9 * latency_seconds[static_cast<size_t>(i)] / iops);
+  }
+  return points;
+}
+
+std::string FigureText(const v1::LevelChange& change, double value) {
+  return change.figure() == "IOPS" ? common::FormatCount(value) : common::FormatDuration(value);
+}
+
+// "IOPS fell from 742 to 246 at 9 s"
+std::string TextOf(const v1::LevelChange& change) {
+  return absl::StrFormat("%s %s from %s to %s at %.4g s", change.figure(),
+                         change.after() < change.before() ? "fell" : "rose",
+                         FigureText(change, change.before()), FigureText(change, change.after()),
+                         change.at_seconds());
+}
+
+std::vector<v1::LevelChange> ChangesOf(const PhasePoints& points, double least) {
+  const auto of = [&](const char* figure, const std::vector<double>& series) {
+    std::vector<v1::LevelChange> changes;
+    for (const ChangeAt& found : LevelChangesIn(series, least)) {
+      v1::LevelChange& change = changes.emplace_back();
+      change.set_figure(figure);
+      change.set_at_seconds(points.seconds[found.index]);
+      change.set_before(found.mean_before);
+      change.set_after(found.mean_after);
+      change.set_sentence(TextOf(change));
+    }
+    return changes;
+  };
+  std::vector<v1::LevelChange> changes = of("IOPS", points.iops);
+  return changes.empty() ? of("mean latency", points.latency_ns) : changes;
+}
+
+// A window that was steady says nothing of what came later.
+void HoldSteadyAgainst(const PhasePoints& points, v1::PhaseReport* report) {
+  v1::SteadyReport* steady = report->mutable_steady();
+  for (const v1::LevelChange& change : ChangesOf(points, std::min(kLeast, steady->range_limit()))) {
+    if (change.at_seconds() <= steady->begin_seconds()) continue;
+    steady->set_steady(false);
+    steady->set_changed_at_seconds(change.at_seconds());
+    report->add_remarks(
+        absl::StrFormat("STEADY ONLY UNTIL %.4g s: the load was steady from %.4g s on, then %s",
+                        change.at_seconds(), steady->begin_seconds(), change.sentence()));
+    return;
+  }
+}
+
+void AddChanges(const PhaseView& view, v1::PhaseReport* report) {
+  if (!IsConstant(view)) return;
+  const PhasePoints points = PointsOf(view, *report);
+  if (report->steady().steady()) HoldSteadyAgainst(points, report);
+  const std::vector<v1::LevelChange> changes = ChangesOf(points, kLeast);
+  report->mutable_level_changes()->Add(changes.begin(), changes.end());
+  // What a load does until it is steady is why the job waits for it.
+  if (changes.empty() || report->has_steady()) return;
+  std::string sentence = TextOf(changes.front());
+  for (size_t i = 1; i < changes.size(); ++i) {
+    if (i == kMostInSentence) {
+      absl::StrAppend(&sentence, ", and ", changes.size() - i, " more times");
+      break;
+    }
+    absl::StrAppend(&sentence,
+                    absl::StrFormat(", to %s at %.4g s", FigureText(changes[i], changes[i].after()),
+                                    changes[i].at_seconds()));
+  }
+  report->add_remarks(sentence + ": figures of the whole phase are means of different states");
+}
+
+const RegisterAnalysis kChangesRegistered(order::kChanges, "changes", &AddChanges);
+
+}  // namespace
+}  // namespace lockstep::controller

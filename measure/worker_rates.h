@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "measure/common_window.h"
+#include "measure/rate_series.h"
+#include "proto/result.pb.h"
+
+namespace lockstep::measure {
+
+// What a block device did, per second: bytes, requests, and the seconds that these took.
+struct DeviceRates {
+  RateSeries bytes, requests, request_seconds;
+};
+
+// A worker's measured intervals, one after the other, as rates. All series have one step. A value;
+// not thread-safe.
+struct WorkerRates {
+  RateSeries iops;
+  // The rest is empty where it is not kept. The latencies are those of I/Os, seconds per second:
+  // divided by `iops` they are the mean latency.
+  RateSeries bytes, latency_seconds;
+  RateSeries steal_ratio, run_queue;  // of the host; 0 without a sample
+  std::map<std::string, DeviceRates> devices;
+
+  // Adds an interval as it was sampled, with `ios` and the sum of their latencies. `all`: not the
+  // IOPS alone.
+  void Append(const v1::IntervalSample& sample, const IoSums& ios, double latency_seconds_sum,
+              bool all, uint32_t step);
+  // No-op for series that have this step already.
+  void ThinTo(uint32_t step);
+
+ private:
+  void AppendDevices(const v1::IntervalSample& sample, double seconds, uint32_t step);
+
+  uint32_t intervals_ = 0;
+};
+
+}  // namespace lockstep::measure

@@ -1,0 +1,108 @@
+#include "controller/analysis/level_changes.h"
+
+#include <cmath>
+#include <random>
+
+#include "gtest/gtest.h"
+#include "tests/controller/analysis/stored_phases.h"
+
+namespace lockstep::controller {
+namespace {
+
+// Around 1 with a standard deviation of 15 %; neighbours are correlated by `correlation`.
+std::vector<double> Noise(std::mt19937_64* random, size_t count, double correlation) {
+  std::normal_distribution<double> normal(0, 0.15);
+  std::vector<double> series;
+  double left = normal(*random);
+  for (size_t i = 0; i < count; ++i) {
+    left = correlation * left + std::sqrt(1 - correlation * correlation) * normal(*random);
+    series.push_back(1 + left);
+  }
+  return series;
+}
+
+TEST(LevelChangesTest, NoiseHasNoneAlsoWhereNeighboursResembleEachOther) {
+  std::mt19937_64 random(7);
+  // A level that wanders by itself cannot always be told from one that changes.
+  for (const auto& [correlation, most] : {std::pair(0.0, 5), {0.5, 10}, {0.8, 30}}) {
+    int alarms = 0;
+    for (int i = 0; i < 1000; ++i) {
+      alarms += !LevelChangesIn(Noise(&random, 16 + random() % 200, correlation), 0.2).empty();
+    }
+    EXPECT_LE(alarms, most) << correlation;
+  }
+}
+
+TEST(LevelChangesTest, ALevelThatFallsIsFoundWhereItDoes) {
+  std::mt19937_64 random(8);
+  for (const auto& [count, least] : {std::pair(size_t{12}, 60), {40, 95}, {300, 95}, {5000, 95}}) {
+    int found = 0;
+    for (int i = 0; i < 100; ++i) {
+      std::vector<double> series = Noise(&random, count, 0.2);
+      for (size_t k = count / 2; k < count; ++k) series[k] *= 0.3;
+      const auto changes = LevelChangesIn(series, 0.2);
+      if (changes.size() != 1) continue;
+      // Values are judged by 50 means.
+      const double off =
+          std::abs(static_cast<double>(changes[0].index) - static_cast<double>(count) / 2);
+      if (off > std::max(1.0, static_cast<double>(count) / 25)) continue;
+      EXPECT_NEAR(changes[0].mean_after / changes[0].mean_before, 0.3, 0.15);
+      ++found;
+    }
+    EXPECT_GE(found, least) << count;
+  }
+}
+
+TEST(LevelChangesTest, ASmallChangeIsNoise) {
+  std::vector<double> series(40, 100.0);
+  for (size_t i = 20; i < 40; ++i) series[i] = 85;
+  EXPECT_TRUE(LevelChangesIn(series, 0.2).empty());
+  EXPECT_EQ(LevelChangesIn(series, 0.1).size(), 1U);
+  EXPECT_TRUE(LevelChangesIn({}, 0.2).empty());
+  EXPECT_TRUE(LevelChangesIn({1, 2}, 0.2).empty());
+}
+
+TEST(LevelChangesTest, APhaseSaysWhenItsRateFell) {
+  v1::PhaseReport phase =
+      ReportOf(FourHosts([](uint32_t, uint32_t k) { return k < 6 ? 200 : 70; })).phases(0);
+  ASSERT_EQ(phase.level_changes_size(), 1);
+  EXPECT_EQ(phase.level_changes(0).sentence(), "IOPS fell from 800 to 280 at 6 s");
+  EXPECT_EQ(phase.level_changes(0).at_seconds(), 6);
+  phase = ReportOf(FourHosts([](uint32_t, uint32_t) { return 200; })).phases(0);
+  EXPECT_EQ(phase.level_changes_size(), 0);
+}
+
+TEST(LevelChangesTest, ALoadThatWasSteadyAndFellIsNotSteady) {
+  const auto steady = [](const std::function<uint64_t(uint32_t, uint32_t)>& iops) {
+    Stored data = FourHosts(iops);
+    for (v1::RunPhase* run :
+         {data.run.job.mutable_phases(0)->mutable_run(), data.phases[0].phase.spec.mutable_run()}) {
+      v1::SteadyState* rule = run->mutable_until_steady();
+      rule->set_figure(v1::STEADY_FIGURE_IOPS);
+      rule->set_round_ns(1000000000);
+      rule->set_window(3);
+      rule->set_range_ratio(0.2);
+      rule->set_slope_ratio(0.1);
+      rule->set_only_tell(true);
+      run->mutable_expect()->set_steady(true);
+    }
+    return ReportOf(data).phases(0);
+  };
+  v1::PhaseReport phase = steady([](uint32_t, uint32_t) { return 200; });
+  EXPECT_TRUE(phase.steady().steady());
+  EXPECT_FALSE(phase.steady().has_changed_at_seconds());
+  phase = steady([](uint32_t, uint32_t k) { return k < 6 ? 200 : 70; });
+  EXPECT_FALSE(phase.steady().steady());
+  EXPECT_EQ(phase.steady().changed_at_seconds(), 6);
+  bool met = true;
+  for (const v1::Expectation& e : phase.expectations()) {
+    if (e.text().find("steady") != std::string::npos) met = e.met();
+  }
+  EXPECT_FALSE(met);
+  // What it did before the window is why the job waits.
+  phase = steady([](uint32_t, uint32_t k) { return k < 4 ? 400 - 50 * k : 200; });
+  EXPECT_TRUE(phase.steady().steady());
+}
+
+}  // namespace
+}  // namespace lockstep::controller
