@@ -9,8 +9,8 @@
 
 Every test of this folder is a situation. After the last one, pytest prints the table: line of the
 specification, situation, truth, what was said (conftest.py). A test makes its situation by a script
-(null targets), a cgroup, a signal or a file system that delays, never by a real time that passes
-meanwhile, and holds every output that says something of it against the truth and each other.
+(null targets), a cgroup, a signal or a file system that delays, never by a real time that passes,
+and holds every output that says something of it against the truth and each other.
 """
 
 import csv

@@ -1,0 +1,201 @@
+"""Percentiles: what few I/Os can tell, and what nobody may print."""
+
+import json
+import math
+import re
+from fractions import Fraction
+
+from truth import TruthTest, situation
+
+COUNTS = {"w99": 99, "w100": 100, "w999": 999, "w1000": 1000}
+SQL_PERCENTS = {"p50_ms": "50", "p95_ms": "95", "p99_ms": "99", "p999_ms": "99.9"}
+CSV_PERCENTS = {f"p{p}_ns": p for p in ("50", "90", "95", "99", "99.9", "99.99")}
+
+
+def above(percent, count):
+    """How many of so many I/Os have a higher rank than the percentile, in whole numbers."""
+    return count - max(1, math.ceil(Fraction(str(percent)) / 100 * count))
+
+
+def job(workloads, latency="1ms", duration="2s", more=""):
+    return f"""name: few
+targets: [{{name: n, null: {{latency: {latency}}}}}]
+phases:
+  - name: mix
+    run:
+      duration: {duration}
+      workloads:
+{"".join(f"        - {{engine: 'null', {w}}}{chr(10)}" for w in workloads)}{more}"""
+
+
+class Percentiles(TruthTest):
+    workers = 2
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        done = cls.fleet.run_job(
+            job(
+                [f"name: {name}, operations: {count}" for name, count in COUNTS.items()],
+                # All together are enough for this one.
+                more="      expect: {p99: 60s}\n",
+            ),
+            *("--format", "json"),
+        )
+        assert done.status == 0, str(done)
+        made = done.json()
+        cls.run_id = made["run"]["runId"]
+        cls.mix = made["phases"][0]
+
+    def printed(self, form, *words):
+        return self.ok(self.fleet.lockstep("report", self.run_id, "--format", form, *words)).out
+
+    def check_list(self, operation):
+        """Each percentile of an operation against the rule, by its number of I/Os alone."""
+        count = int(operation["operations"])
+        for p in operation["percentiles"] + operation["tail"]:
+            beyond = above(p["percent"], count)
+            what = (operation["kind"], count, p)
+            self.assertEqual(p["above"], beyond, what)
+            self.assertEqual("latencyNs" in p, beyond > 0, what)
+            self.assertEqual("missing" in p, beyond == 0, what)
+            self.assertEqual(p.get("isUncertain", False), 0 < beyond < 10, what)
+            if beyond == 0:
+                self.assertIn(f"p{p['percent']:g} needs at least", p["missing"])
+            else:
+                least, most = operation["latencyMinNs"], operation["latencyMaxNs"]
+                self.assertTrue(least <= p["latencyNs"] <= most, what)
+
+    def check_cell(self, cell, percent, count):
+        """A cell of the text or of Markdown."""
+        beyond = above(percent, count)
+        what = (cell, percent, count)
+        self.assertEqual(cell == "–", beyond == 0, what)
+        self.assertEqual(cell.startswith("~"), 0 < beyond < 10, what)
+
+    @situation("5", "99, 100, 999 and 1,000 I/Os: 0, 1, 9 and 10 of them above the p99")
+    def test_each_percentile_knows_how_many_are_above(self):
+        for workload in self.mix["workloads"]:
+            self.check_list(workload["total"])
+            self.check_list(workload["operations"][0])
+        self.check_list(self.mix["total"])
+        for host in self.mix["hosts"]:
+            for workload in host["workloads"]:
+                self.check_list(workload["operations"][0] | {"tail": []})
+        text = self.printed("text", "--detail")
+        for name, count in COUNTS.items():
+            line = re.search(rf"^  {name}: .*?^ +(read .*?)$", text, re.S | re.M)[1]
+            cells = re.split(r"  +", line)[4:8]
+            self.says(f"{count}: p99 {cells[2]}, p99.9 {cells[3]}")
+            for cell, percent in zip(cells, ("50", "95", "99", "99.9"), strict=True):
+                self.check_cell(cell, percent, count)
+        rows = [
+            [cell.strip() for cell in line.split("|")[1:]]
+            for line in self.printed("markdown").splitlines()
+            if line.startswith("| mix | w")
+        ]
+        self.assertEqual([row[1] for row in rows], list(COUNTS))
+        for row in rows:
+            for cell, percent in zip(row[6:9], ("50", "99", "99.9"), strict=True):
+                self.check_cell(cell, percent, COUNTS[row[1]])
+
+    @situation("5", "the same I/Os: a percentile that is not there has no value in SQL and CSV")
+    def test_sql_and_csv_have_no_value(self):
+        wrong = []
+
+        def check(where, row, percents, count):
+            for column, percent in percents.items():
+                if (row[column] != "") != (above(percent, count) > 0):
+                    wrong.append(f"{where} {count} I/Os {column} {row[column] or 'NULL'}")
+
+        lines = self.printed("csv").splitlines()
+        head = lines[0].split(",")
+        for line in lines[1:]:
+            row = dict(zip(head, line.split(","), strict=True))
+            check("csv", row, CSV_PERCENTS, int(row["operations"]))
+        for view in ("phase_summary", "host_operations", "phase_latency", "phase_latency_all"):
+            found = self.rows(f"SELECT * FROM {view} WHERE run_id = '{self.run_id}'")
+            self.assertTrue(found, view)
+            for row in found:
+                check(view, row, SQL_PERCENTS, int(row["operations"]))
+        self.says("; ".join(wrong) or "no value where none is above")
+        self.assertEqual(wrong, [])
+
+    @situation("5", "20 I/Os per second: no second, and no host's, has a p99")
+    def test_no_moment_and_no_host_has_a_p99_of_few(self):
+        done = self.ok(self.fleet.run_job(job(["max_iops: 20"]), "--format", "json"))
+        mix = done.json()["phases"][0]
+        self.assertTrue(all(h["total"]["operations"] < 100 for h in mix["hosts"]))
+        wrong = [f"hosts.p99Ns {h['p99Ns']}" for h in mix["hosts"] if h.get("p99Ns")]
+        wrong += [f"fairness of {f['of']}" for f in mix["fairness"] if "p99" in f["of"]]
+        wrong += [f"{key} {mix[key]}" for key in ("p99SpreadMedian", "p99SpreadWorst") if mix[key]]
+        wrong += [f"live: {p99}" for p99 in re.findall(r"IOPS .*(p99 +\d.*)", done.err)]
+        for source in (
+            "fleet_timeline WHERE run_id = last_run() AND operations > 0",
+            "phase_series(last_run(), 0, 1)",
+        ):
+            for row in self.rows(f"SELECT * FROM {source}"):
+                for column in ("p99_ms", "p999_ms"):
+                    self.assertLess(int(row["operations"]), 100)
+                    if row.get(column):
+                        wrong.append(f"{source.split()[0]} {column} {row[column]}")
+        self.says("; ".join(wrong) or "none")
+        self.assertEqual(wrong, [])
+
+    @situation("5", "the same I/Os in fio's form: its readers want a whole number everywhere")
+    def test_fio_s_form_keeps_its_shape(self):
+        jobs = json.loads(self.printed("fio"))["jobs"]
+        self.assertEqual([j["jobname"] for j in jobs], [f"mix {name}" for name in COUNTS])
+        wanted = {f"{p['percent']:.6f}" for p in self.mix["total"]["percentiles"]}
+        for one, count in zip(jobs, COUNTS.values(), strict=True):
+            self.assertEqual(one["read"]["total_ios"], count)
+            self.assertEqual(set(one), set(jobs[-1]))
+            for times in (one["read"]["clat_ns"], one["read"]["lat_ns"]):
+                self.assertEqual(times["N"], count)
+                self.assertEqual(sum(times["bins"].values()), count)
+                self.assertEqual(set(times["percentile"]), wanted)
+                in_order = [times["percentile"][key] for key in sorted(wanted, key=float)]
+                self.assertTrue(all(isinstance(ns, int) for ns in in_order), in_order)
+                self.assertEqual(in_order, sorted(in_order))
+                self.assertEqual(in_order[-1], max(map(int, times["bins"])))
+        self.says(f"{len(wanted)} whole numbers for each of {len(jobs)} jobs")
+        self.assertIn("95th percentile", self.printed("sysbench"))
+
+    @situation("5", "49 I/Os of 1 ms, of which a p99 below 60 s is expected")
+    def test_an_expected_p99_that_is_not_there_is_not_met(self):
+        """60 s would hold of every I/O: only the missing percentile can fail it."""
+        few = job(["operations: 49"], more="      expect: {p50: 60s, p95: 60s, p99: 60s}\n")
+        report = self.run_report(few, status=4)
+        phase = report["phases"][0]
+        found = {e["text"].split()[0]: e for e in phase["expectations"]}
+        self.says(found["p99"]["found"])
+        self.assertEqual({k: e["met"] for k, e in found.items()}, {"p50": 1, "p95": 1, "p99": 0})
+        self.assertIn("p99 needs at least 100, here are 49", found["p99"]["found"])
+        self.assertFalse(report["expectationsMet"])
+        self.assertEqual(report["verdict"]["word"], "expectations failed")
+        again = self.ok(self.fleet.lockstep("report", "last"), 4).text
+        self.assertIn("FAILED: p99 <= 60 s; found no p99 (no I/O took longer", again)
+        self.assertIn("2 of 3 met", again)
+        self.assertNotIn("FAILED: p95", again)
+        markdown = self.ok(self.fleet.lockstep("report", "last", "--format", "markdown"), 4).out
+        self.assertIn("found no p99", markdown)
+        self.assertIn("expectations failed", markdown.splitlines()[0])
+        # The expectation of setUpClass, on enough I/Os, is met.
+        self.assertEqual([e["met"] for e in self.mix["expectations"]], [True])
+
+    @situation("5", "I/Os of 20 ms, abort_if p99 over 5 ms: 20 per interval, then 1,600")
+    def test_abort_if_ignores_an_interval_without_a_p99(self):
+        """Every I/O is above the limit: with enough of them the same condition ends the run."""
+        limit = "      abort_if: {p99: 5ms}\n"
+        report = self.run_report(job(["max_iops: 20"], latency="20ms", duration="3s", more=limit))
+        self.assertEqual(report["phases"][0]["state"], "done")
+        self.assertEqual(report["verdict"]["word"], "done")
+        self.assertGreaterEqual(report["phases"][0]["total"]["latencyMinNs"], 20e6)
+        self.assertNotIn("abort_if", self.report())
+        many = self.run_report(
+            job(["queue_depth: 16"], latency="20ms", duration="4s", more=limit), status=3
+        )
+        self.says(f"20: {report['run']['state']}; 1,600: {many['run']['state']}")
+        self.says(many["run"]["outcome"])
+        self.assertEqual(many["run"]["state"], "aborted")
+        self.assertRegex(many["run"]["outcome"], r"abort_if\.p99: [\d.]+ m?s in interval")
