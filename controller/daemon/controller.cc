@@ -137,6 +137,7 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
             audit_->AddRefusedWorker(hello, peer, reason);
             coordinator_->OnIntruder(reason);
           },
+          [this](const std::string& id) { coordinator_->OnDetached(id); },
           [this](const std::string& text) { coordinator_->OnFleetEvent(text); }});
   // No port is open yet, so that no worker attaches before all this is done.
   coordinator_->Start(fleet_.get(), ingest_.get(), std::move(recovered));

@@ -174,13 +174,19 @@ bool Fleet::OnMessage(const std::string& worker_id, ControlStream* stream,
 }
 
 void Fleet::Detach(const std::string& worker_id, ControlStream* stream) {
-  common::MutexLock lock(&mutex_);
-  const auto found = members_.find(worker_id);
-  if (found == members_.end() || found->second.stream != stream) return;
-  // The member stays until its lease ends: a worker that comes back before has lost nothing.
-  found->second.stream = nullptr;
-  found->second.burst = 0;
-  roster_.Disconnected(worker_id);
+  {
+    common::MutexLock lock(&mutex_);
+    const auto found = members_.find(worker_id);
+    if (found == members_.end() || found->second.stream != stream) return;
+    // The member stays until its lease ends: a worker that comes back before has lost nothing.
+    found->second.stream = nullptr;
+    found->second.burst = 0;
+    roster_.Disconnected(worker_id);
+    // Shutdown() ends the streams itself.
+    if (stopping_) return;
+  }
+  common::MutexLock one_at_a_time(&callback_mutex_);
+  callbacks_.detached(worker_id);
 }
 
 bool Fleet::Send(const std::string& worker_id, v1::ControllerMessage message) {

@@ -35,6 +35,8 @@ class Fleet final : public FleetLink {
     // was refused.
     std::function<void(const v1::Hello&, const std::string& peer, const std::string& reason)>
         intruder = [](const v1::Hello&, const std::string&, const std::string&) {};
+    // The connection to a worker broke. It is lost when its lease has passed, unless it comes back.
+    std::function<void(const std::string& worker_id)> detached = [](const std::string&) {};
     // A host has other ids than before.
     std::function<void(const std::string& text)> succeeded = [](const std::string&) {};
   };

@@ -273,6 +273,15 @@ void Coordinator::LockOpened(const std::string& worker_id, const v1::Armed& arme
               Cleanup::kRun);
 }
 
+void Coordinator::OnDetached(const std::string& worker_id) {
+  Post([this, worker_id] {
+    const auto active = active_;
+    for (const auto& [id, actor] : active) {
+      if (actor->Uses(worker_id)) actor->OnDetached(worker_id);
+    }
+  });
+}
+
 void Coordinator::OnLost(const std::string& worker_id, const std::string& reason) {
   Post([this, worker_id, reason] {
     spdlog::info("worker {} is gone: {}", worker_id, reason);

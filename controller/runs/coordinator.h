@@ -55,6 +55,7 @@ class Coordinator {
   // --- From the fleet. ---
   void OnAttached(const v1::Hello& hello);
   void OnMessage(const std::string& worker_id, const v1::WorkerMessage& message);
+  void OnDetached(const std::string& worker_id);
   void OnLost(const std::string& worker_id, const std::string& reason);
   // Somebody tried to attach as another worker, or a worker was disconnected: recorded as an event,
   // once for the same text.

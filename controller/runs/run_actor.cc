@@ -90,6 +90,17 @@ void RunActor::Stop(RunState state, const std::string& reason, Cleanup cleanup) 
   Handle(event::Stop{.state = state, .reason = reason, .now = now});
 }
 
+void RunActor::OnDetached(const std::string& worker_id) {
+  const auto found = index_.find(worker_id);
+  if (found == index_.end() || IsLost(worker_id)) return;
+  const std::string& host = run_.workers[found->second].hello.host().name();
+  Execute(action::Note{
+      Severity::kWarning, host,
+      absl::StrCat("the connection is lost; waiting up to ",
+                   common::FormatDuration(static_cast<double>(services_.fleet->lease_ns())),
+                   " for it")});
+}
+
 void RunActor::OnLost(const std::string& worker_id, const std::string& reason) {
   const auto found = index_.find(worker_id);
   if (found == index_.end()) return;

@@ -69,6 +69,8 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   // A member has connected, for the first time or again.
   void OnAttached(const std::string& worker_id, const v1::WorkerStatus& status);
   void OnMessage(const std::string& worker_id, const v1::WorkerMessage& message);
+  // A member's connection broke: said, and nothing else until it is back or lost.
+  void OnDetached(const std::string& worker_id);
   void OnLost(const std::string& worker_id, const std::string& reason);
   // `state`: cancelled or aborted.
   void Stop(RunState state, const std::string& reason, Cleanup cleanup);
