@@ -37,6 +37,8 @@ constexpr double kNamedShare = 0.05;
 constexpr double kBound = 1.05;
 // Of the engines' bytes: where a device moved more, requests of others are among its own.
 constexpr double kAlone = 1.01;
+// Bytes. Smaller requests are rare.
+constexpr double kSmallRequest = 4096;
 
 struct Device {
   const PhaseView& view;
@@ -70,14 +72,19 @@ void AddSplit(const Device& d) {
   const double request =
       requests > 0 ? (out.read_bytes_per_second() + out.write_bytes_per_second()) / requests : 0;
   if (requests < kSplit * out.engine_iops() || request > kSmaller * block) return;
-  // Small requests of other programs make the mean size small, too.
+  // Small requests of other programs make the mean size small, too: few bytes can be many of them.
   const double moved = out.read_bytes_per_second() + out.write_bytes_per_second();
-  if (moved > kAlone * out.engine_iops() * block) return;
+  const double others = std::max(0.0, moved - out.engine_iops() * block);
+  if (others > (kAlone - 1) * out.engine_iops() * block ||
+      requests - others / kSmallRequest < kSplit * out.engine_iops()) {
+    return;
+  }
+  const double own = requests - others / kSmallRequest;
   const double most = out.max_request_bytes();
   const bool by_queue = most > 0 && most < block;
   Add("split",
       absl::StrFormat("I/Os of %s reached the device in requests of %s (×%.1f)%s", Size(block),
-                      Size(request), requests / out.engine_iops(),
+                      Size(out.engine_iops() * block / own), own / out.engine_iops(),
                       by_queue ? absl::StrCat(": its queue takes at most ", Size(most),
                                               " at a time (max_sectors_kb)")
                                : ": something between splits them, the file system or the queue"),
@@ -136,10 +143,14 @@ void AddFlushes(const Device& d) {
 
 // What other programs of the kernel moved, those that matter beside `bytes`.
 std::string Programs(const Device& d, double bytes) {
-  // The device's own counters bound what anybody can have done on it.
+  // What the device moved beside the engines bounds what anybody else can have done on it.
+  const auto beside = [](double device, double engine) {
+    return kBound * std::max(0.0, device - engine) + kOthersBytes;
+  };
   std::vector<std::string> names =
-      OtherPrograms(d.view, d.sampler, kNamedShare * bytes, kBound * d.out->device_read_bytes(),
-                    kBound * d.out->device_write_bytes());
+      OtherPrograms(d.view, d.sampler, kNamedShare * bytes,
+                    beside(d.out->device_read_bytes(), d.out->engine_read_bytes()),
+                    beside(d.out->device_write_bytes(), d.out->engine_write_bytes()));
   names.resize(std::min<size_t>(names.size(), 3));
   return names.empty() ? "by whom is not known"
                        : absl::StrCat(absl::StrJoin(names, ", "), " during that time on this host");
@@ -169,12 +180,14 @@ void AddInterference(const Device& d) {
   }
   const double step =
       static_cast<double>(d.view.phase().phase.interval_ns) / 1e9 * d.view.series().points_step();
+  const double in_flight = e.blocks.empty() ? 0 : e.in_flight * *e.blocks.rbegin();
   double excess = 0;
   size_t points = 0;
   size_t first = 0;
   size_t last = 0;
   for (size_t i = 0; i < device.size(); ++i) {
-    if (device[i] <= engine[i] * (1 + kOthersShare) + kOthersBytes) continue;
+    // What is in flight at the interval's end is the device's already, and not the engines'.
+    if (device[i] <= engine[i] * (1 + kOthersShare) + kOthersBytes + in_flight / step) continue;
     if (points == 0) first = i;
     last = i;
     ++points;

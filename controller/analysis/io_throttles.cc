@@ -12,23 +12,71 @@ namespace lockstep::controller {
 namespace {
 
 // A throttle lets bursts through and counts in windows of its own, so that what it holds is a bit
-// less than the limit over any other time.
+// less than the limit over any other time. What is far beyond it is not held by it: version 1
+// limits a group's own processes only, and not those of the groups beneath.
 constexpr double kNear = 0.8;
+constexpr double kBeyond = 1.25;
 
 struct Rates {
-  double reads = 0, writes = 0;            // IOPS
+  double reads = 0, writes = 0;            // requests per second
   double read_bytes = 0, write_bytes = 0;  // per second
 };
 
-Rates RatesOf(const v1::HostReport& host) {
+bool IsOf(const google::protobuf::RepeatedPtrField<std::string>& hosts, const std::string& host) {
+  return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
+}
+
+const v1::KernelReport* KernelOf(const v1::PhaseReport& report, const std::string& host) {
+  for (const v1::KernelReport& kernel : report.kernels()) {
+    if (IsOf(kernel.hosts(), host)) return &kernel;
+  }
+  return nullptr;
+}
+
+// What the workers under the limit did: they share it where one kernel has them in one group.
+Rates EnginesUnder(const std::string& throttle, const v1::PhaseReport& report,
+                   const v1::HostReport& self) {
   Rates rates;
-  for (const v1::HostWorkloadReport& workload : host.workloads()) {
-    for (const v1::OperationReport& o : workload.operations()) {
-      const bool reads = o.kind() == "read";
-      if (!reads && o.kind() != "write") continue;
-      (reads ? rates.reads : rates.writes) += o.iops();
-      (reads ? rates.read_bytes : rates.write_bytes) += o.bytes_per_second();
+  const v1::KernelReport* kernel = KernelOf(report, self.host());
+  for (const v1::HostReport& host : report.hosts()) {
+    const bool shares =
+        kernel != nullptr && IsOf(kernel->hosts(), host.host()) && IsOf(host.throttles(), throttle);
+    if (&host != &self && !shares) continue;
+    for (const v1::HostWorkloadReport& workload : host.workloads()) {
+      for (const v1::OperationReport& o : workload.operations()) {
+        const bool reads = o.kind() == "read";
+        if (!reads && o.kind() != "write") continue;
+        (reads ? rates.reads : rates.writes) += o.iops();
+        (reads ? rates.read_bytes : rates.write_bytes) += o.bytes_per_second();
+      }
     }
+  }
+  return rates;
+}
+
+// The kernel counts requests, and of buffered I/O only what reaches the device: an I/O can be
+// several, or none.
+Rates RequestsUnder(const std::string& throttle, const v1::PhaseReport& report,
+                    const v1::HostReport& self) {
+  Rates rates = EnginesUnder(throttle, report, self);
+  for (const v1::DeviceReport& d : report.devices()) {
+    if (!IsOf(d.hosts(), self.host()) ||
+        !absl::StrContains(throttle, absl::StrCat(" ", d.name(), " "))) {
+      continue;
+    }
+    const auto bound = [](double engine_bytes, double requests, double device_bytes, double* count,
+                          double* bytes) {
+      if (requests > 0 && device_bytes > 0) {
+        *count = std::max(*count, engine_bytes * requests / device_bytes);
+      }
+      *count = std::min(*count, requests);
+      *bytes = std::min(*bytes, device_bytes);
+    };
+    bound(rates.read_bytes, d.reads_per_second(), d.read_bytes_per_second(), &rates.reads,
+          &rates.read_bytes);
+    bound(rates.write_bytes, d.writes_per_second(), d.write_bytes_per_second(), &rates.writes,
+          &rates.write_bytes);
+    break;
   }
   return rates;
 }
@@ -40,6 +88,11 @@ double RateOf(const Rates& rates, const std::string& name) {
   if (name == "rbps" || absl::StrContains(name, "read_bps")) return rates.read_bytes;
   if (name == "wbps" || absl::StrContains(name, "write_bps")) return rates.write_bytes;
   return -1;
+}
+
+// Whether the device passes its I/O on to others, on which a limit can lie.
+bool IsStacked(const std::string& device) {
+  return device.starts_with("loop") || device.starts_with("dm-") || device.starts_with("md");
 }
 
 }  // namespace
@@ -55,15 +108,17 @@ bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report,
   for (const v1::DeviceReport& d : report.devices()) {
     if (std::find(d.hosts().begin(), d.hosts().end(), host) == d.hosts().end()) continue;
     knows = true;
-    if (absl::StrContains(throttle, absl::StrCat(" ", d.name(), " "))) return true;
+    const bool named = absl::StrContains(throttle, absl::StrCat(" ", d.name(), " "));
+    if (named || IsStacked(d.name())) return true;
   }
   // Where no device is known below the targets, such as on a network file system, no limit can be
   // ruled out.
   return !knows;
 }
 
-bool IsReached(const std::string& throttle, const v1::HostReport& host) {
-  const Rates rates = RatesOf(host);
+bool IsReached(const std::string& throttle, const v1::PhaseReport& report,
+               const v1::HostReport& host) {
+  const Rates rates = RequestsUnder(throttle, report, host);
   // "io.max vda riops=200 wbps=max" or "blkio.throttle.read_iops_device vda 200".
   const std::vector<std::string> words =
       absl::StrSplit(ThrottleOf(throttle), ' ', absl::SkipEmpty());
@@ -79,7 +134,7 @@ bool IsReached(const std::string& throttle, const v1::HostReport& host) {
     const double rate = RateOf(rates, pair.size() == 2 ? pair[0] : words[0]);
     if (rate < 0) continue;
     understood = true;
-    if (rate >= kNear * limit) return true;
+    if (rate >= kNear * limit && rate <= kBeyond * limit) return true;
   }
   return !understood;
 }

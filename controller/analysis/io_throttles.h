@@ -10,12 +10,15 @@ namespace lockstep::controller {
 // riops=200 …", "/slow: blkio.throttle.read_iops_device vda 200"), without the group's name.
 std::string ThrottleOf(const std::string& text);
 
-// Whether the limit is of a device that the host's engines work on.
+// Whether the limit is, or can be, of a device that the host's engines work on, or of one beneath
+// it.
 bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report,
                 const std::string& host);
 
-// Whether the host's own I/O came near one of the limits in the text: one that is never reached
-// slows nothing down. True where the text cannot be read.
-bool IsReached(const std::string& throttle, const v1::HostReport& host);
+// Whether the I/O of the host, and of those that share the limit with it, came near one of the
+// limits in the text and did not exceed it: one that is never reached slows nothing down, and one
+// that is exceeded does not apply. True where the text cannot be read.
+bool IsReached(const std::string& throttle, const v1::PhaseReport& report,
+               const v1::HostReport& host);
 
 }  // namespace lockstep::controller

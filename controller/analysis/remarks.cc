@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
+#include "controller/analysis/statistics.h"
 
 namespace lockstep::controller {
 namespace {
@@ -132,16 +133,42 @@ void AddSmallFiles(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-void AddBacklog(const v1::WorkloadReport& w, v1::PhaseReport* report) {
+// Whether most points of the series stay behind the rate that was due. Where the load only stood
+// still at times, or at its end, most points keep it. True where the series does not tell: it has
+// other workloads in it, or the rate changes.
+bool StaysBehind(const PhaseView& view, const v1::WorkloadReport& w,
+                 const v1::PhaseReport& report) {
+  constexpr double kKeeps = 0.98;
+  if (view.load().workloads_size() != 1) return true;
+  const v1::OpenLoop& loop = view.load().workloads(0).open_loop();
+  if (loop.has_ramp_to_ratio() && loop.ramp_to_ratio() != 1) return true;
+  const std::vector<double> points(report.iops_by_interval().begin(),
+                                   report.iops_by_interval().end());
+  if (points.empty()) return true;
+  // Of few points the one that has the stall in it can be the middle one.
+  constexpr size_t kFew = 8;
+  const double kept =
+      points.size() < kFew ? *std::max_element(points.begin(), points.end()) : MedianOf(points);
+  return kept < kKeeps * w.due_per_second();
+}
+
+void AddBacklog(const PhaseView& view, const v1::WorkloadReport& w, v1::PhaseReport* report) {
   if (w.unstarted() <= kBacklogShare * w.total().operations() ||
       w.longest_backlog_ns() <= kBacklogNs) {
+    return;
+  }
+  const double share = 100 * w.unstarted() / std::max(1.0, w.unstarted() + w.total().operations());
+  if (!StaysBehind(view, w, *report)) {
+    report->add_remarks(absl::StrFormat(
+        "%s: the load stood still and its end came before it had caught up: %s I/Os that were due "
+        "(%.1f %%) were never started, and percentiles leave them out",
+        w.name(), common::FormatCount(w.unstarted()), share));
     return;
   }
   report->add_remarks(absl::StrFormat(
       "%s: BACKLOG: %s I/Os that were due (%.1f %%) were never started; the schedule ran ahead by "
       "up to %s. The rate is beyond what was served, and percentiles leave those I/Os out",
-      w.name(), common::FormatCount(w.unstarted()),
-      100 * w.unstarted() / std::max(1.0, w.unstarted() + w.total().operations()),
+      w.name(), common::FormatCount(w.unstarted()), share,
       common::FormatDuration(w.longest_backlog_ns())));
 }
 
@@ -180,7 +207,7 @@ void AddRemarks(const PhaseView& view, v1::PhaseReport* report) {
   const std::vector<measure::WorkerPhaseData>& workers = view.phase().workers;
   const bool whole = std::none_of(workers.begin(), workers.end(), &PhaseView::CutShort);
   for (const v1::WorkloadReport& w : report->workloads()) {
-    AddBacklog(w, report);
+    AddBacklog(view, w, report);
     AddVerification(view.phase().phase.kind, whole, w, report);
   }
   if (report->total().errors() > 0) {

@@ -139,7 +139,8 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
   std::vector<std::string> limits;
   for (const std::string& limit : e.self.throttles()) {
     const bool own_one = !e.limits_of_peers.contains(ThrottleOf(limit));
-    if (own_one && IsOnTarget(limit, e.report, e.self.host()) && IsReached(limit, e.self)) {
+    if (own_one && IsOnTarget(limit, e.report, e.self.host()) &&
+        IsReached(limit, e.report, e.self)) {
       limits.push_back(limit);
     }
   }

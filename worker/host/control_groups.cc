@@ -129,8 +129,11 @@ double AvailableMemoryBytes() {
 
 std::vector<std::string> IoThrottles() {
   std::vector<std::string> words;
-  // A host may have both versions mounted, each with limits of its own.
-  for (const ControlGroup& group : GroupsOf("blkio")) {
+  // A host may have both versions mounted, each with limits of its own. Those of version 1 hold for
+  // the processes of the group itself, and not for the groups beneath it.
+  const std::vector<ControlGroup> own = GroupsOf("blkio");
+  if (!own.empty()) {
+    const ControlGroup& group = own.front();
     for (const char* what : {"read_bps", "write_bps", "read_iops", "write_iops"}) {
       AddLimits(group, absl::StrCat("blkio.throttle.", what, "_device"), &words);
     }

@@ -31,6 +31,14 @@ uint64_t NumberBehind(const std::string& text, const std::string& key) {
 
 uint64_t Step(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
 
+// The fourth field of proc_pid_stat(5). The second is a name in parentheses, which may hold any.
+uint32_t ParentIn(const std::string& stat) {
+  const size_t name_end = stat.rfind(')');
+  const std::vector<std::string> fields = absl::StrSplit(
+      name_end == std::string::npos ? "" : stat.substr(name_end + 1), ' ', absl::SkipEmpty());
+  return fields.size() > 1 ? static_cast<uint32_t>(atoi(fields[1].c_str())) : 0;
+}
+
 }  // namespace
 
 TcpCounters ParseTcp(const std::string& snmp) {
@@ -72,7 +80,8 @@ bool Neighbours::ReadPrograms(const std::function<bool()>& late, Programs* progr
     const uint64_t written = NumberBehind(io, "\nwrite_bytes:");
     // Pages that were dirtied and then truncated never reach storage (proc_pid_io(5)).
     const uint64_t taken_back = NumberBehind(io, "cancelled_write_bytes:");
-    (*programs)[pid] = {NumberBehind(io, "\nread_bytes:"), Step(taken_back, written)};
+    (*programs)[pid] = {NumberBehind(io, "\nread_bytes:"), Step(taken_back, written),
+                        ParentIn(common::ReadTrimmed(absl::StrCat("/proc/", pid, "/stat")))};
   }
   return true;
 }
@@ -105,6 +114,14 @@ void Neighbours::End(v1::PhaseResult* result) const {
   Programs now;
   // Begin() has a limit because the load starts at a fixed time. The load is over by now.
   if (!knows_programs_ || !ReadPrograms([] { return false; }, &now)) return;
+  // A child that has ended and was waited for leaves its counters to its parent, those from before
+  // the load among them.
+  std::map<uint32_t, Io> inherited;  // by the parent's process id
+  for (const auto& [pid, io] : programs_) {
+    if (now.contains(pid)) continue;
+    inherited[io.parent].read_bytes += io.read_bytes;
+    inherited[io.parent].write_bytes += io.write_bytes;
+  }
   std::vector<v1::ProcessIo> busy;
   for (const auto& [pid, io] : now) {
     const auto before = programs_.find(pid);
@@ -114,6 +131,10 @@ void Neighbours::End(v1::PhaseResult* result) const {
     one.set_pid(pid);
     one.set_read_bytes(same ? io.read_bytes - before->second.read_bytes : io.read_bytes);
     one.set_write_bytes(same ? Step(before->second.write_bytes, io.write_bytes) : io.write_bytes);
+    if (const auto from = inherited.find(pid); same && from != inherited.end()) {
+      one.set_read_bytes(Step(from->second.read_bytes, one.read_bytes()));
+      one.set_write_bytes(Step(from->second.write_bytes, one.write_bytes()));
+    }
     if (one.read_bytes() + one.write_bytes() >= kMinBytes) busy.push_back(std::move(one));
   }
   std::sort(busy.begin(), busy.end(), [](const v1::ProcessIo& a, const v1::ProcessIo& b) {

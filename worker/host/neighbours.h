@@ -23,6 +23,7 @@ class Neighbours {
  private:
   struct Io {
     uint64_t read_bytes = 0, write_bytes = 0;
+    uint32_t parent = 0;  // process id
   };
   using Programs = std::map<uint32_t, Io>;  // by process id
   static bool ReadPrograms(const std::function<bool()>& late, Programs* programs);
