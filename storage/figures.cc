@@ -48,7 +48,7 @@ class FindingRows {
       rows_.AddNull().Add("").Add(phase.outage_summary().sentence()).EndRow();
     }
     for (const v1::Omission& omission : phase.omissions()) {
-      Row("omission", Names(), "");
+      Row("omission", omission.hosts(), "");
       rows_.AddNull().AddNull().AddNull().AddExact(omission.stalled_ratio()).Add("");
       rows_.Add(omission.sentence()).EndRow();
     }

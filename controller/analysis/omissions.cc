@@ -62,6 +62,14 @@ struct Gaps {
   double ratio() const { return all_ns > 0 ? stalled_ns / all_ns : 0; }
 };
 
+// "node2", "node1 and node2", "node1 and 7 more".
+std::string NamesOf(const std::vector<std::string>& hosts) {
+  if (hosts.empty()) return "all hosts together";
+  if (hosts.size() == 1) return hosts[0];
+  return hosts.size() == 2 ? absl::StrCat(hosts[0], " and ", hosts[1])
+                           : absl::StrCat(hosts[0], " and ", hosts.size() - 1, " more");
+}
+
 // Whether the threads of the workload may wait although nothing is in flight.
 bool Waits(const v1::Workload& w, const v1::PhaseReport& report) {
   if (w.think_time_ns() > 0) return true;
@@ -85,6 +93,7 @@ void AddOmission(const PhaseView& view, uint32_t workload, v1::PhaseReport* repo
   const double expected = measured.Percentile(50);
   if (!(expected > 0)) return;
   Gaps all;
+  std::vector<std::string> hosts;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     Gaps own;
     for (const v1::WorkloadResult& result : worker.result.workloads()) {
@@ -96,6 +105,7 @@ void AddOmission(const PhaseView& view, uint32_t workload, v1::PhaseReport* repo
       if (host.worker_index() != worker.worker_index) continue;
       host.set_stalled_ratio(std::max(host.stalled_ratio(), own.ratio()));
     }
+    if (own.ratio() >= kMuch) hosts.push_back(view.HostOf(worker.worker_index));
   }
   if (all.ratio() < kMuch) return;
   const double p99 = measured.Percentile(99);
@@ -104,14 +114,16 @@ void AddOmission(const PhaseView& view, uint32_t workload, v1::PhaseReport* repo
   v1::Omission* out = report->add_omissions();
   out->set_workload(report->workloads(static_cast<int>(workload)).name());
   out->set_stalled_ratio(all.ratio());
+  out->mutable_hosts()->Add(hosts.begin(), hosts.end());
   out->set_p99_ns(p99);
   out->set_corrected_p99_ns(corrected);
   out->set_sentence(absl::StrFormat(
-      "the threads of %s completed nothing for %.0f %% of their time, in gaps of more than 20 "
+      "the threads of %s on %s completed nothing for %.0f %% of their time, in gaps of more than "
+      "20 "
       "times the median latency, and started nothing during them; with the I/Os that are missing "
       "the p99 "
       "would be about %s, not %s (coordinated omission; an `open_loop` measures it)",
-      out->workload(), 100 * all.ratio(), common::FormatDuration(corrected),
+      out->workload(), NamesOf(hosts), 100 * all.ratio(), common::FormatDuration(corrected),
       common::FormatDuration(p99)));
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <vector>
@@ -80,16 +81,15 @@ std::vector<v1::Outage> Join(const PhaseView& view, std::vector<Silence> silence
             [](const Silence& a, const Silence& b) { return a.begin_seconds < b.begin_seconds; });
   std::vector<v1::Outage> outages;
   std::set<uint32_t> workers;
-  // When all of a group are silent, if ever.
-  double latest_begin = 0;
-  double earliest_end = std::numeric_limits<double>::infinity();
+  std::map<uint32_t, double> until;  // of each worker's last silence of the group
+  bool all_at_once = false;
   const auto close = [&] {
     if (outages.empty()) return;
     for (const uint32_t worker : workers) outages.back().add_hosts(view.HostOf(worker));
-    if (workers == judged && latest_begin < earliest_end) ++*complete;
+    if (all_at_once) ++*complete;
     workers.clear();
-    latest_begin = 0;
-    earliest_end = std::numeric_limits<double>::infinity();
+    until.clear();
+    all_at_once = false;
   };
   for (const Silence& silence : silences) {
     if (outages.empty() || silence.begin_seconds >= outages.back().end_seconds()) {
@@ -97,8 +97,12 @@ std::vector<v1::Outage> Join(const PhaseView& view, std::vector<Silence> silence
       outages.emplace_back().set_begin_seconds(silence.begin_seconds);
     }
     workers.insert(silence.worker);
-    latest_begin = std::max(latest_begin, silence.begin_seconds);
-    earliest_end = std::min(earliest_end, silence.end_seconds);
+    // Silences come by their begin: all are silent at once if the others' last ones are not over.
+    until[silence.worker] = silence.end_seconds;
+    all_at_once = all_at_once || (workers == judged &&
+                                  std::all_of(until.begin(), until.end(), [&](const auto& other) {
+                                    return other.second > silence.begin_seconds;
+                                  }));
     outages.back().set_end_seconds(std::max(outages.back().end_seconds(), silence.end_seconds));
   }
   close();

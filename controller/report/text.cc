@@ -70,7 +70,13 @@ class Renderer : private ReportWriter {
       Line("  expect  ", e.met() ? Good("met   ") : Bad("FAILED"), "  ", e.text(), "   found ",
            e.found());
     }
+    if (phase.outage_summary().count() > 0) {
+      out_ += Wrapped(phase.outage_summary().sentence(), "    ", "  ! ");
+    }
     for (const std::string& remark : phase.remarks()) out_ += Wrapped(remark, "    ", "  ! ");
+    for (const v1::Omission& omission : phase.omissions()) {
+      out_ += Wrapped(omission.sentence(), "    ", "  ! ");
+    }
   }
 
   void Files(const v1::PhaseReport& phase) {

@@ -464,7 +464,7 @@ bool IoThread::Step(int64_t* now_ns) {
   }
   in_flight_ -= *reaped;
   if (*reaped != 0) {
-    outcome_.AddCompletion(done);
+    outcome_.AddCompletion(done, *timeline_);
   }
   *now_ns = done;
   return true;

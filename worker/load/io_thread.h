@@ -52,11 +52,14 @@ struct IoThreadOutcome {
   int64_t sync_ns = 0;  // with nothing but syncs in flight
   int64_t think_ns = 0;
   int64_t rate_ns = 0;
-  // Time between two batches of completions, added up by the binary logarithm of its nanoseconds.
+  // Measured time between two batches of completions, and before the first one, added up by the
+  // binary logarithm of its nanoseconds.
   std::array<int64_t, 64> gaps_ns{};
-  void AddCompletion(int64_t at_ns) {
-    const int64_t gap = last_io_ns == 0 ? 0 : at_ns - last_io_ns;
-    gaps_ns[63 - __builtin_clzll(static_cast<uint64_t>(gap) | 1)] += gap;
+  void AddCompletion(int64_t at_ns, const Timeline& timeline) {
+    const int64_t from = std::max(last_io_ns, timeline.ramp_end_ns());
+    if (const int64_t gap = std::min(at_ns, timeline.load_end_ns()) - from; gap > 0) {
+      gaps_ns[63 - __builtin_clzll(static_cast<uint64_t>(gap))] += gap;
+    }
     last_io_ns = at_ns;
   }
   int64_t queue_full_ns = 0;  // part of io_ns in which no more could be submitted

@@ -75,7 +75,7 @@ absl::Status LoadVerification::LoadExpected(const v1::WorkloadAssignment& assign
   // A ledger takes four bytes of memory for each block. It is made only for a target of which the
   // log has something.
   std::map<uint64_t, std::shared_ptr<BlockLedger>> learned;
-  return environment_.write_log(
+  const absl::Status read = environment_.write_log(
       request, limits::kWriteLogNs, [&](const v1::WriteLogPart& part) -> absl::Status {
         if (part.has_unfinished()) {
           // Where each worker has a target of its own, the loss of another worker says nothing
@@ -111,6 +111,12 @@ absl::Status LoadVerification::LoadExpected(const v1::WorkloadAssignment& assign
         }
         return ledger->ExpectRuns(part.writes().runs());
       });
+  if (!read.ok() || of_this_run || !learned.empty()) return read;
+  // Without this, whatever another run has written there would count as stale.
+  return absl::FailedPreconditionError(absl::StrCat(
+      "verify: run ", assignment.check_run_id().substr(0, 8), " wrote no block of ", block,
+      " bytes on ", opened.files.empty() ? "these targets" : opened.files.front().path,
+      " that could be verified; of_run names the run that wrote the data, with `verify: true`"));
 }
 
 absl::Status LoadVerification::FollowWrites(const v1::WorkloadAssignment& assignment,

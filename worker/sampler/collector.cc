@@ -13,6 +13,8 @@ constexpr int64_t kPollNs = 5 * timing::kMs;
 
 // How long a thread that has not handed an interval over is waited for beyond the interval's end.
 constexpr int64_t kHungNs = timing::kSecond;
+// More than a busy machine makes of a sleep.
+constexpr int64_t kOversleptNs = 200 * timing::kMs;
 
 v1::OperationKind KindOf(int index) { return static_cast<v1::OperationKind>(index + 1); }
 static_assert(static_cast<int>(v1::OPERATION_KIND_READ) == static_cast<int>(IoKind::kRead) + 1 &&
@@ -100,6 +102,9 @@ void Collector::Sleep(uint32_t interval, int64_t until_ns) {
   options_.tick();
   TakeLate(interval);
   clock_->SleepUntil(until_ns);
+  // A process that was stopped (SIGSTOP, a paused machine) has its I/O threads wake up together
+  // with this one: what they hand over now is not late.
+  if (const int64_t now = clock_->MonotonicNs(); now > until_ns + kOversleptNs) resumed_ns_ = now;
 }
 
 // Takes what a thread that hung hands over for earlier intervals, so that the thread need not wait
@@ -127,7 +132,7 @@ bool Collector::WaitFor(uint32_t interval, const std::function<int64_t()>& give_
       const int64_t now = clock_->MonotonicNs();
       if (now > give_up_ns()) return false;
       // No later interval waits for the drain, so it waits for its threads until `give_up_ns`.
-      if (!drain && now > timeline_->EndOf(interval) + patience) break;
+      if (!drain && now > std::max(timeline_->EndOf(interval), resumed_ns_) + patience) break;
       Sleep(interval, now + kPollNs);
     }
   }

@@ -76,6 +76,7 @@ class Collector {
   void Emit(uint32_t interval, int64_t end_ns, const HostReading& reading);
   v1::IntervalClass ClassOf(uint32_t interval) const;
 
+  int64_t resumed_ns_ = 0;  // when the process was seen to run again after a pause
   const Timeline* timeline_;
   const common::Clock* clock_;
   std::vector<Source> sources_;
