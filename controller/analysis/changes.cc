@@ -20,7 +20,7 @@ namespace {
 
 // Smaller ones are the noise of a shared machine.
 constexpr double kLeast = 0.2;
-constexpr int kMostInSentence = 3;
+constexpr int kMaxInSentence = 3;
 
 bool IsConstant(const PhaseView& view) {
   return std::none_of(
@@ -117,7 +117,7 @@ void AddChanges(const PhaseView& view, v1::PhaseReport* report) {
   if (changes.empty() || report->has_steady()) return;
   std::string sentence = TextOf(changes.front());
   for (size_t i = 1; i < changes.size(); ++i) {
-    if (i == kMostInSentence) {
+    if (i == kMaxInSentence) {
       absl::StrAppend(&sentence, ", and ", changes.size() - i, " more times");
       break;
     }

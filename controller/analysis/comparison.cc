@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "controller/analysis/drift.h"
 #include "controller/analysis/figure_table.h"
 #include "controller/analysis/statistics.h"
 #include "google/protobuf/util/json_util.h"
@@ -197,6 +198,8 @@ class Comparer {
     }
     const std::vector<double> p =
         PermutationTest(rows, sides_[0].runs.size(), sides_[s].runs.size());
+    const std::vector<size_t> order = OrderOf(s);
+    size_t drifting = 0;
     for (size_t i = 0; i < which.size(); ++i) {
       v1::ComparedFigure* figure = result_.mutable_figures(which[i]);
       v1::ComparedValue* value = figure->mutable_values(static_cast<int>(s));
@@ -206,16 +209,60 @@ class Comparer {
       value->set_verdict(value->p_value() >= kAlpha              ? v1::CHANGE_NONE
                          : more[i] == figure->higher_is_better() ? v1::CHANGE_BETTER
                                                                  : v1::CHANGE_WORSE);
+      if (value->verdict() != v1::CHANGE_NONE && MayBeDrift(order, rows[i])) {
+        value->set_verdict(v1::CHANGE_UNKNOWN);
+        value->set_may_be_drift(true);
+        ++drifting;
+        if (more[i] != figure->higher_is_better() && IsTooMuch(*value, more[i])) {
+          result_.set_drifting(result_.drifting() + 1);
+        }
+      }
       // A figure that was 0 before, such as errors, has no change as a share: any significant rise
       // is a regression. The same holds where the median shift and the means, which the test
       // judges, point in different directions, since the share then says nothing.
-      if (value->verdict() == v1::CHANGE_WORSE && result_.has_max_regression() &&
-          (!value->has_change() || (value->change() > 0) != more[i] ||
-           std::abs(value->change()) > result_.max_regression())) {
+      if (value->verdict() == v1::CHANGE_WORSE && IsTooMuch(*value, more[i])) {
         value->set_regression(true);
         result_.set_regressions(result_.regressions() + 1);
       }
     }
+    if (drifting > 0) {
+      Warn(absl::StrCat(drifting, drifting == 1 ? " figure differs" : " figures differ",
+                        " by no more than a drift of the machine could, because the runs of ",
+                        result_.sets(static_cast<int>(s)).name(), " were not made among those of ",
+                        result_.sets(0).name(),
+                        ": more runs, or interleaved ones (lockstep run --ab), can tell"));
+    }
+  }
+
+  bool IsTooMuch(const v1::ComparedValue& value, bool more) const {
+    return result_.has_max_regression() && (!value.has_change() || (value.change() > 0) != more ||
+                                            std::abs(value.change()) > result_.max_regression());
+  }
+
+  // The runs of the first set and of set `s`, counted through, in the order of their submission.
+  std::vector<size_t> OrderOf(size_t s) const {
+    std::vector<std::pair<std::string, size_t>> runs;
+    for (const Side* side : {&sides_[0], &sides_[s]}) {
+      for (const v1::RunFigures* run : side->runs) {
+        runs.emplace_back(run->run().submitted_at(), runs.size());
+      }
+    }
+    std::sort(runs.begin(), runs.end());
+    std::vector<size_t> order;
+    for (const auto& [submitted, run] : runs) order.push_back(run);
+    return order;
+  }
+
+  // Whether the difference of the row's two sides is one that a drift can make.
+  bool MayBeDrift(const std::vector<size_t>& order, const std::vector<double>& row) const {
+    // Below, order says little of the side, and the permutation test's premise holds well enough.
+    constexpr double kSuccession = 0.5;
+    InOrder runs;
+    for (const size_t run : order) {
+      runs.values.push_back(row[run]);
+      runs.is_second.push_back(run >= sides_[0].runs.size());
+    }
+    return SuccessionOf(runs.is_second) > kSuccession && DriftTest(runs) * Others() >= kAlpha;
   }
 
   // A percentile may be missing only because a run has a few I/Os less: its absence says nothing

@@ -49,8 +49,9 @@ void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport*
     const v1::SteadyReport& steady = phase->steady();
     add(absl::StrFormat("steady within %.3g %%, slope %.3g %%", 100 * steady.range_limit(),
                         100 * steady.slope_limit()),
-        steady.rounds() < steady.window()
-            ? "too few rounds"
+        steady.rounds() < steady.window() ? "too few rounds"
+        : steady.has_changed_at_seconds()
+            ? absl::StrFormat("only until %.4g s", steady.changed_at_seconds())
             : absl::StrFormat("%.1f %%, slope %.1f %%", 100 * steady.range(), 100 * steady.slope()),
         steady.steady());
   }

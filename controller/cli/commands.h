@@ -31,6 +31,14 @@ void AddCompletionCommand(CLI::App* app, int* status);
 // The flags that say which runs: --job, --owner, --label, --host, …; `filter` outlives the command.
 void AddRunFilter(CLI::App* command, v1::RunFilter* filter);
 
+// Prints the comparison of sets of runs, each with its name and ids, as text, json or junit.
+struct NamedRuns {
+  std::string name;
+  std::vector<std::string> ids;
+};
+int CompareRuns(const Context& context, const std::vector<NamedRuns>& sets,
+                const std::string& format);
+
 // Prints the trends of the figures of the runs that are asked for.
 int ShowTrends(const Context& context, const v1::HistoryRequest& asked, const std::string& format);
 
@@ -40,6 +48,9 @@ struct Submitter {
   std::string owner;
   std::string confirm;  // a plan's token; empty: a person is asked where one is needed
 };
+// Puts the job into the queue; prints problems and warnings.
+int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const Submitter& by,
+              std::string* run_id);
 int SubmitAndFollow(const Context& context, const JobFile& file, const Submitter& by,
                     const ReportFormat& format);
 // --format, --detail and --output; `format` outlives the command.

@@ -117,6 +117,7 @@ int Gate(const Context& context, HistoryFlags flags) {
   // A figure that only the baseline has may be that of a phase that no longer works.
   const bool complete = comparison.missing() == 0;
   const bool regressed = comparison.regressions() > 0;
+  const bool drifts = comparison.drifting() > 0;
   // The verdict goes to standard error, so that JSON and JUnit on standard output stay readable for
   // programs.
   std::cerr << (regressed   ? absl::StrCat("gate: ", comparison.regressions(),
@@ -125,9 +126,13 @@ int Gate(const Context& context, HistoryFlags flags) {
                 : !can_tell ? "gate: too few runs to tell\n"
                 : !complete ? absl::StrCat("gate: ", comparison.missing(),
                                            " figures of the baseline are missing: cannot tell\n")
+                : drifts    ? absl::StrCat("gate: ", comparison.drifting(),
+                                        comparison.drifting() == 1 ? " figure is" : " figures are",
+                                           " worse, by no more than a drift of the machine could "
+                                              "be: cannot tell\n")
                             : "gate: no regression found\n");
   // A regression decides, even if other figures cannot be judged.
-  return regressed ? kNotMet : can_tell && complete ? kOk : kCannotTell;
+  return regressed ? kNotMet : can_tell && complete && !drifts ? kOk : kCannotTell;
 }
 
 int SetLabels(const Context& context, const HistoryFlags& flags) {
@@ -266,6 +271,24 @@ void AddPrune(CLI::App* app, const Context* context, int* status) {
 }
 
 }  // namespace
+
+int CompareRuns(const Context& context, const std::vector<NamedRuns>& sets,
+                const std::string& format) {
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  grpc::ClientContext call;
+  v1::CompareRequest request;
+  for (const NamedRuns& set : sets) {
+    v1::RunsOf* runs = request.add_sets();
+    runs->set_name(set.name);
+    runs->mutable_run_ids()->Add(set.ids.begin(), set.ids.end());
+  }
+  v1::Comparison comparison;
+  const grpc::Status status = (*stub)->Compare(&call, request, &comparison);
+  if (!status.ok()) return Fail(status);
+  PrintComparison(context, format, comparison);
+  return kOk;
+}
 
 int ShowTrends(const Context& context, const v1::HistoryRequest& asked, const std::string& format) {
   auto stub = context.Connect();

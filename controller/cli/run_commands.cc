@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "common/text.h"
 #include "common/units.h"
+#include "controller/cli/ab_command.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/live_view.h"
 #include "controller/cli/refusals.h"
@@ -30,6 +31,8 @@ struct RunFlags {
   std::string confirm;
   std::string reason;
   std::vector<std::string> sets;
+  std::string baseline;
+  uint32_t repeat = 5;
   bool now = false;
   bool phase_only = false;
 };
@@ -73,35 +76,6 @@ int Confirm(v1::Controller::Stub* stub, const JobFile& file, std::string* token)
   }
   if (!SaysYes("type yes to overwrite it: ")) return Fail("nothing was submitted");
   *token = plan.token();
-  return kOk;
-}
-
-// Puts the job into the queue; prints problems and warnings.
-int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const Submitter& by,
-              std::string* run_id) {
-  std::string confirm = by.confirm;
-  // A token comes from a plan that the caller has already seen.
-  if (confirm.empty()) {
-    if (const int status = Confirm(stub, file, &confirm); status != kOk) return status;
-  }
-  grpc::ClientContext context;
-  v1::SubmitRequest request;
-  request.set_confirm(confirm);
-  *request.mutable_job() = file.job;
-  // The store keeps the source, which Rerun() parses again for --set.
-  request.set_source(file.source);
-  request.set_owner(by.owner);
-  v1::SubmitReply reply;
-  const grpc::Status status = stub->Submit(&context, request, &reply);
-  if (!status.ok()) return PrintProblems(file, status);
-  for (const std::string& warning : reply.warnings()) {
-    std::cerr << "warning: " << common::Printable(warning) << "\n";
-  }
-  if (reply.position() > 0) {
-    std::cerr << "queued behind " << reply.position() << (reply.position() == 1 ? " run" : " runs")
-              << "\n";
-  }
-  *run_id = reply.run_id();
   return kOk;
 }
 
@@ -329,6 +303,34 @@ int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::s
   return StatusOf(report, format);
 }
 
+int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const Submitter& by,
+              std::string* run_id) {
+  std::string confirm = by.confirm;
+  // A token comes from a plan that the caller has already seen.
+  if (confirm.empty()) {
+    if (const int status = Confirm(stub, file, &confirm); status != kOk) return status;
+  }
+  grpc::ClientContext context;
+  v1::SubmitRequest request;
+  request.set_confirm(confirm);
+  *request.mutable_job() = file.job;
+  // The store keeps the source, which Rerun() parses again for --set.
+  request.set_source(file.source);
+  request.set_owner(by.owner);
+  v1::SubmitReply reply;
+  const grpc::Status status = stub->Submit(&context, request, &reply);
+  if (!status.ok()) return PrintProblems(file, status);
+  for (const std::string& warning : reply.warnings()) {
+    std::cerr << "warning: " << common::Printable(warning) << "\n";
+  }
+  if (reply.position() > 0) {
+    std::cerr << "queued behind " << reply.position() << (reply.position() == 1 ? " run" : " runs")
+              << "\n";
+  }
+  *run_id = reply.run_id();
+  return kOk;
+}
+
 int SubmitAndFollow(const Context& context, const JobFile& file, const Submitter& by,
                     const ReportFormat& format) {
   auto stub = context.Connect();
@@ -365,15 +367,30 @@ void WithRun(CLI::App* command, const SharedRunFlags& flags) {
 void AddRun(CLI::App* app, const Context* context, int* status, const SharedRunFlags& flags) {
   CLI::App* run = app->add_subcommand("run", "Submit a job, watch it, print its report");
   WithFile(run, flags);
+  run->add_option("--ab", flags->baseline,
+                  "Another job file, the baseline: run both in turn, and print the comparison");
+  run->add_option("--repeat", flags->repeat, "With --ab: how often to run each of the two")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str()
+      ->needs("--ab");
   WithConfirm(run, flags);
   AddReportFormat(run, &flags->report);
   run->footer(
       "Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was "
       "aborted, 4 an expectation\n"
       "or a limit of the start skew was not met, 6 data was corrupted, 7 a host was lost with "
-      "--require-all-hosts,\n130 cancelled, 1 anything else.\n\nExample:\n  "
-      "lockstep run mixed.yaml --set phases.1.run.duration=30s --format json > result.json");
+      "--require-all-hosts,\n130 cancelled, 1 anything else.\n\nExamples:\n  "
+      "lockstep run mixed.yaml --set phases.1.run.duration=30s --format json > result.json\n  "
+      "lockstep run --ab depth8.yaml depth16.yaml --repeat 8");
   run->callback([=] {
+    if (!flags->baseline.empty()) {
+      return void(*status = RunAb(*context, {flags->baseline,
+                                             flags->file,
+                                             flags->repeat,
+                                             flags->sets,
+                                             {flags->owner, flags->confirm},
+                                             flags->report.name}));
+    }
     const auto file = LoadJobFile(flags->file, flags->sets);
     *status = file == nullptr
                   ? kInvalidJob

@@ -57,6 +57,11 @@ const words: Record<string, string> = {
   CHANGE_UNKNOWN: "too few runs to tell",
 };
 
+function verdictText(value: ComparedFigure["values"][0]): string {
+  const known = words[value.verdict as unknown as string] ?? "";
+  return value.mayBeDrift ? "may be drift" : known;
+}
+
 function rowOf(compared: ComparedFigure): Cell[] {
   return [
     text(compared.phase),
@@ -68,7 +73,7 @@ function rowOf(compared: ComparedFigure): Cell[] {
       ];
       if (i === 0) return cells;
       cells.push({ show: change(value), sort: value.change ?? 0 });
-      cells.push(text(words[value.verdict as unknown as string] ?? ""));
+      cells.push(text(verdictText(value)));
       return cells;
     }),
   ];

@@ -1,0 +1,66 @@
+// run --ab: two jobs, their runs interleaved, and the comparison of what they came to.
+
+#include "controller/cli/ab_command.h"
+
+#include <array>
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/text.h"
+#include "controller/cli/commands.h"
+#include "controller/cli/live_view.h"
+#include "measure/states.h"
+
+namespace lockstep::cli {
+namespace {
+
+// Runs one job to its end without its report. kOk where its figures can be compared.
+int RunOnce(const Context& context, const JobFile& file, const Submitter& by, std::string* run_id) {
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  if (const int status = SubmitJob(stub->get(), file, by, run_id); status != kOk) return status;
+  const Watched watched = FollowRun(stub->get(), *run_id, context.Colour(2), Owner::kSubmitter);
+  if (!watched.status.ok()) return Fail(watched.status);
+  if (watched.left) return Fail("the run goes on, and no further one is started");
+  const std::string& state = watched.summary.state();
+  if (state == "cancelled") return kCancelled;
+  if (state == "done") return kOk;
+  Fail(absl::StrCat("run ", run_id->substr(0, 8), " of ", file.name, " is ", state, ": ",
+                    watched.summary.outcome()));
+  return kRunFailed;
+}
+
+}  // namespace
+
+int RunAb(const Context& context, const AbFlags& flags) {
+  // Other forms are of one report.
+  if (flags.format != "text" && flags.format != "json" && flags.format != "junit") {
+    return Fail(absl::StrCat("--format ", flags.format, ": a comparison is text, json or junit"));
+  }
+  std::array<std::unique_ptr<JobFile>, 2> files;
+  for (size_t side = 0; side < files.size(); ++side) {
+    files[side] = LoadJobFile(side == 0 ? flags.baseline : flags.file, flags.sets);
+    if (files[side] == nullptr) return kInvalidJob;
+  }
+  std::array<std::vector<std::string>, 2> runs;
+  for (uint32_t pair = 0; pair < flags.repeat; ++pair) {
+    // The first of each pair alternates (A B, B A), so that a drift within the pairs meets both.
+    for (const size_t side : {pair % 2, 1 - pair % 2}) {
+      std::cerr << "run " << runs[side].size() + 1 << " of " << flags.repeat << " of "
+                << common::Printable(files[side]->name) << "\n";
+      std::string run_id;
+      const int status = RunOnce(context, *files[side], flags.by, &run_id);
+      if (status != kOk) return status;
+      runs[side].push_back(run_id);
+    }
+  }
+  for (size_t side = 0; side < runs.size(); ++side) {
+    // Standard output holds the comparison alone. `lockstep compare` takes these lists.
+    std::cerr << common::Printable(files[side]->name) << ": " << absl::StrJoin(runs[side], ",")
+              << "\n";
+  }
+  return CompareRuns(context, {{files[0]->name, runs[0]}, {files[1]->name, runs[1]}}, flags.format);
+}
+
+}  // namespace lockstep::cli
