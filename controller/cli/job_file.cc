@@ -141,7 +141,8 @@ std::string SyntaxError(const std::string& name, const std::string& source,
     }
   }
   const bool is_open = e.msg.find("end of map") != std::string::npos ||
-                       e.msg.find("end of sequence") != std::string::npos;
+                       e.msg.find("end of sequence") != std::string::npos ||
+                       e.msg.find("illegal map value") != std::string::npos;
   return absl::StrCat(name, ":", e.mark.line + 1, ": not YAML: ",
                       is_open ? "a bracket is not closed, a comma is missing, or the line is "
                                 "indented by more or less than those beside it"

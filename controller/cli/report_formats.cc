@@ -7,6 +7,7 @@
 #include "controller/report/fio_json.h"
 #include "controller/report/histogram_logs.h"
 #include "controller/report/json.h"
+#include "controller/report/junit.h"
 #include "controller/report/markdown.h"
 #include "controller/report/other_layouts.h"
 #include "controller/report/safe_report.h"
@@ -37,6 +38,8 @@ const Maker kMakers[] = {
     {"html", Needs::kPage, nullptr},
     {"markdown", Needs::kReport,
      [](const v1::Report& r, const Histograms&) { return controller::RenderMarkdown(r); }},
+    {"junit", Needs::kReport,
+     [](const v1::Report& r, const Histograms&) { return controller::RenderRunJUnit(r); }},
     {"fio", Needs::kPhaseHistograms, &controller::RenderFioJson},
     {"fio-log", Needs::kIntervalHistograms,
      [](const v1::Report&, const Histograms& h) { return controller::RenderFioLog(h); }},

@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 #include <unistd.h>
 
+#include <iostream>
 #include <memory>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace {
 struct SqlFlags {
   std::string command;
   bool csv = false;
+  bool url = false;
 };
 
 // What keeps the reading role from connecting, where psql would only say that authentication has
@@ -42,6 +44,10 @@ int Sql(const Context& context, const SqlFlags& flags) {
   if (!stub.ok()) return Fail(stub.status());
   const auto conninfo = GetStoreAddress(stub->get());
   if (!conninfo.ok()) return Fail(conninfo.status());
+  if (flags.url) {
+    std::cout << UrlOf(*conninfo) << "\n";
+    return kOk;
+  }
   if (const std::string words = AccessProblem(*conninfo); !words.empty()) return Fail(words);
   // A user's psqlrc could change the output that scripts read. Without ON_ERROR_STOP, psql goes on
   // after an error in its standard input, and ends with status 0.
@@ -65,6 +71,7 @@ void AddSqlCommand(CLI::App* app, const Context* context, int* status) {
   CLI::App* sql = app->add_subcommand("sql", "psql on the store, read-only");
   sql->add_option("-c,--command", flags->command, "Run this query and end");
   sql->add_flag("--csv", flags->csv, "Print CSV");
+  sql->add_flag("--url", flags->url, "Print the store's URL for other clients, without a password");
   sql->footer(
       "Examples:\n  lockstep sql -c 'SELECT phase_name, host, kind, iops FROM host_throughput "
       "WHERE run_id = last_run()'\n"

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <map>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "common/text.h"
 
@@ -69,7 +71,48 @@ absl::StatusOr<std::string> SafeConninfo(const std::string& answer) {
   return safe;
 }
 
+// RFC 3986: all but unreserved characters.
+std::string Encoded(const std::string& text) {
+  std::string out;
+  for (const unsigned char c : text) {
+    const bool plain = isalnum(c) != 0 || c == '-' || c == '.' || c == '_' || c == '~';
+    out += plain ? std::string(1, static_cast<char>(c)) : absl::StrFormat("%%%02X", c);
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string UrlOf(const std::string& conninfo) {
+  std::map<std::string, std::string> values;
+  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> parsed(
+      PQconninfoParse(conninfo.c_str(), nullptr), PQconninfoFree);
+  for (const PQconninfoOption* option = parsed.get();
+       option != nullptr && option->keyword != nullptr; ++option) {
+    if (option->val != nullptr) values[option->keyword] = option->val;
+  }
+  const auto take = [&](const char* key) {
+    const std::string value = values[key];
+    values.erase(key);
+    return value;
+  };
+  std::string authority;
+  // A socket's directory has slashes, which end the host of a URL.
+  if (const auto host = values.find("host");
+      host != values.end() && host->second.find_first_of("/,:") == std::string::npos) {
+    const std::string user = take("user");
+    const std::string port = take("port");
+    authority = absl::StrCat(Encoded(user), user.empty() ? "" : "@", Encoded(take("host")),
+                             port.empty() ? "" : ":", port);
+  }
+  std::string url = absl::StrCat("postgresql://", authority, "/", Encoded(take("dbname")));
+  const char* before = "?";
+  for (const auto& [key, value] : values) {
+    absl::StrAppend(&url, before, key, "=", Encoded(value));
+    before = "&";
+  }
+  return url;
+}
 
 absl::StatusOr<std::string> GetStoreAddress(v1::Controller::Stub* stub) {
   grpc::ClientContext call;

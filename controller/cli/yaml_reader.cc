@@ -208,6 +208,12 @@ class Reader {
     }
   }
 
+  // "{host}"
+  static std::string BracesOf(const YAML::Node& map) {
+    if (map.size() == 0) return "{}";
+    return absl::StrCat("{", common::Printable(map.begin()->first.as<std::string>(""), 60), "}");
+  }
+
   void ReadValue(const YAML::Node& node, const std::string& path, const FieldDescriptor& field,
                  Message* message) {
     const Reflection* reflection = message->GetReflection();
@@ -224,7 +230,13 @@ class Reader {
       return reflection->SetEnumValue(message, &field, v1::ENGINE_NULL);
     }
     if (!node.IsScalar()) {
-      return Error(node, path, node.IsNull() ? "has no value" : "is not a single value");
+      // YAML reads `path: {host}` as a map.
+      return Error(node, path,
+                   node.IsNull()  ? "has no value"
+                   : node.IsMap() ? absl::StrCat(BracesOf(node),
+                                                 " is a map in YAML; a text that "
+                                                 "begins with a brace needs quotes")
+                                  : "is not a single value");
     }
     std::string text = node.Scalar();
     if (!common::IsUtf8(text)) return Error(node, path, "is not valid UTF-8");

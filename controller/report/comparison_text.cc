@@ -7,9 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
-#include "common/text.h"
 #include "common/units.h"
+#include "controller/report/junit.h"
 #include "controller/report/text_table.h"
 
 namespace lockstep::controller {
@@ -44,7 +43,7 @@ std::string VerdictText(const v1::ComparedValue& value) {
     case v1::CHANGE_WORSE:
       return "worse";
     default:
-      return "cannot tell";
+      return value.may_be_drift() ? "may be drift" : "cannot tell";
   }
 }
 
@@ -54,13 +53,6 @@ std::string FigureName(const v1::ComparedFigure& figure) {
     name = absl::StrCat(figure.workload(), " ", figure.kind(), " ", name);
   }
   return name;
-}
-
-std::string Xml(const std::string& text) {
-  // XML 1.0 has no control characters, not even escaped ones. Printable() replaces them.
-  return absl::StrReplaceAll(
-      common::Printable(text),
-      {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&apos;"}});
 }
 
 std::string Coloured(const std::string& text, const char* code, bool colour) {
@@ -146,30 +138,33 @@ std::string RenderJUnit(const v1::Comparison& comparison) {
           absl::StrCat(in(first, 0), ", ", in(value, s), ": ", Change(value),
                        value.has_p_value() ? absl::StrFormat(", p %.4f", value.p_value()) : "");
       ++tests;
-      absl::StrAppend(&cases, "    <testcase classname=\"lockstep.", Xml(figure.phase()),
-                      "\" name=\"", Xml(FigureName(figure)), " ", Xml(comparison.sets(s).name()),
-                      "\">");
+      absl::StrAppend(&cases, "    <testcase classname=\"lockstep.", XmlText(figure.phase()),
+                      "\" name=\"", XmlText(FigureName(figure)), " ",
+                      XmlText(comparison.sets(s).name()), "\">");
       // A figure that only the baseline has is an error, not a failure: nobody knows whether it is
       // worse.
       if (first.runs() > 0 && value.runs() == 0) {
         ++errors;
-        absl::StrAppend(&cases, "<error message=\"", Xml(words), "\"/>");
+        absl::StrAppend(&cases, "<error message=\"", XmlText(words), "\"/>");
       } else if (value.regression()) {
-        absl::StrAppend(&cases, "<failure message=\"", Xml(words), "\"/>");
+        absl::StrAppend(&cases, "<failure message=\"", XmlText(words), "\"/>");
       } else if (value.verdict() == v1::CHANGE_UNKNOWN) {
         // A case that cannot tell is skipped, not passed: a pass would stand for the proof of no
         // change.
         ++skipped;
-        absl::StrAppend(&cases, "<skipped message=\"too few runs to tell\"/>");
+        absl::StrAppend(&cases, "<skipped message=\"",
+                        value.may_be_drift() ? XmlText(words + "; it may be a drift of the machine")
+                                             : "too few runs to tell",
+                        "\"/>");
       } else {
-        absl::StrAppend(&cases, "<system-out>", Xml(words), "</system-out>");
+        absl::StrAppend(&cases, "<system-out>", XmlText(words), "</system-out>");
       }
       cases += "</testcase>\n";
     }
   }
   std::string warnings;
   for (const std::string& warning : comparison.warnings()) {
-    absl::StrAppend(&warnings, Xml(warning), "\n");
+    absl::StrAppend(&warnings, XmlText(warning), "\n");
   }
   return absl::StrFormat(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"lockstep "

@@ -134,6 +134,9 @@ class Guides(unittest.TestCase):
     def test_the_guide_first_test(self):
         self.follow("docs/guide/first-test.md")
 
+    def test_the_guide_ci(self):
+        self.follow("docs/guide/ci.md")
+
     def test_the_guide_array(self):
         with Fleet(0) as fleet, LoopDevice(fleet.directory) as device:
             self.follow("docs/guide/array.md", device.path)
