@@ -17,6 +17,14 @@ constexpr int64_t kMaxBlock = 67108864;
 
 std::string Size(int64_t bytes) { return common::FormatSize(static_cast<double>(bytes)); }
 
+// ": did you mean 8KiB?" for 8 kB, which users of decimal units write.
+std::string BinarySize(int64_t size) {
+  for (const auto& [decimal, binary] : {std::pair(int64_t{1000000}, "MiB"), {1000, "KiB"}}) {
+    if (size % decimal == 0) return absl::StrCat(": did you mean ", size / decimal, binary, "?");
+  }
+  return "";
+}
+
 // One workload's rules, subject by subject.
 class Rules {
  public:
@@ -135,8 +143,8 @@ class Rules {
     // Direct I/O must be aligned to the device's logical block (open(2)), at least 512 bytes.
     if (w_.direct() && size % 512 != 0) {
       add_(field + "block_size",
-           absl::StrCat(
-               size, " is not a multiple of 512, which O_DIRECT requires; or set direct: false"));
+           absl::StrCat(size, " is not a multiple of 512, which O_DIRECT requires",
+                        BinarySize(size), "; or set direct: false"));
     }
   }
 

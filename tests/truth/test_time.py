@@ -1,0 +1,210 @@
+"""What changes while a load runs: its level, a host for a while, a host that is lost."""
+
+import json
+import os
+import signal
+import unittest
+
+from fleet import files_job, needs_root, wait_for
+from test_loads import GROUPS, group, null_job, pulses, read
+from truth import TruthTest, situation
+
+READ_IOPS = "blkio.throttle.read_iops_device"
+
+
+class Levels(TruthTest):
+    workers = 1
+
+    def after(self, job, seconds, change):
+        """The report of a job of which so many seconds ran before the change."""
+        running = self.fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
+        self.fleet.await_seconds(seconds)
+        with change:
+            out, err = running.communicate(timeout=300)
+        self.assertIn(running.returncode, (0, 4), err)
+        return json.loads(out)
+
+    @situation("6", "steady for 8 s, then the worker stands still for three quarters of the time")
+    def test_a_load_that_was_steady_and_collapsed(self):
+        job = null_job(
+            "latency: 1ms",
+            "queue_depth: 4",
+            duration="18s\n      until_steady: {round: 1s, window: 4, range: 60%, slope: 60%, "
+            "only_tell: true}\n      expect: {steady: true}",
+        )
+        report = self.after(job, 8, pulses(self.fleet.workers["node1"].pid))
+        mix = self.phase(report)
+        steady = mix["steady"]
+        self.says(f"{report['verdict']['word']}: {'; '.join(mix['remarks'][:2])}")
+        self.assertFalse(steady["steady"])
+        # The worker collapsed after eight stored seconds, and the phase lasted for 18.
+        self.assertGreaterEqual(steady["changedAtSeconds"], 7)
+        self.assertLess(steady["changedAtSeconds"], 17)
+        self.assertTrue(any("STEADY ONLY UNTIL" in remark for remark in mix["remarks"]))
+        self.assertFalse(report["expectationsMet"])
+        (change,) = mix["levelChanges"]
+        points = mix["iopsByInterval"]
+        at = round(change["atSeconds"])
+        self.assertLess(change["after"], 0.6 * change["before"])
+        self.assert_near(change["before"], sum(points[:at]) / at, 0.05)
+        (row,) = self.rows(
+            "SELECT begin_seconds, sentence FROM phase_findings "
+            "WHERE run_id = last_run() AND kind = 'change'"
+        )
+        self.assertEqual(float(row["begin_seconds"]), change["atSeconds"])
+        self.assertIn(change["sentence"], row["sentence"])
+        detail = self.ok(self.fleet.lockstep("report", "--detail"), 4).text
+        self.assertIn("not to the end", detail)
+        self.assertIn(f"found only until {change['atSeconds']:g} s", detail)
+
+    @situation("16", "a device of at most 1,000 IOPS under 100, 200, 300 and 5,000 IOPS")
+    def test_the_knee_of_a_rate_is_the_last_that_is_served(self):
+        job = null_job("latency: 1ms", "queue_depth: 1, open_loop: {rate: 100, arrival: fixed}")
+        job = job.replace(
+            "duration: 2s",
+            "duration: 2s\n      sweep: {axes: [{field: open_loop.rate, "
+            "values: [100, 200, 300, 5000]}]}",
+        )
+        report = self.run_report(job)
+        (sweep,) = report["sweeps"]
+        served = []
+        for phase in report["phases"]:
+            (workload,) = phase["workloads"]
+            served.append(workload["total"]["iops"] >= 0.97 * workload["duePerSecond"])
+        self.assertFalse(served[-1])
+        last = served.index(False) - 1
+        self.says([knee["reason"] for knee in sweep["knees"]] or sweep["withoutKnee"])
+        if last < 0:
+            self.assertIn("not even", sweep["withoutKnee"][0])
+            return
+        (knee,) = sweep["knees"]
+        self.assertEqual(knee["value"], ["100", "200", "300"][last])
+        self.assertEqual(knee["p99Ns"], sweep["points"][last]["p99Ns"])
+        self.assertIn("is the last rate that is served", self.report())
+
+    @situation("16,17", "three depths, each three times: too few for a knee and for an interval")
+    def test_three_values_of_three_runs_tell_little(self):
+        job = null_job("latency: 1ms", "queue_depth: 1", duration="200ms")
+        axes = "sweep: {axes: [{field: queue_depth, values: [1, 2, 4]}], repeat: %d}"
+        report = self.run_report(
+            job.replace("duration: 200ms", "duration: 200ms\n      " + axes % 3)
+        )
+        (sweep,) = report["sweeps"]
+        self.says(sweep["withoutKnee"])
+        self.assertEqual(sweep["knees"], [])
+        self.assertIn("3 values are too few", sweep["withoutKnee"][0])
+        self.assertIn(sweep["withoutKnee"][0], self.report())
+        for point in sweep["points"]:
+            self.assertEqual((point["runs"], point["iopsLow"], point["iopsHigh"]), (3, 0, 0))
+
+    @situation("7", "two equal jobs, in turn")
+    def test_interleaved_runs_end_in_a_comparison(self):
+        job = null_job("latency: 1ms", "queue_depth: 1", duration="300ms")
+        for name in ("a", "b"):
+            with open(f"{self.fleet.data}/{name}.yaml", "w", encoding="utf-8") as out:
+                out.write(job.replace("name: loads", f"name: {name}"))
+        paths = [f"{self.fleet.data}/{name}.yaml" for name in ("a", "b")]
+        done = self.ok(
+            self.fleet.lockstep("run", "--ab", *paths, "--repeat", "4", "--format", "json")
+        )
+        comparison = done.json()
+        self.assertEqual([s["name"] for s in comparison["sets"]], paths)
+        rows = self.rows("SELECT job FROM run_overview ORDER BY submitted_at DESC LIMIT 8")
+        order = "".join(row["job"] for row in reversed(rows))
+        self.says(f"{order}; drift: {comparison['drifting']}, warnings: {comparison['warnings']}")
+        self.assertEqual(order, "abbaabba")
+        self.assertEqual([len(s["runs"]) for s in comparison["sets"]], [4, 4])
+        self.assertFalse(any(v["mayBeDrift"] for f in comparison["figures"] for v in f["values"]))
+        self.assertEqual(comparison["canTell"], [True])
+
+
+class Stretches(TruthTest):
+    workers = 3
+
+    @situation("11", "three hosts with one rate each, of which one stands still again and again")
+    def test_a_host_that_keeps_its_rate_is_judged_by_latency(self):
+        job = null_job(
+            "latency: 1ms", "queue_depth: 4, open_loop: {rate: 600, arrival: fixed}", "4s", 3
+        )
+        with pulses(self.fleet.workers["node3"].pid):
+            mix = self.phase(self.run_report(job))
+        hosts = {host["host"]: host for host in mix["hosts"]}
+        rates = [host["iops"] for host in hosts.values()]
+        self.says(f"{[round(r) for r in rates]} IOPS: {mix['stragglers']}")
+        if min(rates) < 0.9 * max(rates):
+            self.skipTest("node3 did not keep its rate")
+        (straggler,) = [s for s in mix["stragglers"] if s["host"] == "node3"]
+        self.assertGreater(straggler["latencyRatio"], 1.5)
+        self.assertGreater(straggler["share"], 0.85)
+        self.assertIn("times as long as the others'", self.report())
+
+    @needs_root
+    @unittest.skipUnless(os.path.exists(f"{GROUPS}/blkio/{READ_IOPS}"), "needs blkio")
+    @situation("10", "a limit of 40 reads/s is set on one of three hosts after 5 s")
+    def test_the_cause_of_a_stretch(self):
+        numbers = os.stat(self.fleet.data).st_dev
+        path = os.path.realpath(f"/sys/dev/block/{os.major(numbers)}:{os.minor(numbers)}")
+        if not os.path.isdir(path):
+            self.skipTest("the test's files are on no block device")
+        path = os.path.dirname(path) if os.path.exists(f"{path}/partition") else path
+        job = f"""name: stretch
+targets: [{{name: d, file: {{path: "{self.fleet.data}/{{host}}/f", size: 16MiB}}}}]
+phases:
+  - prepare:
+  - name: mix
+    run: {{duration: 14s, workloads: [{{name: w, block_size: 4KiB, queue_depth: 4}}]}}
+"""
+        running = self.fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
+        self.fleet.await_seconds(5)
+        pid = self.fleet.workers["node3"].pid
+        with group("blkio", {READ_IOPS: f"{read(f'{path}/dev')} 40"}, pid):
+            out, err = running.communicate(timeout=300)
+        self.assertEqual(running.returncode, 0, err)
+        mix = self.phase(json.loads(out))
+        (straggler,) = [s for s in mix["stragglers"] if s["host"] == "node3"]
+        self.says(
+            f"from {straggler['beginSeconds']} s: {straggler['cause']} ({straggler['reason']})"
+        )
+        self.assertGreaterEqual(straggler["beginSeconds"], 4)
+        self.assertIn(straggler["cause"], ("I/O throttle", "above the device"))
+        self.assertIn("the others'", straggler["reason"])
+        if straggler["cause"] == "above the device":
+            self.assertIn(" before ", straggler["reason"])
+
+
+class Lost(TruthTest):
+    workers = 2
+
+    @situation("3,24", "one of two hosts is killed in the middle of a phase")
+    def test_a_lost_host_is_in_the_rows_and_in_no_figure(self):
+        job = files_job(self.fleet.data, duration="600s", extra="on_worker_loss: continue")
+        running = self.fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
+        self.fleet.await_seconds(2)
+        self.fleet.workers["node2"].send_signal(signal.SIGKILL)
+        wait_for(
+            "the loss to be noticed",
+            lambda: self.fleet.sql("SELECT 1 FROM lost_workers WHERE run_id = last_run()"),
+        )
+        self.ok(self.fleet.lockstep("stop", "--phase"))
+        out, err = running.communicate(timeout=300)
+        self.assertIn("on node2: the connection is lost; waiting up to 10 s for it", err)
+        report = json.loads(out)
+        mix = self.phase(report)
+        (sums,) = self.rows(
+            "SELECT (SELECT sum(operations) FROM interval_latency WHERE run_id = last_run() "
+            "AND phase_name = 'mix') AS rows, "
+            "(SELECT sum(operations) FROM interval_latency WHERE run_id = last_run() "
+            "AND phase_name = 'mix' AND NOT lost) AS kept, "
+            "(SELECT sum(operations) FROM phase_latency_all WHERE run_id = last_run() "
+            "AND phase_name = 'mix' AND is_io AND is_reported) AS figures, "
+            "(SELECT sum(operations) FROM fleet_timeline WHERE run_id = last_run() "
+            "AND phase_name = 'mix' AND class = 'measured') AS timeline, "
+            "(SELECT count(*) FROM host_timeline WHERE run_id = last_run() "
+            "AND phase_name = 'mix' AND lost AND host <> 'node2') AS others"
+        )
+        self.says(", ".join(f"{key}: {value}" for key, value in sums.items()))
+        self.assertEqual(float(sums["figures"]), mix["total"]["operations"])
+        self.assertEqual(sums["kept"], sums["figures"])
+        self.assertEqual(sums["timeline"], sums["rows"])
+        self.assertGreater(int(sums["rows"]), int(sums["kept"]))
+        self.assertEqual(sums["others"], "0")
