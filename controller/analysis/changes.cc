@@ -34,14 +34,26 @@ struct PhasePoints {
   std::vector<double> seconds, iops, latency_ns;
 };
 
+// Of the hosts that are in the phase's figures. None where their points do not stand side by side:
+// a host with a gap has fewer of them.
 PhasePoints PointsOf(const PhaseView& view, const v1::PhaseReport& report) {
   PhasePoints points;
   const double step = report.interval_seconds() * std::max(1U, report.intervals_per_point());
-  std::vector<double> latency_seconds(static_cast<size_t>(report.iops_by_interval_size()));
+  std::vector<double> iops_of_all(static_cast<size_t>(report.iops_by_interval_size()));
+  std::vector<double> latency_seconds(iops_of_all.size());
   for (const v1::HostReport& host : report.hosts()) {
-    const auto own = view.series().Of(host.worker_index()).rates.latency_seconds.Points();
-    for (size_t i = 0; i < std::min(own.size(), latency_seconds.size()); ++i) {
-      latency_seconds[i] += own[i];
+    if (host.lost()) continue;
+    const measure::WorkerSeries& series = view.series().Of(host.worker_index());
+    if (series.MeasuredIos() == 0) continue;
+    if (!series.gaps.empty() ||
+        series.first_measured_seconds > report.points_begin_seconds() + step / 2) {
+      return {};
+    }
+    const std::vector<double> iops = series.rates.iops.Points();
+    const std::vector<double> latencies = series.rates.latency_seconds.Points();
+    for (size_t i = 0; i < std::min(iops.size(), iops_of_all.size()); ++i) {
+      iops_of_all[i] += iops[i];
+      latency_seconds[i] += i < latencies.size() ? latencies[i] : 0;
     }
   }
   for (int i = 0; i < report.iops_by_interval_size(); ++i) {
@@ -55,7 +67,7 @@ PhasePoints PointsOf(const PhaseView& view, const v1::PhaseReport& report) {
         report.outages().begin(), report.outages().end(), [&](const v1::Outage& outage) {
           return begin + step > outage.begin_seconds() && begin < outage.end_seconds();
         });
-    const double iops = report.iops_by_interval(i);
+    const double iops = iops_of_all[static_cast<size_t>(i)];
     if (out || !(iops > 0)) continue;
     points.seconds.push_back(begin);
     points.iops.push_back(iops);

@@ -45,7 +45,11 @@ std::vector<std::string> OtherPrograms(const PhaseView& view,
     }
     // The I/O of this run's other workers on the kernel is among the engines' already.
     const bool sibling = workers > 1 && process.command() == "lockstep-worker";
-    if (moved >= min_bytes && !sibling) names.push_back(DescribeProcess(process));
+    if (moved < min_bytes || sibling) continue;
+    names.push_back(DescribeProcess(process));
+    // Together they cannot have moved more either.
+    max_read_bytes -= static_cast<double>(process.read_bytes());
+    max_write_bytes -= static_cast<double>(process.write_bytes());
   }
   return names;
 }

@@ -44,7 +44,7 @@ struct RequestTimes {
 // Other programs on the kernel of a worker that samples it, as "postgres[123] read 3 MiB and wrote
 // 2 MiB": without workers of Lockstep where the run has several there, whose I/O is the engines',
 // and without those that moved less than `min_bytes`, or more in one direction than the largest
-// that they can have.
+// that they can have together.
 std::vector<std::string> OtherPrograms(
     const PhaseView& view, const measure::WorkerPhaseData& sampler, double min_bytes,
     double max_read_bytes = std::numeric_limits<double>::infinity(),

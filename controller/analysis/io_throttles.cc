@@ -117,7 +117,7 @@ bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report,
 }
 
 bool IsReached(const std::string& throttle, const v1::PhaseReport& report,
-               const v1::HostReport& host) {
+               const v1::HostReport& host, Over over) {
   const Rates rates = RequestsUnder(throttle, report, host);
   // "io.max vda riops=200 wbps=max" or "blkio.throttle.read_iops_device vda 200".
   const std::vector<std::string> words =
@@ -134,7 +134,7 @@ bool IsReached(const std::string& throttle, const v1::PhaseReport& report,
     const double rate = RateOf(rates, pair.size() == 2 ? pair[0] : words[0]);
     if (rate < 0) continue;
     understood = true;
-    if (rate >= kNear * limit && rate <= kBeyond * limit) return true;
+    if (rate >= kNear * limit && (over == Over::kStretch || rate <= kBeyond * limit)) return true;
   }
   return !understood;
 }

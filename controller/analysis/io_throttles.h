@@ -18,7 +18,11 @@ bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report,
 // Whether the I/O of the host, and of those that share the limit with it, came near one of the
 // limits in the text and did not exceed it: one that is never reached slows nothing down, and one
 // that is exceeded does not apply. True where the text cannot be read.
+//
+// Rates are those of the phase. Of a host that was slow for a part of it they can exceed a limit
+// that was set meanwhile.
+enum class Over { kPhase, kStretch };
 bool IsReached(const std::string& throttle, const v1::PhaseReport& report,
-               const v1::HostReport& host);
+               const v1::HostReport& host, Over over);
 
 }  // namespace lockstep::controller

@@ -85,7 +85,8 @@ double MedianOfPeers(const std::vector<Surroundings>& peers, double Surroundings
 struct CauseEvidence {
   const v1::PhaseReport& report;
   const v1::HostReport& self;
-  bool direct = true;   // all of its I/O
+  bool direct = true;  // all of its I/O
+  Over over = Over::kPhase;
   Surroundings own;     // in the stretch
   Surroundings before;  // all 0 where the stretch is the whole phase
   std::vector<Surroundings> peers;
@@ -104,9 +105,11 @@ struct CauseEvidence {
 CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, int host,
                          const std::vector<int>& peers, const Stretch& stretch) {
   const v1::HostReport& self = report.hosts(host);
-  CauseEvidence e{report, self, true, SurroundingsOf(view, report, self, stretch), {}, {},
-                  {},     {},   {}};
+  CauseEvidence e{report, self, true, Over::kPhase, SurroundingsOf(view, report, self, stretch),
+                  {},     {},   {},   {},           {}};
   for (const v1::Workload& w : view.load().workloads()) e.direct = e.direct && w.direct();
+  const size_t points = view.series().Of(self.worker_index()).rates.iops.Points().size();
+  if (stretch.begin > 0 || stretch.end < points) e.over = Over::kStretch;
   if (stretch.begin > 0) e.before = SurroundingsOf(view, report, self, {0, stretch.begin});
   for (const int p : peers) {
     const v1::HostReport& peer = report.hosts(p);
@@ -140,7 +143,7 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
   for (const std::string& limit : e.self.throttles()) {
     const bool own_one = !e.limits_of_peers.contains(ThrottleOf(limit));
     if (own_one && IsOnTarget(limit, e.report, e.self.host()) &&
-        IsReached(limit, e.report, e.self)) {
+        IsReached(limit, e.report, e.self, e.over)) {
       limits.push_back(limit);
     }
   }

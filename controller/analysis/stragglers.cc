@@ -71,14 +71,12 @@ bool Comparable(const PhaseView& view, const v1::HostReport& host) {
          host.iops_by_interval_size() >= static_cast<int>(kMinPoints);
 }
 
-// Mean latency of the I/Os of each point, seconds; where there is none, the one before.
+// Mean latency of the I/Os of each point, seconds; 0 where there is none, which is slow for nobody.
 std::vector<double> LatenciesOf(const measure::WorkerRates& rates) {
   const std::vector<double> iops = rates.iops.Points();
   std::vector<double> latencies = rates.latency_seconds.Points();
-  double last = 0;
   for (size_t i = 0; i < latencies.size(); ++i) {
-    last = iops[i] > 0 ? latencies[i] / iops[i] : last;
-    latencies[i] = last;
+    latencies[i] = iops[i] > 0 ? latencies[i] / iops[i] : 0;
   }
   return latencies;
 }
@@ -173,6 +171,14 @@ Slow SlowByIops(const Host& host) {
   return SlowPoints(host.iops, kStretch, below(kHalf));
 }
 
+// Whether the host did enough I/Os in the stretch, of points of `step` seconds: the latency of one
+// or two is chance.
+bool IsEnough(const Host& host, const Slow& slow, double step) {
+  double ios = 0;
+  for (size_t t = slow.stretch.begin; t < slow.stretch.end; ++t) ios += host.iops.own[t] * step;
+  return ios >= kEnough;
+}
+
 // When its I/Os took longer than the others'.
 Slow SlowByLatency(const Host& host) {
   const auto above = [](double factor) {
@@ -228,7 +234,7 @@ void AddStragglers(const PhaseView& view, v1::PhaseReport* report) {
     Slow slow = SlowByIops(host);
     const bool by_latency = slow.points == 0;
     if (by_latency) slow = SlowByLatency(host);
-    if (slow.points == 0) continue;
+    if (slow.points == 0 || (by_latency && !IsEnough(host, slow, step))) continue;
     v1::Straggler* s = report->add_stragglers();
     s->set_host(report->hosts(host.index).host());
     s->set_share(host.iops.Ratio());

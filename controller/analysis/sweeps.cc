@@ -31,12 +31,19 @@ std::string P99Text(double ns) { return ns > 0 ? common::FormatDuration(ns) : "â
 // The runs of one point, each figure by itself.
 struct Runs {
   std::vector<double> iops, bytes, mean, p50, p99, jain, thread_jain;
-  std::vector<double> served;  // IOPS over the rate that was due; of open loops
+  std::vector<double> served;  // IOPS over the rate that was due; of open loops alone
+  int workloads = 0;
+  bool ramps = false;  // the rate changes while the phase runs
   std::vector<uint32_t> phases;
 };
 
-void Add(const v1::PhaseReport& phase, bool warms_up, Runs* runs) {
+void Add(const v1::PhaseReport& phase, const v1::RunPhase& load, bool warms_up, Runs* runs) {
   runs->phases.push_back(phase.index());
+  runs->workloads = load.workloads_size();
+  for (const v1::Workload& w : load.workloads()) {
+    runs->ramps =
+        runs->ramps || (w.open_loop().has_ramp_to_ratio() && w.open_loop().ramp_to_ratio() != 1);
+  }
   // A run that only warms up, was cut, or lost hosts, measured something else than the point's
   // load. Its phase is listed, and its figures are left out.
   if (warms_up || !measure::Is(phase, measure::PhaseState::kDone) || phase.invalid() ||
@@ -49,8 +56,12 @@ void Add(const v1::PhaseReport& phase, bool warms_up, Runs* runs) {
   if (const double p50 = PercentileOf(phase.total(), 50); p50 > 0) runs->p50.push_back(p50);
   if (const double p99 = PercentileOf(phase.total(), 99); p99 > 0) runs->p99.push_back(p99);
   double due = 0;
-  for (const v1::WorkloadReport& w : phase.workloads()) due += w.due_per_second();
-  if (due > 0) runs->served.push_back(phase.total().iops() / due);
+  double done = 0;
+  for (const v1::WorkloadReport& w : phase.workloads()) {
+    due += w.due_per_second();
+    if (w.due_per_second() > 0) done += w.total().iops();
+  }
+  if (due > 0) runs->served.push_back(done / due);
   runs->jain.push_back(phase.fairness().empty() ? 0 : phase.fairness(0).jain());
   std::vector<double> threads;
   for (const v1::ThreadReport& thread : phase.threads()) threads.push_back(thread.iops());
@@ -166,17 +177,19 @@ void AddGeometricKnee(const Row& row, const std::string& at, v1::SweepReport* sw
       P99Text(knee->p99_ns()), P99Text(row.points[top]->p99_ns())));
 }
 
-bool IsRate(const std::string& field) {
-  return field.ends_with("open_loop.rate") || field.ends_with("max_iops");
-}
-
-// What was done of what was due, by run. A limit says itself what is due.
-std::vector<std::vector<double>> ServedOf(const Row& row) {
+// What was done of what was due, by run; empty where the axis is no rate, or cannot be told from
+// what else ran. A limit says itself what is due, if no other workload is there.
+std::vector<std::vector<double>> ServedOf(const Row& row, const std::string& field) {
+  const bool is_open_loop = field.ends_with("open_loop.rate");
+  if (!is_open_loop && !field.ends_with("max_iops")) return {};
   std::vector<std::vector<double>> served;
   for (size_t i = 0; i < row.runs.size(); ++i) {
-    served.push_back(row.runs[i]->served);
-    if (!served.back().empty()) continue;
-    for (const double iops : row.runs[i]->iops) served.back().push_back(iops / row.x[i]);
+    const Runs& runs = *row.runs[i];
+    if (runs.ramps || (is_open_loop ? runs.served.empty() : runs.workloads != 1)) return {};
+    served.push_back(runs.served);
+    if (is_open_loop) continue;
+    served.back().clear();
+    for (const double iops : runs.iops) served.back().push_back(iops / row.x[i]);
   }
   return served;
 }
@@ -189,8 +202,8 @@ std::optional<size_t> LastServed(const std::vector<double>& served) {
   return count == 0 ? std::nullopt : std::optional(count - 1);
 }
 
-void AddRateKnee(const Row& row, const std::string& at, v1::SweepReport* sweep) {
-  const std::vector<std::vector<double>> served = ServedOf(row);
+void AddRateKnee(const Row& row, const std::vector<std::vector<double>>& served,
+                 const std::string& at, v1::SweepReport* sweep) {
   std::vector<double> medians;
   for (const std::vector<double>& runs : served) medians.push_back(MedianOf(runs));
   const auto found = LastServed(medians);
@@ -247,10 +260,11 @@ void AddKnees(const Points& points, v1::SweepReport* sweep) {
       const v1::SweepAxisReport& axis = sweep->axes(static_cast<int>(a));
       at.push_back(absl::StrCat(axis.field(), "=", axis.values(static_cast<int>(indices[a]))));
     }
-    if (IsRate(sweep->axes(last).field())) {
-      AddRateKnee(row, absl::StrJoin(at, " "), sweep);
-    } else {
+    const auto served = ServedOf(row, sweep->axes(last).field());
+    if (served.empty()) {
       AddGeometricKnee(row, absl::StrJoin(at, " "), sweep);
+    } else {
+      AddRateKnee(row, served, absl::StrJoin(at, " "), sweep);
     }
   }
 }
@@ -352,8 +366,8 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
         continue;
       }
       const SweepPoint point = PointAt(spec.run().sweep(), phase.step);
-      Add(report->phases(static_cast<int>(i)), point.repeat < spec.run().sweep().warm_up(),
-          &points[point.indices]);
+      Add(report->phases(static_cast<int>(i)), spec.run(),
+          point.repeat < spec.run().sweep().warm_up(), &points[point.indices]);
     }
     v1::SweepReport* sweep = report->add_sweeps();
     sweep->set_phase(spec.name());

@@ -375,6 +375,10 @@ void AddRun(CLI::App* app, const Context* context, int* status, const SharedRunF
       ->needs("--ab");
   WithConfirm(run, flags);
   AddReportFormat(run, &flags->report);
+  // These are of one report; the comparison goes to standard output.
+  for (const char* of_one : {"--output", "--detail", "--require-all-hosts"}) {
+    run->get_option("--ab")->excludes(run->get_option(of_one));
+  }
   run->footer(
       "Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was "
       "aborted, 4 an expectation\n"

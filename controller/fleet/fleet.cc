@@ -174,6 +174,8 @@ bool Fleet::OnMessage(const std::string& worker_id, ControlStream* stream,
 }
 
 void Fleet::Detach(const std::string& worker_id, ControlStream* stream) {
+  // Taken first, as by Attach(): callbacks come in the order of what they tell.
+  common::MutexLock one_at_a_time(&callback_mutex_);
   {
     common::MutexLock lock(&mutex_);
     const auto found = members_.find(worker_id);
@@ -185,7 +187,6 @@ void Fleet::Detach(const std::string& worker_id, ControlStream* stream) {
     // Shutdown() ends the streams itself.
     if (stopping_) return;
   }
-  common::MutexLock one_at_a_time(&callback_mutex_);
   callbacks_.detached(worker_id);
 }
 

@@ -92,7 +92,9 @@ void RunActor::Stop(RunState state, const std::string& reason, Cleanup cleanup) 
 
 void RunActor::OnDetached(const std::string& worker_id) {
   const auto found = index_.find(worker_id);
-  if (found == index_.end() || IsLost(worker_id)) return;
+  // Each note is a row. A link that comes and goes is known by the first ones.
+  constexpr int64_t kMaxNotes = 50;
+  if (found == index_.end() || IsLost(worker_id) || ++detached_notes_ > kMaxNotes) return;
   const std::string& host = run_.workers[found->second].hello.host().name();
   Execute(action::Note{
       Severity::kWarning, host,

@@ -175,6 +175,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   PhaseState state_ = PhaseState::kNone;  // of the phase, as it was told
   std::vector<std::string> waiting_for_;  // as it was told
   uint64_t look_ = 0;                     // the last that counts
+  int64_t detached_notes_ = 0;            // connections that broke, in the run
   int64_t events_ = 0;                    // that workers reported in this phase
 };
 

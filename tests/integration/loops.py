@@ -5,7 +5,7 @@ import fcntl
 import os
 import subprocess
 
-from fleet import identity_of
+from fleet import identity_of, wait_for
 
 MIB = 1 << 20
 
@@ -28,6 +28,19 @@ def attach(path, *options):
     """A new loop device's path. Who asks detaches it, once."""
     with numbers_kept():
         return losetup("--show", *options, "-f", path)
+
+
+def attach_as(device, path):
+    """Over the device that was detached just now: the kernel frees it when the last of those who
+    look at it, such as another test's worker, has closed it.
+    """
+    wait_for(
+        f"{device} to be free",
+        lambda: subprocess.run(
+            ["losetup", device, path], check=False, capture_output=True
+        ).returncode
+        == 0,
+    )
 
 
 def detach(device):
@@ -62,5 +75,5 @@ class LoopDevice:
         """Lets the device be over another file."""
         with numbers_kept():
             self.detach()
-            losetup(self.path, other)
+            attach_as(self.path, other)
             self.attached = True

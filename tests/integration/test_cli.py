@@ -192,6 +192,22 @@ phases:
             self.assertNotEqual(done.returncode, 0, program)
             self.assertRegex(done.stderr, "write HOST:PORT|not a number|not in range", program)
 
+    def test_other_clients_take_the_store_s_url(self):
+        with open(f"{ROOT}/docs/reference/sql.md", encoding="utf-8") as text:
+            (command,) = re.findall(r"```sh\n(.*?)```", text.read(), re.DOTALL)
+        done = subprocess.run(
+            ["bash", "-ec", command],
+            env={**self.fleet.environment(), "PATH": f"{BIN}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("p99_ms", done.stdout)
+        url = self.ok(self.fleet.lockstep("sql", "--url")).out
+        self.assertTrue(url.startswith("postgresql://"), url)
+        self.assertNotIn("password", url)
+
     def test_sql_reads_and_cannot_write(self):
         self.ok(self.fleet.lockstep("sql", "-c", "SELECT * FROM run_overview"))
         done = self.fleet.lockstep("sql", "-c", "DELETE FROM lockstep.runs")

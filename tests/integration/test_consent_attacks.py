@@ -11,7 +11,7 @@ import struct
 import subprocess
 
 from fleet import needs_root, stop, wait_for
-from loops import MIB, LoopDevice, attach, detach, losetup, numbers_kept
+from loops import MIB, LoopDevice, attach, attach_as, detach, numbers_kept
 from san import Tgt, identity
 from test_enrolment import SIZE, EnrolmentTest, ends, write_at
 from test_guard import call, device_job, digest
@@ -352,10 +352,10 @@ class IdentitiesUsedAgain(ConsentTest):
             call("umount", mount)
             detach(lower)
             shutil.copyfile(image, other)
-            losetup(lower, other)
+            attach_as(lower, other)
             call("mount", lower, mount)
             write_at(disk, PLACE, PRECIOUS)
-            losetup(upper, disk)
+            attach_as(upper, disk)
         fleet.start_worker("node1")
         fleet.wait_attached(1)
         self.assertEqual(self.state(fleet, upper)["identity"], shown, "the identity is the same")

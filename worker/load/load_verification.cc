@@ -97,19 +97,18 @@ absl::Status LoadVerification::LoadExpected(const v1::WorkloadAssignment& assign
         }
         const auto file = files.find(part.writes().target_key());
         if (file == files.end()) return absl::OkStatus();
-        std::shared_ptr<BlockLedger>& ledger = learned[file->first];
+        const auto known = learned.find(file->first);
         // Parts come phase by phase. Blocks of another size have overwritten what earlier phases
         // wrote.
         if (part.writes().block_size_bytes() != block) {
-          if (ledger != nullptr) ledger->ExpectNothing();
+          if (known != learned.end()) known->second->ExpectNothing();
           return absl::OkStatus();
         }
-        if (ledger == nullptr) {
-          auto made = find(*file->second, true);
-          if (!made.ok()) return made.status();
-          ledger = *std::move(made);
-        }
-        return ledger->ExpectRuns(part.writes().runs());
+        if (known != learned.end()) return known->second->ExpectRuns(part.writes().runs());
+        auto made = find(*file->second, true);
+        if (!made.ok()) return made.status();
+        return learned.emplace(file->first, *std::move(made))
+            .first->second->ExpectRuns(part.writes().runs());
       });
   if (!read.ok() || of_this_run || !learned.empty()) return read;
   // Without this, whatever another run has written there would count as stale.

@@ -310,7 +310,9 @@ SELECT
   sum(c.bytes)::double precision * 1e9
   / rate_length(max(c.length_ns), max(c.interval_ns)) / 1048576 AS mib_per_second,
   coalesce(sum(c.errors), 0)::bigint AS errors,
-  coalesce(bool_or(x.worker_index IS null), false) AS lost
+  coalesce(
+    bool_or(x.worker_index IS null AND p.ended_at IS NOT null), false
+  ) AS lost
 FROM (
   SELECT
     o.*,
@@ -363,7 +365,7 @@ SELECT
     WHEN l.spec ? 'openLoop' THEN h.response_time ELSE
       h.service_time
   END)::histogram AS latencies,
-  x.worker_index IS null AS lost
+  x.worker_index IS null AND p.ended_at IS NOT null AS lost
 FROM interval_operations h
 JOIN phase_overview p USING (run_id, phase, attempt)
 JOIN run_workers w USING (run_id, worker_index)
