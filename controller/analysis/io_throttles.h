@@ -20,7 +20,7 @@ bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report,
 // that is exceeded does not apply. True where the text cannot be read.
 //
 // Rates are those of the phase. Of a host that was slow for a part of it they can exceed a limit
-// that was set meanwhile.
+// that was set later.
 enum class Over { kPhase, kStretch };
 bool IsReached(const std::string& throttle, const v1::PhaseReport& report,
                const v1::HostReport& host, Over over);

@@ -33,6 +33,20 @@ int RunOnce(const Context& context, const JobFile& file, const Submitter& by, st
 
 }  // namespace
 
+void AddAbFlags(CLI::App* run, std::string* baseline, uint32_t* repeat) {
+  CLI::Option* ab =
+      run->add_option("--ab", *baseline,
+                      "Another job file, the baseline: run both in turn, and print the comparison");
+  run->add_option("--repeat", *repeat, "With --ab: how often to run each of the two")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str()
+      ->needs(ab);
+  // These are of one report; the comparison goes to standard output.
+  for (const char* of_one : {"--output", "--detail", "--require-all-hosts"}) {
+    ab->excludes(run->get_option(of_one));
+  }
+}
+
 int RunAb(const Context& context, const AbFlags& flags) {
   // Other forms are of one report.
   if (flags.format != "text" && flags.format != "json" && flags.format != "junit") {

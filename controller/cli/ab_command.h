@@ -15,6 +15,9 @@ struct AbFlags {
   std::string format = "text";  // text, json, junit
 };
 
+// --ab and --repeat of a command that has a report's flags; both outlive the command.
+void AddAbFlags(CLI::App* run, std::string* baseline, uint32_t* repeat);
+
 // Runs both jobs so often, in turn, each waited for, and prints the comparison: the baseline first.
 // A run that is not done ends it with that run's exit status; what has run stays in the store.
 // Otherwise 0, whatever the comparison says: `lockstep gate` judges.

@@ -367,18 +367,9 @@ void WithRun(CLI::App* command, const SharedRunFlags& flags) {
 void AddRun(CLI::App* app, const Context* context, int* status, const SharedRunFlags& flags) {
   CLI::App* run = app->add_subcommand("run", "Submit a job, watch it, print its report");
   WithFile(run, flags);
-  run->add_option("--ab", flags->baseline,
-                  "Another job file, the baseline: run both in turn, and print the comparison");
-  run->add_option("--repeat", flags->repeat, "With --ab: how often to run each of the two")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str()
-      ->needs("--ab");
   WithConfirm(run, flags);
   AddReportFormat(run, &flags->report);
-  // These are of one report; the comparison goes to standard output.
-  for (const char* of_one : {"--output", "--detail", "--require-all-hosts"}) {
-    run->get_option("--ab")->excludes(run->get_option(of_one));
-  }
+  AddAbFlags(run, &flags->baseline, &flags->repeat);
   run->footer(
       "Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was "
       "aborted, 4 an expectation\n"

@@ -1,5 +1,6 @@
 #include "controller/report/first_screen.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -18,7 +19,7 @@ using common::FormatDuration;
 
 // The first screen is to fit a terminal. --detail has the rest.
 constexpr size_t kEvents = 5;
-constexpr size_t kThings = 12;
+constexpr size_t kThingLines = 10;
 
 class FirstScreen : private ReportWriter {
  public:
@@ -109,14 +110,20 @@ class FirstScreen : private ReportWriter {
   }
 
   void Things() {
-    std::vector<std::string> things = Warnings(report_);
+    const std::vector<std::string> things = Warnings(report_);
     if (things.empty()) return;
     Rule("warnings");
-    const size_t left_out = things.size() > kThings ? things.size() - kThings : 0;
     // Warnings() puts the gravest first, so the cut loses the least important ones.
-    things.resize(things.size() - left_out);
-    for (const std::string& thing : things) out_ += Wrapped(thing, "    ", "  ! ");
-    if (left_out > 0) Line("  and ", left_out, " more in --detail");
+    size_t shown = 0;
+    size_t lines = 0;
+    for (; shown < things.size(); ++shown) {
+      const std::string text = Wrapped(things[shown], "    ", "  ! ");
+      lines += static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+      // The first one is shown whatever its length is.
+      if (shown > 0 && lines > kThingLines) break;
+      out_ += text;
+    }
+    if (shown < things.size()) Line("  and ", things.size() - shown, " more in --detail");
   }
 
   std::vector<std::string> others_;  // phases without load, and what they did

@@ -92,12 +92,10 @@ void RunActor::Stop(RunState state, const std::string& reason, Cleanup cleanup) 
 
 void RunActor::OnDetached(const std::string& worker_id) {
   const auto found = index_.find(worker_id);
-  // Each note is a row. A link that comes and goes is known by the first ones.
-  constexpr int64_t kMaxNotes = 50;
+  constexpr int64_t kMaxNotes = 50;  // each is a row; the first ones say what a bad link does
   if (found == index_.end() || IsLost(worker_id) || ++detached_notes_ > kMaxNotes) return;
-  const std::string& host = run_.workers[found->second].hello.host().name();
   Execute(action::Note{
-      Severity::kWarning, host,
+      Severity::kWarning, run_.workers[found->second].hello.host().name(),
       absl::StrCat("the connection is lost; waiting up to ",
                    common::FormatDuration(static_cast<double>(services_.fleet->lease_ns())),
                    " for it")});
