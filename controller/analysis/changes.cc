@@ -23,10 +23,8 @@ constexpr double kLeast = 0.2;
 constexpr int kMaxInSentence = 3;
 
 bool IsConstant(const PhaseView& view) {
-  return std::none_of(
-      view.load().workloads().begin(), view.load().workloads().end(), [](const v1::Workload& w) {
-        return w.open_loop().has_ramp_to_ratio() && w.open_loop().ramp_to_ratio() != 1;
-      });
+  return std::none_of(view.load().workloads().begin(), view.load().workloads().end(),
+                      &HasChangingRate);
 }
 
 // The points of the window without those of an outage, and where they begin.

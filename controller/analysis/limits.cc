@@ -121,8 +121,7 @@ struct LimitEvidence {
 // A rate that stalls kept the load from is not made up for. What was below it was limited by them.
 bool KeepsItsRate(const v1::Workload& w, const v1::WorkloadReport& out) {
   // What was due is a mean from T on. Where the rate changes it is not that of the measured time.
-  const bool ramps = w.open_loop().has_ramp_to_ratio() && w.open_loop().ramp_to_ratio() != 1;
-  if (!ramps && out.total().iops() < kKept * out.due_per_second()) return false;
+  if (!HasChangingRate(w) && out.total().iops() < kKept * out.due_per_second()) return false;
   const double iops = w.max_iops();
   const double bytes = w.max_throughput_bytes_per_second();
   return (!(iops > 0) && !(bytes > 0)) || (iops > 0 && out.total().iops() >= kKept * iops) ||

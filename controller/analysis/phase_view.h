@@ -75,6 +75,11 @@ class PhaseView {
   const measure::SteadyState::Verdict* steady_;
 };
 
+// Whether the rate of an open loop changes while the phase runs, as its job says.
+inline bool HasChangingRate(const v1::Workload& w) {
+  return w.open_loop().has_ramp_to_ratio() && w.open_loop().ramp_to_ratio() != 1;
+}
+
 // When the first and the last of the phase's workers that did I/O were done, from T.
 struct Done {
   double first_seconds = 0, last_seconds = 0;

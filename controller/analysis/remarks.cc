@@ -140,8 +140,7 @@ bool StaysBehind(const PhaseView& view, const v1::WorkloadReport& w,
                  const v1::PhaseReport& report) {
   constexpr double kKeeps = 0.98;
   if (view.load().workloads_size() != 1) return true;
-  const v1::OpenLoop& loop = view.load().workloads(0).open_loop();
-  if (loop.has_ramp_to_ratio() && loop.ramp_to_ratio() != 1) return true;
+  if (HasChangingRate(view.load().workloads(0))) return true;
   const std::vector<double> points(report.iops_by_interval().begin(),
                                    report.iops_by_interval().end());
   if (points.empty()) return true;

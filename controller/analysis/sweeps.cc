@@ -17,6 +17,7 @@
 #include "controller/analysis/fairness.h"
 #include "controller/analysis/knee.h"
 #include "controller/analysis/latency.h"
+#include "controller/analysis/phase_view.h"
 #include "controller/analysis/statistics.h"
 #include "controller/plan/repetition.h"
 #include "controller/plan/sweep.h"
@@ -41,8 +42,7 @@ void Add(const v1::PhaseReport& phase, const v1::RunPhase& load, bool warms_up, 
   runs->phases.push_back(phase.index());
   runs->workloads = load.workloads_size();
   for (const v1::Workload& w : load.workloads()) {
-    runs->ramps =
-        runs->ramps || (w.open_loop().has_ramp_to_ratio() && w.open_loop().ramp_to_ratio() != 1);
+    runs->ramps = runs->ramps || HasChangingRate(w);
   }
   // A run that only warms up, was cut, or lost hosts, measured something else than the point's
   // load. Its phase is listed, and its figures are left out.

@@ -2,9 +2,8 @@
 
 import os
 import re
-import signal
 
-from fleet import ROOT, files_job, wait_for
+from fleet import ROOT, files_job
 from test_loads import null_job
 from truth import TruthTest, situation
 
@@ -52,16 +51,7 @@ class Statuses(TruthTest):
 
     def of_lost(self):
         job = files_job(self.fleet.data, duration="600s", extra="on_worker_loss: continue")
-        running = self.fleet.start_lockstep("run", "-", "--require-all-hosts", stdin=job)
-        self.fleet.await_seconds(1)
-        self.fleet.workers["node2"].send_signal(signal.SIGKILL)
-        wait_for(
-            "the loss to be noticed",
-            lambda: self.fleet.sql("SELECT 1 FROM lost_workers WHERE run_id = last_run()"),
-        )
-        self.ok(self.fleet.lockstep("stop", "--phase"))
-        running.communicate(timeout=300)
-        return running.returncode
+        return self.run_and_lose_node2(job, "--require-all-hosts")[0]
 
     @situation("21", "a situation for each row of the table")
     def test_each_row_of_the_table(self):

@@ -2,10 +2,9 @@
 
 import json
 import os
-import signal
 import unittest
 
-from fleet import files_job, needs_root, wait_for
+from fleet import files_job, needs_root
 from test_loads import GROUPS, group, null_job, pulses, read
 from truth import TruthTest, situation
 
@@ -183,15 +182,7 @@ class Lost(TruthTest):
     @situation("3,24", "one of two hosts is killed in the middle of a phase")
     def test_a_lost_host_is_in_the_rows_and_in_no_figure(self):
         job = files_job(self.fleet.data, duration="600s", extra="on_worker_loss: continue")
-        running = self.fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
-        self.fleet.await_seconds(2)
-        self.fleet.workers["node2"].send_signal(signal.SIGKILL)
-        wait_for(
-            "the loss to be noticed",
-            lambda: self.fleet.sql("SELECT 1 FROM lost_workers WHERE run_id = last_run()"),
-        )
-        self.ok(self.fleet.lockstep("stop", "--phase"))
-        out, err = running.communicate(timeout=300)
+        _, out, err = self.run_and_lose_node2(job, "--format", "json")
         self.assertIn("on node2: the connection is lost; waiting up to 10 s for it", err)
         report = json.loads(out)
         mix = self.phase(report)

@@ -173,20 +173,10 @@ class LostHost(TruthTest):
     )
     def test_a_lost_host_and_the_exit_status(self):
         job = files_job(self.fleet.data, duration="600s", extra="on_worker_loss: continue")
-        running = self.fleet.start_lockstep(
-            "run", "-", "--require-all-hosts", "--format", "json", stdin=job
-        )
-        self.fleet.await_seconds(1)
-        self.fleet.workers["node2"].send_signal(signal.SIGKILL)
-        wait_for(
-            "the loss to be noticed",
-            lambda: self.fleet.sql("SELECT 1 FROM lost_workers WHERE run_id = last_run()"),
-        )
-        self.ok(self.fleet.lockstep("stop", "--phase"))
-        out, err = running.communicate(timeout=300)
+        status, out, err = self.run_and_lose_node2(job, "--require-all-hosts", "--format", "json")
         report = json.loads(out)
-        self.says(f"exit {running.returncode}: {report['verdict']['word']}")
-        self.assertEqual(running.returncode, 7, err)
+        self.says(f"exit {status}: {report['verdict']['word']}")
+        self.assertEqual(status, 7, err)
         self.assertEqual((report["verdict"]["word"], report["run"]["degraded"]), ("degraded", True))
         self.assertFalse(report["verdict"]["good"])
         # While the lease runs, whoever watches is told whom the run waits for, or that it is lost.

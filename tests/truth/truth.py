@@ -16,8 +16,9 @@ and holds every output that says something of it against the truth and each othe
 import csv
 import functools
 import io
+import signal
 
-from fleet import FleetTest
+from fleet import FleetTest, wait_for
 
 said = []  # of the test that runs
 
@@ -43,6 +44,21 @@ class TruthTest(FleetTest):
     def says(self, text):
         """Into the table: the words or figures that the outputs gave."""
         said.append(" ".join(str(text).split()))
+
+    def run_and_lose_node2(self, job, *words):
+        """Kills the worker of node2 while phase `mix` of a job runs that goes on without it, then
+        ends the phase; the exit status, and what was printed.
+        """
+        running = self.fleet.start_lockstep("run", "-", *words, stdin=job)
+        self.fleet.await_seconds(2)
+        self.fleet.workers["node2"].send_signal(signal.SIGKILL)
+        wait_for(
+            "the loss to be noticed",
+            lambda: self.fleet.sql("SELECT 1 FROM lost_workers WHERE run_id = last_run()"),
+        )
+        self.ok(self.fleet.lockstep("stop", "--phase"))
+        out, err = running.communicate(timeout=300)
+        return running.returncode, out, err
 
     def run_report(self, job, *words, status=0):
         """The JSON report of a job that ends with `status`."""
