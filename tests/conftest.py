@@ -17,13 +17,14 @@ import tempfile
 import unittest
 
 import pytest
+from fleet import ROOM_OF_STORES
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist starts the processes that inherit it
 def pytest_configure(config):
     """The folder of the store that fleet.py copies, for all processes."""
     if not hasattr(config, "workerinput"):
-        os.environ["LOCKSTEP_TEST_STORE"] = tempfile.mkdtemp(prefix="ls", dir="/tmp")
+        os.environ["LOCKSTEP_TEST_STORE"] = tempfile.mkdtemp(prefix="ls", dir=ROOM_OF_STORES)
         os.chmod(os.environ["LOCKSTEP_TEST_STORE"], 0o755)
 
 
