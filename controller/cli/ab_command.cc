@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "common/text.h"
 #include "controller/cli/commands.h"
-#include "controller/cli/live_view.h"
+#include "controller/cli/follow.h"
 #include "measure/states.h"
 
 namespace lockstep::cli {
@@ -20,7 +20,7 @@ int RunOnce(const Context& context, const JobFile& file, const Submitter& by, st
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
   if (const int status = SubmitJob(stub->get(), file, by, run_id); status != kOk) return status;
-  const Watched watched = FollowRun(stub->get(), *run_id, context.Colour(2), Owner::kSubmitter);
+  const Watched watched = FollowToEnd(context, *run_id, Owner::kSubmitter, &*stub);
   if (!watched.status.ok()) return Fail(watched.status);
   if (watched.left) return Fail("the run goes on, and no further one is started");
   const std::string& state = watched.summary.state();

@@ -112,49 +112,44 @@ std::vector<std::string> ReportFormats() {
   return names;
 }
 
-int FetchReport(const Context& context, v1::Controller::Stub* stub, const std::string& run_id,
-                const ReportFormat& format, v1::Report* report, std::string* text) {
+absl::StatusOr<std::string> FetchReport(const Context& context, v1::Controller::Stub* stub,
+                                        const std::string& run_id, const ReportFormat& format,
+                                        v1::Report* report) {
   grpc::ClientContext call;
   v1::ReportRequest request;
   request.set_run_id(run_id);
   const grpc::Status status = stub->GetReport(&call, request, report);
-  if (!status.ok()) return Fail(status);
+  if (!status.ok()) return ToAbsl(status);
   const auto* maker = std::find_if(std::begin(kMakers), std::end(kMakers),
                                    [&](const Maker& m) { return m.name == format.name; });
   if (maker == std::end(kMakers)) {
     // Lines of more than 100 columns are hard to read, however wide the terminal is.
     const size_t width = context.Width();
-    *text = controller::RenderText(
+    return controller::RenderText(
         *report,
         {context.Colour(1), width == 0 ? 100 : std::min<size_t>(width, 100), format.detail});
-    return kOk;
   }
   // Further requests name the run by the report's id: `last` could be another run by then.
   if (maker->needs == Needs::kPage) {
     auto page = web::ExportPage(stub, nullptr, report->run().run_id());
-    if (!page.ok()) {
-      return Fail(grpc::Status(static_cast<grpc::StatusCode>(page.status().code()),
-                               std::string(page.status().message())));
-    }
-    *text = std::move(page->html);
-    return kOk;
+    if (!page.ok()) return page.status();
+    return std::move(page->html);
   }
   Histograms histograms;
   if (maker->needs != Needs::kReport) {
     const grpc::Status fetched =
         Fetch(stub, report->run().run_id(), maker->needs, format.host, &histograms);
-    if (!fetched.ok()) return Fail(fetched);
+    if (!fetched.ok()) return ToAbsl(fetched);
   }
   // Formats without histograms have all hosts side by side. --host is for the others.
   const bool whole = format.host.empty() || maker->needs == Needs::kReport;
-  *text = maker->make(whole ? *report : OnlyHost(*report, format.host), histograms);
+  std::string text = maker->make(whole ? *report : OnlyHost(*report, format.host), histograms);
   // A script would take an empty file for a success.
-  if (text->empty() && *maker->missing != '\0') {
-    return Fail(grpc::Status(grpc::StatusCode::FAILED_PRECONDITION,
-                             absl::StrCat("the run has no ", maker->missing, ", which --format ",
-                                          format.name, " shows")));
+  if (text.empty() && *maker->missing != '\0') {
+    return absl::FailedPreconditionError(absl::StrCat("the run has no ", maker->missing,
+                                                      ", which --format ", format.name, " shows"));
   }
-  return kOk;
+  return text;
 }
 
 }  // namespace lockstep::cli

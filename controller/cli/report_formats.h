@@ -19,9 +19,11 @@ struct ReportFormat {
 // The names, in the order in which --help lists them.
 std::vector<std::string> ReportFormats();
 
-// Fetches the run's report, and its histograms where the format has them, into `text`. Returns kOk
-// with `report` filled in, or kError after a message.
-int FetchReport(const Context& context, v1::Controller::Stub* stub, const std::string& run_id,
-                const ReportFormat& format, v1::Report* report, std::string* text);
+// Fetches the run's report into `report`, with its histograms where the format has them, and
+// returns the text in that format. Errors: those of the controller, and FAILED_PRECONDITION where
+// the run has nothing that the format shows.
+absl::StatusOr<std::string> FetchReport(const Context& context, v1::Controller::Stub* stub,
+                                        const std::string& run_id, const ReportFormat& format,
+                                        v1::Report* report);
 
 }  // namespace lockstep::cli

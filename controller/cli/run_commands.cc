@@ -1,10 +1,8 @@
 // run, submit, watch, stop, report, rerun, plan.
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <memory>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -12,7 +10,7 @@
 #include "common/units.h"
 #include "controller/cli/ab_command.h"
 #include "controller/cli/commands.h"
-#include "controller/cli/live_view.h"
+#include "controller/cli/follow.h"
 #include "controller/cli/refusals.h"
 #include "controller/report/json.h"
 #include "controller/report/text_table.h"
@@ -79,64 +77,60 @@ int Confirm(v1::Controller::Stub* stub, const JobFile& file, std::string* token)
   return kOk;
 }
 
-// A run outlives its controller. The command waits for the controller to come back, or for another
-// one to take over.
-constexpr auto kSuccessorWait = std::chrono::seconds(60);
-
-std::unique_ptr<v1::Controller::Stub> AwaitSuccessor(const Context& context) {
-  const auto deadline = std::chrono::steady_clock::now() + kSuccessorWait;
-  // Connect() tries all addresses of --controller, and the successor usually has another one.
-  while (std::chrono::steady_clock::now() < deadline) {
-    auto stub = context.Connect();
-    if (stub.ok()) return *std::move(stub);
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+// Prints a run's report and returns the run's exit status. An error if the report cannot be
+// fetched; nothing is printed then.
+absl::StatusOr<int> TryPrintReport(const Context& context, v1::Controller::Stub* stub,
+                                   const std::string& run_id, const ReportFormat& format) {
+  v1::Report report;
+  const absl::StatusOr<std::string> text = FetchReport(context, stub, run_id, format, &report);
+  if (!text.ok()) return text.status();
+  if (format.output.empty()) {
+    std::cout << *text;
+    // A full disk behind a redirection shows only here. A script must not take half a report for a
+    // whole one.
+    if (!std::cout.flush()) return Fail("standard output: the report cannot be written");
+  } else if (WriteOutput(format.output, *text) != kOk) {
+    return kError;
   }
-  return nullptr;
+  return StatusOf(report, format);
+}
+
+// The report of a run that was followed to its end, or the exit status of one that failed or was
+// cancelled together with its controller: only the report knows whether expectations were met, but
+// the summary is enough for these.
+int ReportFollowed(const Context& context, std::unique_ptr<v1::Controller::Stub> stub,
+                   const v1::RunSummary& summary, const std::string& run_id,
+                   const ReportFormat& format) {
+  while (true) {
+    const absl::StatusOr<int> printed = TryPrintReport(context, stub.get(), run_id, format);
+    if (printed.ok()) return *printed;
+    const absl::Status& failed = printed.status();
+    const std::string& state = summary.state();
+    if (!state.empty() && state != "queued" && state != "running" && state != "done") {
+      v1::Report known;
+      *known.mutable_run() = summary;
+      std::cerr << common::Printable(absl::StrCat("the run is ", state,
+                                                  summary.outcome().empty() ? "" : ": ",
+                                                  summary.outcome()))
+                << "; its report is in the store\n";
+      return StatusOf(known, format);
+    }
+    if (!IsGone(failed) || (stub = AwaitSuccessor(context, failed)) == nullptr) {
+      return Fail(absl::StrCat("the report cannot be read (", failed.message(),
+                               "); lockstep report ", run_id.substr(0, 8), " reads it again"));
+    }
+  }
 }
 
 int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub,
            const std::string& run_id, const ReportFormat& format, Owner owner) {
-  while (true) {
-    const Watched watched = FollowRun(stub.get(), run_id, context.Colour(2), owner);
-    if (watched.left) {
-      std::cerr << "the run goes on; lockstep watch " << run_id.substr(0, 8)
-                << " follows it again\n";
-      return kOk;
-    }
-    const std::string& state = watched.summary.state();
-    const bool over = !state.empty() && state != "queued" && state != "running";
-    if (watched.status.ok()) {
-      const int printed = PrintReport(context, stub.get(), run_id, format);
-      // The controller ended together with the run. The summary is enough for the exit status of a
-      // run that failed or was cancelled, but only the report knows whether expectations were met.
-      if (printed != kError || !over || state == "done") return printed;
-      v1::Report known;
-      *known.mutable_run() = watched.summary;
-      std::cerr << common::Printable(absl::StrCat("the run is ", state,
-                                                  watched.summary.outcome().empty() ? "" : ": ",
-                                                  watched.summary.outcome()))
-                << "; its report is in the store\n";
-      return StatusOf(known, format);
-    }
-    // The controller is there and does not know the run. Waiting for another one would not help.
-    if (watched.status.error_code() == grpc::StatusCode::NOT_FOUND ||
-        watched.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) {
-      return Fail(watched.status);
-    }
-    // A server that shuts down cancels its streams, so CANCELLED also means that the controller is
-    // gone. A watcher who left has returned above.
-    if (watched.status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-        watched.status.error_code() == grpc::StatusCode::CANCELLED) {
-      std::cerr
-          << "the controller is gone (" << common::Printable(watched.status.error_message())
-          << "); the workers go on with their phase; waiting for it, or one that takes over\n";
-      stub = AwaitSuccessor(context);
-      if (stub != nullptr) continue;
-    }
-    return Fail(absl::StrCat("the connection to the controller broke (",
-                             watched.status.error_message(), "); lockstep watch ",
-                             run_id.substr(0, 8), " follows the run again"));
+  const Watched watched = FollowToEnd(context, run_id, owner, &stub);
+  if (watched.left) {
+    std::cerr << "the run goes on; lockstep watch " << run_id.substr(0, 8) << " follows it again\n";
+    return kOk;
   }
+  if (!watched.status.ok()) return Fail(watched.status);
+  return ReportFollowed(context, std::move(stub), watched.summary, run_id, format);
 }
 
 int Rerun(const Context& context, const RunFlags& flags) {
@@ -288,19 +282,8 @@ void AddReportFormat(CLI::App* command, ReportFormat* format) {
 
 int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::string& run_id,
                 const ReportFormat& format) {
-  v1::Report report;
-  std::string text;
-  const int fetched = FetchReport(context, stub, run_id, format, &report, &text);
-  if (fetched != kOk) return fetched;
-  if (format.output.empty()) {
-    std::cout << text;
-    // A full disk behind a redirection shows only here. A script must not take half a report for a
-    // whole one.
-    if (!std::cout.flush()) return Fail("standard output: the report cannot be written");
-  } else if (WriteOutput(format.output, text) != kOk) {
-    return kError;
-  }
-  return StatusOf(report, format);
+  const absl::StatusOr<int> printed = TryPrintReport(context, stub, run_id, format);
+  return printed.ok() ? *printed : Fail(printed.status());
 }
 
 int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const Submitter& by,

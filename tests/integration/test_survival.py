@@ -175,6 +175,24 @@ phases:
             self.assertEqual(running.returncode, 0, err)
             whole(self, fleet, json.loads(out), 5)
 
+    def test_a_report_is_read_from_the_controller_that_comes_back(self):
+        with Fleet(1) as fleet:
+            done = fleet.run_job(
+                "name: short\ntargets: [{name: none, 'null': {}}]\nphases:\n  - {name: load, run: "
+                "{duration: 1s, workloads: [{engine: 'null', max_iops: 1000}]}}\n"
+            )
+            self.assertEqual(done.status, 0, str(done))
+            with fleet.locked("thread_results") as somebody_waits:
+                watching = fleet.start_lockstep("watch", "last", "--format", "json")
+                wait_for("the report to be asked for", somebody_waits)
+                fleet.controller.send_signal(signal.SIGKILL)
+                fleet.controller.wait()
+            fleet.start_controller(listen=fleet.address)
+            out, err = watching.communicate(timeout=300)
+            self.assertEqual(watching.returncode, 0, err)
+            self.assertIn("the controller is gone", err)
+            self.assertEqual(json.loads(out)["run"]["state"], "done")
+
     def test_a_controller_that_is_ended_ends_its_runs_and_says_so(self):
         with Fleet(1) as fleet:
             running = fleet.start_lockstep(
