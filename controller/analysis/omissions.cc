@@ -2,65 +2,34 @@
 //
 // A closed loop starts an I/O when another one completes. While nothing completes, the I/Os that
 // would have started, and waited, are missing (G. Tene, "How NOT to Measure Latency", 2015:
-// coordinated omission). That is said where a workload's threads spent kMuch of their time in gaps
-// between completions of more than kStall times the median latency: a long tail alone is none,
+// coordinated omission). That is said where a workload's threads spent 8 % of their time in gaps
+// between completions of more than 20 times the median latency: a long tail alone is none,
 // while the other I/Os of the queue complete. Beside it stands the p99 with the missing I/Os, as
 // HdrHistogram's copyCorrectedForCoordinatedOmission() adds them: an I/O of latency L stands for
 // further ones of L - E, L - 2E, …, where E is the median.
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/histogram.h"
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
+#include "controller/analysis/omission_rule.h"
 #include "measure/result_stats.h"
 
 namespace lockstep::controller {
 namespace {
 
-constexpr double kStall = 20;  // times the median
-constexpr double kMuch = 0.08;
-constexpr double kFarOff = 2;
-
-// The latencies, and those that are missing beside them: for each I/O of latency L the values
-// L - E, L - 2E, … that are at least E.
-common::Histogram Corrected(const common::Histogram& measured, double expected_ns) {
-  // An I/O that hung for an hour would stand for a billion others; steps grow so that there are at
-  // most so many, each of more weight.
-  constexpr double kMaxSteps = 1000;
-  common::Histogram all;
-  for (const auto& [bucket, count] : measured.Occupied()) {
-    all.AddBucket(bucket, count);
-    const double latency = common::BucketMidpoint(bucket);
-    const double missing = std::floor(latency / expected_ns) - 1;
-    if (missing < 1) continue;
-    const double weight = std::max(1.0, missing / kMaxSteps);
-    for (double k = 1; k <= missing; k += weight) {
-      all.AddBucket(common::BucketOf(static_cast<uint64_t>(latency - k * expected_ns)),
-                    static_cast<uint64_t>(static_cast<double>(count) * weight));
-    }
-  }
-  return all;
+std::span<const int64_t> GapsOf(const v1::WorkloadResult& result) {
+  return {result.gaps_ns().data(), static_cast<size_t>(result.gaps_ns_size())};
 }
-
-struct Gaps {
-  double all_ns = 0;
-  double stalled_ns = 0;
-
-  void Add(const v1::WorkloadResult& result, double expected_ns) {
-    for (int i = 0; i < result.gaps_ns_size(); ++i) {
-      const auto sum = static_cast<double>(result.gaps_ns(i));
-      all_ns += sum;
-      // A class that only a part of is long enough counts for nothing.
-      if (std::ldexp(1.0, i) >= kStall * expected_ns) stalled_ns += sum;
-    }
-  }
-  double ratio() const { return all_ns > 0 ? stalled_ns / all_ns : 0; }
-};
 
 // "node2", "node1 and node2", "node1 and 7 more".
 std::string NamesOf(const std::vector<std::string>& hosts) {
@@ -92,39 +61,37 @@ void AddOmission(const PhaseView& view, uint32_t workload, v1::PhaseReport* repo
   const common::Histogram& measured = ios.histogram(v1::METRIC_SERVICE_TIME);
   const double expected = measured.Percentile(50);
   if (!(expected > 0)) return;
-  Gaps all;
+  StallTime all;
   std::vector<std::string> hosts;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    Gaps own;
+    StallTime own;
     for (const v1::WorkloadResult& result : worker.result.workloads()) {
       if (result.workload() != workload) continue;
-      own.Add(result, expected);
-      all.Add(result, expected);
+      own.Add(GapsOf(result), expected);
+      all.Add(GapsOf(result), expected);
     }
     for (v1::HostReport& host : *report->mutable_hosts()) {
       if (host.worker_index() != worker.worker_index) continue;
       host.set_stalled_ratio(std::max(host.stalled_ratio(), own.ratio()));
     }
-    if (own.ratio() >= kMuch) hosts.push_back(view.HostOf(worker.worker_index));
+    if (own.is_much()) hosts.push_back(view.HostOf(worker.worker_index));
   }
-  if (all.ratio() < kMuch) return;
-  const double p99 = measured.Percentile(99);
-  const double corrected = Corrected(measured, expected).Percentile(99);
-  if (corrected < kFarOff * p99) return;
+  const std::optional<Omitted> omitted = OmittedBeside(measured, expected, all);
+  if (!omitted) return;
   v1::Omission* out = report->add_omissions();
   out->set_workload(report->workloads(static_cast<int>(workload)).name());
   out->set_stalled_ratio(all.ratio());
   out->mutable_hosts()->Add(hosts.begin(), hosts.end());
-  out->set_p99_ns(p99);
-  out->set_corrected_p99_ns(corrected);
+  out->set_p99_ns(omitted->p99_ns);
+  out->set_corrected_p99_ns(omitted->corrected_p99_ns);
   out->set_sentence(absl::StrFormat(
       "the threads of %s on %s completed nothing for %.0f %% of their time, in gaps of more than "
       "20 "
       "times the median latency, and started nothing during them; with the I/Os that are missing "
       "the p99 "
       "would be about %s, not %s (coordinated omission; an `open_loop` measures it)",
-      out->workload(), NamesOf(hosts), 100 * all.ratio(), common::FormatDuration(corrected),
-      common::FormatDuration(p99)));
+      out->workload(), NamesOf(hosts), 100 * all.ratio(),
+      common::FormatDuration(omitted->corrected_p99_ns), common::FormatDuration(omitted->p99_ns)));
 }
 
 void AddOmissions(const PhaseView& view, v1::PhaseReport* report) {

@@ -87,6 +87,48 @@ TEST(StragglerTest, WhoKeepsTheRateIsJudgedByLatency) {
   EXPECT_EQ(phase.stragglers(0).cause(), "device");
 }
 
+// Gives the I/Os of a host in one second another latency.
+void SetLatency(Stored* data, uint32_t h, uint32_t k, uint64_t latency_ns) {
+  v1::OperationCounters* counters =
+      data->intervals[h][k].mutable_workloads(0)->mutable_operations(0);
+  *counters =
+      Counters(v1::OPERATION_KIND_READ, std::vector<uint64_t>(counters->operations(), latency_ns));
+}
+
+// The latency of a few I/Os is chance.
+TEST(StragglerTest, WhoDidOnlyAFewIOsIsNotJudgedByLatency) {
+  const auto stragglers = [](uint64_t iops) {
+    Stored data = FourHosts([&](uint32_t, uint32_t) { return iops; });
+    for (uint32_t k = 0; k < 10; ++k) SetLatency(&data, 1, k, 5000000);
+    return ReportOf(data).phases(0).stragglers_size();
+  };
+  EXPECT_EQ(stragglers(1), 0);
+  EXPECT_EQ(stragglers(2), 1);
+}
+
+TEST(StragglerTest, ASecondWithoutAnIOIsNotAsSlowAsTheOneBefore) {
+  Stored data = FourHosts([](uint32_t, uint32_t k) { return k < 3 ? 100 : 0; });
+  SetLatency(&data, 1, 2, 5000000);
+  EXPECT_EQ(ReportOf(data).phases(0).stragglers_size(), 0);
+}
+
+// Rates are those of the phase. In the seconds before a limit was set a host did more than it.
+TEST(StragglerTest, ALimitThatWasSetMeanwhileIsTheCauseOfAStretch) {
+  Stored data = FourHosts([](uint32_t h, uint32_t k) { return h == 2 && k >= 5 ? 60 : 200; });
+  data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=60 wbps=max");
+  v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).begin_seconds(), 5);
+  EXPECT_EQ(phase.hosts(2).iops(), 130);
+  EXPECT_EQ(phase.stragglers(0).cause(), "I/O throttle");
+  // Who was slow all the time, and did far more than the limit, is not held by it.
+  data = FourHosts([](uint32_t h, uint32_t) { return h == 2 ? 100 : 200; });
+  data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=60 wbps=max");
+  phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).cause(), "not known");
+}
+
 TEST(StragglerTest, ALimitThatIsNeverReachedIsNoCause) {
   Stored data = FourHosts([](uint32_t h, uint32_t) { return h == 2 ? 100 : 200; });
   data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=1000000 wbps=max");
@@ -119,6 +161,30 @@ TEST(LimitTest, AQuotaAndAThrottleComeBeforeTheDevice) {
     worker.result.set_throttles(0, "/slow: blkio.throttle.read_iops_device sda 1000000");
   }
   EXPECT_NE(limit(), "I/O throttle");
+}
+
+// What was due is a mean from T on, which a rate that changes has no need to reach.
+TEST(LimitTest, ARateThatChangesLimitsAlsoBelowItsMean) {
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.mutable_workloads(0)->set_due(3000);
+    v1::ThreadResult* thread = worker.result.add_threads();
+    thread->set_operations(2000);
+    thread->set_execution_time_ns(10000000000);
+    thread->set_rate_time_ns(9000000000);
+  }
+  const auto limit = [&](double ramp_to) {
+    for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+      spec->mutable_run()->set_duration_ns(10000000000);
+      v1::OpenLoop* loop = spec->mutable_run()->mutable_workloads(0)->mutable_open_loop();
+      loop->set_rate_per_second(1200);
+      loop->set_ramp_to_ratio(ramp_to);
+    }
+    return ReportOf(data).phases(0).workloads(0);
+  };
+  EXPECT_EQ(limit(2).due_per_second(), 1200);
+  EXPECT_EQ(limit(2).limited_by(), "rate");
+  EXPECT_NE(limit(1).limited_by(), "rate");
 }
 
 TEST(StragglerTest, ATimeOfNothingIsStarvationAndSaysWhen) {
@@ -175,6 +241,28 @@ TEST(FindingsTest, OthersOnTheDeviceAreNamedWithTheirTimeAndTheirProgram) {
   EXPECT_NE(FindingsOf(phase).find("150 MiB"), std::string::npos) << FindingsOf(phase);
   EXPECT_NE(FindingsOf(phase).find("mysqld[77]"), std::string::npos) << FindingsOf(phase);
   EXPECT_EQ(phase.devices(1).findings_size(), 0);
+}
+
+// /proc has what reaped children did in their whole lives: each program alone could have moved what
+// the device did beside the engines, not all of them together.
+TEST(FindingsTest, ProgramsDidNoMoreTogetherThanTheDeviceMoved) {
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 2000; });
+  for (uint32_t k = 3; k < 6; ++k) {
+    data.intervals[0][k].mutable_devices(0)->set_write_bytes(50 << 20);
+  }
+  uint32_t pid = 77;
+  for (const auto& [command, mebibytes] : {std::pair("mysqld", 150), {"tar", 20}, {"cp", 8}}) {
+    v1::ProcessIo* process = data.phases[0].workers[0].result.add_others();
+    process->set_command(command);
+    process->set_pid(pid++);
+    process->set_write_bytes(uint64_t{1048576} * static_cast<uint64_t>(mebibytes));
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_TRUE(absl::StrContains(FindingsOf(phase),
+                                "mysqld[77] wrote 150 MiB, cp[79] wrote 8 MiB during that time"))
+      << FindingsOf(phase);
+  // Nothing bounds those of the whole kernel.
+  EXPECT_EQ(phase.kernels(0).others_size(), 3);
 }
 
 TEST(FindingsTest, LostPathsAreToldWithTheirTimeAndTheStall) {

@@ -72,6 +72,43 @@ TEST(LevelChangesTest, APhaseSaysWhenItsRateFell) {
   EXPECT_EQ(phase.level_changes_size(), 0);
 }
 
+// What a lost host did is in no figure of the phase, so its end is no change of these.
+TEST(LevelChangesTest, AHostThatIsLostIsNoChange) {
+  const auto without_node3 = [](const std::function<uint64_t(uint32_t, uint32_t)>& iops) {
+    Stored data = FourHosts(iops);
+    data.phases[0].workers[3].has_result = false;
+    data.phases[0].workers[3].result.Clear();
+    data.intervals[3].resize(5);
+    return ReportOf(data).phases(0);
+  };
+  v1::PhaseReport phase = without_node3([](uint32_t, uint32_t) { return 200; });
+  ASSERT_TRUE(phase.hosts(3).lost());
+  EXPECT_EQ(phase.level_changes_size(), 0) << phase.level_changes(0).sentence();
+  phase = without_node3([](uint32_t, uint32_t k) { return k < 6 ? 200 : 70; });
+  ASSERT_EQ(phase.level_changes_size(), 1);
+  EXPECT_EQ(phase.level_changes(0).sentence(), "IOPS fell from 600 to 210 at 6 s");
+}
+
+// Points have no times of their own: those of a host that lacks intervals stand too early, and the
+// sum of all seems to fall where they end.
+TEST(LevelChangesTest, AHostThatLacksIntervalsIsNoChange) {
+  Stored gap = FourHosts([](uint32_t, uint32_t) { return 200; });
+  gap.intervals[1].erase(gap.intervals[1].begin() + 2, gap.intervals[1].begin() + 6);
+  v1::PhaseReport phase = ReportOf(gap).phases(0);
+  EXPECT_EQ(phase.iops_by_interval(5), 800);
+  EXPECT_EQ(phase.iops_by_interval(6), 600);
+  EXPECT_EQ(phase.level_changes_size(), 0) << phase.level_changes(0).sentence();
+  // One whose measured time begins later has no gap.
+  Stored late = FourHosts([](uint32_t, uint32_t) { return 200; });
+  for (uint32_t k = 0; k < 3; ++k) {
+    late.intervals[1][k].set_interval_class(v1::INTERVAL_CLASS_RAMP);
+  }
+  phase = ReportOf(late).phases(0);
+  EXPECT_EQ(phase.window_begin_seconds(), 3);
+  EXPECT_EQ(phase.iops_by_interval(7), 600);
+  EXPECT_EQ(phase.level_changes_size(), 0) << phase.level_changes(0).sentence();
+}
+
 TEST(LevelChangesTest, ALoadThatWasSteadyAndFellIsNotSteady) {
   const auto steady = [](const std::function<uint64_t(uint32_t, uint32_t)>& iops) {
     Stored data = FourHosts(iops);

@@ -1,7 +1,10 @@
 // Outages, latencies that hide stalls, percentiles that few I/Os carry, and corrupted data.
 
+#include <array>
+
 #include "absl/strings/match.h"
 #include "controller/analysis/latency.h"
+#include "controller/analysis/omission_rule.h"
 #include "controller/report/verdict.h"
 #include "tests/controller/analysis/stored_phases.h"
 
@@ -102,6 +105,26 @@ TEST(OmissionTest, AStallThatAClosedLoopHidesIsSaid) {
     result->set_gaps_ns(26, 0);
   }
   EXPECT_EQ(ReportOf(data).phases(0).omissions_size(), 0);
+}
+
+// Gaps of 2^25 ns and longer are all of more than twenty times 1 ms; of those of 2^24 some are not.
+TEST(OmissionTest, AGapThatMayBeTooShortIsNoStall) {
+  std::array<int64_t, 64> gaps{};
+  gaps[19] = 900;
+  gaps[24] = 100;
+  StallTime short_ones;
+  short_ones.Add(gaps, 1e6);
+  EXPECT_EQ(short_ones.ratio(), 0);
+  gaps[24] = 0;
+  gaps[25] = 100;
+  StallTime long_ones;
+  long_ones.Add(gaps, 1e6);
+  EXPECT_DOUBLE_EQ(long_ones.ratio(), 0.1);
+  EXPECT_TRUE(long_ones.is_much());
+  // Hits and misses of a cache: the misses take the time, and the p99 is theirs already.
+  common::Histogram latencies;
+  for (int i = 0; i < 1000; ++i) latencies.Record(i % 10 == 0 ? 50000000 : 1000000);
+  EXPECT_FALSE(OmittedBeside(latencies, 1e6, long_ones).has_value());
 }
 
 TEST(PercentileTest, OneThatNothingIsAboveIsMissingWithItsReason) {
