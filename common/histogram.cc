@@ -90,6 +90,26 @@ double Histogram::Percentile(double percent) const {
   return BucketMidpoint(kOverflowBucket);
 }
 
+Buckets SumOf(const Buckets& a, const Buckets& b) {
+  // Both lists are sorted by bucket, so one pass merges them without a whole histogram of 20 KiB.
+  Buckets sum;
+  sum.reserve(std::max(a.size(), b.size()));
+  auto left = a.begin();
+  auto right = b.begin();
+  while (left != a.end() || right != b.end()) {
+    if (right == b.end() || (left != a.end() && left->first < right->first)) {
+      sum.push_back(*left++);
+    } else if (left == a.end() || right->first < left->first) {
+      sum.push_back(*right++);
+    } else {
+      sum.emplace_back(left->first, left->second + right->second);
+      ++left;
+      ++right;
+    }
+  }
+  return sum;
+}
+
 Buckets Histogram::Occupied() const {
   Buckets occupied;
   for (uint32_t i = 0; i < kBucketCount; ++i) {

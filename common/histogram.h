@@ -47,6 +47,9 @@ double BucketMidpoint(uint32_t bucket);
 // Occupied buckets and their counts, in ascending order.
 using Buckets = std::vector<std::pair<uint32_t, uint64_t>>;
 
+// The sum of both, without a whole histogram.
+Buckets SumOf(const Buckets& a, const Buckets& b);
+
 // What Histogram::Encode() encoded. INVALID_ARGUMENT when `bytes` are not an encoding or a bucket
 // lies beyond the scheme's last.
 absl::StatusOr<Buckets> DecodeBuckets(const std::string& bytes);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "measure/operation_stats.h"
 #include "proto/result.pb.h"
 
 namespace lockstep::measure {
@@ -19,8 +20,6 @@ struct IoSums {
   }
   bool operator==(const IoSums&) const = default;
 };
-
-using WorkloadKind = std::pair<uint32_t, v1::OperationKind>;
 
 // A workload on a worker, and what it did in an interval. Instants are nanoseconds from T.
 struct PartInterval {

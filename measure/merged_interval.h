@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/histogram.h"
+#include "measure/latency_blocks.h"
 #include "measure/operation_stats.h"
 #include "proto/result.pb.h"
 
@@ -43,7 +44,9 @@ struct MergedInterval {
   std::map<uint32_t, Part> workers;                    // by worker index
   std::map<v1::OperationKind, OperationCounts> kinds;  // over the workers, syncs too
   double p50_ns = 0, p99_ns = 0, p999_ns = 0;
-  common::Buckets latencies;  // of I/Os over all workers, where histograms are needed
+  // Over all workers, where histograms are needed: of I/Os, and of each kind of operation.
+  common::Buckets latencies;
+  LatenciesOfKinds kind_latencies;
   DeviceLoad devices;
   bool whole = false;  // every worker from whom one was due is in it
 };

@@ -13,6 +13,9 @@
 
 namespace lockstep::measure {
 
+// A workload, by number, and a kind of its operations.
+using WorkloadKind = std::pair<uint32_t, v1::OperationKind>;
+
 // The metrics of proto/result.proto, from 0.
 inline constexpr int kMetrics = 3;
 inline constexpr int IndexOf(v1::Metric metric) { return static_cast<int>(metric) - 1; }

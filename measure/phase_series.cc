@@ -344,7 +344,7 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
   MergedInterval merged;
   merged.interval = interval;
   merged.interval_class = pending.interval_class;
-  common::Histogram all;
+  std::map<WorkloadKind, common::Histogram> kinds;
   // One histogram of 20 KiB serves all workers, and is cleared only for those that have latencies.
   common::Histogram own;
   for (const auto& [worker, from] : pending.parts) {
@@ -358,23 +358,29 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
     bool any = false;
     for (const auto& [workload, delta] : from.operations) {
       merged.kinds[delta.kind].Add(delta.counts);
+      const auto& latencies = delta.histograms[IndexOf(delta.main_metric())];
+      const bool has_latencies = latencies.has_value() && !latencies->empty();
+      if (has_latencies && options_.needs_histograms) kinds[{workload, delta.kind}].Add(*latencies);
       if (!IsIo(delta.kind)) continue;
       part.operations += delta.counts.operations;
       part.bytes += delta.counts.bytes;
       part.errors += delta.counts.errors;
       part.latency_sum_ns += static_cast<double>(delta.counts.latency_sum_ns);
-      const auto& latencies = delta.histograms[IndexOf(delta.main_metric())];
-      if (!latencies.has_value() || latencies->empty()) continue;
+      if (!has_latencies) continue;
       if (!any) own.Clear();
       any = true;
       own.Add(*latencies);
-      all.Add(*latencies);
     }
     // Percentiles cannot be averaged. Those of the fleet come from the sum of the histograms.
     if (any) part.p99_ns = own.PercentileIfAbove(99);
     if (any && options_.keeps_latencies) part.latencies = own.Occupied();
   }
   if (!options_.needs_histograms) return merged;
+  common::Histogram all;
+  for (const auto& [key, latencies] : kinds) {
+    merged.kind_latencies[key] = latencies.Occupied();
+    if (IsIo(key.second)) all.Add(merged.kind_latencies[key]);
+  }
   merged.latencies = all.Occupied();
   merged.p50_ns = all.PercentileIfAbove(50);
   merged.p99_ns = all.PercentileIfAbove(99);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "measure/latency_blocks.h"
 #include "measure/states.h"
 #include "proto/controller.pb.h"
 #include "proto/job.pb.h"
@@ -74,6 +75,7 @@ struct WorkerPhaseData {
 struct PhaseData {
   PhaseRecord phase;
   std::vector<WorkerPhaseData> workers;  // by worker index
+  std::vector<LatencyBlock> blocks;      // of its measured time; none while it runs
 };
 
 // What the store holds of a run, but for its intervals.

@@ -12,26 +12,6 @@ constexpr uint32_t kMaxJoined = 1U << 30;
 // 0 would be the rate of a host that measured and did nothing.
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
-common::Buckets Sum(const common::Buckets& a, const common::Buckets& b) {
-  // Both lists are sorted by bucket, so one pass merges them without a whole histogram of 20 KiB.
-  common::Buckets sum;
-  sum.reserve(std::max(a.size(), b.size()));
-  auto left = a.begin();
-  auto right = b.begin();
-  while (left != a.end() || right != b.end()) {
-    if (right == b.end() || (left != a.end() && left->first < right->first)) {
-      sum.push_back(*left++);
-    } else if (left == a.end() || right->first < left->first) {
-      sum.push_back(*right++);
-    } else {
-      sum.emplace_back(left->first, left->second + right->second);
-      ++left;
-      ++right;
-    }
-  }
-  return sum;
-}
-
 // Two values of neighbouring spans, weighted by their lengths; one that is not there has no weight.
 float Mean(float a, float b, double a_weight, double b_weight) {
   if (std::isnan(a)) return b;
@@ -147,7 +127,7 @@ void FleetPoint::Append(const FleetPoint& later) {
   }
   latency_sum_ns += later.latency_sum_ns;
   latency_max_ns = std::max(latency_max_ns, later.latency_max_ns);
-  latencies = Sum(latencies, later.latencies);
+  latencies = common::SumOf(latencies, later.latencies);
   // The same hosts do both spans, and a sum would count them twice.
   hosts = std::max(hosts, later.hosts);
   devices.Add(later.devices);
@@ -258,6 +238,7 @@ void Timeline::Add(const MergedInterval& merged) {
     point.latency_max_ns = std::max(point.latency_max_ns, counts.latency_max_ns);
   }
   point.latencies = merged.latencies;
+  if (merged.interval_class == v1::INTERVAL_CLASS_MEASURED) blocks_.Add(merged.kind_latencies);
   // Intervals out of the store have no longest latency of their own.
   if (point.latency_max_ns == 0 && !point.latencies.empty()) {
     point.latency_max_ns = std::llround(common::BucketMidpoint(point.latencies.back().first));

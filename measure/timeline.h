@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "measure/latency_blocks.h"
 #include "measure/merged_interval.h"
 
 namespace lockstep::measure {
@@ -81,6 +82,8 @@ class Timeline {
   void Add(const MergedInterval& merged);
   const std::vector<FleetPoint>& points() const { return points_; }
   const HostTable& hosts() const { return hosts_; }
+  // Of its measured intervals.
+  const std::vector<LatencyBlock>& blocks() const { return blocks_.blocks(); }
   bool empty() const { return points_.empty(); }
 
  private:
@@ -89,6 +92,7 @@ class Timeline {
   Limits limits_;
   std::vector<FleetPoint> points_;
   uint32_t point_intervals_ = 1;  // that make a point
+  LatencyBlocks blocks_;
   HostTable hosts_;
   uint32_t span_intervals_ = 1;  // that make a span of hosts_
   uint32_t last_span_intervals_ = 0;

@@ -44,6 +44,8 @@ constexpr Addition kAdditions[] = {
     {13, "host_spans", nullptr},
     {13, "host_lines", nullptr},
     {13, "runs", "saved_report"},
+    {23, "latency_blocks", nullptr},
+    {23, "percentile_figures", nullptr},
 };
 // A message of rows stays well below the 4 MiB that gRPC receives by default.
 constexpr size_t kPiece = 1 << 20;

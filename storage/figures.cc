@@ -129,9 +129,14 @@ class FigureRows {
     if (phase.workloads().empty()) return;
     phase_ = phase.index();
     Row({}, phase.total());
+    Percentiles("", phase.total());
     for (const v1::WorkloadReport& workload : phase.workloads()) {
       Row({nullptr, workload.name()}, workload.total());
-      for (const auto& o : workload.operations()) Row({nullptr, workload.name()}, o);
+      Percentiles(workload.name(), workload.total());
+      for (const auto& o : workload.operations()) {
+        Row({nullptr, workload.name()}, o);
+        Percentiles(workload.name(), o);
+      }
       // These are the same operations under a second metric. is_reported is false, so that SQL can
       // add operations up without counting them twice.
       for (const auto& o : workload.service_times()) Row({nullptr, workload.name(), false}, o);
@@ -153,7 +158,8 @@ class FigureRows {
   absl::Status Write(PgConnection* connection) const {
     for (const auto& [table, rows] :
          {std::pair("phase_verdicts", &verdicts_), std::pair("phase_figures", &figures_),
-          std::pair("findings", &findings_.rows())}) {
+          std::pair("findings", &findings_.rows()),
+          std::pair("percentile_figures", &percentiles_)}) {
       if (rows->empty()) continue;
       const absl::Status status =
           connection->Copy(absl::StrCat("COPY ", table, " FROM STDIN"), rows->rows());
@@ -195,6 +201,18 @@ class FigureRows {
     row.EndRow();
   }
 
+  void Percentiles(const std::string& workload, const v1::OperationReport& o) {
+    for (const auto* list : {&o.percentiles(), &o.tail()}) {
+      for (const v1::Percentile& p : *list) {
+        percentiles_.Add(run_id_).Add(phase_).Add(workload).Add(o.kind()).AddExact(p.percent());
+        percentiles_.Add(static_cast<int64_t>(p.above()));
+        percentiles_.AddUnless(!p.has_latency_ns(), p.latency_ns());
+        percentiles_.AddUnless(!p.has_low_ns(), p.low_ns());
+        percentiles_.AddUnless(!p.has_high_ns(), p.high_ns()).EndRow();
+      }
+    }
+  }
+
   void Verdict(const v1::PhaseReport& phase) {
     CopyRows& row = verdicts_.Add(run_id_)
                         .Add(phase.index())
@@ -226,7 +244,7 @@ class FigureRows {
 
   const std::string run_id_;
   uint32_t phase_ = 0;
-  CopyRows figures_, verdicts_;
+  CopyRows figures_, verdicts_, percentiles_;
   FindingRows findings_;
 };
 
@@ -259,7 +277,8 @@ absl::Status PgStore::SaveReport(const std::string& run_id, const v1::Report& re
         "SELECT 1 FROM runs WHERE run_id = $1 AND samples_pruned_at IS NULL FOR UPDATE", {run_id});
     if (!there.ok() || there->rows() == 0) return there.status();
     // phase_figures has no key: without this a second call would double its rows.
-    for (const char* table : {"phase_verdicts", "phase_figures", "findings"}) {
+    for (const char* table :
+         {"phase_verdicts", "phase_figures", "findings", "percentile_figures"}) {
       auto gone =
           connection->Query(absl::StrCat("DELETE FROM ", table, " WHERE run_id = $1"), {run_id});
       if (!gone.ok()) return gone.status();

@@ -27,8 +27,8 @@ class Loader {
     // LoadResults() comes before LoadCounters() and LoadThreads(), which add to the results that it
     // reads.
     for (const auto& step : {&Loader::LoadRun, &Loader::LoadWorkers, &Loader::LoadPhases,
-                             &Loader::LoadResults, &Loader::LoadCounters, &Loader::LoadThreads,
-                             &Loader::LoadEvents, &Loader::LoadConcurrent}) {
+                             &Loader::LoadResults, &Loader::LoadCounters, &Loader::LoadBlocks,
+                             &Loader::LoadThreads, &Loader::LoadEvents, &Loader::LoadConcurrent}) {
       if (absl::Status status = (this->*step)(); !status.ok()) return status;
     }
     // Workers are collected by their index until here, because a worker need not have a row in each
@@ -37,6 +37,7 @@ class Loader {
       for (auto& [index, worker] : phases_[phase.phase.phase]) {
         phase.workers.push_back(std::move(worker));
       }
+      phase.blocks = std::move(blocks_[phase.phase.phase]);
     }
     return std::move(data_);
   }
@@ -98,7 +99,7 @@ class Loader {
     for (int i = 0; i < rows->rows(); ++i) {
       auto record = ReadPhaseRecord(*rows, i, data_.run.job);
       if (!record.ok()) return record.status();
-      data_.phases.push_back({*std::move(record), {}});
+      data_.phases.push_back({*std::move(record), {}, {}});
     }
     // Every worker of an attempt has a cursor from its begin on (BeginPhase()), also one that was
     // lost before it had a result. The report thus has all workers.
@@ -166,6 +167,27 @@ class Loader {
         histogram->set_scheme(common::kHistogramScheme);
         histogram->set_buckets(*std::move(encoded));
       }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadBlocks() {
+    auto rows = Query(
+        Last("phase, block, intervals, workload, t.kind, encode(latencies, 'hex') AS latencies",
+             "latency_blocks", "1, 2"));
+    if (!rows.ok()) return rows.status();
+    for (int i = 0; i < rows->rows(); ++i) {
+      auto latencies = common::DecodeBuckets(absl::HexStringToBytes(rows->Text(i, "latencies")));
+      if (!latencies.ok()) return latencies.status();
+      std::vector<measure::LatencyBlock>& blocks = blocks_[rows->Int(i, "phase")];
+      // Blocks in which no operation completed have no rows.
+      const auto block = static_cast<size_t>(rows->Int(i, "block"));
+      if (block >= measure::LatencyBlocks::kMaxBlocks) continue;
+      if (block >= blocks.size()) blocks.resize(block + 1);
+      blocks[block].intervals = static_cast<uint32_t>(rows->Int(i, "intervals"));
+      blocks[block].latencies[{static_cast<uint32_t>(rows->Int(i, "workload")),
+                               static_cast<v1::OperationKind>(rows->Int(i, "kind"))}] =
+          *std::move(latencies);
     }
     return absl::OkStatus();
   }
@@ -241,6 +263,7 @@ class Loader {
   const std::string run_id_;
   measure::RunData data_;
   std::map<uint32_t, std::map<uint32_t, measure::WorkerPhaseData>> phases_;
+  std::map<uint32_t, std::vector<measure::LatencyBlock>> blocks_;  // by phase
 };
 
 }  // namespace

@@ -71,6 +71,10 @@ std::vector<PgParam> KeyOf(const v1::PhaseId& phase) {
   return {phase.run_id(), absl::StrCat(phase.phase()), absl::StrCat(phase.attempt())};
 }
 
+// In the order in which WriteTimeline() makes their rows.
+constexpr const char* kTimelineTables[] = {"fleet_intervals", "fleet_interval_kinds", "host_spans",
+                                           "host_lines", "latency_blocks"};
+
 constexpr char kOfPhase[] = " WHERE run_id = $1 AND phase = $2 AND attempt = $3";
 
 // One histogram serves all points of a timeline: it has 20 KiB, and a timeline has thousands of
@@ -183,9 +187,22 @@ absl::Status WriteTimeline(PgConnection* connection, const v1::PhaseId& phase,
   for (const auto& [worker, line] : hosts.lines) {
     Key(phase, &lines).Add(worker).Add(RealArray(line.iops)).Add(RealArray(line.p99_ns)).EndRow();
   }
-  for (const auto& [table, rows] :
-       {std::pair("fleet_intervals", &points), std::pair("fleet_interval_kinds", &kinds),
-        std::pair("host_spans", &spans), std::pair("host_lines", &lines)}) {
+  CopyRows blocks;
+  for (size_t block = 0; block < timeline.blocks().size(); ++block) {
+    for (const auto& [key, latencies] : timeline.blocks()[block].latencies) {
+      Key(phase, &blocks)
+          .Add(static_cast<uint32_t>(block))
+          .Add(timeline.blocks()[block].intervals)
+          .Add(key.first)
+          .Add(static_cast<int>(key.second))
+          .AddBytes(encoder.Encode(latencies))
+          .EndRow();
+    }
+  }
+  const CopyRows* const tables[] = {&points, &kinds, &spans, &lines, &blocks};
+  for (size_t i = 0; i < std::size(kTimelineTables); ++i) {
+    const char* table = kTimelineTables[i];
+    const CopyRows* rows = tables[i];
     if (rows->empty()) continue;
     const absl::Status kept =
         connection->Copy(absl::StrCat("COPY ", table, " FROM STDIN"), rows->rows());
@@ -197,8 +214,7 @@ absl::Status WriteTimeline(PgConnection* connection, const v1::PhaseId& phase,
 absl::Status PgStore::SaveTimeline(const v1::PhaseId& phase, const measure::Timeline& timeline) {
   return Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
     // COPY has no ON CONFLICT: the rows of an earlier call would make it fail on their keys.
-    for (const char* table :
-         {"fleet_intervals", "fleet_interval_kinds", "host_spans", "host_lines"}) {
+    for (const char* table : kTimelineTables) {
       auto gone = connection->Query(absl::StrCat("DELETE FROM ", table, kOfPhase), KeyOf(phase));
       if (!gone.ok()) return gone.status();
     }

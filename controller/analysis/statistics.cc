@@ -46,6 +46,19 @@ double IncompleteBeta(double a, double b, double x) {
                                    : 1 - front * BetaFraction(b, a, 1 - x) / b;
 }
 
+// Where `below` changes from true to false between 0 and `end`.
+template <typename Below>
+double Bisect(double end, const Below& below) {
+  double low = 0;
+  double high = end;
+  // So many halvings reach the last digit of a double.
+  for (int i = 0; i < 200; ++i) {
+    const double middle = (low + high) / 2;
+    (below(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
 double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -284,19 +297,38 @@ Shift ShiftOf(const std::vector<double>& a, const std::vector<double>& b) {
   return shift;
 }
 
+double StudentQuantile(double p, double degrees) {
+  // 1,000 is beyond the quantile of 2.5 % with one degree of freedom, which is 25.5.
+  return Bisect(1000, [&](double t) { return StudentP(t, degrees) > p; });
+}
+
+Shift::Interval ShareInterval(double found, double count) {
+  constexpr double kTail = 0.025;
+  constexpr double kMany = 100;
+  if (found >= kMany && count - found >= kMany) {
+    const double z2 = kNormal95 * kNormal95;
+    const double share = found / count;
+    const double middle = (share + z2 / (2 * count)) / (1 + z2 / count);
+    const double half = kNormal95 / (1 + z2 / count) *
+                        std::sqrt(share * (1 - share) / count + z2 / (4 * count * count));
+    return {middle - half, middle + half};
+  }
+  // At the bounds, as many as were found, or as few, come up with a probability of 2.5 %.
+  return {found <= 0 ? 0
+                     : Bisect(1,
+                              [&](double x) {
+                                return IncompleteBeta(found, count - found + 1, x) < kTail;
+                              }),
+          found >= count ? 1 : Bisect(1, [&](double x) {
+            return IncompleteBeta(found + 1, count - found, x) < 1 - kTail;
+          })};
+}
+
 double MeanMargin(const std::vector<double>& values) {
   constexpr double kP = 0.025;
   if (values.size() < 2) return std::numeric_limits<double>::infinity();
   const auto n = static_cast<double>(values.size());
-  // The t that only kP exceed, by bisection. It is below 1,000 even with one degree of freedom,
-  // where it is 25.5. 200 halvings reach the last digit of a double.
-  double low = 0;
-  double high = 1000;
-  for (int i = 0; i < 200; ++i) {
-    const double middle = (low + high) / 2;
-    (StudentP(middle, n - 1) > kP ? low : high) = middle;
-  }
-  return low * std::sqrt(SquaresOf(values, MeanOf(values)) / (n - 1) / n);
+  return StudentQuantile(kP, n - 1) * std::sqrt(SquaresOf(values, MeanOf(values)) / (n - 1) / n);
 }
 
 std::optional<Shift::Interval> MedianInterval(std::vector<double> values) {

@@ -43,6 +43,11 @@ double LeastP(size_t a, size_t b);
 std::vector<double> PermutationTest(const std::vector<std::vector<double>>& values, size_t a,
                                     size_t b);
 
+// The t that Student's distribution exceeds, in either direction, with this probability.
+double StudentQuantile(double p, double degrees);
+// The normal distribution's, of 5 %.
+inline constexpr double kNormal95 = 1.959963984540054;
+
 // Half of an interval that holds the mean in 95 % of the cases, also where further values are drawn
 // until this margin is small enough; infinite for fewer than two values. Such a stop favours
 // moments at which the values happen to vary little: Student's 95 % would hold it in 91 to 94 %
@@ -54,6 +59,11 @@ double MeanMargin(const std::vector<double>& values);
 // distribution (H. A. David, "Order Statistics"). None for fewer than six values: their least and
 // largest enclose it with less.
 std::optional<Shift::Interval> MedianInterval(std::vector<double> values);
+
+// The interval that holds a share with 95 % or more (C. J. Clopper, E. S. Pearson, 1934), from
+// `found` of `count` independent trials, which need not be whole numbers; for many E. B. Wilson's
+// (1927), which then differs from it by less than 2 % of its width.
+Shift::Interval ShareInterval(double found, double count);
 
 struct ChangeAt {
   size_t index = 0;  // the first value after it

@@ -3,8 +3,10 @@
 // are over everything measured.
 
 #include <map>
+#include <optional>
 
 #include "controller/analysis/analysis.h"
+#include "controller/analysis/confidence.h"
 #include "controller/analysis/latency.h"
 #include "measure/result_stats.h"
 
@@ -20,6 +22,23 @@ measure::StatsOfKinds MeasuredOf(const PhaseView& view, uint32_t workload) {
     }
   }
   return kinds;
+}
+
+// The latencies of the I/Os of one workload, or of all, block by block; of this kind alone where it
+// is specified.
+std::vector<common::Buckets> BlocksOf(const PhaseView& view, std::optional<uint32_t> workload,
+                                      v1::OperationKind kind) {
+  std::vector<common::Buckets> blocks;
+  for (const measure::LatencyBlock& block : view.phase().blocks) {
+    common::Buckets& sum = blocks.emplace_back();
+    for (const auto& [key, latencies] : block.latencies) {
+      if (workload.has_value() && key.first != *workload) continue;
+      const bool counts =
+          kind == v1::OPERATION_KIND_UNSPECIFIED ? measure::IsIo(key.second) : key.second == kind;
+      if (counts) sum = common::SumOf(sum, latencies);
+    }
+  }
+  return blocks;
 }
 
 // Adds what a worker did in a window to the sums of all.
@@ -58,6 +77,8 @@ void AddThroughput(const PhaseView& view, v1::PhaseReport* report) {
       const measure::IoSums sums = sums_of[{workload, kind}];
       const std::string name = KindText(kind);
       *out->add_operations() = WithRate(ReportOf(stats, name), sums, seconds);
+      AddConfidence(BlocksOf(view, workload, kind), stats.histogram(stats.main_metric()),
+                    out->mutable_operations(out->operations_size() - 1));
       if (stats.has(v1::METRIC_RESPONSE_TIME)) {
         *out->add_service_times() =
             WithRate(ReportOfMetric(stats, v1::METRIC_SERVICE_TIME, name), sums, seconds);
@@ -71,10 +92,14 @@ void AddThroughput(const PhaseView& view, v1::PhaseReport* report) {
       total_sums.Add(sums);
     }
     *out->mutable_total() = WithRate(ReportOf(total, "total"), total_sums, seconds);
+    AddConfidence(BlocksOf(view, workload, v1::OPERATION_KIND_UNSPECIFIED),
+                  total.histogram(total.main_metric()), out->mutable_total());
     everything.Add(total);
   }
   *report->mutable_total() =
       WithRate(ReportOf(everything, "total"), IosOf(all), view.window_seconds());
+  AddConfidence(BlocksOf(view, std::nullopt, v1::OPERATION_KIND_UNSPECIFIED),
+                everything.histogram(everything.main_metric()), report->mutable_total());
 }
 
 const RegisterAnalysis kThroughputRegistered(order::kThroughput, "throughput", &AddThroughput);

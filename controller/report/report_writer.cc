@@ -58,6 +58,16 @@ std::string PercentileText(const v1::OperationReport& operation, double percent)
   return "–";
 }
 
+std::string IntervalText(const v1::OperationReport& operation, double percent) {
+  for (const v1::Percentile& p : operation.percentiles()) {
+    if (p.percent() != percent || !p.has_low_ns()) continue;
+    const std::string low = FormatDuration(p.low_ns());
+    return p.has_high_ns() ? absl::StrCat(low, " to ", FormatDuration(p.high_ns()))
+                           : absl::StrCat("from ", low);
+  }
+  return "–";
+}
+
 void ReportWriter::Head() {
   const v1::RunSummary& run = report_.run();
   const Verdict verdict = VerdictOf(report_);

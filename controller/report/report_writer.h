@@ -19,6 +19,8 @@ std::string KnownDuration(double ns);
 // The latency at one of the report's percentiles, with "~" in front where fewer than ten I/Os took
 // longer; a dash where none did.
 std::string PercentileText(const v1::OperationReport& operation, double percent);
+// Its 95 % confidence interval: "1.20 ms to 1.30 ms", "from 1.20 ms"; a dash where there is none.
+std::string IntervalText(const v1::OperationReport& operation, double percent);
 
 // What texts about a run are made of. `report` outlives it, and its texts are safe to show.
 class ReportWriter {

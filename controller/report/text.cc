@@ -138,6 +138,7 @@ class Renderer : private ReportWriter {
       row(Named(operation, "slat"));
     }
     out_ += table.Render("    ", width_);
+    Confidence(workload);
     if (!workload.limited_by().empty()) {
       out_ +=
           Wrapped(absl::StrCat(Bold(workload.limited_by()), " (", workload.limited_because(), ")"),
@@ -154,6 +155,22 @@ class Renderer : private ReportWriter {
     for (const std::string& error : workload.errors()) {
       out_ += Wrapped(Bad(error), "      ", "    first error on ");
     }
+  }
+
+  // How certain the percentiles above are.
+  void Confidence(const v1::WorkloadReport& workload) {
+    TextTable table({"95 % interval", "p50", "p95", "p99", "p99.9"});
+    for (const v1::OperationReport& operation : workload.operations()) {
+      const bool any = std::any_of(operation.percentiles().begin(), operation.percentiles().end(),
+                                   [](const v1::Percentile& p) { return p.has_low_ns(); });
+      if (!any) continue;
+      std::vector<std::string> cells = {operation.kind()};
+      for (const double percent : {50.0, 95.0, 99.0, 99.9}) {
+        cells.push_back(IntervalText(operation, percent));
+      }
+      table.Add(std::move(cells));
+    }
+    if (!table.empty()) out_ += table.Render("    ", width_);
   }
 
   static v1::OperationReport Named(v1::OperationReport operation, const std::string& metric) {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <numeric>
 #include <random>
 #include <string>
@@ -15,11 +14,11 @@
 #include "controller/analysis/drift.h"
 #include "controller/analysis/level_changes.h"
 #include "controller/analysis/statistics.h"
+#include "tests/benchmarks/rate.h"
 
 namespace lockstep::controller {
 namespace {
 
-using Random = std::mt19937_64;
 using Series = std::vector<double>;
 
 double Normal(Random* random) { return std::normal_distribution<double>(0, 1)(*random); }
@@ -53,12 +52,6 @@ Series Stepping(Random* random, size_t count) {
   for (size_t i = at; i < count; ++i) values[i] += 3;
   return values;
 }
-
-struct Rate {
-  std::string name;
-  double least, most;
-  std::function<bool(Random*)> holds;
-};
 
 // Two sets of `each` in succession; whether a comparison tells them apart.
 bool Told(const Series& values, size_t each, double shift) {
@@ -153,6 +146,8 @@ std::vector<Rate> Rates() {
     add("power: a level that falls by half, " + std::to_string(n) + " intervals",
         n < 20 ? 0.7 : 0.95, 1, [n](Random* r) { return Changed(r, n, 0.2, 0.5); });
   }
+  for (Rate& rate : OmissionRates()) rates.push_back(std::move(rate));
+  for (Rate& rate : PercentileRates()) rates.push_back(std::move(rate));
   return rates;
 }
 

@@ -391,7 +391,7 @@ class Fleet:
 
     def copied(self, query):
         """Rows as CSV, over one connection of the reading role; None where it has no answer."""
-        for _ in range(2):  # the server may have been restarted meanwhile
+        for _ in range(2):  # the server may have been restarted since
             try:
                 if self.reader is None:
                     self.reader = psycopg2.connect(self.lockstep("sql", "--url").out.strip())

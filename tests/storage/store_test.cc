@@ -212,6 +212,7 @@ TEST_F(StoreTest, ATimelineComesBackAsItWasMerged) {
     counts.latency_max_ns = 2000000;
     merged.kinds = {{v1::OPERATION_KIND_READ, counts}, {v1::OPERATION_KIND_FSYNC, counts}};
     merged.latencies = {{common::BucketOf(1000), 99}, {common::BucketOf(2000000), 1}};
+    merged.kind_latencies = {{{0, v1::OPERATION_KIND_READ}, {{k, 100}}}};
     merged.devices = {10, 40960, 5, 20, 500, 1};
     timeline.Add(merged);
   }
@@ -236,6 +237,11 @@ TEST_F(StoreTest, ATimelineComesBackAsItWasMerged) {
   EXPECT_FLOAT_EQ(hosts->lines.at(1).iops[2], 200);
   EXPECT_TRUE(std::isnan(hosts->lines.at(1).iops[1]));
   EXPECT_FLOAT_EQ(hosts->lines.at(0).p99_ns[0], 5e6);
+  const auto run = store_->LoadRun(id.run_id());
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_EQ(run->phases.at(0).blocks.size(), 3u);
+  EXPECT_EQ(run->phases[0].blocks[2].intervals, 1u);
+  EXPECT_EQ(run->phases[0].blocks[2].latencies, timeline.blocks()[2].latencies);
   // SQL says the same.
   const auto rows = connection_->Query(
       "SELECT iops, round(p99_ms::numeric, 4) AS p99_ms, max_ms, min_host_iops, busy_ratio, "
@@ -467,15 +473,21 @@ TEST_F(StoreTest, AStoreOfVersion22IsReadAndOlderOnesAreRefused) {
   EXPECT_TRUE(connection_->Query("SELECT * FROM lockstep.run_environment").ok());
   EXPECT_NE(digest("0"), "none");
 
-  ASSERT_TRUE(connection_->Execute("DELETE FROM schema_migrations WHERE version = 22").ok());
+  ASSERT_TRUE(
+      connection_->Execute("UPDATE schema_migrations SET version = -version WHERE version >= 22")
+          .ok());
   const auto refused = PgStore::Open({cluster->server->conninfo(), "x", "older"});
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
   EXPECT_NE(refused.status().message().find("version 21, this program reads 22 and newer"),
             absl::string_view::npos)
       << refused.status();
   ASSERT_TRUE(connection_
-                  ->Query("UPDATE schema_migrations SET version = 22, name = '0022_baseline.sql', "
-                          "digest = $1 WHERE version = 21",
+                  ->Execute("DELETE FROM schema_migrations WHERE version = 21; "
+                            "UPDATE schema_migrations SET version = -version WHERE version < 0")
+                  .ok());
+  ASSERT_TRUE(connection_
+                  ->Query("UPDATE schema_migrations SET name = '0022_baseline.sql', digest = $1 "
+                          "WHERE version = 22",
                           {baseline})
                   .ok());
 }

@@ -174,6 +174,23 @@ WHERE f.worker_index IS NOT null AND f.workload <> '' AND f.kind <> 'total' AND 
 COMMENT ON VIEW host_operations IS
 'What every host did, by workload and kind of operation, syncs too';
 
+-- The report's percentiles of the fleet, one row each, with their 95 % confidence intervals.
+CREATE OR REPLACE VIEW phase_percentiles AS
+SELECT
+  f.run_id,
+  f.phase,
+  p.name AS phase_name,
+  f.workload,
+  f.kind,
+  f.percent,
+  f.above,
+  f.latency_ns / 1e6 AS latency_ms,
+  f.low_ns / 1e6 AS low_ms,
+  f.high_ns / 1e6 AS high_ms
+FROM percentile_figures f JOIN phase_overview p USING (run_id, phase);
+COMMENT ON VIEW phase_percentiles IS
+'The report''s percentiles of the fleet, with their confidence intervals';
+
 -- Throughput per run, phase, host, workload and kind of I/O.
 CREATE OR REPLACE VIEW host_throughput AS
 SELECT

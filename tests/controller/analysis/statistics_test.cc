@@ -29,6 +29,20 @@ TEST(StatisticsTest, StudentsTIsThatOfTheTables) {
   EXPECT_EQ(StudentTest({}, {3, 3}), 1);
 }
 
+TEST(StatisticsTest, TheIntervalOfAShareIsThatOfClopperAndPearson) {
+  const struct {
+    double found, count, low, high;
+  } kTable[] = {{0, 10, 0, 0.3085},  {1, 10, 0.0025, 0.4450},   {5, 10, 0.1871, 0.8129},
+                {10, 10, 0.6915, 1}, {3, 1000, 0.0006, 0.0087}, {2000, 10000, 0.1922, 0.2080}};
+  for (const auto& row : kTable) {
+    const Shift::Interval share = ShareInterval(row.found, row.count);
+    EXPECT_NEAR(share.low, row.low, 0.0001) << row.found << " of " << row.count;
+    EXPECT_NEAR(share.high, row.high, 0.0001) << row.found << " of " << row.count;
+  }
+  EXPECT_NEAR(StudentQuantile(0.05, 1), 12.706, 0.001);
+  EXPECT_NEAR(StudentQuantile(0.05, 1e6), kNormal95, 0.0001);
+}
+
 TEST(StatisticsTest, TheIntervalIsThatOfTheRankTest) {
   // 4 and 4: P(U <= 0) = 1/70, so the smallest and the largest difference bound it.
   const Shift four = ShiftOf({1, 2, 3, 4}, {11, 12, 13, 14});

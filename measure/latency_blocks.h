@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "common/histogram.h"
+#include "measure/operation_stats.h"
+
+namespace lockstep::measure {
+
+// Latencies of all hosts, as they are reported, by workload and kind of operation.
+using LatenciesOfKinds = std::map<WorkloadKind, common::Buckets>;
+
+// Some measured intervals in a row.
+struct LatencyBlock {
+  uint32_t intervals = 0;
+  LatenciesOfKinds latencies;
+};
+
+// The latencies of a phase's measured time, divided into blocks: how much these differ tells how
+// certain a percentile of them all is. There are at most kMaxBlocks, of about equal length: beyond,
+// every two neighbours become one. Pure; not thread-safe.
+class LatencyBlocks {
+ public:
+  static constexpr size_t kMaxBlocks = 128;
+
+  // The next measured interval's. One in which no I/O completed is a block of nothing, too.
+  void Add(const LatenciesOfKinds& latencies);
+  const std::vector<LatencyBlock>& blocks() const { return blocks_; }
+
+ private:
+  std::vector<LatencyBlock> blocks_;
+  uint32_t block_intervals_ = 1;
+};
+
+// `block` and what follows it as one.
+void Append(const LatencyBlock& later, LatencyBlock* block);
+
+}  // namespace lockstep::measure
