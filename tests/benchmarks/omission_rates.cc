@@ -138,7 +138,6 @@ std::vector<Rate> OmissionRates() {
     loop.depth = 8;
     add(name + ", depth 8", deep.least, deep.most, loop);
   };
-  // Guesses from few cases, until they are measured.
   alarms("exponential", {&Exponential}, {0, 0.01}, {0, 0.01}, {0, 0.01});
   alarms("lognormal 0.5", {Lognormal(0.5)}, {0, 0.01}, {0, 0.01}, {0, 0.01});
   alarms("lognormal 1", {Lognormal(1)}, {0, 0.01}, {0, 0.01}, {0, 0.01});

@@ -72,7 +72,7 @@ std::vector<Rate> PercentileRates() {
         {absl::StrCat(
              "coverage: p", phases.percent, ", ", phases.intervals, " intervals of ", phases.ios,
              " I/Os",
-             phases.wandering > 0 ? absl::StrCat(", wandering by ", phases.correlation) : ""),
+             phases.wandering > 0 ? absl::StrCat(", levels wander by ", phases.correlation) : ""),
          least, 1, [phases](Random* random) { return Held(phases, random); }});
   };
   add({5, 400, 0, 0, 50, kP50}, 0.95);
