@@ -1,5 +1,6 @@
 #include "web/series_csv.h"
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -43,13 +44,18 @@ std::string SeriesCsv(const v1::SeriesReply& reply) {
     absl::StrAppend(&csv, c == 0 ? "" : ",", columns[c].first);
   }
   csv += "\n";
+  // 0 in a column of latencies: no I/O, or none above the percentile.
+  const std::set<const Column*> latencies = {&f.mean_ns(), &f.p50_ns(), &f.p90_ns(),  &f.p99_ns(),
+                                             &f.p999_ns(), &f.max_ns(), &f.await_ns()};
   for (int row = 0; row < reply.spans().end_seconds_size(); ++row) {
     for (size_t c = 0; c < columns.size(); ++c) {
       absl::StrAppend(&csv, c == 0 ? "" : ",");
       // A column of figures that no host reports, such as those of devices, is empty. Its fields
       // stay empty, so that all rows have the same columns.
-      if (row < columns[c].second->size()) {
-        absl::StrAppendFormat(&csv, "%.10g", columns[c].second->Get(row));
+      if (row >= columns[c].second->size()) continue;
+      const double value = columns[c].second->Get(row);
+      if (value != 0 || !latencies.contains(columns[c].second)) {
+        absl::StrAppendFormat(&csv, "%.10g", value);
       }
     }
     csv += "\n";

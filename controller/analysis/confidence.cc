@@ -103,7 +103,7 @@ void AddInterval(const std::vector<Tail>& blocks, const common::Histogram& all,
 
 void AddConfidence(const std::vector<common::Buckets>& blocks, const common::Histogram& all,
                    v1::OperationReport* report) {
-  if (blocks.size() < kFewestBlocks) return;
+  if (blocks.size() < kMinBlocks) return;
   std::vector<Tail> tails;
   double counted = 0;
   for (const common::Buckets& block : blocks) {

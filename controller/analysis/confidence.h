@@ -8,10 +8,10 @@
 namespace lockstep::controller {
 
 // Of how many blocks an interval is made at the least.
-inline constexpr size_t kFewestBlocks = 4;
+inline constexpr size_t kMinBlocks = 4;
 
 // Gives the percentiles of `report`, which are of `all`, their 95 % confidence intervals.
-// `blocks` divide the same latencies by time; with fewer than kFewestBlocks there is no interval.
+// `blocks` divide the same latencies by time; with fewer than kMinBlocks there is no interval.
 //
 // A percentile's interval is that of the share of I/Os above it, turned back into latencies (R. S.
 // Woodruff, 1952). I/Os that follow each other are alike, so that a million of them can say less

@@ -1,5 +1,7 @@
 #include "controller/api/report_parts.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 
 namespace lockstep::controller {
@@ -39,11 +41,20 @@ void CutHead(v1::Report* report) {
   report->clear_environment();
 }
 
+// The page shows these percentiles of a host, and how certain they are.
+void KeepShownPercentiles(v1::OperationReport* total) {
+  v1::OperationReport shown;
+  for (v1::Percentile& p : *total->mutable_percentiles()) {
+    if (p.percent() == 50 || p.percent() == 99) *shown.add_percentiles() = std::move(p);
+  }
+  *total = std::move(shown);
+}
+
 void CutPhase(v1::PhaseReport* phase) {
   DropSeries(phase);
   phase->set_hosts_count(static_cast<uint32_t>(phase->hosts_size()));
   for (v1::HostReport& host : *phase->mutable_hosts()) {
-    host.clear_total();
+    if (host.has_total()) KeepShownPercentiles(host.mutable_total());
     host.clear_workloads();
   }
   Keep(kThreads, phase->mutable_threads());

@@ -122,8 +122,8 @@ class Renderer : private ReportWriter {
       table.Add({o.kind(), FormatCount(o.iops()),
                  absl::StrFormat("%.1f (%.1f)", o.bytes_per_second() / 1048576,
                                  o.bytes_per_second() / 1e6),
-                 FormatDuration(o.latency_avg_ns()), PercentileText(o, 50), PercentileText(o, 95),
-                 PercentileText(o, 99), PercentileText(o, 99.9), FormatDuration(o.latency_max_ns()),
+                 KnownDuration(o.latency_avg_ns()), PercentileText(o, 50), PercentileText(o, 95),
+                 PercentileText(o, 99), PercentileText(o, 99.9), KnownDuration(o.latency_max_ns()),
                  FormatCount(o.errors())});
     };
     for (const v1::OperationReport& operation : workload.operations()) row(operation);

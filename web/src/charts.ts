@@ -217,8 +217,8 @@ export class TimeChart implements Member {
       lines.length === this.lines.length &&
       lines.every((line, i) => line.label === this.lines[i].label);
     this.x = x;
-    this.lines = lines;
-    const data = [x, ...lines.map((line) => this.shown(line.values))] as uPlot.AlignedData;
+    this.lines = lines.map((line) => ({ ...line, values: this.shown(line.values) }));
+    const data = [x, ...this.lines.map((line) => line.values)] as uPlot.AlignedData;
     if (isSame) this.plot?.setData(data);
     else this.make(data);
     const first = x.length === 0 ? 0 : x[0];

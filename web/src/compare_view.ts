@@ -14,7 +14,7 @@ import {
 } from "./api";
 import { ChartGroup, withGaps, type Line } from "./charts";
 import { element, figure, table, text, type Cell } from "./dom";
-import { count, instant, latency, percent, throughput } from "./format";
+import { count, instant, latency, none, percent, plural, throughput } from "./format";
 import { wholeSpans } from "./report_charts";
 import { factsOf } from "./report_view";
 import { pill, syntheticMark, verdictOfReport } from "./verdict";
@@ -69,7 +69,7 @@ function rowOf(compared: ComparedFigure): Cell[] {
     text(compared.figure),
     ...compared.values.flatMap((value, i) => {
       const cells: Cell[] = [
-        figure(value.median, (v) => (value.runs > 0 ? shown(compared.unit, v) : "–")),
+        figure(value.median, (v) => (value.runs > 0 ? shown(compared.unit, v) : none)),
       ];
       if (i === 0) return cells;
       cells.push({ show: change(value), sort: value.change ?? 0 });
@@ -188,7 +188,8 @@ export class CompareView implements View {
             element(
               "p",
               { class: "warn" },
-              `${comparison.missing} figures of ${this.name(runs[0])} are not in the others.`,
+              `${plural(comparison.missing, "figure")} of ${this.name(runs[0])} ` +
+                `${comparison.missing === 1 ? "is" : "are"} not in the others.`,
             ),
           ]
         : []),

@@ -9,7 +9,7 @@ import {
   type StatusReply,
 } from "./api";
 import { element, figure, labelsOf, table, text, type Cell } from "./dom";
-import { latency, size } from "./format";
+import { latency, orNone, plural, size } from "./format";
 import { Requests, type View } from "./view";
 
 const refreshMs = 5000;
@@ -66,9 +66,9 @@ export class FleetView implements View {
     const away = storeState?.away
       ? `; the store is away since ${Math.round(storeState.awaySeconds)} s: ${storeState.reason}`
       : "";
+    const workers = plural(status.workers.length, "worker");
     const hosts = new Set(status.workers.map((worker) => worker.hello?.host?.name)).size;
-    this.note.textContent =
-      `${status.workers.length} workers on ${hosts} hosts, epoch ${status.epoch}` + away;
+    this.note.textContent = `${workers} on ${plural(hosts, "host")}, epoch ${status.epoch}` + away;
     const runs = new Map(status.runs.map((run) => [run.runId, run.jobName]));
     const rows = status.workers.map((worker) => this.workerRow(worker, runs));
     const numeric = (title: string) => ({ title, numeric: true });
@@ -134,8 +134,8 @@ export class FleetView implements View {
       ),
       figure(worker.roundTripNs, latency),
       figure(worker.wallDifferenceNs, signed),
-      figure(host?.cpus ?? 0, String),
-      figure(Number(host?.memoryBytes ?? 0), size),
+      figure(host?.cpus ?? 0, orNone(String)),
+      figure(Number(host?.memoryBytes ?? 0), orNone(size)),
       text(host?.kernel ?? ""),
       text(hello?.softwareVersion ?? ""),
       text([...(hello?.allow ?? []), ...(hello?.allowExpendable ?? [])].join(" ")),

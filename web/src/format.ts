@@ -36,7 +36,9 @@ export function size(bytes: number): string {
 
 export const mebibytes = (bytes: number): string => fixed(bytes / 1048576, 1);
 export const throughput = (bytesPerSecond: number): string => `${mebibytes(bytesPerSecond)} MiB/s`;
-// In both units that people ask for.
+// In both units that people ask for: by themselves, and below a head that names the units.
+export const bothThroughputs = (bytesPerSecond: number): string =>
+  `${throughput(bytesPerSecond)} (${fixed(bytesPerSecond / 1e6, 1)} MB/s)`;
 export const bothUnits = (bytesPerSecond: number): string =>
   `${mebibytes(bytesPerSecond)} (${fixed(bytesPerSecond / 1e6, 1)})`;
 
@@ -46,6 +48,14 @@ export function latency(nanoseconds: number): string {
   if (nanoseconds >= 120e9) return scaled(nanoseconds / 60e9, 60, ["min", "h"]);
   return scaled(nanoseconds, 1000, ["ns", "µs", "ms", "s"]);
 }
+
+// What stands where there is no figure.
+export const none = "–";
+// Of a figure that is 0 where there is none.
+export const orNone =
+  (show: (value: number) => string) =>
+  (value: number): string =>
+    value > 0 ? show(value) : none;
 
 export const percent = (ratio: number): string => `${fixed(100 * ratio, 1)} %`;
 export const wholePercent = (ratio: number): string => `${fixed(100 * ratio, 0)} %`;

@@ -11,7 +11,7 @@ import type {
 } from "./api";
 import { element } from "./dom";
 import { eventLine, markOf, mostMarks } from "./events";
-import { count, latency, percent, seconds, size } from "./format";
+import { count, latency, none, orNone, percent, seconds, size } from "./format";
 import { LiveCharts } from "./live_charts";
 import { beyond, LiveData, whole } from "./live_data";
 import { pill, syntheticMark } from "./verdict";
@@ -25,6 +25,7 @@ const fewHosts = 64;
 const mostEvents = 500;
 // Phases of the strip on each side of the one in progress.
 const stripSide = 3;
+const known = orNone(latency); // an interval of few I/Os has no percentiles
 const inProgress = ["arming", "running", "draining"];
 
 export class LiveView implements View {
@@ -293,7 +294,7 @@ export class LiveView implements View {
     const waiting = change?.waitingFor ?? [];
     this.line.textContent =
       `${last.endSeconds.toFixed(0)} s (${last.intervalClass})${left}: ` +
-      `${count(last.iops)} IOPS, ${size(last.bytesPerSecond)}/s, p99 ${latency(last.p99Ns)}` +
+      `${count(last.iops)} IOPS, ${size(last.bytesPerSecond)}/s, p99 ${known(last.p99Ns)}` +
       (waiting.length > 0 ? `; waiting for ${waiting.join(", ")}` : "");
     this.charts?.draw();
     this.drawTiles(last);
@@ -326,14 +327,14 @@ export class LiveView implements View {
     this.tiles.replaceChildren(
       tile("IOPS", count(last.iops)),
       tile("throughput", `${size(last.bytesPerSecond)}/s`),
-      tile("p50", latency(last.p50Ns)),
-      tile("p99", latency(last.p99Ns)),
-      tile("p99.9", latency(last.p999Ns)),
+      tile("p50", known(last.p50Ns)),
+      tile("p99", known(last.p99Ns)),
+      tile("p99.9", known(last.p999Ns)),
       tile("errors so far", count(this.errors), this.errors > 0 ? "bad" : ""),
       tile("Jain over hosts", last.jain.toFixed(4)),
       tile(
         "slowest host",
-        slowest < 0 ? "–" : `${this.nameOf(slowest)} ${count(last.worstIops[0] ?? 0)}`,
+        slowest < 0 ? none : `${this.nameOf(slowest)} ${count(last.worstIops[0] ?? 0)}`,
       ),
     );
     this.drawExtremes();

@@ -6,6 +6,7 @@ import { CompareView } from "./compare_view";
 import { element } from "./dom";
 import { exportedRun } from "./file";
 import { FleetView } from "./fleet_view";
+import { plural } from "./format";
 import { LiveView } from "./live_view";
 import { ReportView } from "./report_view";
 import { RunsView } from "./runs_view";
@@ -65,7 +66,7 @@ async function route(): Promise<void> {
 async function showStatus(): Promise<void> {
   try {
     const { workers, store, version } = await get<StatusReply>("/api/status");
-    const known = `${workers.length} workers attached, store: ${store}`;
+    const known = `${plural(workers.length, "worker")} attached, store: ${store}`;
     statusLine.textContent = `${known}, version ${version}`;
   } catch (error) {
     statusLine.textContent = String(error);

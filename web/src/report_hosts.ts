@@ -2,16 +2,32 @@
 
 import { keptSorting } from "./address";
 import type { DeviceReport, HostReport, PhaseReport } from "./api";
-import { element, figure, sparkline, table, text, thinned, type Cell } from "./dom";
-import { count, fixed, latency, mebibytes, percent, seconds, wholePercent } from "./format";
-import type { HostLines } from "./report_charts";
+import { withGaps } from "./charts";
+import { element, figure, sparkline, table, text, thinned, topOf, type Cell } from "./dom";
+import {
+  count,
+  fixed,
+  latency,
+  mebibytes,
+  orNone,
+  percent,
+  plural,
+  seconds,
+  wholePercent,
+} from "./format";
+import { wholeSpans, type HostLines } from "./report_charts";
+import { percentile } from "./report_load";
 
 const sparkPoints = 40;
 const tellRatio = 0.0005; // what rounds to 0.1 %
 const numeric = (title: string) => ({ title, numeric: true });
 
 // Nothing is known of one that was lost.
-const known = (h: HostReport, cell: Cell): Cell => (h.lost ? text("-", -1) : cell);
+const unknown = text("-", -1);
+const known = (h: HostReport, cell: Cell): Cell => (h.lost ? unknown : cell);
+// But the rate of the samples that came, if any did.
+const rate = (h: HostReport, value: number, show: (value: number) => string): Cell =>
+  value > 0 ? figure(value, show) : known(h, figure(value, show));
 
 function limits(h: HostReport): string {
   const found = [...h.throttles];
@@ -22,14 +38,28 @@ function limits(h: HostReport): string {
   return found.join("; ");
 }
 
+// The IOPS of each worker over the time of the charts, with their gaps.
+function overTime(lines: HostLines | undefined): Map<number, (number | null)[]> {
+  const spans = lines?.spans.spans;
+  if (!spans) return new Map();
+  const places = wholeSpans(lines.spans);
+  const { lines: whole } = withGaps(
+    places.map((i) => spans.beginSeconds[i]),
+    places.map((i) => spans.endSeconds[i]),
+    lines.iops.map((iops, host) => ({
+      label: lines.names[host],
+      values: places.map((i) => (Number.isNaN(iops[i]) ? null : iops[i])),
+    })),
+  );
+  return new Map(
+    whole.map(({ values }, host) => [lines.workers[host], thinned(values, sparkPoints)]),
+  );
+}
+
 export function hosts(phase: PhaseReport, lines?: HostLines): HTMLElement {
-  const places = new Map(lines?.workers.map((worker, i) => [worker, i]));
-  const over = (h: HostReport): number[] => {
-    const place = places.get(h.workerIndex);
-    const values = place === undefined ? [] : Array.from(lines?.iops[place] ?? []);
-    const there = values.filter((value) => !Number.isNaN(value));
-    return thinned(there, sparkPoints);
-  };
+  const over = overTime(lines);
+  // With scales of their own, a slow host would look like a fast one.
+  const top = topOf([...over.values()].map(topOf));
   const causes = new Map(
     phase.stragglers.map((s) => [
       s.host,
@@ -51,14 +81,14 @@ export function hosts(phase: PhaseReport, lines?: HostLines): HTMLElement {
     ],
     phase.hosts.map((h) => [
       text(h.host + (h.lost ? " (lost)" : "")),
-      figure(h.iops, count),
-      figure(h.bytesPerSecond, mebibytes),
-      known(h, figure(h.p50Ns, latency)),
-      known(h, figure(h.p99Ns, latency)),
+      rate(h, h.iops, count),
+      rate(h, h.bytesPerSecond, mebibytes),
+      known(h, percentile(h.total, 50)),
+      known(h, percentile(h.total, 99)),
       known(h, figure(h.errors, count)),
-      known(h, figure(h.lastDoneSeconds, seconds)),
+      known(h, figure(h.lastDoneSeconds, orNone(seconds))),
       known(h, { show: start(h), sort: h.startOffsetNs }),
-      { show: sparkline(over(h), "IOPS"), sort: h.iops },
+      { show: sparkline(over.get(h.workerIndex) ?? [], "IOPS", top), sort: h.iops },
       text(causes.get(h.host) ?? ""),
       ...(hasLimits ? [text(limits(h))] : []),
     ]),
@@ -194,7 +224,7 @@ export function threads(phase: PhaseReport): HTMLElement[] {
     true,
     keptSorting(`threads-${phase.index}`),
   );
-  const title = element("summary", {}, `${phase.threads.length} threads`);
+  const title = element("summary", {}, plural(phase.threads.length, "thread"));
   return [element("details", {}, title, rows), ...fair];
 }
 

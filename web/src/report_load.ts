@@ -8,14 +8,25 @@ import type {
   WorkloadReport,
 } from "./api";
 import { element, figure, shortened, table, text, type Cell } from "./dom";
-import { bothUnits, count, fixed, latency, percent, plural, size, throughput } from "./format";
+import {
+  bothThroughputs,
+  bothUnits,
+  count,
+  fixed,
+  latency,
+  none,
+  orNone,
+  percent,
+  plural,
+  size,
+} from "./format";
 
 const percentiles = [50, 90, 95, 99, 99.9, 99.99];
 
 // A dash where no I/O took longer, "~" where fewer than ten did.
-function percentile(operation: OperationReport, percents: number): Cell {
-  const found = operation.percentiles.find((p) => p.percent === percents);
-  if (found?.latencyNs === undefined) return text("–", -1);
+export function percentile(operation: OperationReport | undefined, percents: number): Cell {
+  const found = operation?.percentiles.find((p) => p.percent === percents);
+  if (found?.latencyNs === undefined) return text(none, -1);
   const mark = found.isUncertain ? "~" : "";
   return figure(found.latencyNs, (value) => mark + latency(value));
 }
@@ -25,12 +36,29 @@ function rowOf(o: OperationReport, metric = ""): Cell[] {
     text(`${o.kind}${metric}`),
     figure(o.iops, count),
     figure(o.bytesPerSecond, bothUnits),
-    figure(o.latencyAvgNs, latency),
+    figure(o.latencyAvgNs, orNone(latency)),
   ];
   for (const p of percentiles) {
     cells.push(percentile(o, p));
   }
-  return [...cells, figure(o.latencyMaxNs, latency), figure(o.errors, count)];
+  return [...cells, figure(o.latencyMaxNs, orNone(latency)), figure(o.errors, count)];
+}
+
+// The 95 % confidence interval of a percentile.
+function interval(operation: OperationReport, percents: number): Cell {
+  const found = operation.percentiles.find((p) => p.percent === percents);
+  if (found?.lowNs === undefined) return text(none);
+  const low = latency(found.lowNs);
+  return text(found.highNs === undefined ? `from ${low}` : `${low} to ${latency(found.highNs)}`);
+}
+
+// How certain the percentiles of a table above are.
+function intervals(all: OperationReport[]): HTMLElement[] {
+  const some = all.filter((o) => o.percentiles.some((p) => p.lowNs !== undefined));
+  if (some.length === 0) return [];
+  const titles = percentiles.map((p) => ({ title: `p${p}`, numeric: true }));
+  const rows = some.map((o) => [text(o.kind), ...percentiles.map((p) => interval(o, p))]);
+  return [table([{ title: "95 % interval" }, ...titles], rows, false)];
 }
 
 function operations(rows: Cell[][]): HTMLElement {
@@ -64,13 +92,15 @@ function verified(v: VerificationReport): HTMLElement[] {
       { class: tone },
       `verified: ${plural(v.checked, "block")} checked, ${found}${open}`,
     ),
+    ...(v.restsOn ? [element("p", {}, v.restsOn)] : []),
     ...v.details.map((detail) => element("p", { class: "error" }, detail)),
   ];
 }
 
 function workload(w: WorkloadReport): HTMLElement[] {
-  const rows = w.operations.map((o) => rowOf(o));
-  if (w.total && rows.length > 1) rows.push(rowOf(w.total));
+  // One kind alone is all there is.
+  const kinds = w.total && w.operations.length > 1 ? [...w.operations, w.total] : w.operations;
+  const rows = kinds.map((o) => rowOf(o));
   rows.push(...w.serviceTimes.map((o) => rowOf(o, " service")));
   rows.push(...w.submissionLatencies.map((o) => rowOf(o, " slat")));
   const lines: [string, string][] = [];
@@ -94,6 +124,7 @@ function workload(w: WorkloadReport): HTMLElement[] {
       `${w.engine}, ${fixed(w.averageBatch, 1)} I/Os per submission`,
     ),
     operations(rows),
+    ...intervals(kinds),
     ...lines.map(([tone, line]) => element("p", tone ? { class: tone } : {}, line)),
     ...(w.verification ? verified(w.verification) : []),
   ];
@@ -101,11 +132,14 @@ function workload(w: WorkloadReport): HTMLElement[] {
 
 export function workloads(phase: PhaseReport): HTMLElement[] {
   const all = phase.workloads.flatMap(workload);
-  if (phase.total && phase.workloads.length > 1)
+  if (phase.total && phase.workloads.length > 1) {
+    const total = { ...phase.total, kind: "all" };
     all.push(
       element("p", {}, "all workloads together"),
-      operations([rowOf({ ...phase.total, kind: "all" })]),
+      operations([rowOf(total)]),
+      ...intervals([total]),
     );
+  }
   return all;
 }
 
@@ -124,20 +158,34 @@ function metricsOf(phase: PhaseReport): string {
   return `${ofResponse} of ${response}, ${ofService} of ${service}, and of all together a mixture`;
 }
 
+const span = (begin: number, end: number): string => `${fixed(begin, 2)}–${fixed(end, 2)}`;
+
+// Workloads whose rates are over another time than all together, since they ended by themselves.
+function ownWindows(phase: PhaseReport): string {
+  const isOwn = (w: WorkloadReport) =>
+    w.windowSeconds > 0 &&
+    w.windowEndSeconds > w.windowBeginSeconds &&
+    (w.windowBeginSeconds !== phase.windowBeginSeconds ||
+      w.windowEndSeconds !== phase.windowEndSeconds);
+  return phase.workloads
+    .filter(isOwn)
+    .map((w) => `; of ${w.name} over ${span(w.windowBeginSeconds, w.windowEndSeconds)} s`)
+    .join("");
+}
+
 // When it was measured, and how well the hosts kept step.
 export function window(phase: PhaseReport): HTMLElement[] {
   const metric = metricsOf(phase);
-  const from = fixed(phase.windowBeginSeconds, 2);
+  const over = span(phase.windowBeginSeconds, phase.windowEndSeconds);
   const who = phase.workersLost > 0 ? "all that ended" : "all";
   const lines = [
-    `latency is ${metric}; rates over ${from}–${fixed(phase.windowEndSeconds, 2)} s after T, ` +
-      `when ${who} ran`,
+    `latency is ${metric}; rates over ${over} s after T, when ${who} ran${ownWindows(phase)}`,
   ];
   if (phase.workersLost > 0) {
     const [begin, end] = [phase.validFromSeconds, phase.validToSeconds];
     const there =
       end > begin
-        ? `samples of all are there from ${fixed(begin, 0)} to ${fixed(end, 0)} s`
+        ? `samples of all are there from ${fixed(begin, 2)} to ${fixed(end, 2)} s`
         : "at no time are there samples of all";
     lines.push(`${plural(phase.workersLost, "host")} of ${phase.workers} lost; ${there}`);
   }
@@ -215,7 +263,7 @@ export function steady(phase: PhaseReport): HTMLElement[] {
     return [
       element("p", { class: "warn" }, `steady: not known, ${s.rounds} whole rounds of ${s.window}`),
     ];
-  const shown = s.unit === "ns" ? latency : s.unit === "B/s" ? throughput : count;
+  const shown = s.unit === "ns" ? latency : s.unit === "B/s" ? bothThroughputs : count;
   const limit = (ratio: number) => `${Number((100 * ratio).toPrecision(3))} %`;
   const worst = s.worstHost
     ? `; most on ${s.worstHost}: ${percent(s.worstRange)}, slope ${percent(s.worstSlope)}`
@@ -240,7 +288,7 @@ export function files(phase: PhaseReport): HTMLElement {
   if (phase.filesMade > 0) {
     const rate =
       phase.durationSeconds > 0
-        ? ` at ${throughput(phase.bytesWritten / phase.durationSeconds)}`
+        ? ` at ${bothThroughputs(phase.bytesWritten / phase.durationSeconds)}`
         : "";
     const written = size(phase.bytesWritten);
     parts.push(`${plural(phase.filesMade, "file")} made, ${written} written${rate}`);
@@ -250,6 +298,11 @@ export function files(phase: PhaseReport): HTMLElement {
   if (phase.filesRemoved > 0) parts.push(`${plural(phase.filesRemoved, "file")} removed`);
   const isDone = phase.state === "done";
   if (parts.length > 0 && !isDone) parts.push("the others did not finish");
-  const none = isDone ? "there was nothing to do" : "not done; how far it came is not known";
-  return element("p", {}, parts.length > 0 ? parts.join("; ") : none);
+  // A worker that failed or was stopped reports the reason, not what it had done until then.
+  const nothing = isDone
+    ? "there was nothing to do"
+    : phase.kind === "prepare"
+      ? "not done; the workers removed the files that they had made, as far as they could"
+      : "not done; how far it came is not known";
+  return element("p", {}, parts.length > 0 ? parts.join("; ") : nothing);
 }

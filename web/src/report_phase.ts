@@ -20,16 +20,21 @@ export class PhaseSection {
     private readonly phase: PhaseReport,
     private readonly requests: Requests,
   ) {
-    const about = `${phase.kind}, ${seconds(phase.durationSeconds)} `;
+    // One that never began has no duration.
+    const lasted = phase.durationSeconds > 0 ? `, ${seconds(phase.durationSeconds)}` : "";
+    const outages = phase.outageSummary?.count ? [phase.outageSummary.sentence] : [];
+    const omissions = phase.omissions.map((omission) => omission.sentence);
     this.root.append(
       element(
         "h2",
         { id: `phase-${phase.index}` },
         `${phase.name} `,
-        element("span", { class: "muted" }, about),
+        element("span", { class: "muted" }, `${phase.kind}${lasted} `),
         pill(verdictOfPhase(phase)),
       ),
-      ...phase.remarks.map((remark) => element("div", { class: "remark" }, remark)),
+      ...[...outages, ...phase.remarks, ...omissions].map((remark) =>
+        element("div", { class: "remark" }, remark),
+      ),
     );
     if (phase.workloads.length === 0) {
       this.root.append(files(phase), ...expectations(phase), this.details);

@@ -4,7 +4,7 @@ import { choices, choose } from "./address";
 import type { CurveReport, KneeReport, SweepReport } from "./api";
 import { TimeChart } from "./charts";
 import { element, figure, table, text, type Cell } from "./dom";
-import { count, latency, percent, throughput } from "./format";
+import { count, latency, none, orNone, percent, throughput } from "./format";
 
 export interface Section {
   readonly root: HTMLElement;
@@ -14,14 +14,29 @@ export interface Section {
 
 type Point = SweepReport["points"][number];
 
-const figures: [string, (point: Point) => number, (value: number) => string][] = [
+type Figure = [title: string, of: (point: Point) => number, words: (value: number) => string];
+
+const jain = orNone((v) => v.toFixed(4));
+const figures: Figure[] = [
   ["IOPS", (p) => p.iops, count],
   ["throughput", (p) => p.bytesPerSecond, throughput],
-  ["p50", (p) => p.p50Ns, latency],
-  ["p99", (p) => p.p99Ns, latency],
-  ["Jain", (p) => p.jain, (v) => v.toFixed(4)],
-  ["thread Jain", (p) => p.threadJain, (v) => v.toFixed(4)],
+  ["p50", (p) => p.p50Ns, orNone(latency)],
+  ["p99", (p) => p.p99Ns, orNone(latency)],
+  ["Jain", (p) => p.jain, jain],
+  ["thread Jain", (p) => p.threadJain, jain],
 ];
+
+// A point without a whole run has no figures.
+const cellOf = (point: Point, [, of, words]: Figure): Cell =>
+  point.runs > 0 ? figure(of(point), words) : text(none, -1);
+
+// Fewer than six runs have no interval of their median: then the least and the most.
+function range(point: Point): string {
+  if (point.runs === 0) return none;
+  return point.iopsHigh > 0
+    ? `${count(point.iopsLow)} – ${count(point.iopsHigh)}`
+    : `${count(point.iopsMin)} – ${count(point.iopsMax)}`;
+}
 
 function kneeText(knee: KneeReport): string {
   const sure =
@@ -58,19 +73,22 @@ function matrix(sweep: SweepReport, number: number): HTMLElement {
   );
   const values = others.map((axis, i) => select(axis.field, axis.values, kept[i + 1]));
   const show = () => {
-    const [, of, words] = figures[choice.selectedIndex];
+    const chosen = figures[choice.selectedIndex];
+    const [, of] = chosen;
     const most = Math.max(...sweep.points.map(of), 1e-9);
     const cell = (d: number, a: number): Cell => {
       const at = [d, a, ...values.map((value) => value.selectedIndex)];
       const point = sweep.points.find((p) => p.indices.every((index, i) => index === at[i]));
       if (!point) return text("");
+      const plain = cellOf(point, chosen);
+      if (plain.show === none) return plain;
       const meter = element("meter", {
         min: "0",
         max: String(most),
         value: String(of(point)),
         "aria-label": `${down.values[d]}, ${across.values[a]}`,
       });
-      return { show: element("span", {}, words(of(point)), " ", meter), sort: of(point) };
+      return { ...plain, show: element("span", {}, plain.show, " ", meter) };
     };
     box.replaceChildren(
       table(
@@ -103,20 +121,13 @@ function isGrid(sweep: SweepReport): boolean {
 }
 
 export function sweepSection(sweep: SweepReport, number: number): Section {
+  const [iops, ...others] = figures;
   const points = sweep.points.map((point) => [
     ...sweep.axes.map((axis, a) => text(axis.values[point.indices[a]])),
     figure(point.runs, String),
-    figure(point.iops, count),
-    text(
-      point.runs > 2
-        ? `${count(point.iopsLow)} – ${count(point.iopsHigh)}`
-        : `${count(point.iopsMin)} – ${count(point.iopsMax)}`,
-    ),
-    figure(point.bytesPerSecond, throughput),
-    figure(point.p50Ns, latency),
-    figure(point.p99Ns, latency),
-    figure(point.jain, (v) => v.toFixed(4)),
-    figure(point.threadJain, (v) => (v > 0 ? v.toFixed(4) : "")),
+    cellOf(point, iops),
+    text(range(point)),
+    ...others.map((one) => cellOf(point, one)),
   ]);
   const list = table(
     [
@@ -124,11 +135,7 @@ export function sweepSection(sweep: SweepReport, number: number): Section {
       { title: "runs", numeric: true },
       { title: "IOPS", numeric: true },
       { title: "range of IOPS", numeric: true },
-      { title: "throughput", numeric: true },
-      { title: "p50", numeric: true },
-      { title: "p99", numeric: true },
-      { title: "Jain", numeric: true },
-      { title: "thread Jain", numeric: true },
+      ...others.map(([title]) => ({ title, numeric: true })),
     ],
     points,
   );
@@ -169,9 +176,9 @@ export function curveSection(curve: CurveReport): Section {
         figure(point.share, percent),
         figure(point.offered, count),
         figure(point.achieved, count),
-        figure(point.meanNs, latency),
-        figure(point.p50Ns, latency),
-        figure(point.p99Ns, latency),
+        figure(point.meanNs, orNone(latency)),
+        figure(point.p50Ns, orNone(latency)),
+        figure(point.p99Ns, orNone(latency)),
       ]),
     ),
     ...(curve.knee ? [element("p", {}, `Knee: ${kneeText(curve.knee)}`)] : []),

@@ -5,7 +5,7 @@ import { get, type JobReply, type Report } from "./api";
 import { element, labelsOf, shortened, table, text } from "./dom";
 import { eventLine } from "./events";
 import { exportedRun } from "./file";
-import { instant } from "./format";
+import { instant, plural } from "./format";
 import { PhaseSection } from "./report_phase";
 import { curveSection, sweepSection, type Section } from "./report_sweeps";
 import { pill, syntheticMark, verdictOfReport } from "./verdict";
@@ -45,8 +45,13 @@ function environment(report: Report): HTMLElement[] {
       differs ? `${namesOf(names)}: ${value}` : value,
     );
     if (hosts.length > namedValues)
-      hosts.splice(namedValues, hosts.length, `and ${hosts.length - namedValues} more values`);
-    if (known < all) hosts.push(`${all - known} hosts do not say`);
+      hosts.splice(
+        namedValues,
+        hosts.length,
+        `and ${plural(hosts.length - namedValues, "more value")}`,
+      );
+    const silent = all - known;
+    if (silent > 0) hosts.push(`${plural(silent, "host")} ${silent === 1 ? "does" : "do"} not say`);
     return { differs, cells: [text(fact), text(hosts.join("; "))] };
   });
   const columns = [{ title: "fact" }, { title: "value" }];
@@ -76,7 +81,7 @@ export class ReportView implements View {
     const run = report.run;
     const id = run?.runId ?? "";
     const about = run
-      ? `${id}, by ${run.owner}, ${instant(run.submittedAt)}, ${run.hosts} hosts, ` +
+      ? `${id}, by ${run.owner}, ${instant(run.submittedAt)}, ${plural(run.hosts, "host")}, ` +
         `seed ${report.seed}, Lockstep ${report.version}`
       : "";
     const labels = labelsOf(run?.labels);

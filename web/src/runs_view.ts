@@ -3,7 +3,7 @@
 import { choices, choose, keptSorting } from "./address";
 import { get, messageOf, Refused, type HistoryReply, type RunSummary } from "./api";
 import { element, figure, labelsOf, sparkline, table, text } from "./dom";
-import { count, instant, throughput } from "./format";
+import { count, instant, orNone, throughput } from "./format";
 import { pill, syntheticMark, verdictOf } from "./verdict";
 import { Requests, type View } from "./view";
 
@@ -244,9 +244,9 @@ export class RunsView implements View {
             text(labelsOf(run.labels).join(" ")),
             text(instant(run.submittedAt)),
             text(run.owner),
-            figure(run.hosts, String),
-            figure(run.iops, (v) => (v > 0 ? count(v) : "")),
-            figure(run.bytesPerSecond, (v) => (v > 0 ? throughput(v) : "")),
+            figure(run.hosts, orNone(String)),
+            figure(run.iops, orNone(count)),
+            figure(run.bytesPerSecond, orNone(throughput)),
             { show: sparkline(this.history(run), "IOPS of this job's runs") },
           ];
         }),

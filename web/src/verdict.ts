@@ -16,10 +16,10 @@ function toneOf(word: string): Tone {
 
 // The word of its report; of a run that has none yet, or never came to one, its state.
 export function verdictOf(run: RunSummary): Verdict {
-  if (run.state === "running" || run.state === "queued") return { word: run.state, tone: "plain" };
-  const word = run.state === "done" && run.verdict ? run.verdict : run.state;
+  if (run.verdict) return { word: run.verdict, tone: toneOf(run.verdict) };
   // What has ended just now, and has no report, is not good yet.
-  return { word, tone: run.state === "done" && !run.verdict ? "plain" : toneOf(word) };
+  const isOpen = ["queued", "running", "done"].includes(run.state);
+  return { word: run.state, tone: isOpen ? "plain" : toneOf(run.state) };
 }
 
 // The controller's own.
@@ -30,6 +30,9 @@ export function verdictOfReport(report: Report): Verdict {
 }
 
 export function verdictOfPhase(phase: PhaseReport): Verdict {
+  // Wrong data is wrong however the phase ended.
+  if (phase.workloads.some((w) => (w.verification?.mismatches ?? 0) > 0))
+    return { word: "data corrupted", tone: "bad" };
   if (phase.state !== "done") {
     const going = ["arming", "running", "draining"].includes(phase.state);
     return { word: phase.state, tone: going ? "plain" : "bad" };
