@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -230,6 +231,14 @@ absl::Status VersionMismatch(const std::string& data, const std::string& has,
       ".old -D ", data, " -b /usr/lib/postgresql/", has, "/bin -B ", newest));
 }
 
+// The address in a lock that another controller has; empty if it does not listen yet.
+std::string HolderOf(int lock) {
+  char address[256];
+  const ssize_t read = pread(lock, address, sizeof address, 0);
+  const std::string text(address, static_cast<size_t>(std::max<ssize_t>(0, read)));
+  return common::IsPlainLine(text) ? text : "";
+}
+
 // Makes the store's directories where they are missing, and takes the lock that one controller has.
 absl::StatusOr<FileDescriptor> ClaimDirectory(const std::string& directory) {
   if (directory.size() + 4 > kSocketPathLimit) {
@@ -254,11 +263,14 @@ absl::StatusOr<FileDescriptor> ClaimDirectory(const std::string& directory) {
       openat(own->get(), "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!lock.valid()) return ErrnoStatus(errno, lock_path);
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(directory,
-                     ": another controller uses this store; `lockstep status` asks it, --state-dir "
-                     "gives this one its own"));
+    const std::string holder = HolderOf(lock.get());
+    return absl::FailedPreconditionError(absl::StrCat(
+        directory, ": ", holder.empty() ? "another controller" : "the controller at " + holder,
+        " uses this store; `lockstep", holder.empty() ? "" : " --controller " + holder,
+        " status` asks it, --state-dir gives this one its own"));
   }
+  // Until this controller listens, nobody is told the address of an earlier one.
+  if (ftruncate(lock.get(), 0) != 0) return ErrnoStatus(errno, lock_path);
   if (const auto run = OwnDirectory(own->get(), "run", directory + "/run", 0700); !run.ok()) {
     return run.status();
   }
@@ -266,6 +278,14 @@ absl::StatusOr<FileDescriptor> ClaimDirectory(const std::string& directory) {
 }
 
 }  // namespace
+
+void EmbeddedPostgres::TellHolder(const std::string& address) {
+  // The lock protects the store, the address only helps whoever finds it taken. A full disk must
+  // not end a controller for that.
+  if (pwrite(lock_.get(), address.data(), address.size(), 0) < 0) {
+    spdlog::warn("{}/lock: {}", directory_, common::ErrnoText(errno));
+  }
+}
 
 std::string EmbeddedPostgres::conninfo() const {
   return absl::StrCat("host=", directory_,

@@ -24,6 +24,9 @@ class EmbeddedPostgres {
   // To be called periodically: starts the server again when it has died. Returns at once.
   void KeepAlive();
 
+  // The address, HOST:PORT, that others are told who find the directory taken.
+  void TellHolder(const std::string& address);
+
   // For libpq, as the owner of everything.
   std::string conninfo() const;
   // For libpq, as the reading role.

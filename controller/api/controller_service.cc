@@ -14,6 +14,7 @@
 #include "controller/plan/environments.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
+#include "controller/plan/settle.h"
 #include "controller/plan/validate.h"
 #include "proto/fields.h"
 #include "spdlog/spdlog.h"
@@ -37,22 +38,9 @@ grpc::Status Invalid(const std::vector<v1::Problem>& problems) {
   return {grpc::StatusCode::INVALID_ARGUMENT, text, details.SerializeAsString()};
 }
 
-// Fills in what was left out and says what is wrong. The limits come first, since the other steps
-// rely on them (controller/plan/validate.h).
 grpc::Status Settle(v1::JobSpec* job) {
-  if (const std::vector<v1::Problem> beyond = CheckLimits(*job); !beyond.empty()) {
-    return Invalid(beyond);
-  }
-  FillJob(job);
-  if (const std::vector<v1::Problem> problems = Validate(*job); !problems.empty()) {
-    return Invalid(problems);
-  }
-  // Curves become phases and shares become rates only now. A small job can pass the first check and
-  // be beyond the limits when it is unrolled.
-  if (const std::vector<v1::Problem> beyond = CheckLimits(Unrolled(*job)); !beyond.empty()) {
-    return Invalid(beyond);
-  }
-  return grpc::Status::OK;
+  const std::vector<v1::Problem> problems = SettleJob(job);
+  return problems.empty() ? grpc::Status::OK : Invalid(problems);
 }
 
 // The steps that the job becomes, in the words of a plan.

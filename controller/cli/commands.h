@@ -26,6 +26,7 @@ void AddAuditCommand(CLI::App* app, const Context* context, int* status);
 void AddUpCommand(CLI::App* app, const Context* context, int* status);
 void AddDemoCommand(CLI::App* app, const Context* context, int* status);
 void AddSqlCommand(CLI::App* app, const Context* context, int* status);
+void AddCheckCommand(CLI::App* app, int* status);
 void AddCompletionCommand(CLI::App* app, int* status);
 
 // The flags that say which runs: --job, --owner, --label, --host, …; `filter` outlives the command.
@@ -47,6 +48,8 @@ int ShowTrends(const Context& context, const v1::HistoryRequest& asked, const st
 struct Submitter {
   std::string owner;
   std::string confirm;  // a plan's token; empty: a person is asked where one is needed
+  // Files may lie on the store's file system, whatever the job says: the fleet is of this command.
+  bool store_filesystem = false;
 };
 // Puts the job into the queue; prints problems and warnings.
 int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const Submitter& by,

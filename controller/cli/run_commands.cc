@@ -11,6 +11,7 @@
 #include "controller/cli/ab_command.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/follow.h"
+#include "controller/cli/local_run.h"
 #include "controller/cli/refusals.h"
 #include "controller/report/json.h"
 #include "controller/report/text_table.h"
@@ -33,6 +34,7 @@ struct RunFlags {
   uint32_t repeat = 5;
   bool now = false;
   bool phase_only = false;
+  LocalFlags local;
 };
 
 void AddFormat(CLI::App* command, RunFlags* flags, const std::vector<std::string>& formats) {
@@ -52,12 +54,20 @@ int StatusOf(const v1::Report& report, const ReportFormat& format) {
   return format.require_all_hosts && report.run().degraded() ? kDegraded : kOk;
 }
 
+// The job as it is submitted.
+v1::JobSpec JobOf(const JobFile& file, const Submitter& by) {
+  v1::JobSpec job = file.job;
+  if (by.store_filesystem) job.set_store_filesystem(true);
+  return job;
+}
+
 // Asks a person before the job overwrites foreign data. Without a terminal, the token of a plan is
 // needed. Other problems of the plan are not shown here, because Submit() and the run report them.
-int Confirm(v1::Controller::Stub* stub, const JobFile& file, std::string* token) {
+int Confirm(v1::Controller::Stub* stub, const JobFile& file, const Submitter& by,
+            std::string* token) {
   grpc::ClientContext call;
   v1::PlanRequest request;
-  *request.mutable_job() = file.job;
+  *request.mutable_job() = JobOf(file, by);
   v1::PlanReply plan;
   const grpc::Status status = stub->Plan(&call, request, &plan);
   if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) return PrintProblems(file, status);
@@ -291,12 +301,12 @@ int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const Submitter& 
   std::string confirm = by.confirm;
   // A token comes from a plan that the caller has already seen.
   if (confirm.empty()) {
-    if (const int status = Confirm(stub, file, &confirm); status != kOk) return status;
+    if (const int status = Confirm(stub, file, by, &confirm); status != kOk) return status;
   }
   grpc::ClientContext context;
   v1::SubmitRequest request;
   request.set_confirm(confirm);
-  *request.mutable_job() = file.job;
+  *request.mutable_job() = JobOf(file, by);
   // The store keeps the source, which Rerun() parses again for --set.
   request.set_source(file.source);
   request.set_owner(by.owner);
@@ -353,26 +363,29 @@ void AddRun(CLI::App* app, const Context* context, int* status, const SharedRunF
   WithConfirm(run, flags);
   AddReportFormat(run, &flags->report);
   AddAbFlags(run, &flags->baseline, &flags->repeat);
+  AddLocalFlags(run, &flags->local);
   run->footer(
       "Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was "
       "aborted, 4 an expectation\n"
       "or a limit of the start skew was not met, 6 data was corrupted, 7 a host was lost with "
       "--require-all-hosts,\n130 cancelled, 1 anything else.\n\nExamples:\n  "
       "lockstep run mixed.yaml --set phases.1.run.duration=30s --format json > result.json\n  "
-      "lockstep run --ab depth8.yaml depth16.yaml --repeat 8");
+      "lockstep run --ab depth8.yaml depth16.yaml --repeat 8\n  "
+      "lockstep run --local mixed.yaml --allow /mnt/san");
   run->callback([=] {
+    const Submitter by{flags->owner, flags->confirm, flags->local.is_local};
     if (!flags->baseline.empty()) {
-      return void(*status = RunAb(*context, {flags->baseline,
-                                             flags->file,
-                                             flags->repeat,
-                                             flags->sets,
-                                             {flags->owner, flags->confirm},
-                                             flags->report.name}));
+      const AbFlags ab{flags->baseline, flags->file, flags->repeat,
+                       flags->sets,     by,          flags->report.name};
+      return void(*status = WithLocalFleet(*context, flags->local,
+                                           [&](const Context& with) { return RunAb(with, ab); }));
     }
+    // Errors of the file are shown before anything is started.
     const auto file = LoadJobFile(flags->file, flags->sets);
-    *status = file == nullptr
-                  ? kInvalidJob
-                  : SubmitAndFollow(*context, *file, {flags->owner, flags->confirm}, flags->report);
+    if (file == nullptr) return void(*status = kInvalidJob);
+    *status = WithLocalFleet(*context, flags->local, [&](const Context& with) {
+      return SubmitAndFollow(with, *file, by, flags->report);
+    });
   });
 }
 

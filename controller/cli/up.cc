@@ -16,6 +16,7 @@
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/local_fleet.h"
+#include "controller/cli/local_run.h"
 
 namespace lockstep::cli {
 namespace {
@@ -24,30 +25,6 @@ struct UpFlags {
   LocalFleet::Options fleet;
   bool no_web = false;
 };
-
-std::vector<std::string> WorkerNames(int count) {
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
-  if (count == 1) return {host};
-  std::vector<std::string> names;
-  for (int i = 1; i <= count; ++i) names.push_back(absl::StrCat(host, "-", i));
-  return names;
-}
-
-// Checked before anything is started. Otherwise a worker would refuse the entry when everything
-// else is up.
-absl::Status CheckAllowed(const std::vector<std::string>& allow) {
-  for (const std::string& entry : allow) {
-    if (!entry.starts_with("/") || access(entry.c_str(), F_OK) == 0) continue;
-    const absl::Status status = common::ErrnoStatus(errno, "--allow " + entry);
-    if (errno != ENOENT) return status;
-    return absl::NotFoundError(absl::StrCat(std::string(status.message()),
-                                            entry.starts_with("/dev/")
-                                                ? "; see lsblk for the devices that are there"
-                                                : "; make it first: mkdir -p " + entry));
-  }
-  return absl::OkStatus();
-}
 
 // Starts workers that have ended again, unless they end again and again.
 class Restarts {

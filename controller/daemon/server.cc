@@ -71,6 +71,7 @@ absl::Status Listener::Bind(const Options& options) {
     const std::string address = asked.substr(0, asked.rfind(':') + 1) + std::to_string(ports[i]);
     spdlog::info("listening on {}{}", address, options.tls ? " (mutual TLS)" : " (plaintext)");
     addresses_ += "listen " + address + "\n";
+    if (address_.empty()) address_ = address;
   }
   return absl::OkStatus();
 }

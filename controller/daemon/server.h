@@ -27,6 +27,8 @@ class Listener {
                                                          const ServiceParts& parts);
   // For --ready-file: "listen HOST:PORT" and "http URL", a line each.
   const std::string& addresses() const { return addresses_; }
+  // HOST:PORT of the first.
+  const std::string& address() const { return address_; }
   void StopPage() { page_.reset(); }
   // Ends what still runs after a while.
   void Shutdown();
@@ -39,7 +41,7 @@ class Listener {
   WorkerGateway gateway_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<web::Server> page_;
-  std::string addresses_;
+  std::string addresses_, address_;
 };
 
 }  // namespace lockstep::controller

@@ -30,8 +30,7 @@ FORBIDDEN = [
     ),
     (
         "//controller/cli/...",
-        "//storage/... + //controller/core/... + //controller/fleet/... + //web:server + "
-        + DECIDING,
+        "//storage/... + //controller/fleet/... + //web:server + " + DECIDING,
     ),
     ("//web:page_export", "//storage/... + //worker/... + //controller/..."),
     (

@@ -1,0 +1,67 @@
+// check: whether a job file is valid, without a controller.
+
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/text.h"
+#include "controller/cli/commands.h"
+#include "controller/plan/next_phase.h"
+#include "controller/plan/settle.h"
+#include "controller/plan/validate.h"
+
+namespace lockstep::cli {
+namespace {
+
+// "1 target", "3 targets".
+std::string CountOf(size_t count, const std::string& what) {
+  return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
+}
+
+int Check(const std::string& path, const std::vector<std::string>& sets) {
+  const auto file = LoadJobFile(path, sets);
+  if (file == nullptr) return kInvalidJob;
+  v1::JobSpec job = file->job;
+  const std::vector<v1::Problem> problems = controller::SettleJob(&job);
+  for (const v1::Problem& problem : problems) {
+    std::cerr << common::Printable(file->Locate(problem)) << "\n";
+  }
+  if (!problems.empty()) return kInvalidJob;
+  for (const std::string& warning : controller::Warnings(job)) {
+    std::cerr << "warning: " << common::Printable(warning) << "\n";
+  }
+  std::vector<std::string> phases;
+  for (const v1::PhaseSpec& phase : job.phases()) {
+    const uint32_t steps = controller::CountSteps(phase);
+    phases.push_back(
+        absl::StrCat(phase.name(), steps > 1 ? absl::StrCat(" in ", steps, " steps") : ""));
+  }
+  std::cout << common::Printable(
+                   absl::StrCat(file->name, " is valid: ", CountOf(phases.size(), "phase"), " (",
+                                absl::StrJoin(phases, ", "), "), ",
+                                CountOf(static_cast<size_t>(job.targets_size()), "target")))
+            << "\nHosts, devices and free space are checked by `lockstep plan`.\n";
+  return kOk;
+}
+
+}  // namespace
+
+void AddCheckCommand(CLI::App* app, int* status) {
+  struct Flags {
+    std::string file;
+    std::vector<std::string> sets;
+  };
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* check =
+      app->add_subcommand("check", "Say whether a job file is valid; needs no controller");
+  check->add_option("FILE", flags->file, "The job file; - is standard input")->required();
+  check->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")
+      ->allow_extra_args(false);
+  check->footer(
+      "Exit status: 0 valid, 2 the job file has errors.\n\nExample:\n  lockstep check "
+      "mixed.yaml");
+  check->callback([=] { *status = Check(flags->file, flags->sets); });
+}
+
+}  // namespace lockstep::cli

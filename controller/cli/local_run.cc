@@ -1,0 +1,99 @@
+#include "controller/cli/local_run.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "common/files.h"
+#include "controller/cli/local_fleet.h"
+
+namespace lockstep::cli {
+
+std::vector<std::string> WorkerNames(int count) {
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  if (count == 1) return {host};
+  std::vector<std::string> names;
+  for (int i = 1; i <= count; ++i) names.push_back(absl::StrCat(host, "-", i));
+  return names;
+}
+
+absl::Status CheckAllowed(const std::vector<std::string>& allow) {
+  for (const std::string& entry : allow) {
+    if (!entry.starts_with("/") || access(entry.c_str(), F_OK) == 0) continue;
+    const absl::Status status = common::ErrnoStatus(errno, "--allow " + entry);
+    if (errno != ENOENT) return status;
+    return absl::NotFoundError(absl::StrCat(std::string(status.message()),
+                                            entry.starts_with("/dev/")
+                                                ? "; see lsblk for the devices that are there"
+                                                : "; make it first: mkdir -p " + entry));
+  }
+  return absl::OkStatus();
+}
+
+void AddLocalFlags(CLI::App* command, LocalFlags* flags) {
+  flags->state_directory = common::DefaultStateDirectory();
+  CLI::Option* local = command->add_flag(
+      "--local", flags->is_local,
+      "Start a controller and workers on this machine for this command; the result stays in the "
+      "store");
+  command->add_option("--workers", flags->workers, "With --local: how many workers")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str()
+      ->needs(local);
+  command
+      ->add_option("--allow", flags->allow,
+                   "With --local: a directory, file or device, or a device's identity, that the "
+                   "job may use; may be given several times")
+      ->allow_extra_args(false)
+      ->needs(local);
+  command
+      ->add_option("--allow-expendable", flags->allow_expendable,
+                   "With --local: identity of a device that the job may overwrite although it "
+                   "carries a signature or data; may be given several times")
+      ->allow_extra_args(false)
+      ->needs(local);
+  command
+      ->add_option("--state-dir", flags->state_directory,
+                   "With --local: where the store and the workers' identities live")
+      ->capture_default_str()
+      ->needs(local);
+}
+
+int WithLocalFleet(const Context& caller, const LocalFlags& flags,
+                   const std::function<int(const Context&)>& run) {
+  if (!flags.is_local) return run(caller);
+  if (absl::Status status = CheckAllowed(flags.allow); !status.ok()) return Fail(status);
+  LocalFleet::Options options;
+  options.state_directory = flags.state_directory;
+  // The kernel chooses a free port: another controller may run on this machine.
+  options.listen = "127.0.0.1:0";
+  options.workers = flags.workers;
+  options.worker_names = WorkerNames(flags.workers);
+  options.allow = flags.allow;
+  options.allow_expendable = flags.allow_expendable;
+  // Most machines have one file system. The sizes are held against its free space either way.
+  options.store_filesystem = true;
+  options.quiet = true;
+  auto fleet = LocalFleet::Start(options);
+  if (!fleet.ok()) return Fail(fleet.status());
+  Context context = caller;
+  context.controller = (*fleet)->address();
+  // The controller that was just started speaks plaintext. The environment may name certificates
+  // for another one.
+  context.tls = {};
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  if (!AwaitWorkers(stub->get(), flags.workers,
+                    [&] { return (*fleet)->FindEnded().has_value(); })) {
+    const auto ended = (*fleet)->FindEnded();
+    return Fail(absl::StrCat(ended ? ended->what : "the workers do not attach",
+                             "; see the logs in ", flags.state_directory));
+  }
+  return run(context);
+}
+
+}  // namespace lockstep::cli
