@@ -169,7 +169,7 @@ class Fleet:
         os.chmod(self.data, 0o777)
         self.stores = tempfile.mkdtemp(prefix="ls", dir=ROOM_OF_STORES)
         os.chmod(self.stores, 0o755)
-        self.state = os.path.join(self.stores, "state")
+        self.state = os.path.join(self.stores, "s")
         self.allow = [self.data] + list(allow or [])
         self.worker_flags = list(worker_flags)
         self.controller_flags = list(controller_flags)
@@ -471,7 +471,12 @@ class Fleet:
 def files_job(
     data, hosts=2, duration="2s", extra="", workload="", size="8MiB", tail="  - cleanup:\n"
 ):
-    """A small job: prepare, a random mix, clean-up."""
+    """A small job: prepare, a random mix, clean-up. Its rate is limited, unless `workload` says how
+    much it does: at full speed a load would take the processors from the other tests.
+    """
+    paced = ("max_iops", "open_loop", "operations", "io_size", "passes", "think_time")
+    if not any(word in workload for word in paced):
+        workload = ", max_iops: 1000" + workload
     return f"""name: small
 hosts: {{count: {hosts}}}
 {extra}

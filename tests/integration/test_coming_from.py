@@ -5,6 +5,9 @@ import re
 
 from fleet import ROOT, FleetTest, needs_root
 
+# What paces a load, or ends it.
+PACED = ("max_", "open_loop", "think", "operations", "passes", "io_size", "latency")
+
 
 def rows(name):
     """(line number, fragment, where) of each row with something to write."""
@@ -53,6 +56,9 @@ def job_of(data, table):
             targets.append(
                 f'{{name: {target}, file: {{path: "{data}/{{host}}/{target}", {sizes}}}}}'
             )
+        # Enough for a sync after a hundred I/Os, where the row itself has nothing to say of it.
+        if not any(word in workload for word in PACED):
+            workload += ", max_iops: 2000"
         phases.append(f"""  - name: line {number}
     run: {{{run}, workloads: [{{targets: {target}{workload}}}]}}""")
     made = [t for t in targets if "made" not in t]
@@ -75,9 +81,10 @@ phases:
 class ComingFrom(FleetTest):
     workers = 1
 
-    def check(self, name, least):
+    def check(self, name, least, first=0, step=1):
         table = rows(name)
         self.assertGreaterEqual(len(table), least)
+        table = table[first::step]
         report = self.ok(
             self.fleet.run_job(job_of(self.fleet.data, table), "--format", "json", timeout=300)
         ).json()
@@ -118,5 +125,8 @@ class ComingFrom(FleetTest):
     def test_every_row_for_sysbench(self):
         self.check("coming-from-sysbench.md", 34)
 
-    def test_every_row_for_fio(self):
-        self.check("coming-from-fio.md", 55)
+    def test_every_other_row_for_fio(self):
+        self.check("coming-from-fio.md", 55, 0, 2)
+
+    def test_the_other_rows_for_fio(self):
+        self.check("coming-from-fio.md", 55, 1, 2)

@@ -40,7 +40,7 @@ class Marks(unittest.TestCase):
             f"phases: [{', '.join(phases)}]\n"
         )
 
-    LOAD = "{name: load, run: {duration: 1s, workloads: [{read: 0%, block_size: 4KiB}]}}"
+    LOAD = "{name: load, run: {workloads: [{read: 0%, block_size: 4KiB, operations: 100}]}}"
 
     def test_a_mark_that_somebody_else_wrote_proves_nothing(self):
         with Fleet(1) as fleet:
@@ -150,9 +150,9 @@ class Content(unittest.TestCase):
             fleet.lockstep("submit", "-", stdin="store_filesystem: true\n" + job)
             fleet.await_phase("second")
             with open(device.path, "r+b") as disk:
-                disk.write(os.urandom(device_size := 64 * MIB))
+                disk.write(os.urandom(MIB) * 64)
             call("blockdev", "--flushbufs", device.path)
-            self.assertEqual(os.stat(device.file).st_size, device_size)
+            self.assertEqual(os.stat(device.file).st_size, 64 * MIB)
             before = digest(device.file)
             fleet.controller.kill()
             fleet.controller.wait()

@@ -14,7 +14,7 @@ from fleet import needs_root, stop, wait_for
 from loops import MIB, LoopDevice, attach, attach_as, detach, numbers_kept
 from san import Tgt, identity
 from test_enrolment import SIZE, EnrolmentTest, ends, write_at
-from test_guard import call, device_job, digest
+from test_guard import GENTLY, call, device_job, digest
 
 # Samples of a device of this size read none of it.
 PLACE = 20 * MIB + 4096
@@ -228,7 +228,7 @@ class BytesExchanged(ConsentTest):
         job = (
             device_job(path)
             .replace("duration: 1s", "duration: 10m")
-            .replace("queue_depth: 4", "queue_depth: 1, max_iops: 2")
+            .replace(f"{GENTLY}, queue_depth: 4", "queue_depth: 1, max_iops: 2")
         )
         client = fleet.start_lockstep("run", "-", stdin=f"store_filesystem: true\n{job}")
         fleet.await_phase("run")

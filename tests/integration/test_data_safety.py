@@ -55,7 +55,7 @@ phases:
   - name: load
     run:
       duration: {duration}
-      workloads: [{{block_size: 64KiB, read: 0%, queue_depth: 4}}]
+      workloads: [{{block_size: 64KiB, read: 0%, queue_depth: 4, max_iops: 500}}]
 """
 
 
@@ -98,7 +98,7 @@ class Devices(unittest.TestCase):
         """Somebody else's image, and its digest."""
         path = os.path.join(self.directory, "stranger.img")
         with open(path, "wb") as out:
-            out.write(os.urandom(64 * MIB))
+            out.write(os.urandom(MIB) * 64)
         self.addCleanup(os.unlink, path)
         return path, digest(path)
 
@@ -295,7 +295,7 @@ class Devices(unittest.TestCase):
             running = fleet.start_lockstep("run", "-", stdin=job)
             fleet.await_phase("second")
             with open(two.path, "r+b") as disk:
-                disk.write(os.urandom(64 * MIB))
+                disk.write(os.urandom(MIB) * 64)
             os.sync()
             before = digest(two.file)
             status, text = end_load(fleet, running)
@@ -344,7 +344,7 @@ class Devices(unittest.TestCase):
         def job(host, *targets):
             names = ", ".join(f"t{i}" for i in range(len(targets)))
             lines = "\n".join(f"  - {{name: t{i}, {target}}}" for i, target in enumerate(targets))
-            workload = f"{{read: 0%, block_size: 4KiB, targets: [{names}]}}"
+            workload = f"{{read: 0%, block_size: 4KiB, max_iops: 100, targets: [{names}]}}"
             phases = ["  - prepare:"] * prepare + [
                 f"  - {{name: load, run: {{duration: 300s, workloads: [{workload}]}}}}"
             ]
@@ -689,11 +689,11 @@ class Files(unittest.TestCase):
         with Fleet(2) as fleet:
             small = f"{fleet.data}/small"
             os.mkdir(small)
-            call("mount", "-t", "tmpfs", "-o", "size=1600m", "tmpfs", small)
+            call("mount", "-t", "tmpfs", "-o", "size=400m", "tmpfs", small)
             try:
                 job = (
                     "name: fill\nhosts: {names: [NODE]}\ntargets:\n"
-                    f"  - {{name: f, file: {{path: '{small}/{{host}}', size: 1GiB}}}}\n"
+                    f"  - {{name: f, file: {{path: '{small}/{{host}}', size: 256MiB}}}}\n"
                     "  - {name: nothing, null: {latency: 1ms}}\nphases:\n"
                     "WAIT  - prepare: {targets: [f]}\n"
                 )
@@ -713,13 +713,13 @@ class Files(unittest.TestCase):
                     out, err = second.communicate(timeout=300)
                     self.assertEqual(second.returncode, 3, out + err)
                     said = " ".join((out + err).split())
-                    self.assertIn("all workers together need 1 GiB", said)
+                    self.assertIn("all workers together need 256 MiB", said)
                     self.assertEqual(
                         [name for name in os.listdir(small) if name.startswith("node2")], []
                     )
                     out, err = first.communicate(timeout=300)
                     self.assertEqual(first.returncode, 0, out + err)
-                    self.assertEqual(os.stat(f"{small}/node1").st_size, 1024 * MIB)
+                    self.assertEqual(os.stat(f"{small}/node1").st_size, 256 * MIB)
                     for name in os.listdir(small):
                         os.unlink(f"{small}/{name}")
                     if "has laid out its files on the file system of" in said:

@@ -166,7 +166,7 @@ class Engine(FleetTest):
         self.assertLess(own, 0.75 * max(phase["iopsByInterval"]))
 
     def test_a_curve_is_run_at_shares_of_what_was_measured(self):
-        target = "{name: data, null: {latency: 1ms}}"
+        target = "{name: data, null: {latency: 5ms}}"
         job = workload_job(
             self.fleet.data,
             "engine: null, queue_depth: 2",
@@ -241,7 +241,7 @@ phases:
         self.assertLess(pages["total"]["iops"], 500)
 
     def test_limits_are_named(self):
-        think = self.load("think_time: 5ms")
+        think = self.load("think_time: 20ms")
         self.assertEqual(think["workloads"][0]["limitedBy"], "think time")
         generator = self.load(
             "queue_depth: 32", before="", target="{name: data, null: {}}", run="duration: 1s"

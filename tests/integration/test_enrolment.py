@@ -34,7 +34,7 @@ def write_at(path, offset, what):
 
 def fill(path):
     """Data without a signature, beyond what samples read as well."""
-    write_at(path, 0, os.urandom(SIZE))
+    write_at(path, 0, os.urandom(MIB) * (SIZE // MIB))
 
 
 class EnrolmentTest(unittest.TestCase):
@@ -49,7 +49,9 @@ class EnrolmentTest(unittest.TestCase):
         return device
 
     def fleet(self, *allow, workers=1, flags=("--allow-enroll",)):
-        fleet = Fleet(workers, allow=list(allow), worker_flags=list(flags))
+        # A worker that was stopped is forgotten after its lease.
+        lease = ["--lease", "4"]
+        fleet = Fleet(workers, allow=list(allow), worker_flags=list(flags), controller_flags=lease)
         fleet.__enter__()
         self.addCleanup(fleet.__exit__)
         return fleet
@@ -100,7 +102,7 @@ class Devices(EnrolmentTest):
         planned = self.ok(fleet.lockstep("plan", "-", stdin="store_filesystem: true\n" + job))
         self.assertIn("overwrites 62 MiB between the stamps", planned.text)
         workloads = (
-            "duration: 1s, workloads: [{block_size: 64KiB, read: 0%, queue_depth: 8}]",
+            "workloads: [{block_size: 64KiB, read: 0%, queue_depth: 8, operations: 500}]",
             "workloads: [{pattern: sequential, block_size: 1MiB, read: 0%, passes: 1}]",
             "workloads: [{block_size: 64KiB, read: 0%, trim: 100%, operations: 500}]",
             "workloads: [{block_size: 4KiB, read: 50%, operations: 500, verify: true}]",
@@ -409,8 +411,8 @@ class Devices(EnrolmentTest):
             f"name: two\nhosts: {{count: 1}}\n"
             f"targets: [{{name: disk, device: {{path: {device.path}}}}}]\n"
             "phases:\n"
-            "  - {name: first, run: {duration: 10m, workloads: [{read: 100%, block_size: 4KiB}]}}\n"
-            "  - {name: second, run: {duration: 1s, workloads: [{read: 0%, block_size: 4KiB}]}}\n"
+            "  - {name: first, run: {duration: 10m, workloads: [{read: 100%, max_iops: 50}]}}\n"
+            "  - {name: second, run: {duration: 1s, workloads: [{read: 0%, max_iops: 50}]}}\n"
         )
         client = fleet.start_lockstep("run", "-", stdin="store_filesystem: true\n" + job)
         fleet.await_phase("first")
@@ -448,7 +450,8 @@ class Luns(EnrolmentTest):
             job = (
                 "name: lun\nhosts: {count: 2}\n"
                 f"targets: [{{name: lun, iscsi: {{url: '{url}'}}, sharing: sliced}}]\n"
-                "phases:\n  - run: {duration: 1s, workloads: [{block_size: 64KiB, read: 0%}]}\n"
+                "phases:\n  - run: {duration: 1s, workloads: "
+                "[{block_size: 64KiB, read: 0%, max_iops: 500}]}\n"
             )
             self.refused(fleet, job, "carries data without a known signature", image)
             self.assertIn("1 device enrolled", self.enrol(fleet, identity(1)).out)

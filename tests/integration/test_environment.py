@@ -29,7 +29,9 @@ def options_of(mount):
     return None
 
 
-def load(target, environment, run="duration: 1s", workload="block_size: 4KiB", head=""):
+def load(
+    target, environment, run="duration: 1s", workload="block_size: 4KiB, max_iops: 500", head=""
+):
     return (
         f"name: settings\nhosts: {{count: 1}}\n{head}\ntargets: [{{name: t, {target}}}]\nphases:\n"
         f"  - {{name: load, run: {{{run}, environment: {{{environment}}}, "
@@ -69,7 +71,7 @@ class Settings(unittest.TestCase):
             "nr_requests: 32",
             "duration: 1s, sweep: {axes: [{field: environment.scheduler, values: "
             f"[{', '.join(SCHEDULERS)}]}}]}}",
-            "block_size: 4KiB, queue_depth: 8, threads: 2",
+            "block_size: 4KiB, queue_depth: 8, threads: 2, max_iops: 2000",
         )
         done = self.ok(self.fleet.run_job(job, "--detail"))
         lines = [line.split() for line in done.out.splitlines() if line.strip()]
@@ -228,7 +230,8 @@ class Mounts(unittest.TestCase):
 
                 def job(options, run="duration: 60s"):
                     remount = f"remount: [{{path: '{mount}', options: '{options}'}}]"
-                    return load(file, remount, run, "block_size: 4KiB, read: 0%").replace(
+                    writes = "block_size: 4KiB, read: 0%, max_iops: 500"
+                    return load(file, remount, run, writes).replace(
                         "phases:\n", "phases:\n  - prepare:\n"
                     )
 

@@ -145,8 +145,8 @@ class Exports(FleetTest):
             "no gzip": raw,
             "empty": b"",
             "nonsense": gzip.compress(b"\xff" * 100),
-            # 256 MiB of one part, in 256 KiB.
-            "bomb": gzip.compress(b"\x80\x80\x80\x80\x01" + bytes(256 << 20)),
+            # 256 MiB of one part, in little more than one.
+            "bomb": gzip.compress(b"\x80\x80\x80\x80\x01" + bytes(256 << 20), 1),
         }
         with Fleet(0) as other:
             for name, content in cases.items():

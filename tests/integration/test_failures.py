@@ -11,8 +11,8 @@ from fleet import BIN, Fleet, FleetTest, files_job, needs_root, stop, wait_for
 
 class LostWorkers(unittest.TestCase):
     def lose_one(self, extra):
-        with Fleet(2) as fleet:
-            job = files_job(fleet.data, duration="6s", extra=extra)
+        with Fleet(2, controller_flags=["--lease", "4"]) as fleet:
+            job = files_job(fleet.data, duration="6s", extra=extra, workload=", max_iops: 1000")
             running = fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
             fleet.await_seconds(2)
             fleet.workers["node2"].send_signal(signal.SIGKILL)
@@ -195,8 +195,13 @@ class FullDisk(unittest.TestCase):
                 subprocess.run(["umount", small], check=True)
 
     def test_the_stores_file_system_is_filled_only_if_said_twice(self):
-        with Fleet(1) as fleet:
-            job = files_job(fleet.data, hosts=1)
+        with Fleet(0) as fleet:
+            data = os.path.join(fleet.stores, "data")
+            os.mkdir(data)
+            fleet.allow.append(data)
+            fleet.start_worker("node1")
+            fleet.wait_attached(1)
+            job = files_job(data, hosts=1, workload=", direct: false")
             refused = fleet.lockstep("plan", "/dev/stdin", stdin=job)
             self.assertEqual(refused.status, 2, str(refused))
             self.assertIn("lies on the file system of Lockstep's own store", refused.err)
@@ -239,7 +244,7 @@ class Stores(unittest.TestCase):
                 check=False,
             )
             self.assertEqual(done.returncode, 1)
-            self.assertIn("another controller uses this store", done.stderr)
+            self.assertIn(f"the controller at {fleet.address} uses this store", done.stderr)
             done = subprocess.run(
                 [
                     f"{BIN}/lockstep-controller",

@@ -16,7 +16,7 @@ class Equal(FleetTest):
         job = (
             "name: equal\ninterval: 200ms\nhosts: {count: 4}\n"
             "targets: [{name: n, null: {latency: 1ms}}]\n"
-            "phases:\n  - {name: load, run: {duration: 2s, workloads: "
+            "phases:\n  - {name: load, run: {duration: 1400ms, workloads: "
             "[{engine: 'null', queue_depth: 4}], sweep: {repeat: 20}}}\n"
         )
         self.ok(self.fleet.run_job(job))
@@ -37,7 +37,8 @@ class Equal(FleetTest):
 class Throttled(unittest.TestCase):
     def test_a_throttled_host_is_named_with_its_share_and_cause(self):
         with Fleet(4) as fleet:
-            job = files_job(fleet.data, hosts=4, duration="6s")
+            # A rate that the disk has beside other tests, too, so that nobody else is slow.
+            job = files_job(fleet.data, hosts=4, duration="6s", workload=", max_iops: 800")
             free = fleet.lockstep("run", "-", "--format", "json", stdin=job).json()
             mix = next(p for p in free["phases"] if p["name"] == "mix")
             slow = mix["hosts"][2]

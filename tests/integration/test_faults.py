@@ -24,15 +24,22 @@ targets: [{{name: data, file: {{path: "{point}/file", size: 4MiB}}}}]
 phases:
   - prepare:
   - name: load
-    run: {{duration: {UNTIL_ENDED}, workloads: [{{{workload}}}]{extra}}}
+    run: {{duration: {UNTIL_ENDED}, workloads: [{{max_iops: 1000, {workload}}}]{extra}}}
 {tail}"""
 
 
 @needs_root
 class Faults(FleetTest):
     workers = 0
+    # Each test waits until the worker of the one before is forgotten.
+    fleet_options = {"controller_flags": ["--lease", "4"]}
+
+    def gone(self):
+        """Workers that were forgotten so far: the log costs less than to ask for the status."""
+        return self.fleet.log("controller").count(" is gone: ")
 
     def setUp(self):
+        self.gone_before = self.gone()
         self.point = os.path.join(self.fleet.directory, "mnt" + self.id().rsplit(".", 1)[1][:40])
         os.mkdir(self.point)
         self.process = subprocess.Popen([FAULTFS, "-f", self.point], stderr=subprocess.DEVNULL)
@@ -52,6 +59,7 @@ class Faults(FleetTest):
     def unmount(self):
         subprocess.run(["umount", "-l", self.point], check=False)
         stop(self.process, 9)
+        wait_for("a worker to be gone", lambda: self.gone() > self.gone_before)
         wait_for(
             "the worker to be forgotten",
             lambda: not self.fleet.lockstep("status", "--format", "json").json()["workers"],
@@ -266,8 +274,8 @@ class Faults(FleetTest):
                     "sharing: owned}]\nphases:\n  - prepare:\n"
                     "  - {name: load, run: {duration: 6s, workloads: ["
                     "{name: writer, block_size: 4KiB, read: 0%, pattern: shuffled, verify: true, "
-                    f"passes: {passes}, hosts: {{count: 1}}}}, "
-                    "{name: readers, block_size: 4KiB, pattern: random, verify: true}]}}\n"
+                    f"max_iops: 1500, passes: {passes}, hosts: {{count: 1}}}}, {{name: readers, "
+                    "block_size: 4KiB, pattern: random, max_iops: 2000, verify: true}]}}\n"
                 )
                 done = self.fleet.run_job(text, "--format", "json")
                 self.fault("")

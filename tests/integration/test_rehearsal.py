@@ -21,7 +21,7 @@ hosts: {{count: 200}}
 targets: [{{name: data, file: {{path: "{fleet.data}/{{host}}/file", size: 1GiB}}}}]
 phases:
   - prepare:
-  - {{name: mix, run: {{ramp: 1s, duration: 4s, workloads: [{{block_size: 4KiB, read: 70%}}]}}}}
+  - {{name: mix, run: {{ramp: 1s, duration: 2s, workloads: [{{block_size: 4KiB, read: 70%}}]}}}}
   - cleanup:
 """
             done = fleet.run_job(job, "--format", "json")
@@ -33,7 +33,7 @@ phases:
                     "AS n FROM interval_operations WHERE run_id = last_run() GROUP BY "
                     "worker_index) x"
                 ),
-                [["200", "5", "5"]],
+                [["200", "3", "3"]],
             )
             # Histograms as devices give them.
             buckets = fleet.sql(

@@ -84,12 +84,12 @@ class San(unittest.TestCase):
         phase = self.run_phase(
             lun_job(
                 self.tgt.url(1),
-                "block_size: 16KiB, read: 0%, queue_depth: 4, pattern: sequential, passes: 1",
+                "block_size: 64KiB, read: 0%, queue_depth: 4, pattern: sequential, passes: 1",
                 run="ramp: 0s",
             )
         )
         self.assertEqual(len(phase["hosts"]), 4)
-        blocks = 64 * MIB // (16 << 10)
+        blocks = 64 * MIB // (64 << 10)
         self.assertEqual(phase["total"]["operations"], blocks)
         self.assertEqual({h["total"]["operations"] for h in phase["hosts"]}, {blocks / 4})
         self.assertEqual(phase["total"]["errors"], 0)
@@ -129,7 +129,8 @@ class San(unittest.TestCase):
         def job(writer):
             return lun_job(
                 self.tgt.url(2),
-                f"block_size: 4KiB, read: 0%{writer}}}, {{name: readers, block_size: 4KiB",
+                f"block_size: 4KiB, read: 0%, max_iops: 500{writer}}}, "
+                "{name: readers, block_size: 4KiB, max_iops: 500",
                 extra=", sharing: owned",
                 run="duration: 1s",
             )
@@ -150,7 +151,7 @@ class San(unittest.TestCase):
     def test_two_jobs_never_meet_on_one_lun(self):
         job = lun_job(
             self.tgt.url(2),
-            "block_size: 4KiB, read: 0%",
+            "block_size: 4KiB, read: 0%, max_iops: 500",
             hosts=1,
             run="duration: 1s",
             head=EXPENDABLE,
@@ -174,7 +175,7 @@ class San(unittest.TestCase):
         phase = self.run_phase(
             lun_job(
                 self.tgt.url(2),
-                "block_size: 4KiB, queue_depth: 8, threads: 2",
+                "block_size: 4KiB, queue_depth: 8, threads: 2, max_iops: 2000",
                 extra=", sharing: overlapped",
             )
         )
@@ -245,9 +246,9 @@ class San(unittest.TestCase):
         phase = self.run_phase(
             lun_job(
                 self.tgt.url(2),
-                "block_size: 16KiB, read: 0%, queue_depth: 8, verify: true, hosts: {count: 1}}, "
-                "{name: readers, block_size: 16KiB, queue_depth: 4, verify: true, "
-                "verify_staleness: 500ms",
+                "block_size: 16KiB, read: 0%, queue_depth: 8, max_iops: 250, verify: true, "
+                "hosts: {count: 1}}, {name: readers, block_size: 16KiB, queue_depth: 4, "
+                "max_iops: 500, verify: true, verify_staleness: 500ms",
                 target=", size: 4MiB",
                 extra=", sharing: owned",
                 run="duration: 5s",
@@ -309,7 +310,12 @@ class San(unittest.TestCase):
     def test_the_window_of_the_target_is_told(self):
         """tgt takes 128 commands of a session at most."""
         phase = self.run_phase(
-            lun_job(self.tgt.url(2), "block_size: 512, queue_depth: 1024", hosts=1)
+            lun_job(
+                self.tgt.url(2),
+                "block_size: 512, queue_depth: 1024, operations: 5000",
+                hosts=1,
+                run="ramp: 0s",
+            )
         )
         notes = " ".join(phase["workloads"][0]["notes"])
         self.assertIn("MaxCmdSN", notes)
@@ -330,7 +336,7 @@ class Refusals(unittest.TestCase):
             with open(tgt.image(1), "rb") as image:
                 before = image.read()
             with Fleet(1, allow=[tgt.url(1)]) as fleet:
-                job = lun_job(tgt.url(1), "read: 0%, block_size: 4KiB", hosts=1)
+                job = lun_job(tgt.url(1), "read: 0%, block_size: 4KiB, operations: 500", hosts=1)
                 done = fleet.run_job(job)
                 self.assertEqual(done.status, 3)
                 self.assertIn("type ext4", done.out + done.err)
@@ -375,7 +381,9 @@ class Refusals(unittest.TestCase):
                 os.chmod(path, 0o600)
                 fleet.start_worker("node1", ["--iscsi-secrets", path])
                 fleet.wait_attached(1)
-                job = lun_job(tgt.url(1), "block_size: 4KiB", hosts=1, run="duration: 1s")
+                job = lun_job(
+                    tgt.url(1), "block_size: 4KiB, operations: 500", hosts=1, run="ramp: 0s"
+                )
                 done = fleet.run_job(job, "--format", "json")
                 self.assertEqual(done.status, 0, str(done))
                 said = done.out + done.err + fleet.log("node1") + fleet.log("controller")
@@ -396,7 +404,7 @@ class Losses(unittest.TestCase):
         with Tgt(luns=1) as tgt, Fleet(2, allow=[tgt.url(1)]) as fleet:
             job = lun_job(
                 tgt.url(1),
-                "block_size: 4KiB, read: 50%, queue_depth: 4",
+                "block_size: 4KiB, read: 50%, queue_depth: 4, max_iops: 200",
                 hosts=2,
                 run="duration: 600s",
             )
@@ -425,7 +433,7 @@ class Losses(unittest.TestCase):
         with Tgt(luns=1) as tgt, Fleet(1, allow=[tgt.url(1)]) as fleet:
             job = lun_job(
                 tgt.url(1),
-                "block_size: 4KiB, queue_depth: 4",
+                "block_size: 4KiB, queue_depth: 4, max_iops: 500",
                 hosts=1,
                 run="duration: 60s",
                 target=", reconnect: 2s",
@@ -446,7 +454,7 @@ class Fences(unittest.TestCase):
     def job(self, tgt, run, hosts=2, head="", workload=""):
         return lun_job(
             tgt.url(1),
-            f"block_size: 4KiB, read: 0%, queue_depth: 4, threads: 2{workload}",
+            f"block_size: 4KiB, read: 0%, queue_depth: 4, threads: 2, max_iops: 200{workload}",
             hosts=hosts,
             run=run,
             extra=", fence: reservation",
@@ -508,7 +516,13 @@ class Fences(unittest.TestCase):
             zeros = self.job(tgt, "duration: 300s", hosts=1, workload=", content: zeros")
             running = fleet.start_lockstep("run", "-", stdin=zeros)
             fleet.await_seconds(1, "load")
-            plain = lun_job(tgt.url(1), "block_size: 4KiB, read: 0%", hosts=1, head=EXPENDABLE)
+            plain = lun_job(
+                tgt.url(1),
+                "block_size: 4KiB, read: 0%, operations: 500",
+                hosts=1,
+                run="ramp: 0s",
+                head=EXPENDABLE,
+            )
             done = strangers.run_job(plain)
             self.assertEqual(done.status, 3, str(done))
             self.assertIn("Invalid exchange", done.text)

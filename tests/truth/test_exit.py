@@ -20,6 +20,7 @@ def table():
 
 class Statuses(TruthTest):
     workers = 2
+    fleet_options = {"controller_flags": ["--lease", "4"]}
 
     def job(self, load=""):
         return null_job("latency: 1ms", "queue_depth: 1", duration="300ms" + load)
@@ -50,7 +51,12 @@ class Statuses(TruthTest):
         return self.fleet.run_job(again).status
 
     def of_lost(self):
-        job = files_job(self.fleet.data, duration="600s", extra="on_worker_loss: continue")
+        job = files_job(
+            self.fleet.data,
+            duration="600s",
+            extra="on_worker_loss: continue",
+            workload=", max_iops: 1000",
+        )
         return self.run_and_lose_node2(job, "--require-all-hosts")[0]
 
     @situation("21", "a situation for each row of the table")

@@ -265,7 +265,7 @@ class Loads(TruthTest):
             for _ in range(2 * os.cpu_count()):
                 busy.enter_context(program("while True: pass"))
             mix, share = self.busy_job(
-                "latency: 1ms", "queue_depth: 4, max_iops: 400", duration="3s"
+                "latency: 1ms", "queue_depth: 4, max_iops: 400", duration="2s"
             )
         self.assertLess(share, 0.3)  # the situation is as it is meant
         remarks = self.remarks_of(mix)

@@ -216,7 +216,9 @@ class Rates(TruthTest):
     @situation("4", "a disk that direct I/O of depth 16 keeps busy, in samples of 100 ms")
     def test_nothing_is_busy_for_more_than_its_time(self):
         """The kernel counts busy time in ticks of up to 10 ms: a tenth of these intervals."""
-        job = files_job(self.fleet.data, duration="2s", extra="interval: 100ms")
+        job = files_job(
+            self.fleet.data, duration="2s", extra="interval: 100ms", workload=", max_iops: 1M"
+        )
         mix = self.phase(self.run_report(job))
         if not mix["devices"]:
             self.skipTest("the test's files are on no block device")

@@ -132,7 +132,7 @@ class Stalls(StillTest):
             {"even": "", "still": ", stall_every: 1s, stall: 400ms"},
             [on("node1", "even"), "name: b, targets: [still], hosts: {names: [node2]}"],
             hosts=2,
-        )
+        ).replace("latency: 1ms", "latency: 3ms")  # busy neighbours seldom cost 20 times that
         mix = self.phase(self.run_report(job))
         shares = {name: host["stalledRatio"] for name, host in self.hosts(mix).items()}
         self.assertAlmostEqual(shares["node2"], 0.4, delta=0.1)
@@ -208,10 +208,12 @@ class Stalls(StillTest):
         self.assertNotIn("omission", self.report() + self.report("markdown"))
         self.assertEqual(self.found("omission") + self.found("outage"), [])
 
-    @situation("18", "an open loop (500/s) and a closed one with the same stalls: 75 of 500 ms")
+    @situation("18", "an open loop (500/s) and a closed one with the same stalls: 300 ms of 2 s")
     def test_an_open_loop_is_not_corrected_twice(self):
-        """Its response time has the waiting already; the closed loop's corrected p99 is its."""
-        still = ", stall_every: 500ms, stall: 75ms"
+        """Its response time has the waiting already; the closed loop's corrected p99 is its. The
+        stalls are long, so that what a busy machine adds to them is little.
+        """
+        still = ", stall_every: 2s, stall: 300ms"
         job = null_job(
             {"a": still, "b": still},
             [
@@ -227,7 +229,7 @@ class Stalls(StillTest):
         self.says(f"open p99 {p99 / 1e6:.1f} ms; {omission['sentence']}")
         self.assertEqual((omission["workload"], is_open["metric"]), ("node1", "response_time"))
         self.assert_near(p99, percentile(self.latencies("node2"), 99), 0.02, "as counted")
-        self.assert_near(p99, 70e6, 0.2, "15 % of the I/Os wait evenly up to 75 ms")
+        self.assert_near(p99, 280e6, 0.2, "15 % of the I/Os wait evenly up to 300 ms")
         self.assert_near(omission["correctedP99Ns"], p99, 0.2, "closed against open")
         self.assertEqual(mix["hosts"][1]["stalledRatio"], 0)
         (row,) = self.found("omission")
@@ -282,7 +284,11 @@ class Outages(StillTest):
     def test_an_outage_of_one_host(self):
         job = null_job(
             {"still": ", stall_every: 2s, stall: 1s", "even": ""},
-            [on("node1", "still"), on("node2", "even"), on("node3", "even")],
+            # At rates that busy neighbours leave them: nothing but the script moves the fleet's.
+            [
+                on(host, target, ", max_iops: 300")
+                for host, target in (("node1", "still"), ("node2", "even"), ("node3", "even"))
+            ],
             duration="5s",
             interval="250ms",
         )

@@ -168,11 +168,18 @@ class Commands(TruthTest):
 
 
 class LostHost(TruthTest):
+    fleet_options = {"controller_flags": ["--lease", "4"]}
+
     @situation(
         "24", "one of two workers is killed; the job goes on with the other and expects nothing"
     )
     def test_a_lost_host_and_the_exit_status(self):
-        job = files_job(self.fleet.data, duration="600s", extra="on_worker_loss: continue")
+        job = files_job(
+            self.fleet.data,
+            duration="600s",
+            extra="on_worker_loss: continue",
+            workload=", max_iops: 1000",
+        )
         status, out, err = self.run_and_lose_node2(job, "--require-all-hosts", "--format", "json")
         report = json.loads(out)
         self.says(f"exit {status}: {report['verdict']['word']}")

@@ -94,6 +94,8 @@ async function everySize(page, name) {
       }
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= width, `${name} at ${width}: ${wide} wide`);
+      // The rules depend on the layout, of which there are two, and on the colours.
+      if (width === 2560 || (width === 360 && colorScheme === "dark")) continue;
       const { violations } = await page.evaluate(() => window.axe.run(document));
       const found = violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.html}`));
       assert.deepStrictEqual(found, [], `${name} at ${width}, ${colorScheme}`);

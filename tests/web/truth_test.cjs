@@ -53,7 +53,7 @@ async function main(page) {
       fetched.push(
         response.json().then(
           (json) => [response.url(), json],
-          () => [response.url(), null], // the page was left meanwhile
+          () => [response.url(), null], // the page was left during that time
         ),
       );
   });
