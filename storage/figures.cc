@@ -206,9 +206,10 @@ class FigureRows {
       for (const v1::Percentile& p : *list) {
         percentiles_.Add(run_id_).Add(phase_).Add(workload).Add(o.kind()).AddExact(p.percent());
         percentiles_.Add(static_cast<int64_t>(p.above()));
-        percentiles_.AddUnless(!p.has_latency_ns(), p.latency_ns());
-        percentiles_.AddUnless(!p.has_low_ns(), p.low_ns());
-        percentiles_.AddUnless(!p.has_high_ns(), p.high_ns()).EndRow();
+        p.has_latency_ns() ? percentiles_.AddExact(p.latency_ns()) : percentiles_.AddNull();
+        p.has_low_ns() ? percentiles_.AddExact(p.low_ns()) : percentiles_.AddNull();
+        p.has_high_ns() ? percentiles_.AddExact(p.high_ns()) : percentiles_.AddNull();
+        percentiles_.EndRow();
       }
     }
   }

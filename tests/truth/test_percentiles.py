@@ -199,3 +199,59 @@ class Percentiles(TruthTest):
         self.says(many["run"]["outcome"])
         self.assertEqual(many["run"]["state"], "aborted")
         self.assertRegex(many["run"]["outcome"], r"abort_if\.p99: [\d.]+ m?s in interval")
+
+    @situation("5", "250 ms of 200 I/Os each; stalls that half of them have, and all, and too few")
+    def test_the_interval_of_a_percentile_is_wide_where_seconds_differ(self):
+        """Two loads of as many I/Os: a stall makes every second quarter of a second of the one
+        unlike the others, so that its intervals are worth as few values as there are stalls.
+        """
+        targets = (
+            "targets:\n  - {name: even, null: {latency: 1ms}}\n"
+            "  - {name: stalls, null: {latency: 1ms, stall_every: 500ms, stall: 100ms}}\n"
+        )
+        loop = "engine: 'null', open_loop: {rate: 800, arrival: fixed}, queue_depth: 200"
+        text = (
+            f"name: intervals\ninterval: 250ms\n{targets}phases:\n  - name: mix\n    run:\n"
+            "      duration: 3s\n      workloads:\n"
+            f"        - {{name: even, targets: [even], {loop}}}\n"
+            f"        - {{name: stalls, targets: [stalls], {loop}}}\n"
+            "  - name: short\n    run:\n      duration: 700ms\n      workloads:\n"
+            f"        - {{name: even, targets: [even], {loop}}}\n"
+        )
+        report = self.run_report(text)
+        rows = {
+            (row["phase_name"], row["workload"], row["kind"], float(row["percent"])): row
+            for row in self.rows("SELECT * FROM phase_percentiles WHERE run_id = last_run()")
+        }
+        for phase in report["phases"]:
+            for workload in phase["workloads"]:
+                for p in workload["operations"][0]["percentiles"]:
+                    row = rows[phase["name"], workload["name"], "read", p["percent"]]
+                    for key, column in (("lowNs", "low_ms"), ("highNs", "high_ms")):
+                        if key in p:
+                            self.assert_near(row[column], p[key] / 1e6, 1e-6)
+                        else:
+                            self.assertEqual(row[column], "")
+                    if "latencyNs" in p and phase["name"] == "mix":
+                        self.assertLessEqual(p["lowNs"], p["latencyNs"])
+                        self.assertGreaterEqual(p.get("highNs", math.inf), p["latencyNs"])
+                    else:
+                        self.assertNotIn("lowNs", p)
+        at = {
+            workload["name"]: next(
+                p for p in workload["operations"][0]["percentiles"] if p["percent"] == 90
+            )
+            for workload in self.phase(report)["workloads"]
+        }
+        self.says(
+            "; ".join(
+                f"p90 of {name} {p['lowNs'] / 1e6:.3g} to {p['highNs'] / 1e6:.3g} ms"
+                for name, p in at.items()
+            )
+        )
+        # 20 % of the I/Os of `stalls` come during one: of 2,400 independent ones the p90 would be
+        # known to 6 % of a stall's 100 ms.
+        width = at["stalls"]["highNs"] - at["stalls"]["lowNs"]
+        self.assertGreater(width, 8e6)
+        detail = self.ok(self.fleet.lockstep("report", "--detail")).out
+        self.assertEqual(detail.count("95 % interval"), 2)
