@@ -24,10 +24,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # Other builds of the programs (tools/bench faults --asan) are elsewhere.
 BIN = os.environ.get("LOCKSTEP_BIN") or os.path.join(ROOT, "bin")
 
-# Memory, where there is plenty: a store there costs a test half a second of processor less.
+# Memory, where there is plenty: a store there costs a test half a second of processor less. A bench
+# says that its stores are on a disk, as they are in production.
 MEMORY = "/dev/shm"
 ENOUGH = 4 << 30
-ROOM_OF_STORES = (
+ROOM_OF_STORES = os.environ.get("LOCKSTEP_STORES") or (
     MEMORY if os.path.isdir(MEMORY) and shutil.disk_usage(MEMORY).free > ENOUGH else "/tmp"
 )
 
