@@ -46,6 +46,7 @@ constexpr Addition kAdditions[] = {
     {13, "runs", "saved_report"},
     {23, "latency_blocks", nullptr},
     {23, "percentile_figures", nullptr},
+    {23, "time_figures", nullptr},
 };
 // A message of rows stays well below the 4 MiB that gRPC receives by default.
 constexpr size_t kPiece = 1 << 20;

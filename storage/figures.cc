@@ -130,6 +130,7 @@ class FigureRows {
     phase_ = phase.index();
     Row({}, phase.total());
     Percentiles("", phase.total());
+    if (phase.has_time_spent()) Times(phase.time_spent());
     for (const v1::WorkloadReport& workload : phase.workloads()) {
       Row({nullptr, workload.name()}, workload.total());
       Percentiles(workload.name(), workload.total());
@@ -158,7 +159,7 @@ class FigureRows {
   absl::Status Write(PgConnection* connection) const {
     for (const auto& [table, rows] :
          {std::pair("phase_verdicts", &verdicts_), std::pair("phase_figures", &figures_),
-          std::pair("findings", &findings_.rows()),
+          std::pair("findings", &findings_.rows()), std::pair("time_figures", &times_),
           std::pair("percentile_figures", &percentiles_)}) {
       if (rows->empty()) continue;
       const absl::Status status =
@@ -214,6 +215,24 @@ class FigureRows {
     }
   }
 
+  void Times(const v1::TimeSpent& spent) {
+    times_.Add(run_id_).Add(phase_);
+    const auto add = [&](bool known, double value) {
+      known ? times_.AddExact(value) : times_.AddNull();
+    };
+    add(spent.has_context_switches_per_second(), spent.context_switches_per_second());
+    add(spent.has_interrupts_per_second(), spent.interrupts_per_second());
+    add(spent.has_context_switches_per_io(), spent.context_switches_per_io());
+    add(spent.has_cpu_ns_per_io(), spent.cpu_ns_per_io());
+    add(spent.has_thread_switches_per_operation(), spent.thread_switches_per_operation());
+    add(spent.has_wait_ratio(), spent.wait_ratio());
+    add(spent.has_fsync_ratio(), spent.fsync_ratio());
+    add(spent.has_rate_ratio(), spent.rate_ratio());
+    add(spent.has_think_ratio(), spent.think_ratio());
+    add(spent.has_amplification(), spent.amplification());
+    times_.EndRow();
+  }
+
   void Verdict(const v1::PhaseReport& phase) {
     CopyRows& row = verdicts_.Add(run_id_)
                         .Add(phase.index())
@@ -245,7 +264,7 @@ class FigureRows {
 
   const std::string run_id_;
   uint32_t phase_ = 0;
-  CopyRows figures_, verdicts_, percentiles_;
+  CopyRows figures_, verdicts_, percentiles_, times_;
   FindingRows findings_;
 };
 
@@ -279,7 +298,7 @@ absl::Status PgStore::SaveReport(const std::string& run_id, const v1::Report& re
     if (!there.ok() || there->rows() == 0) return there.status();
     // phase_figures has no key: without this a second call would double its rows.
     for (const char* table :
-         {"phase_verdicts", "phase_figures", "findings", "percentile_figures"}) {
+         {"phase_verdicts", "phase_figures", "findings", "percentile_figures", "time_figures"}) {
       auto gone =
           connection->Query(absl::StrCat("DELETE FROM ", table, " WHERE run_id = $1"), {run_id});
       if (!gone.ok()) return gone.status();

@@ -19,6 +19,7 @@
 #include "controller/analysis/latency.h"
 #include "controller/analysis/phase_view.h"
 #include "controller/analysis/statistics.h"
+#include "controller/analysis/sweep_remarks.h"
 #include "controller/plan/repetition.h"
 #include "controller/plan/sweep.h"
 #include "measure/states.h"
@@ -36,6 +37,7 @@ struct Runs {
   int workloads = 0;
   bool ramps = false;  // the rate changes while the phase runs
   std::vector<uint32_t> phases;
+  std::vector<v1::TimeSpent> spent;
 };
 
 void Add(const v1::PhaseReport& phase, const v1::RunPhase& load, bool warms_up, Runs* runs) {
@@ -66,6 +68,22 @@ void Add(const v1::PhaseReport& phase, const v1::RunPhase& load, bool warms_up, 
   std::vector<double> threads;
   for (const v1::ThreadReport& thread : phase.threads()) threads.push_back(thread.iops());
   runs->thread_jain.push_back(threads.empty() ? 0 : FairnessOf("", threads).jain());
+  if (phase.has_time_spent()) runs->spent.push_back(phase.time_spent());
+}
+
+// The median of each figure over the runs that have it.
+v1::TimeSpent MedianTimeOf(const std::vector<v1::TimeSpent>& runs) {
+  v1::TimeSpent median;
+  const auto* reflection = median.GetReflection();
+  for (int f = 0; f < median.GetDescriptor()->field_count(); ++f) {
+    const google::protobuf::FieldDescriptor* field = median.GetDescriptor()->field(f);
+    std::vector<double> values;
+    for (const v1::TimeSpent& run : runs) {
+      if (reflection->HasField(run, field)) values.push_back(reflection->GetDouble(run, field));
+    }
+    if (!values.empty()) reflection->SetDouble(&median, field, MedianOf(values));
+  }
+  return median;
 }
 
 v1::SweepPointReport PointOf(const std::vector<uint32_t>& indices, const Runs& runs) {
@@ -82,6 +100,7 @@ v1::SweepPointReport PointOf(const std::vector<uint32_t>& indices, const Runs& r
   if (!runs.p99.empty()) point.set_p99_ns(MedianOf(runs.p99));
   point.set_jain(MedianOf(runs.jain));
   point.set_thread_jain(MedianOf(runs.thread_jain));
+  if (!runs.spent.empty()) *point.mutable_time_spent() = MedianTimeOf(runs.spent);
   const auto [least, most] = std::minmax_element(runs.iops.begin(), runs.iops.end());
   point.set_iops_min(*least);
   point.set_iops_max(*most);
@@ -380,6 +399,7 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
     sweep->set_warm_up(spec.run().sweep().warm_up());
     sweep->set_ended(EndOfRepetitions(data, static_cast<uint32_t>(p), spec.run().sweep()));
     AddKnees(points, sweep);
+    AddSweepRemarks(sweep);
   }
 }
 

@@ -27,6 +27,8 @@ void AddThread(const PhaseView& view, const measure::WorkerPhaseData& worker,
   }
   thread->set_thread(t.thread());
   thread->set_operations(static_cast<double>(t.operations()));
+  thread->set_context_switches(
+      static_cast<double>(t.voluntary_context_switches() + t.involuntary_context_switches()));
   thread->set_execution_time_seconds(static_cast<double>(t.execution_time_ns()) / 1e9);
   const double seconds = SecondsOf(view, worker, t);
   if (seconds > 0 && t.execution_time_ns() > 0)

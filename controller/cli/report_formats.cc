@@ -96,6 +96,11 @@ v1::Report OnlyHost(v1::Report report, const std::string& name) {
         workload.mutable_settings()->set_workers(1);
       }
     }
+    google::protobuf::RepeatedPtrField<v1::ThreadReport> threads;
+    for (const v1::ThreadReport& thread : phase.threads()) {
+      if (thread.host() == name) *threads.Add() = thread;
+    }
+    *phase.mutable_threads() = std::move(threads);
     *phase.mutable_total() = host->total();
     *phase.mutable_iops_by_interval() = host->iops_by_interval();
     phase.set_workers_lost(host->lost() ? 1 : 0);

@@ -123,7 +123,7 @@ class Job {
     }
     job["usr_cpu"] = user;
     job["sys_cpu"] = cpu;
-    job["ctx"] = 0;
+    job["ctx"] = ContextSwitches();
     job["majf"] = 0;
     job["minf"] = 0;
     AddDepths(&job);
@@ -137,6 +137,14 @@ class Job {
   }
 
  private:
+  // Of the workload's threads, as fio's are of its job.
+  Json ContextSwitches() const {
+    double switches = 0;
+    for (const v1::ThreadReport& thread : phase_.threads()) {
+      if (thread.workload() == workload_.name()) switches += thread.context_switches();
+    }
+    return Whole(switches);
+  }
   double Seconds() const { return WindowSeconds(phase_, workload_); }
 
   Json Options() const {
@@ -308,7 +316,8 @@ class Job {
           "the spread of IOPS over time (iops_min to iops_samples, bw_min to bw_samples) is not "
           "known by direction");
     }
-    notes.push_back("ctx, majf, minf and the iodepth distributions are not measured");
+    if (ContextSwitches() == 0) notes.push_back("ctx is not known");
+    notes.push_back("majf, minf and the iodepth distributions are not measured");
     (*job)["lockstep"] = {{"phase", phase_.index()},
                           {"state", phase_.state()},
                           {"hosts", phase_.workers() - phase_.workers_lost()},

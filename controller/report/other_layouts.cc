@@ -90,6 +90,18 @@ std::string SysbenchOf(const v1::PhaseReport& phase) {
                       f.execution_time_stddev_seconds()));
 }
 
+constexpr const char* kSizes[] = {"B  ", "KiB", "MiB", "GiB"};
+constexpr const char* kBytes[] = {"B", "KiB", "MiB", "GiB"};
+constexpr const char* kBits[] = {"bit", "kbit", "Mbit", "Gbit"};
+
+// "  38.3 KiB": in the largest of the units that leaves at least 1.
+std::string Scaled(double value, double step, const char* const (&units)[4], int width,
+                   int decimals) {
+  size_t unit = 0;
+  for (; unit + 1 < std::size(units) && value >= step; ++unit) value /= step;
+  return absl::StrFormat("%*.*f %s", width, decimals, value, units[unit]);
+}
+
 bool IsBlockSize(const v1::SweepAxisReport& axis) {
   const std::string& field = axis.field();
   // An axis may also set the size of one workload: workloads.0.block_size.
@@ -139,17 +151,11 @@ std::string RenderIops(const v1::Report& report) {
     absl::StrAppend(&out, sweep.phase(), ", ", threads,
                     threads == 1 ? " thread:\n" : " threads:\n");
     for (const auto& [size, point] : points) {
-      const bool small = size < 1024;
-      absl::StrAppend(&out,
-                      absl::StrFormat(" %4.0f %s blocks: %8.1f IO/s, %6.1f MiB/s (%8.1f Mbit/s)\n",
-                                      small            ? size
-                                      : size < 1048576 ? size / 1024
-                                                       : size / 1048576,
-                                      small            ? "B  "
-                                      : size < 1048576 ? "KiB"
-                                                       : "MiB",
-                                      point->iops(), point->bytes_per_second() / 1048576,
-                                      point->bytes_per_second() * 8 / 1e6));
+      absl::StrAppend(
+          &out,
+          absl::StrFormat(" %s blocks: %8.1f IO/s, %s/s (%s/s)\n", Scaled(size, 1024, kSizes, 4, 0),
+                          point->iops(), Scaled(point->bytes_per_second(), 1024, kBytes, 6, 1),
+                          Scaled(8 * point->bytes_per_second(), 1000, kBits, 8, 1)));
     }
   }
   return out;

@@ -137,9 +137,11 @@ std::set<uint32_t> ReportWriter::ShownTogether() const {
   return swept;
 }
 
-void ReportWriter::Sweep(const v1::SweepReport& sweep) {
+void ReportWriter::Sweep(const v1::SweepReport& sweep, bool with_time) {
   Rule(absl::StrCat(sweep.phase(), " (sweep), ", Plural(sweep.points_size(), "point")));
   out_ += RenderSweep(sweep, width_);
+  if (with_time) out_ += RenderTimeSpent(sweep, width_);
+  for (const std::string& remark : sweep.remarks()) out_ += Wrapped(remark, "    ", "  ");
   for (const v1::KneeReport& knee : sweep.knees()) Knee(knee);
   for (const std::string& reason : sweep.without_knee()) Line("  ", reason);
   if (sweep.warm_up() > 0) {
@@ -180,10 +182,10 @@ void ReportWriter::SweepRemarks(const v1::SweepReport& sweep) {
   }
 }
 
-void ReportWriter::Sweeps(bool with_remarks) {
+void ReportWriter::Sweeps(bool in_detail) {
   for (const v1::SweepReport& sweep : report_.sweeps()) {
-    Sweep(sweep);
-    if (with_remarks) SweepRemarks(sweep);
+    Sweep(sweep, in_detail);
+    if (in_detail) SweepRemarks(sweep);
   }
 }
 

@@ -50,7 +50,7 @@ class ReportWriter {
   void Steady(const v1::PhaseReport& phase, const std::string& name);
   // Phases that a matrix or a curve shows.
   std::set<uint32_t> ShownTogether() const;
-  void Sweeps(bool with_remarks);
+  void Sweeps(bool in_detail);
   void Curves();
   // Warnings and errors; at most so many, the last ones.
   void Events(size_t most);
@@ -64,7 +64,7 @@ class ReportWriter {
 
  private:
   static constexpr size_t kNarrowest = 40;
-  void Sweep(const v1::SweepReport& sweep);
+  void Sweep(const v1::SweepReport& sweep, bool with_time);
   // What the phases of its points have in common.
   void SweepRemarks(const v1::SweepReport& sweep);
   void Knee(const v1::KneeReport& knee);

@@ -34,6 +34,42 @@ const Figure kFigures[] = {
      [](double v) { return absl::StrFormat("%.4f", v); }},
 };
 
+// Where the time of the points went: nothing to compare by a mark, since less is not always better.
+struct Spent {
+  const char* title;
+  bool (*has)(const v1::TimeSpent& spent);
+  std::string (*text)(const v1::TimeSpent& spent);
+};
+
+std::string ShareText(double ratio) { return absl::StrFormat("%.0f %%", 100 * ratio); }
+
+const Spent kSpent[] = {
+    {"cs/s", [](const v1::TimeSpent& s) { return s.has_context_switches_per_second(); },
+     [](const v1::TimeSpent& s) { return common::FormatCount(s.context_switches_per_second()); }},
+    {"cs per I/O", [](const v1::TimeSpent& s) { return s.has_context_switches_per_io(); },
+     [](const v1::TimeSpent& s) { return absl::StrFormat("%.3g", s.context_switches_per_io()); }},
+    {"interrupts/s", [](const v1::TimeSpent& s) { return s.has_interrupts_per_second(); },
+     [](const v1::TimeSpent& s) { return common::FormatCount(s.interrupts_per_second()); }},
+    {"CPU per I/O", [](const v1::TimeSpent& s) { return s.has_cpu_ns_per_io(); },
+     [](const v1::TimeSpent& s) { return common::FormatDuration(s.cpu_ns_per_io()); }},
+    {"in I/O", [](const v1::TimeSpent& s) { return s.has_wait_ratio(); },
+     [](const v1::TimeSpent& s) { return ShareText(s.wait_ratio()); }},
+    {"in fsync", [](const v1::TimeSpent& s) { return s.has_fsync_ratio(); },
+     [](const v1::TimeSpent& s) { return ShareText(s.fsync_ratio()); }},
+    {"amplification", [](const v1::TimeSpent& s) { return s.has_amplification(); },
+     [](const v1::TimeSpent& s) { return absl::StrFormat("%.2f", s.amplification()); }},
+};
+
+// The point's values of the axes, one cell each.
+std::vector<std::string> ValuesOf(const v1::SweepReport& sweep, const v1::SweepPointReport& point) {
+  if (sweep.axes().empty()) return {"all"};
+  std::vector<std::string> values;
+  for (int a = 0; a < sweep.axes_size(); ++a) {
+    values.push_back(sweep.axes(a).values(static_cast<int>(point.indices(a))));
+  }
+  return values;
+}
+
 // How the value stands between the worst and the best of all points.
 class Heat {
  public:
@@ -123,6 +159,26 @@ std::string RenderSweep(const v1::SweepReport& sweep, size_t width) {
     absl::StrAppend(&out, out.empty() ? "" : "\n", Matrix(sweep, figure, width));
   }
   return out;
+}
+
+std::string RenderTimeSpent(const v1::SweepReport& sweep, size_t width) {
+  std::vector<std::string> titles;
+  std::vector<size_t> left;
+  for (const v1::SweepAxisReport& axis : sweep.axes()) titles.push_back(axis.field());
+  if (titles.empty()) titles.emplace_back("");
+  for (size_t i = 0; i < titles.size(); ++i) left.push_back(i);
+  for (const Spent& spent : kSpent) titles.emplace_back(spent.title);
+  TextTable table(titles, left, left);
+  for (const v1::SweepPointReport& point : sweep.points()) {
+    if (point.runs() == 0 || !point.has_time_spent()) continue;
+    std::vector<std::string> row = ValuesOf(sweep, point);
+    for (const Spent& spent : kSpent) {
+      row.push_back(spent.has(point.time_spent()) ? spent.text(point.time_spent()) : "–");
+    }
+    table.Add(std::move(row));
+  }
+  if (table.empty()) return "";
+  return absl::StrCat("\n    where the time went\n", table.Render("    ", width));
 }
 
 }  // namespace lockstep::controller

@@ -10,5 +10,7 @@ namespace lockstep::controller {
 // axis across. A mark behind a figure says how it stands among all points: from ` ` (the worst) to
 // `█` (the best).
 std::string RenderSweep(const v1::SweepReport& sweep, size_t width);
+// Where the time of the points went, a row each; empty where it is not known.
+std::string RenderTimeSpent(const v1::SweepReport& sweep, size_t width);
 
 }  // namespace lockstep::controller

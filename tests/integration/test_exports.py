@@ -293,6 +293,11 @@ print(json.dumps({{tag: [h.get_total_count(), *(h.get_value_at_percentile(p) for
         )
         # Its rank of a percentile is rounded, ours goes up: held against fio's bins, by its rank.
         bins = json.loads(self.printed("fio"))["jobs"][0]
+        switches = (
+            "SELECT sum(voluntary_context_switches + involuntary_context_switches) "
+            f"FROM thread_results WHERE run_id = '{self.run_id}' AND phase = {self.mix['index']}"
+        )
+        self.assertEqual(str(bins["ctx"]), self.fleet.sql(switches)[0][0])
         for kind in ("read", "write"):
             count, *values = found[f"mixed.{kind}"]
             counts = sorted((int(ns), n) for ns, n in bins[kind]["clat_ns"]["bins"].items())
@@ -357,7 +362,7 @@ print(json.dumps({{tag: [h.get_total_count(), *(h.get_value_at_percentile(p) for
         run = self.fleet.sql("SELECT last_run()")[0][0]
         iops = self.ok(self.fleet.lockstep("report", run, "--format", "iops")).out
         self.assertRegex(
-            iops, r"512 B   blocks: +\d+\.\d IO/s, +\d+\.\d MiB/s \( +\d+\.\d Mbit/s\)"
+            iops, r"512 B   blocks: +\d+\.\d IO/s, +\d+\.\d [KM]?i?B/s \( +\d+\.\d [kM]?bit/s\)"
         )
         self.assertEqual(len(iops.splitlines()), 4, iops)
         iozone = self.ok(self.fleet.lockstep("report", run, "--format", "iozone")).out

@@ -60,6 +60,33 @@ class Sweeps(FleetTest):
             )
             self.assertAlmostEqual(float(iops), by_point[at]["iops"], places=3)
 
+    def test_where_the_time_of_each_point_went(self):
+        """100 and 400 I/Os of 2 ms per second and host: a fifth and four fifths of its time."""
+        job = JOB.replace("200us", "2ms").replace("300ms", "1s")
+        axes = job[job.index("          - {field: block") : job.index("      workloads")]
+        job = job.replace(axes, "          - {field: max_iops, values: [200, 800]}\n")
+        report = self.ok(self.fleet.run_job(job, "--format", "json")).json()
+        points = report["sweeps"][0]["points"]
+        rows = self.fleet.sql(
+            "SELECT point ->> 'max_iops', wait_ratio, rate_ratio, context_switches_per_io, "
+            "thread_switches_per_operation FROM phase_time WHERE run_id = last_run() ORDER BY phase"
+        )
+        phases = report["phases"]
+        for share, point, row, phase in zip((0.2, 0.8), points, rows, phases, strict=True):
+            spent = point["timeSpent"]
+            self.assertEqual(spent, phase["timeSpent"], "a point that ran once")
+            self.assertAlmostEqual(spent["waitRatio"], share, delta=0.15)
+            self.assertAlmostEqual(spent["waitRatio"] + spent["rateRatio"], 1, delta=0.1)
+            names = ("waitRatio", "rateRatio", "contextSwitchesPerIo", "threadSwitchesPerOperation")
+            for text, name in zip(row[1:], names, strict=True):
+                self.assertAlmostEqual(float(text), spent[name], places=6)
+            self.assertNotIn("amplification", spent, "a null target has no device")
+        detail = self.ok(self.fleet.lockstep("report", "--detail")).out
+        table = detail[detail.index("where the time went") :].splitlines()
+        self.assertRegex(table[1], r"max_iops +cs/s +cs per I/O .* in I/O +in fsync +amplification")
+        self.assertEqual([line.split()[0] for line in table[2:4]], ["200", "800"])
+        self.assertTrue(table[2].endswith("–"), table[2])
+
     def test_repetitions_in_random_order(self):
         job = JOB.replace(
             "      sweep:\n", "      sweep:\n        repeat: 2\n        order: random\n"

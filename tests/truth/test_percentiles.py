@@ -201,7 +201,7 @@ class Percentiles(TruthTest):
         self.assertRegex(many["run"]["outcome"], r"abort_if\.p99: [\d.]+ m?s in interval")
 
     @situation("5", "250 ms of 200 I/Os each; stalls that half of them have, and all, and too few")
-    def test_the_interval_of_a_percentile_is_wide_where_seconds_differ(self):
+    def test_an_interval_is_wide_where_seconds_differ(self):
         """Two loads of as many I/Os: a stall makes every second quarter of a second of the one
         unlike the others, so that its intervals are worth as few values as there are stalls.
         """

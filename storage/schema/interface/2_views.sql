@@ -174,6 +174,27 @@ WHERE f.worker_index IS NOT null AND f.workload <> '' AND f.kind <> 'total' AND 
 COMMENT ON VIEW host_operations IS
 'What every host did, by workload and kind of operation, syncs too';
 
+-- Where the time of each phase with load went, over all hosts.
+CREATE OR REPLACE VIEW phase_time AS
+SELECT
+  t.run_id,
+  t.phase,
+  p.name AS phase_name,
+  t.context_switches_per_second,
+  t.interrupts_per_second,
+  t.context_switches_per_io,
+  t.cpu_ns_per_io / 1e3 AS cpu_us_per_io,
+  t.thread_switches_per_operation,
+  t.wait_ratio,
+  t.fsync_ratio,
+  t.rate_ratio,
+  t.think_ratio,
+  t.amplification,
+  p.point
+FROM time_figures t JOIN phase_overview p USING (run_id, phase);
+COMMENT ON VIEW phase_time IS
+'Where the time of each phase with load went, over all hosts';
+
 -- The report's percentiles of the fleet, one row each, with their 95 % confidence intervals.
 CREATE OR REPLACE VIEW phase_percentiles AS
 SELECT

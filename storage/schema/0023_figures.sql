@@ -28,3 +28,20 @@ CREATE TABLE percentile_figures (
 COMMENT ON TABLE percentile_figures IS
 'The report''s percentiles of the fleet, of a workload or of all (empty), with the bounds of their '
 '95 % confidence intervals';
+
+CREATE TABLE time_figures (
+  run_id uuid NOT NULL REFERENCES runs ON DELETE CASCADE,
+  phase integer NOT NULL,
+  context_switches_per_second double precision,
+  interrupts_per_second double precision,
+  context_switches_per_io double precision,
+  cpu_ns_per_io double precision,
+  thread_switches_per_operation double precision,
+  wait_ratio double precision,
+  fsync_ratio double precision,
+  rate_ratio double precision,
+  think_ratio double precision,
+  amplification double precision,
+  PRIMARY KEY (run_id, phase)
+);
+COMMENT ON TABLE time_figures IS 'Where the time of a phase''s load went, over all hosts';
