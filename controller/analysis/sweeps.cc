@@ -74,9 +74,9 @@ void Add(const v1::PhaseReport& phase, const v1::RunPhase& load, bool warms_up, 
 // The median of each figure over the runs that have it.
 v1::TimeSpent MedianTimeOf(const std::vector<v1::TimeSpent>& runs) {
   v1::TimeSpent median;
-  const auto* reflection = median.GetReflection();
-  for (int f = 0; f < median.GetDescriptor()->field_count(); ++f) {
-    const google::protobuf::FieldDescriptor* field = median.GetDescriptor()->field(f);
+  const auto* reflection = v1::TimeSpent::GetReflection();
+  for (int f = 0; f < v1::TimeSpent::GetDescriptor()->field_count(); ++f) {
+    const google::protobuf::FieldDescriptor* field = v1::TimeSpent::GetDescriptor()->field(f);
     std::vector<double> values;
     for (const v1::TimeSpent& run : runs) {
       if (reflection->HasField(run, field)) values.push_back(reflection->GetDouble(run, field));

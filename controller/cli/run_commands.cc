@@ -117,6 +117,7 @@ int ReportFollowed(const Context& context, std::unique_ptr<v1::Controller::Stub>
     const absl::Status& failed = printed.status();
     const std::string& state = summary.state();
     if (!state.empty() && state != "queued" && state != "running" && state != "done") {
+      if (!IsGone(failed)) Fail(failed);
       v1::Report known;
       *known.mutable_run() = summary;
       std::cerr << common::Printable(absl::StrCat("the run is ", state,
