@@ -1,8 +1,12 @@
 #include "measure/latency_blocks.h"
 
-namespace lockstep::measure {
+#include <utility>
 
-void Append(const LatencyBlock& later, LatencyBlock* block) {
+namespace lockstep::measure {
+namespace {
+
+// Makes the block and the one that follows it one.
+void AppendBlock(const LatencyBlock& later, LatencyBlock* block) {
   block->intervals += later.intervals;
   for (const auto& [key, buckets] : later.latencies) {
     common::Buckets& sum = block->latencies[key];
@@ -10,12 +14,16 @@ void Append(const LatencyBlock& later, LatencyBlock* block) {
   }
 }
 
-void LatencyBlocks::Add(const LatenciesOfKinds& latencies) {
-  const LatencyBlock added{1, latencies};
+}  // namespace
+
+void LatencyBlocks::Add(LatenciesOfKinds latencies) {
+  has_too_many_ = has_too_many_ || latencies.size() > kMaxKinds;
+  if (has_too_many_) return blocks_.clear();
+  LatencyBlock added{1, std::move(latencies)};
   if (!blocks_.empty() && blocks_.back().intervals < block_intervals_) {
-    Append(added, &blocks_.back());
+    AppendBlock(added, &blocks_.back());
   } else {
-    blocks_.push_back(added);
+    blocks_.push_back(std::move(added));
   }
   if (blocks_.size() <= kMaxBlocks) return;
   std::vector<LatencyBlock> halved;
@@ -23,7 +31,7 @@ void LatencyBlocks::Add(const LatenciesOfKinds& latencies) {
     if (i % 2 == 0) {
       halved.push_back(std::move(blocks_[i]));
     } else {
-      Append(blocks_[i], &halved.back());
+      AppendBlock(blocks_[i], &halved.back());
     }
   }
   blocks_ = std::move(halved);

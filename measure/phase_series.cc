@@ -344,7 +344,7 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
   MergedInterval merged;
   merged.interval = interval;
   merged.interval_class = pending.interval_class;
-  std::map<WorkloadKind, common::Histogram> kinds;
+  std::map<WorkloadKind, std::vector<const common::Buckets*>> kinds;
   // One histogram of 20 KiB serves all workers, and is cleared only for those that have latencies.
   common::Histogram own;
   for (const auto& [worker, from] : pending.parts) {
@@ -360,7 +360,9 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
       merged.kinds[delta.kind].Add(delta.counts);
       const auto& latencies = delta.histograms[IndexOf(delta.main_metric())];
       const bool has_latencies = latencies.has_value() && !latencies->empty();
-      if (has_latencies && options_.needs_histograms) kinds[{workload, delta.kind}].Add(*latencies);
+      if (has_latencies && options_.needs_histograms) {
+        kinds[{workload, delta.kind}].push_back(&*latencies);
+      }
       if (!IsIo(delta.kind)) continue;
       part.operations += delta.counts.operations;
       part.bytes += delta.counts.bytes;
@@ -377,9 +379,16 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
   }
   if (!options_.needs_histograms) return merged;
   common::Histogram all;
-  for (const auto& [key, latencies] : kinds) {
-    merged.kind_latencies[key] = latencies.Occupied();
-    if (IsIo(key.second)) all.Add(merged.kind_latencies[key]);
+  for (const auto& [key, parts] : kinds) {
+    common::Buckets& sum = merged.kind_latencies[key];
+    if (parts.size() == 1) {
+      sum = *parts.front();
+    } else {
+      own.Clear();
+      for (const common::Buckets* part : parts) own.Add(*part);
+      sum = own.Occupied();
+    }
+    if (IsIo(key.second)) all.Add(sum);
   }
   merged.latencies = all.Occupied();
   merged.p50_ns = all.PercentileIfAbove(50);

@@ -75,7 +75,7 @@ struct WorkerPhaseData {
 struct PhaseData {
   PhaseRecord phase;
   std::vector<WorkerPhaseData> workers;  // by worker index
-  std::vector<LatencyBlock> blocks;      // of its measured time; none while it runs
+  std::vector<EncodedLatencies> blocks;  // of its measured time; none while it runs
 };
 
 // What the store holds of a run, but for its intervals.

@@ -279,7 +279,7 @@ absl::StatusOr<FileDescriptor> ClaimDirectory(const std::string& directory) {
 
 }  // namespace
 
-void EmbeddedPostgres::TellHolder(const std::string& address) {
+void EmbeddedPostgres::WriteHolderAddress(const std::string& address) {
   // The lock protects the store, the address only helps whoever finds it taken. A full disk must
   // not end a controller for that.
   if (pwrite(lock_.get(), address.data(), address.size(), 0) < 0) {

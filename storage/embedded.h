@@ -25,7 +25,7 @@ class EmbeddedPostgres {
   void KeepAlive();
 
   // The address, HOST:PORT, that others are told who find the directory taken.
-  void TellHolder(const std::string& address);
+  void WriteHolderAddress(const std::string& address);
 
   // For libpq, as the owner of everything.
   std::string conninfo() const;

@@ -224,7 +224,7 @@ class FigureRows {
     add(spent.has_interrupts_per_second(), spent.interrupts_per_second());
     add(spent.has_context_switches_per_io(), spent.context_switches_per_io());
     add(spent.has_cpu_ns_per_io(), spent.cpu_ns_per_io());
-    add(spent.has_thread_switches_per_operation(), spent.thread_switches_per_operation());
+    add(spent.has_thread_switches_per_io(), spent.thread_switches_per_io());
     add(spent.has_wait_ratio(), spent.wait_ratio());
     add(spent.has_fsync_ratio(), spent.fsync_ratio());
     add(spent.has_rate_ratio(), spent.rate_ratio());

@@ -171,23 +171,27 @@ class Loader {
     return absl::OkStatus();
   }
 
+  // Rows that no controller writes, of an imported archive, are left out: of other blocks, or
+  // larger than a histogram can be.
   absl::Status LoadBlocks() {
-    auto rows = Query(
-        Last("phase, block, intervals, workload, t.kind, encode(latencies, 'hex') AS latencies",
-             "latency_blocks", "1, 2"));
+    auto rows =
+        Query(Last("phase, block, workload, t.kind, CASE WHEN octet_length(latencies) < 65536 THEN "
+                   "encode(latencies, 'hex') END AS latencies",
+                   "latency_blocks", "1, 2"));
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
-      auto latencies = common::DecodeBuckets(absl::HexStringToBytes(rows->Text(i, "latencies")));
-      if (!latencies.ok()) return latencies.status();
-      std::vector<measure::LatencyBlock>& blocks = blocks_[rows->Int(i, "phase")];
+      const int64_t block = rows->Int(i, "block");
+      if (rows->Null(i, "latencies") || block < 0 ||
+          block >= static_cast<int64_t>(measure::LatencyBlocks::kMaxBlocks)) {
+        continue;
+      }
       // Blocks in which no operation completed have no rows.
-      const auto block = static_cast<size_t>(rows->Int(i, "block"));
-      if (block >= measure::LatencyBlocks::kMaxBlocks) continue;
-      if (block >= blocks.size()) blocks.resize(block + 1);
-      blocks[block].intervals = static_cast<uint32_t>(rows->Int(i, "intervals"));
-      blocks[block].latencies[{static_cast<uint32_t>(rows->Int(i, "workload")),
-                               static_cast<v1::OperationKind>(rows->Int(i, "kind"))}] =
-          *std::move(latencies);
+      auto& blocks = blocks_[static_cast<uint32_t>(rows->Int(i, "phase"))];
+      if (static_cast<size_t>(block) >= blocks.size())
+        blocks.resize(static_cast<size_t>(block) + 1);
+      blocks[static_cast<size_t>(block)][{static_cast<uint32_t>(rows->Int(i, "workload")),
+                                          static_cast<v1::OperationKind>(rows->Int(i, "kind"))}] =
+          absl::HexStringToBytes(rows->Text(i, "latencies"));
     }
     return absl::OkStatus();
   }
@@ -263,7 +267,7 @@ class Loader {
   const std::string run_id_;
   measure::RunData data_;
   std::map<uint32_t, std::map<uint32_t, measure::WorkerPhaseData>> phases_;
-  std::map<uint32_t, std::vector<measure::LatencyBlock>> blocks_;  // by phase
+  std::map<uint32_t, std::vector<measure::EncodedLatencies>> blocks_;  // by phase
 };
 
 }  // namespace

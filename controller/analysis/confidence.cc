@@ -8,8 +8,8 @@
 namespace lockstep::controller {
 namespace {
 
-// Neighbouring blocks of a phase's few may be so alike that nothing can be said; these bounds keep
-// the interval finite.
+// A few blocks can all be alike, which says nothing of the others. These bounds keep the interval
+// finite.
 constexpr double kMaxCorrelation = 0.9;
 constexpr double kMinDegrees = 2;
 
@@ -54,7 +54,7 @@ double CorrelationOf(const std::vector<double>& rests) {
   return std::clamp(r + (1 + 3 * r) / static_cast<double>(rests.size()), 0.0, kMaxCorrelation);
 }
 
-// Of so many independent I/Os each of these stands for one; the t of the blocks is in it.
+// How many I/Os say as much as one independent I/O. Student's t of the blocks is in it.
 double DesignEffect(const std::vector<Share>& blocks) {
   Share all;
   for (const Share& block : blocks) {
@@ -103,14 +103,13 @@ void AddInterval(const std::vector<Tail>& blocks, const common::Histogram& all,
 
 void AddConfidence(const std::vector<common::Buckets>& blocks, const common::Histogram& all,
                    v1::OperationReport* report) {
-  if (blocks.size() < kMinBlocks) return;
   std::vector<Tail> tails;
-  double counted = 0;
   for (const common::Buckets& block : blocks) {
-    tails.push_back(TailOf(block));
-    counted += tails.back().count;
+    // A block without an operation says nothing of their latencies: the load had ended, or had not
+    // begun.
+    if (!block.empty()) tails.push_back(TailOf(block));
   }
-  if (counted == 0 || all.count() == 0) return;
+  if (tails.size() < kMinBlocks || all.count() == 0) return;
   for (auto* list : {report->mutable_percentiles(), report->mutable_tail()}) {
     for (v1::Percentile& p : *list) AddInterval(tails, all, *report, &p);
   }

@@ -7,7 +7,7 @@
 
 namespace lockstep::controller {
 
-// Of how many blocks an interval is made at the least.
+// The fewest blocks that give an interval.
 inline constexpr size_t kMinBlocks = 4;
 
 // Gives the percentiles of `report`, which are of `all`, their 95 % confidence intervals.

@@ -51,9 +51,8 @@ template <typename Below>
 double Bisect(double end, const Below& below) {
   double low = 0;
   double high = end;
-  // So many halvings reach the last digit of a double.
-  for (int i = 0; i < 200; ++i) {
-    const double middle = (low + high) / 2;
+  // Until no double lies between them.
+  for (double middle = high / 2; middle > low && middle < high; middle = (low + high) / 2) {
     (below(middle) ? low : high) = middle;
   }
   return low;
@@ -304,7 +303,7 @@ double StudentQuantile(double p, double degrees) {
 
 Shift::Interval ShareInterval(double found, double count) {
   constexpr double kTail = 0.025;
-  constexpr double kMany = 100;
+  constexpr double kMany = 150;
   if (found >= kMany && count - found >= kMany) {
     const double z2 = kNormal95 * kNormal95;
     const double share = found / count;

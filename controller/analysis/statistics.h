@@ -62,7 +62,7 @@ std::optional<Shift::Interval> MedianInterval(std::vector<double> values);
 
 // The interval that holds a share with 95 % or more (C. J. Clopper, E. S. Pearson, 1934), from
 // `found` of `count` independent trials, which need not be whole numbers; for many E. B. Wilson's
-// (1927), which then differs from it by less than 2 % of its width.
+// (1927), whose bounds then differ from these by at most 2 % of the width.
 Shift::Interval ShareInterval(double found, double count);
 
 struct ChangeAt {

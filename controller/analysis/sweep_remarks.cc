@@ -53,7 +53,7 @@ void AddSwitches(v1::SweepReport* sweep) {
   const auto get = [](const v1::TimeSpent& spent) { return spent.context_switches_per_io(); };
   const Extremes found = ExtremesOf(
       *sweep, [](const v1::TimeSpent& spent) { return spent.has_context_switches_per_io(); }, get);
-  if (found.most == nullptr ||
+  if (found.most == nullptr || found.most == found.least ||
       get(found.most->time_spent()) < kFactor * get(found.least->time_spent())) {
     return;
   }

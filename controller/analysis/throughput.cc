@@ -24,18 +24,29 @@ measure::StatsOfKinds MeasuredOf(const PhaseView& view, uint32_t workload) {
   return kinds;
 }
 
-// The latencies of the I/Os of one workload, or of all, block by block; of this kind alone where it
-// is specified.
+// Adds the latencies of a block that are of this kind, or of all I/Os where it is not specified.
+void AddLatencies(const measure::EncodedLatencies& block, uint32_t workload, v1::OperationKind kind,
+                  common::Buckets* sum) {
+  const bool all = kind == v1::OPERATION_KIND_UNSPECIFIED;
+  for (auto entry = block.lower_bound({workload, all ? v1::OPERATION_KIND_UNSPECIFIED : kind});
+       entry != block.end() && entry->first.first == workload; ++entry) {
+    if (all ? !measure::IsIo(entry->first.second) : entry->first.second != kind) continue;
+    // What an imported archive has in it need not be a histogram. It must not fail the report.
+    const auto latencies = common::DecodeBuckets(entry->second);
+    if (latencies.ok()) *sum = common::SumOf(*sum, *latencies);
+  }
+}
+
+// The latencies of one workload, or of all workloads, block by block.
 std::vector<common::Buckets> BlocksOf(const PhaseView& view, std::optional<uint32_t> workload,
                                       v1::OperationKind kind) {
   std::vector<common::Buckets> blocks;
-  for (const measure::LatencyBlock& block : view.phase().blocks) {
+  const auto workloads = static_cast<uint32_t>(view.load().workloads_size());
+  for (const measure::EncodedLatencies& block : view.phase().blocks) {
     common::Buckets& sum = blocks.emplace_back();
-    for (const auto& [key, latencies] : block.latencies) {
-      if (workload.has_value() && key.first != *workload) continue;
-      const bool counts =
-          kind == v1::OPERATION_KIND_UNSPECIFIED ? measure::IsIo(key.second) : key.second == kind;
-      if (counts) sum = common::SumOf(sum, latencies);
+    for (uint32_t w = workload.value_or(0); w < workloads; ++w) {
+      AddLatencies(block, w, kind, &sum);
+      if (workload.has_value()) break;
     }
   }
   return blocks;

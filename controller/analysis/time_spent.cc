@@ -1,6 +1,7 @@
 // Where did the time of the whole load go?
 
 #include "controller/analysis/analysis.h"
+#include "measure/result_stats.h"
 
 namespace lockstep::controller {
 namespace {
@@ -39,14 +40,13 @@ void AddOfKernels(const v1::PhaseReport& report, v1::TimeSpent* spent) {
   spent->set_cpu_ns_per_io(cpu_ns / ios);
 }
 
-void AddOfThreads(const v1::PhaseReport& report, v1::TimeSpent* spent) {
+void AddOfThreads(const PhaseView& view, const v1::PhaseReport& report, v1::TimeSpent* spent) {
   double seconds = 0;
   double wait = 0;
   double fsync = 0;
   double rate = 0;
   double think = 0;
   double switches = 0;
-  double operations = 0;
   for (const v1::ThreadReport& thread : report.threads()) {
     const double own = thread.execution_time_seconds();
     seconds += own;
@@ -55,9 +55,16 @@ void AddOfThreads(const v1::PhaseReport& report, v1::TimeSpent* spent) {
     rate += own * thread.rate_ratio();
     think += own * thread.think_ratio();
     switches += thread.context_switches();
-    operations += thread.operations();
   }
-  if (operations > 0) spent->set_thread_switches_per_operation(switches / operations);
+  // The kernel counts a thread's switches over its whole life. So do these, while the report's
+  // operations are of the measured time.
+  double ios = 0;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    for (const v1::WorkloadResult& result : worker.result.workloads()) {
+      ios += static_cast<double>(measure::IosOf(result).operations);
+    }
+  }
+  if (ios > 0 && !report.threads().empty()) spent->set_thread_switches_per_io(switches / ios);
   if (!(seconds > 0)) return;
   spent->set_wait_ratio(wait / seconds);
   spent->set_fsync_ratio(fsync / seconds);
@@ -81,7 +88,7 @@ void AddOfDevices(const v1::PhaseReport& report, v1::TimeSpent* spent) {
 void AddTimeSpent(const PhaseView& view, v1::PhaseReport* report) {
   v1::TimeSpent spent;
   AddOfKernels(*report, &spent);
-  AddOfThreads(*report, &spent);
+  AddOfThreads(view, *report, &spent);
   AddOfDevices(*report, &spent);
   if (spent.ByteSizeLong() > 0) *report->mutable_time_spent() = spent;
 }

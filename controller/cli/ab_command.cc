@@ -21,8 +21,8 @@ int RunOnce(const Context& context, const JobFile& file, const Submitter& by, st
   if (!stub.ok()) return Fail(stub.status());
   if (const int status = SubmitJob(stub->get(), file, by, run_id); status != kOk) return status;
   const Watched watched = FollowToEnd(context, *run_id, Owner::kSubmitter, &*stub);
-  if (!watched.status.ok()) return Fail(watched.status);
   if (watched.left) return Fail("the run goes on, and no further one is started");
+  if (!watched.status.ok()) return Fail(watched.status);
   const std::string& state = watched.summary.state();
   if (state == "cancelled") return kCancelled;
   if (state == "done") return kOk;

@@ -41,7 +41,7 @@ int Check(const std::string& path, const std::vector<std::string>& sets) {
                    absl::StrCat(file->name, " is valid: ", CountOf(phases.size(), "phase"), " (",
                                 absl::StrJoin(phases, ", "), "), ",
                                 CountOf(static_cast<size_t>(job.targets_size()), "target")))
-            << "\nHosts, devices and free space are checked by `lockstep plan`.\n";
+            << "\nHosts, devices, free space and earlier runs are checked by `lockstep plan`.\n";
   return kOk;
 }
 

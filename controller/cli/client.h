@@ -34,6 +34,7 @@ struct Context {
   bool insecure = false;
   bool no_colour = false;
   std::string program = "lockstep";  // as it was called
+  bool is_local = false;             // the controller ends with this command
 
   // Colours are for terminals, and NO_COLOR is heard (no-color.org).
   bool Colour(int descriptor) const;

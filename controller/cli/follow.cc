@@ -1,6 +1,5 @@
 #include "controller/cli/follow.h"
 
-#include <chrono>
 #include <iostream>
 #include <thread>
 
@@ -10,32 +9,43 @@
 namespace lockstep::cli {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr auto kSuccessorWait = std::chrono::seconds(60);
+// A stream that lasted for so long was served.
+constexpr auto kServed = std::chrono::seconds(10);
 
 }  // namespace
 
-bool IsGone(const absl::Status& status) {
+bool IsControllerLost(const absl::Status& status) {
   // A server that shuts down cancels its calls, so CANCELLED means the same as UNAVAILABLE.
   return absl::IsUnavailable(status) || absl::IsCancelled(status);
 }
 
-std::unique_ptr<v1::Controller::Stub> AwaitSuccessor(const Context& context,
-                                                     const absl::Status& gone) {
-  std::cerr << "the controller is gone (" << common::Printable(std::string(gone.message()))
-            << "); the workers go on with their phase; waiting for it, or one that takes over\n";
-  const auto deadline = std::chrono::steady_clock::now() + kSuccessorWait;
-  // Connect() tries all addresses of --controller, and the successor usually has another one.
-  while (std::chrono::steady_clock::now() < deadline) {
-    auto stub = context.Connect();
-    if (stub.ok()) return *std::move(stub);
+std::unique_ptr<v1::Controller::Stub> Successors::Next(const absl::Status& lost,
+                                                       const std::string& during) {
+  if (context_.is_local) return nullptr;
+  if (!lost_at_) {
+    lost_at_ = Clock::now();
+    std::cerr << "the controller is gone or cannot answer ("
+              << common::Printable(std::string(lost.message())) << "); " << during
+              << "waiting for it, or one that takes over\n";
+  }
+  while (Clock::now() < *lost_at_ + kSuccessorWait) {
+    // Also before the first try: a controller whose store is away answers at once, again and again.
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    // Connect() tries all addresses of --controller, and the successor usually has another one.
+    auto stub = context_.Connect();
+    if (stub.ok()) return *std::move(stub);
   }
   return nullptr;
 }
 
 Watched FollowToEnd(const Context& context, const std::string& run_id, Owner owner,
                     std::unique_ptr<v1::Controller::Stub>* stub) {
+  Successors successors(context);
   while (true) {
+    const auto began = Clock::now();
     Watched watched = FollowRun(stub->get(), run_id, context.Colour(2), owner);
     // A watcher who leaves ends the call with CANCELLED, too.
     if (watched.left || watched.status.ok()) return watched;
@@ -44,17 +54,20 @@ Watched FollowToEnd(const Context& context, const std::string& run_id, Owner own
         watched.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) {
       return watched;
     }
-    std::unique_ptr<v1::Controller::Stub> successor;
+    if (Clock::now() > began + kServed) successors.Answered();
+    std::unique_ptr<v1::Controller::Stub> next;
     const absl::Status broken = ToAbsl(watched.status);
-    if (IsGone(broken)) successor = AwaitSuccessor(context, broken);
-    if (successor == nullptr) {
+    if (IsControllerLost(broken)) {
+      next = successors.Next(broken, "the workers go on with their phase; ");
+    }
+    if (next == nullptr) {
       watched.status = grpc::Status(
           watched.status.error_code(),
           absl::StrCat("the connection to the controller broke (", watched.status.error_message(),
                        "); lockstep watch ", run_id.substr(0, 8), " follows the run again"));
       return watched;
     }
-    *stub = std::move(successor);
+    *stub = std::move(next);
   }
 }
 

@@ -21,7 +21,13 @@ std::vector<std::string> WorkerNames(int count) {
   return names;
 }
 
-absl::Status CheckAllowed(const std::vector<std::string>& allow) {
+absl::StatusOr<std::vector<std::string>> AllowedOr(const std::string& state_directory,
+                                                   const std::vector<std::string>& allow) {
+  if (allow.empty()) {
+    const std::string data = state_directory + "/data";
+    if (absl::Status status = common::MakeDirectories(data, 0755); !status.ok()) return status;
+    return std::vector<std::string>{data};
+  }
   for (const std::string& entry : allow) {
     if (!entry.starts_with("/") || access(entry.c_str(), F_OK) == 0) continue;
     const absl::Status status = common::ErrnoStatus(errno, "--allow " + entry);
@@ -31,7 +37,7 @@ absl::Status CheckAllowed(const std::vector<std::string>& allow) {
                                                 ? "; see lsblk for the devices that are there"
                                                 : "; make it first: mkdir -p " + entry));
   }
-  return absl::OkStatus();
+  return allow;
 }
 
 void AddLocalFlags(CLI::App* command, LocalFlags* flags) {
@@ -47,7 +53,7 @@ void AddLocalFlags(CLI::App* command, LocalFlags* flags) {
   command
       ->add_option("--allow", flags->allow,
                    "With --local: a directory, file or device, or a device's identity, that the "
-                   "job may use; may be given several times")
+                   "job may use; may be given several times; STATE_DIR/data without it")
       ->allow_extra_args(false)
       ->needs(local);
   command
@@ -66,22 +72,24 @@ void AddLocalFlags(CLI::App* command, LocalFlags* flags) {
 int WithLocalFleet(const Context& caller, const LocalFlags& flags,
                    const std::function<int(const Context&)>& run) {
   if (!flags.is_local) return run(caller);
-  if (absl::Status status = CheckAllowed(flags.allow); !status.ok()) return Fail(status);
+  const auto allow = AllowedOr(flags.state_directory, flags.allow);
+  if (!allow.ok()) return Fail(allow.status());
   LocalFleet::Options options;
   options.state_directory = flags.state_directory;
   // The kernel chooses a free port: another controller may run on this machine.
   options.listen = "127.0.0.1:0";
   options.workers = flags.workers;
   options.worker_names = WorkerNames(flags.workers);
-  options.allow = flags.allow;
+  options.allow = *allow;
   options.allow_expendable = flags.allow_expendable;
-  // Most machines have one file system. The sizes are held against its free space either way.
+  // Most machines have one file system. The sizes are compared with its free space either way.
   options.store_filesystem = true;
   options.quiet = true;
   auto fleet = LocalFleet::Start(options);
   if (!fleet.ok()) return Fail(fleet.status());
   Context context = caller;
   context.controller = (*fleet)->address();
+  context.is_local = true;
   // The controller that was just started speaks plaintext. The environment may name certificates
   // for another one.
   context.tls = {};

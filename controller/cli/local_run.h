@@ -22,15 +22,17 @@ struct LocalFlags {
 void AddLocalFlags(CLI::App* command, LocalFlags* flags);
 
 // Calls `run` with the controller of a fleet that lives as long as the call, and returns its exit
-// status; without --local with the caller's controller. The store stays. Nothing is consented to:
-// what a worker does not allow is refused as elsewhere.
+// status; without --local with the caller's controller. The store stays. A worker refuses
+// what it does not allow, as elsewhere.
 int WithLocalFleet(const Context& caller, const LocalFlags& flags,
                    const std::function<int(const Context&)>& run);
 
 // The names of so many workers of this machine.
 std::vector<std::string> WorkerNames(int count);
-// Whether the entries of --allow are there: OK, or NOT_FOUND with what to do. Checked before
-// anything is started, since a worker would refuse an entry when everything else is up.
-absl::Status CheckAllowed(const std::vector<std::string>& allow);
+// What workers may use: the entries of --allow, or STATE_DIR/data, which is made, where there is
+// none. NOT_FOUND with what to do if an entry is not there: a worker would refuse it when
+// everything else is up.
+absl::StatusOr<std::vector<std::string>> AllowedOr(const std::string& state_directory,
+                                                   const std::vector<std::string>& allow);
 
 }  // namespace lockstep::cli

@@ -105,19 +105,21 @@ absl::StatusOr<int> TryPrintReport(const Context& context, v1::Controller::Stub*
   return StatusOf(report, format);
 }
 
-// The report of a run that was followed to its end, or the exit status of one that failed or was
-// cancelled together with its controller: only the report knows whether expectations were met, but
-// the summary is enough for these.
+// Prints the report of a run that was followed to its end. If it cannot be read, the summary is
+// enough for the exit status of a run that failed or was cancelled. Only the report knows whether
+// the expectations of a run that is done were met.
 int ReportFollowed(const Context& context, std::unique_ptr<v1::Controller::Stub> stub,
                    const v1::RunSummary& summary, const std::string& run_id,
                    const ReportFormat& format) {
+  const std::string& state = summary.state();
+  const bool ended_early =
+      !state.empty() && state != "queued" && state != "running" && state != "done";
+  Successors successors(context);
   while (true) {
     const absl::StatusOr<int> printed = TryPrintReport(context, stub.get(), run_id, format);
     if (printed.ok()) return *printed;
-    const absl::Status& failed = printed.status();
-    const std::string& state = summary.state();
-    if (!state.empty() && state != "queued" && state != "running" && state != "done") {
-      if (!IsGone(failed)) Fail(failed);
+    if (ended_early) {
+      Fail(printed.status());
       v1::Report known;
       *known.mutable_run() = summary;
       std::cerr << common::Printable(absl::StrCat("the run is ", state,
@@ -126,8 +128,10 @@ int ReportFollowed(const Context& context, std::unique_ptr<v1::Controller::Stub>
                 << "; its report is in the store\n";
       return StatusOf(known, format);
     }
-    if (!IsGone(failed) || (stub = AwaitSuccessor(context, failed)) == nullptr) {
-      return Fail(absl::StrCat("the report cannot be read (", failed.message(),
+    if (!IsControllerLost(printed.status())) return Fail(printed.status());
+    stub = successors.Next(printed.status(), "the run has ended; ");
+    if (stub == nullptr) {
+      return Fail(absl::StrCat("the report cannot be read (", printed.status().message(),
                                "); lockstep report ", run_id.substr(0, 8), " reads it again"));
     }
   }
@@ -136,6 +140,10 @@ int ReportFollowed(const Context& context, std::unique_ptr<v1::Controller::Stub>
 int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub,
            const std::string& run_id, const ReportFormat& format, Owner owner) {
   const Watched watched = FollowToEnd(context, run_id, owner, &stub);
+  if (watched.left && context.is_local) {
+    std::cerr << "the controller and the workers end with this command, and the run with them\n";
+    return kCancelled;
+  }
   if (watched.left) {
     std::cerr << "the run goes on; lockstep watch " << run_id.substr(0, 8) << " follows it again\n";
     return kOk;

@@ -2,9 +2,7 @@
 
 #include <signal.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <ctime>
 #include <deque>
 #include <iostream>
@@ -88,14 +86,9 @@ int Up(Context context, UpFlags flags) {
   LocalFleet::Options& options = flags.fleet;
   options.worker_names = WorkerNames(options.workers);
   if (flags.no_web) options.http.clear();
-  if (options.allow.empty()) {
-    const std::string data = options.state_directory + "/data";
-    if (absl::Status status = common::MakeDirectories(data, 0755); !status.ok()) {
-      return Fail(status);
-    }
-    options.allow.push_back(data);
-  }
-  if (absl::Status status = CheckAllowed(options.allow); !status.ok()) return Fail(status);
+  auto allow = AllowedOr(options.state_directory, options.allow);
+  if (!allow.ok()) return Fail(allow.status());
+  options.allow = *std::move(allow);
   auto fleet = LocalFleet::Start(options);
   if (!fleet.ok()) return Fail(fleet.status());
   context.controller = (*fleet)->address();

@@ -210,7 +210,7 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   auto listener = Listener::Start(*listening, (*active)->parts());
   if (!listener.ok()) return Fail(listener.status());
   spdlog::info("store: {} (epoch {})", opened.store->Describe(), (*active)->epoch());
-  if (opened.embedded != nullptr) opened.embedded->TellHolder((*listener)->address());
+  if (opened.embedded != nullptr) opened.embedded->WriteHolderAddress((*listener)->address());
   if (!flags.ready_file.empty()) {
     const absl::Status written =
         common::WriteFileAtomically(flags.ready_file, (*listener)->addresses());

@@ -32,6 +32,15 @@ void SetLimits(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kPingsEveryMs);
 }
 
+// What somebody on this machine dials: of all addresses of the machine, the loopback one.
+std::string DialableAddress(const std::string& asked, const std::string& address) {
+  if (asked.rfind("unix:", 0) == 0) return asked;
+  const size_t colon = address.rfind(':');
+  const std::string host = address.substr(0, colon);
+  if (host == "0.0.0.0" || host.empty() || host == "*") return "127.0.0.1" + address.substr(colon);
+  return host == "[::]" ? "[::1]" + address.substr(colon) : address;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Start(const Options& options,
@@ -71,7 +80,7 @@ absl::Status Listener::Bind(const Options& options) {
     const std::string address = asked.substr(0, asked.rfind(':') + 1) + std::to_string(ports[i]);
     spdlog::info("listening on {}{}", address, options.tls ? " (mutual TLS)" : " (plaintext)");
     addresses_ += "listen " + address + "\n";
-    if (address_.empty()) address_ = address;
+    if (address_.empty()) address_ = DialableAddress(asked, address);
   }
   return absl::OkStatus();
 }

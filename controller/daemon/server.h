@@ -27,7 +27,7 @@ class Listener {
                                                          const ServiceParts& parts);
   // For --ready-file: "listen HOST:PORT" and "http URL", a line each.
   const std::string& addresses() const { return addresses_; }
-  // HOST:PORT of the first.
+  // The first, as somebody on this machine dials it.
   const std::string& address() const { return address_; }
   void StopPage() { page_.reset(); }
   // Ends what still runs after a while.

@@ -137,7 +137,7 @@ class Job {
   }
 
  private:
-  // Of the workload's threads, as fio's are of its job.
+  // Those of the workload's threads. fio's are those of its job.
   Json ContextSwitches() const {
     double switches = 0;
     for (const v1::ThreadReport& thread : phase_.threads()) {
@@ -316,7 +316,7 @@ class Job {
           "the spread of IOPS over time (iops_min to iops_samples, bw_min to bw_samples) is not "
           "known by direction");
     }
-    if (ContextSwitches() == 0) notes.push_back("ctx is not known");
+    if (phase_.threads().empty()) notes.push_back("ctx is not known");
     notes.push_back("majf, minf and the iodepth distributions are not measured");
     (*job)["lockstep"] = {{"phase", phase_.index()},
                           {"state", phase_.state()},

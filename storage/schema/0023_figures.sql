@@ -22,9 +22,9 @@ CREATE TABLE percentile_figures (
   above bigint NOT NULL,
   latency_ns double precision,
   low_ns double precision,
-  high_ns double precision,
-  PRIMARY KEY (run_id, phase, workload, kind, percent)
+  high_ns double precision
 );
+CREATE INDEX percentile_figures_by_run ON percentile_figures (run_id, phase);
 COMMENT ON TABLE percentile_figures IS
 'The report''s percentiles of the fleet, of a workload or of all (empty), with the bounds of their '
 '95 % confidence intervals';
@@ -36,7 +36,7 @@ CREATE TABLE time_figures (
   interrupts_per_second double precision,
   context_switches_per_io double precision,
   cpu_ns_per_io double precision,
-  thread_switches_per_operation double precision,
+  thread_switches_per_io double precision,
   wait_ratio double precision,
   fsync_ratio double precision,
   rate_ratio double precision,

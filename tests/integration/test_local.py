@@ -52,7 +52,7 @@ class Local(unittest.TestCase):
         job = files_job(self.data, hosts=1, duration="1s")
         done = self.run_local(job)
         self.assertEqual(done.returncode, 3, done.stdout)
-        self.assertIn("--allow permits (nothing)", " ".join(done.stdout.split()))
+        self.assertIn(f"--allow permits ({self.state}/data)", " ".join(done.stdout.split()))
         self.assertEqual([], os.listdir(self.data))
         done = self.run_local(job, "--allow", self.data + "/nothing")
         self.assertEqual(done.returncode, 1)

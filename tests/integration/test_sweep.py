@@ -69,7 +69,7 @@ class Sweeps(FleetTest):
         points = report["sweeps"][0]["points"]
         rows = self.fleet.sql(
             "SELECT point ->> 'max_iops', wait_ratio, rate_ratio, context_switches_per_io, "
-            "thread_switches_per_operation FROM phase_time WHERE run_id = last_run() ORDER BY phase"
+            "thread_switches_per_io FROM phase_time WHERE run_id = last_run() ORDER BY phase"
         )
         phases = report["phases"]
         for share, point, row, phase in zip((0.2, 0.8), points, rows, phases, strict=True):
@@ -77,7 +77,7 @@ class Sweeps(FleetTest):
             self.assertEqual(spent, phase["timeSpent"], "a point that ran once")
             self.assertAlmostEqual(spent["waitRatio"], share, delta=0.15)
             self.assertAlmostEqual(spent["waitRatio"] + spent["rateRatio"], 1, delta=0.1)
-            names = ("waitRatio", "rateRatio", "contextSwitchesPerIo", "threadSwitchesPerOperation")
+            names = ("waitRatio", "rateRatio", "contextSwitchesPerIo", "threadSwitchesPerIo")
             for text, name in zip(row[1:], names, strict=True):
                 self.assertAlmostEqual(float(text), spent[name], places=6)
             self.assertNotIn("amplification", spent, "a null target has no device")

@@ -146,6 +146,7 @@ export function sweepSection(sweep: SweepReport, number: number): Section {
     ...(isGrid(sweep)
       ? [matrix(sweep, number), element("details", {}, element("summary", {}, "all figures"), list)]
       : [list]),
+    ...sweep.remarks.map((remark) => element("p", {}, remark)),
     ...sweep.knees.map((knee) => element("p", {}, `Knee: ${kneeText(knee)}`)),
     ...sweep.withoutKnee.map((reason) => element("p", { class: "muted" }, reason)),
     ...warmUp(sweep.warmUp),

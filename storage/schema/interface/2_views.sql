@@ -184,7 +184,7 @@ SELECT
   t.interrupts_per_second,
   t.context_switches_per_io,
   t.cpu_ns_per_io / 1e3 AS cpu_us_per_io,
-  t.thread_switches_per_operation,
+  t.thread_switches_per_io,
   t.wait_ratio,
   t.fsync_ratio,
   t.rate_ratio,

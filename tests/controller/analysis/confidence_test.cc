@@ -83,24 +83,33 @@ TEST(ConfidenceTest, ThreeBlocksAreTooFew) {
   EXPECT_TRUE(PercentileOf(50, 1000, {1, 1, 1, 1}).has_low_ns());
 }
 
-TEST(ConfidenceTest, ABlockOfNothingIsNoError) {
-  std::vector<common::Buckets> blocks(10);
+TEST(ConfidenceTest, BlocksWithoutAnOperationDoNotCount) {
+  common::Histogram block;
+  for (uint64_t i = 1; i <= 1000; ++i) block.Record(1000 * i);
   common::Histogram all;
-  all.Record(1000);
-  all.Record(2000);
-  blocks[3] = all.Occupied();
-  v1::OperationReport report;
-  report.set_latency_min_ns(1000);
-  report.set_latency_max_ns(2000);
-  v1::Percentile* p = report.add_percentiles();
-  p->set_percent(50);
-  p->set_above(1);
-  p->set_latency_ns(1000);
-  AddConfidence(blocks, all, &report);
-  EXPECT_LE(p->low_ns(), 1000);
-  p->clear_low_ns();
-  AddConfidence(std::vector<common::Buckets>(10), all, &report);
-  EXPECT_FALSE(p->has_low_ns()) << "the blocks have no latencies";
+  const auto interval_of = [&](size_t filled) {
+    std::vector<common::Buckets> blocks(128);
+    all.Clear();
+    for (size_t i = 0; i < filled; ++i) {
+      blocks[7 * i] = block.Occupied();
+      all.Merge(block);
+    }
+    v1::OperationReport report;
+    report.set_latency_min_ns(all.Percentile(0));
+    report.set_latency_max_ns(all.Percentile(100));
+    v1::Percentile* p = report.add_percentiles();
+    p->set_percent(50);
+    p->set_above(static_cast<double>(all.count() - common::RankOf(50, all.count())));
+    p->set_latency_ns(all.Percentile(50));
+    AddConfidence(blocks, all, &report);
+    return *p;
+  };
+  EXPECT_FALSE(interval_of(1).has_low_ns());
+  EXPECT_FALSE(interval_of(3).has_low_ns());
+  // As wide as that of four blocks, of which a workload has no more although the phase does.
+  const v1::Percentile four = interval_of(4);
+  ASSERT_TRUE(four.has_low_ns());
+  EXPECT_GT(WidthOf(four), 1.5 * WidthOf(interval_of(16)));
 }
 
 TEST(LatencyBlocksTest, LongPhasesKeepAllLatenciesInFewBlocks) {
