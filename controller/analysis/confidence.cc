@@ -8,9 +8,8 @@
 namespace lockstep::controller {
 namespace {
 
-// A few blocks can all be alike, which says nothing of the others. These bounds keep the interval
+// A few blocks can all be alike, which says nothing of the others. This bound keeps the interval
 // finite.
-constexpr double kMaxCorrelation = 0.9;
 constexpr double kMinDegrees = 2;
 
 struct Share {
@@ -40,7 +39,7 @@ Share ShareAbove(uint32_t bucket, const Tail& tail) {
   return {first == tail.buckets.end() ? 0 : first->second, tail.count};
 }
 
-// The correlation of neighbours, never below 0.
+// The correlation of neighbouring blocks.
 double CorrelationOf(const std::vector<double>& rests) {
   double products = 0;
   double squares = 0;
@@ -49,9 +48,7 @@ double CorrelationOf(const std::vector<double>& rests) {
     if (i > 0) products += rests[i] * rests[i - 1];
   }
   if (!(squares > 0)) return 0;
-  // The mean takes a part of the correlation with it (F. H. C. Marriott, J. A. Pope, 1954).
-  const double r = products / squares;
-  return std::clamp(r + (1 + 3 * r) / static_cast<double>(rests.size()), 0.0, kMaxCorrelation);
+  return CorrectedCorrelation(products / squares, 1, static_cast<double>(rests.size()));
 }
 
 // How many I/Os say as much as one independent I/O. Student's t of the blocks is in it.

@@ -19,8 +19,7 @@ double MeanIn(const std::vector<double>& series, const Segment& s) {
   return std::accumulate(at(s.begin), at(s.end), 0.0) / static_cast<double>(s.end - s.begin);
 }
 
-// The correlation of neighbours in what is left of the series without its levels; never below 0,
-// since values that repel each other would make the test bolder.
+// The correlation of neighbours in the series, without its levels.
 double LagOne(const std::vector<double>& series, const std::vector<Segment>& segments) {
   double products = 0;
   double squares = 0;
@@ -32,12 +31,8 @@ double LagOne(const std::vector<double>& series, const std::vector<Segment>& seg
     }
   }
   if (!(squares > 0)) return 0;
-  // Each level that was fitted takes a part of the correlation with it (F. H. C. Marriott, J. A.
-  // Pope, 1954).
-  const double r = products / squares;
-  const double bias =
-      (1 + 3 * r) * static_cast<double>(segments.size()) / static_cast<double>(segments.back().end);
-  return std::clamp(r + std::max(0.0, bias), 0.0, 0.9);
+  return CorrectedCorrelation(products / squares, static_cast<double>(segments.size()),
+                              static_cast<double>(segments.back().end));
 }
 
 // Two-sided p of a difference between neighbouring segments, `count` values for each of theirs.

@@ -296,6 +296,10 @@ Shift ShiftOf(const std::vector<double>& a, const std::vector<double>& b) {
   return shift;
 }
 
+double CorrectedCorrelation(double r, double fitted, double count) {
+  return std::clamp(r + std::max(0.0, (1 + 3 * r) * fitted / count), 0.0, 0.9);
+}
+
 double StudentQuantile(double p, double degrees) {
   // 1,000 is beyond the quantile of 2.5 % with one degree of freedom, which is 25.5.
   return Bisect(1000, [&](double t) { return StudentP(t, degrees) > p; });

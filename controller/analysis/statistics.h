@@ -48,6 +48,11 @@ double StudentQuantile(double p, double degrees);
 // The normal distribution's, of 5 %.
 inline constexpr double kNormal95 = 1.959963984540054;
 
+// The correlation of neighbours in a series, from their correlation `r` in what `fitted` means have
+// left of its `count` values: each mean takes a part of it (F. H. C. Marriott, J. A. Pope, 1954).
+// Between 0, since values that repel each other would make a test bolder, and 0.9.
+double CorrectedCorrelation(double r, double fitted, double count);
+
 // Half of an interval that holds the mean in 95 % of the cases, also where further values are drawn
 // until this margin is small enough; infinite for fewer than two values. Such a stop favours
 // moments at which the values happen to vary little: Student's 95 % would hold it in 91 to 94 %

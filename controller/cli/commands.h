@@ -48,7 +48,8 @@ int ShowTrends(const Context& context, const v1::HistoryRequest& asked, const st
 struct Submitter {
   std::string owner;
   std::string confirm;  // a plan's token; empty: a person is asked where one is needed
-  // Files may lie on the store's file system, whatever the job says: the fleet is of this command.
+  // Files may lie on the store's file system, whatever the job says: the fleet
+  // ends with this command.
   bool store_filesystem = false;
 };
 // Puts the job into the queue; prints problems and warnings.
