@@ -1,5 +1,9 @@
 """Makes the distribution's libraries and tools usable as Bazel targets, by asking pkg-config."""
 
+# These are linked into the programs: as shared objects, which have some ten thousand symbols to
+# look up, they cost two thirds of the time that a command of the command line takes.
+_STATIC = ["absl_", "address_sorting", "cares", "gpr", "grpc", "protobuf", "re2", "upb"]
+
 def _pkg_config(ctx, flags, packages):
     result = ctx.execute(["pkg-config"] + flags + packages)
     if result.return_code != 0:
@@ -13,6 +17,17 @@ def _pkg_config(ctx, flags, packages):
 def _quoted(words):
     return ", ".join(['"%s"' % word.replace('"', '\\"') for word in words])
 
+def _is_static(word):
+    return any([word.startswith("-l" + name) for name in _STATIC])
+
+def _links(ctx, packages):
+    if not any([_is_static(word) for word in _pkg_config(ctx, ["--libs"], packages)]):
+        return _pkg_config(ctx, ["--libs"], packages)
+    words = _pkg_config(ctx, ["--libs", "--static"], packages)
+    archives = {"-l:lib%s.a" % word[2:]: True for word in words if _is_static(word)}
+    others = {word: True for word in words if word.startswith("-l") and not _is_static(word)}
+    return ["-Wl,--start-group"] + archives.keys() + ["-Wl,--end-group"] + others.keys()
+
 def _library(ctx, name, packages):
     includes = []
     defines = []
@@ -24,8 +39,9 @@ def _library(ctx, name, packages):
             includes.append(link)
         elif flag.startswith("-D"):
             defines.append(flag[2:])
-    links = _pkg_config(ctx, ["--libs"], packages)
-    wrapped = ["-Wl,--push-state,--as-needed"] + links + ["-Wl,--pop-state"]
+    wrapped = ["-Wl,--push-state,--as-needed"]
+    wrapped += _links(ctx, packages)
+    wrapped.append("-Wl,--pop-state")
     return """cc_library(
     name = "%s",
     hdrs = glob([%s]),
