@@ -16,6 +16,7 @@
 #include "controller/analysis/sweeps.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
+#include "controller/plan/sweep.h"
 
 namespace lockstep::controller {
 namespace {
@@ -186,14 +187,18 @@ v1::PhaseReport BuildFilePhase(const measure::RunData& data, const measure::Phas
   return report;
 }
 
-// How many phases a phase of the job becomes: of repetitions that end when they know enough, those
-// that there were.
+// How often a phase of the job runs: of repetitions that end when they know enough, as often as it
+// did.
 int StepsDue(const measure::RunData& data, int job_phase) {
   const v1::PhaseSpec& spec = data.run.job.phases(job_phase);
-  if (!spec.run().sweep().has_until()) return static_cast<int>(CountSteps(spec));
+  const v1::Sweep& sweep = spec.run().sweep();
+  if (!sweep.has_until()) {
+    return static_cast<int>(spec.run().has_sweep() ? PointsOf(sweep) : CountSteps(spec));
+  }
   const auto ran =
       std::count_if(data.phases.begin(), data.phases.end(), [&](const measure::PhaseData& phase) {
-        return phase.phase.job_phase == static_cast<uint32_t>(job_phase);
+        return phase.phase.job_phase == static_cast<uint32_t>(job_phase) &&
+               phase.phase.spec.has_run();
       });
   // A phase that never ran counts once, so that its expectations are not met.
   return static_cast<int>(std::max<ptrdiff_t>(1, ran));

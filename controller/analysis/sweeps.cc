@@ -384,7 +384,8 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
           static_cast<int>(i) >= report->phases_size()) {
         continue;
       }
-      const SweepPoint point = PointAt(spec.run().sweep(), phase.step);
+      const auto [kind, point] = StepAt(spec.run().sweep(), phase.step);
+      if (kind != StepKind::kRun) continue;
       Add(report->phases(static_cast<int>(i)), spec.run(),
           point.repeat < spec.run().sweep().warm_up(), &points[point.indices]);
     }
@@ -400,6 +401,11 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
     sweep->set_ended(EndOfRepetitions(data, static_cast<uint32_t>(p), spec.run().sweep()));
     AddKnees(points, sweep);
     AddSweepRemarks(sweep);
+    if (spec.run().sweep().group() == v1::SWEEP_GROUP_FILES) {
+      sweep->add_remarks(
+          "points with the same files ran one after the other on them (group: files): what the "
+          "order has done to the files and what the axes do cannot be told apart");
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "common/units.h"
 #include "common/version.h"
 #include "controller/analysis/describe.h"
 #include "controller/api/await.h"
@@ -45,6 +46,7 @@ grpc::Status Settle(v1::JobSpec* job) {
 
 // The steps that the job becomes, in the words of a plan.
 void DescribePhases(const v1::JobSpec& job, v1::PlanReply* reply) {
+  const TargetIndex targets(job);
   ForEachStep(job, [&](const v1::PhaseSpec& phase) {
     v1::PlannedPhase* line = reply->add_phases();
     line->set_name(phase.name());
@@ -56,6 +58,16 @@ void DescribePhases(const v1::JobSpec& job, v1::PlanReply* reply) {
     }
     for (const v1::Workload& w : load.workloads()) {
       line->add_lines(absl::StrCat(w.name(), ": ", DescribeWorkload(w)));
+    }
+    for (const std::string& name : phase.prepare().targets()) {
+      const int index = targets.Find(name);
+      if (index < 0) continue;
+      const v1::Target& target = job.targets(index);
+      line->add_lines(
+          absl::StrCat(name, ": ", target.file().count(),
+                       target.file().count() == 1 ? " file of " : " files of ",
+                       common::FormatSize(static_cast<double>(target.file().size_bytes())),
+                       target.sharing() == v1::SHARING_PRIVATE ? " on each host" : ""));
     }
   });
 }

@@ -12,6 +12,7 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/follow.h"
 #include "controller/cli/local_run.h"
+#include "controller/cli/plan_view.h"
 #include "controller/cli/refusals.h"
 #include "controller/report/json.h"
 #include "controller/report/text_table.h"
@@ -206,50 +207,6 @@ int Stop(const Context& context, const RunFlags& flags) {
     std::cerr << "lockstep: " << common::Printable(reply.warning()) << "\n";
   }
   return kOk;
-}
-
-void PrintPlan(const v1::PlanReply& plan, size_t width) {
-  for (const v1::PlannedPhase& phase : plan.phases()) {
-    std::cout << phase.name() << (phase.name() == phase.kind() ? "" : " (" + phase.kind() + ")")
-              << (phase.duration_seconds() > 0
-                      ? absl::StrFormat(", %.0f s", phase.duration_seconds())
-                      : "")
-              << "\n";
-    for (const std::string& line : phase.lines()) std::cout << "  " << line << "\n";
-  }
-  controller::TextTable table({"host", "target", "on", "size", "free", "would write"}, {0, 1, 2, 5},
-                              {0, 1});
-  for (const v1::PlannedWorker& worker : plan.workers()) {
-    for (const v1::TargetInspection& target : worker.targets()) {
-      std::string path = target.paths_size() > 0 ? target.paths(0) : "-";
-      if (target.path_count() > 1) {
-        absl::StrAppend(&path, " and ", target.path_count() - 1, " more");
-      }
-      // A network file system has no device, only its type.
-      const std::string on =
-          target.device_name().empty()
-              ? target.filesystem()
-              : absl::StrCat(target.device_name(), target.filesystem().empty() ? "" : " ",
-                             target.filesystem());
-      table.Add(
-          {worker.host(), path, on, common::FormatSize(static_cast<double>(target.size_bytes())),
-           target.free_bytes() > 0 ? common::FormatSize(static_cast<double>(target.free_bytes()))
-                                   : "-",
-           !target.refused().empty()      ? "REFUSED"
-           : target.would_write().empty() ? "nothing"
-                                          : target.would_write()});
-    }
-  }
-  if (!table.empty()) std::cout << "\n" << table.Render("", width);
-  for (const std::string& warning : plan.warnings()) std::cout << "\nwarning: " << warning << "\n";
-  for (const std::string& what : plan.overwrites()) {
-    std::cout << "\noverwrites what Lockstep did not make: " << what << "\n";
-  }
-  for (const std::string& what : plan.approved_overwrites()) {
-    std::cout << "\noverwrites what Lockstep did not make, which the workers approve by a label of "
-                 "the job: "
-              << what << "\n";
-  }
 }
 
 int Plan(const Context& context, const RunFlags& flags) {

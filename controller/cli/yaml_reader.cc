@@ -126,6 +126,7 @@ class Reader {
 
   static const FieldDescriptor* Find(const Descriptor& type, const std::string& key) {
     for (int i = 0; i < type.field_count(); ++i) {
+      if (type.field(i)->options().GetExtension(v1::derived)) continue;
       if (v1::JobFieldName(*type.field(i)) == key || type.field(i)->name() == key) {
         return type.field(i);
       }

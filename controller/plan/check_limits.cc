@@ -58,8 +58,10 @@ class LimitChecker {
       // for threads and queue depth below.
       files += std::max<int64_t>(1, file.count());
       // Valid fields can have a product of 2^76 bytes, so it is computed in floating point.
-      if (static_cast<double>(file.size_bytes()) * std::max<uint32_t>(1, file.count()) >
-          kMaxTargetBytes) {
+      const double bytes =
+          std::max(static_cast<double>(file.size_bytes()) * std::max<uint32_t>(1, file.count()),
+                   static_cast<double>(file.total_size_bytes()));
+      if (bytes > kMaxTargetBytes) {
         Add(absl::StrCat("targets[", t, "].file"), "its files together have more than 4 EiB");
       }
     }
@@ -80,7 +82,7 @@ class LimitChecker {
     double comparisons = 0;
     for (const v1::PhaseSpec& phase : job_.phases()) {
       const v1::RunPhase& run = phase.run();
-      const double own = run.has_sweep() ? static_cast<double>(PointsOf(run.sweep()))
+      const double own = run.has_sweep() ? static_cast<double>(StepsOf(run.sweep()))
                                          : std::max(1, run.curve().share_ratio_size());
       steps += own;
       workloads += own * run.workloads_size();

@@ -30,6 +30,21 @@ bool IsLoad(const v1::PhaseSpec& phase) {
   return phase.has_run() || phase.has_precondition() || phase.has_verify();
 }
 
+const google::protobuf::RepeatedPtrField<std::string>* TargetNames(const v1::PhaseSpec& phase) {
+  switch (phase.kind_case()) {
+    case v1::PhaseSpec::kPrepare:
+      return &phase.prepare().targets();
+    case v1::PhaseSpec::kPrecondition:
+      return &phase.precondition().targets();
+    case v1::PhaseSpec::kVerify:
+      return &phase.verify().targets();
+    case v1::PhaseSpec::kCleanup:
+      return &phase.cleanup().targets();
+    default:
+      return nullptr;
+  }
+}
+
 int FindTarget(const v1::JobSpec& job, const std::string& name) {
   for (int i = 0; i < job.targets_size(); ++i) {
     if (job.targets(i).name() == name) return i;
@@ -40,6 +55,9 @@ int FindTarget(const v1::JobSpec& job, const std::string& name) {
 TargetIndex::TargetIndex(const v1::JobSpec& job) {
   // emplace() keeps the first of several targets with one name, as FindTarget() does.
   for (int i = 0; i < job.targets_size(); ++i) numbers_.emplace(job.targets(i).name(), i);
+  for (int i = 0; i < job.targets_size(); ++i) {
+    if (!job.targets(i).variant_of().empty()) numbers_.emplace(job.targets(i).variant_of(), i);
+  }
 }
 
 int TargetIndex::Find(absl::string_view name) const {

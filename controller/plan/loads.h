@@ -39,11 +39,14 @@ bool HasOwnEnd(const v1::Workload& workload);
 int64_t LargestBlock(const v1::Workload& workload);
 int64_t SmallestBlock(const v1::Workload& workload);
 
+// The list of targets of a phase, where its kind has one; else null.
+const google::protobuf::RepeatedPtrField<std::string>* TargetNames(const v1::PhaseSpec& phase);
+
 // Index of the target of this name; -1 when there is none. Goes through all of them.
 int FindTarget(const v1::JobSpec& job, const std::string& name);
 
 // The same for many names of one job: made once, each found at once. Of targets that share a name
-// the first. The job must outlive it.
+// the first, and of a target that a sweep varies its first variant. The job must outlive it.
 class TargetIndex {
  public:
   explicit TargetIndex(const v1::JobSpec& job);

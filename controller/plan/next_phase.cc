@@ -14,13 +14,30 @@ namespace {
 
 // The phase at one point of its sweep.
 v1::PhaseSpec AtPoint(const v1::PhaseSpec& phase, uint32_t step) {
-  v1::PhaseSpec spec = phase;
-  const SweepPoint point = PointAt(phase.run().sweep(), step);
-  spec.mutable_run()->clear_sweep();
-  // Validate() has applied every value of every axis before the job was accepted.
-  Apply(point, spec.mutable_run()).IgnoreError();
+  const v1::Sweep& sweep = phase.run().sweep();
+  const auto [kind, point] = StepAt(sweep, step);
+  v1::PhaseSpec spec;
+  if (kind == StepKind::kRun) {
+    spec = phase;
+    spec.mutable_run()->clear_sweep();
+    // Validate() has applied every value of every axis before the job was accepted.
+    Apply(point, spec.mutable_run()).IgnoreError();
+  } else {
+    google::protobuf::RepeatedPtrField<std::string>* targets = nullptr;
+    if (kind == StepKind::kPrepare) {
+      *spec.mutable_prepare() = sweep.prepare();
+      targets = spec.mutable_prepare()->mutable_targets();
+    } else {
+      targets = spec.mutable_cleanup()->mutable_targets();
+      *targets = sweep.prepare().targets();
+    }
+    for (std::string& target : *targets) target = TargetAt(target, point);
+  }
   const std::string name = NameOf(point);
-  spec.set_name(name.empty() ? phase.name() : absl::StrCat(phase.name(), " ", name));
+  spec.set_name(absl::StrCat(phase.name(), name.empty() ? "" : " ", name,
+                             kind == StepKind::kPrepare   ? ", prepare"
+                             : kind == StepKind::kCleanup ? ", cleanup"
+                                                          : ""));
   return spec;
 }
 
@@ -49,13 +66,20 @@ v1::PhaseSpec AtStep(const v1::PhaseSpec& phase, uint32_t step) {
 bool RepeatedEnough(const v1::PhaseSpec& phase, const std::vector<StepResult>& results) {
   const v1::Sweep& sweep = phase.run().sweep();
   if (!sweep.has_until()) return false;
-  const uint64_t points = PointsOf(sweep) / std::max(1U, sweep.repeat());
-  if ((results.back().step + 1) % points != 0) return false;
+  if (!EndsRepetition(sweep, results.back().step)) return false;
   std::vector<StepResult> own;
   for (const StepResult& result : results) {
     if (result.job_phase == results.back().job_phase) own.push_back(result);
   }
   return StateOfRepetitions(sweep, own).enough;
+}
+
+// Whether the steps before this one have made files, of one point at most, which are still there.
+// Sets the step that removes them.
+bool GoToCleanup(const v1::Sweep& sweep, uint32_t* step) {
+  if (!sweep.has_prepare() || StepAt(sweep, *step - 1).kind == StepKind::kCleanup) return false;
+  while (StepAt(sweep, *step).kind != StepKind::kCleanup) ++*step;
+  return true;
 }
 
 // Makes figures of rates that are shares of what an earlier phase has reached.
@@ -101,6 +125,7 @@ absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
   }
   // A run that ends early skips its other phases, and still removes the files that it made.
   while (cleanup_only && next.job_phase < phases && !spec_of(next.job_phase).has_cleanup()) {
+    if (next.step > 0 && GoToCleanup(spec_of(next.job_phase).run().sweep(), &next.step)) break;
     ++next.job_phase;
     next.step = 0;
   }
@@ -132,7 +157,7 @@ void ForEachStep(const v1::JobSpec& job, absl::FunctionRef<void(const v1::PhaseS
 }
 
 uint32_t CountSteps(const v1::PhaseSpec& phase) {
-  if (phase.run().has_sweep()) return static_cast<uint32_t>(PointsOf(phase.run().sweep()));
+  if (phase.run().has_sweep()) return static_cast<uint32_t>(StepsOf(phase.run().sweep()));
   return phase.run().has_curve() ? static_cast<uint32_t>(phase.run().curve().share_ratio_size())
                                  : 1;
 }
@@ -141,6 +166,22 @@ uint32_t CountSteps(const v1::JobSpec& job) {
   uint32_t steps = 0;
   for (const v1::PhaseSpec& phase : job.phases()) steps += CountSteps(phase);
   return steps;
+}
+
+double PreparedBytes(const v1::JobSpec& job, size_t workers) {
+  const TargetIndex targets(job);
+  double bytes = 0;
+  ForEachStep(job, [&](const v1::PhaseSpec& phase) {
+    if (phase.prepare().fallocate_only()) return;
+    for (const std::string& name : phase.prepare().targets()) {
+      const int index = targets.Find(name);
+      if (index < 0) continue;
+      const v1::Target& target = job.targets(index);
+      const double own = static_cast<double>(target.file().size_bytes()) * target.file().count();
+      bytes += own * (target.sharing() == v1::SHARING_PRIVATE ? static_cast<double>(workers) : 1);
+    }
+  });
+  return bytes;
 }
 
 v1::JobSpec Unrolled(const v1::JobSpec& job) {

@@ -53,6 +53,9 @@ uint32_t CountSteps(const v1::PhaseSpec& phase);
 // Those of all phases.
 uint32_t CountSteps(const v1::JobSpec& job);
 
+// The bytes that the job's prepare phases write on so many workers.
+double PreparedBytes(const v1::JobSpec& job, size_t workers);
+
 // The job with each phase that has a curve or a sweep replaced by its steps, as far as they are
 // known without results: rates that are shares of a measured one stay shares.
 v1::JobSpec Unrolled(const v1::JobSpec& job);

@@ -33,12 +33,14 @@ RepetitionState StateOfRepetitions(const v1::Sweep& sweep, const std::vector<Ste
   // its IOPS are not comparable. 0 means that the number is not known.
   std::map<std::vector<uint32_t>, uint32_t> workers;
   for (const StepResult& result : results) {
-    uint32_t& most = workers[PointAt(sweep, result.step).indices];
+    const SweepStep step = StepAt(sweep, result.step);
+    if (step.kind != StepKind::kRun) continue;
+    uint32_t& most = workers[step.point.indices];
     most = std::max(most, result.figures.workers());
   }
   for (const StepResult& result : results) {
-    const SweepPoint point = PointAt(sweep, result.step);
-    if (point.repeat < sweep.warm_up()) continue;
+    const auto [kind, point] = StepAt(sweep, result.step);
+    if (kind != StepKind::kRun || point.repeat < sweep.warm_up()) continue;
     std::vector<double>& values = points[point.indices];
     // A repetition that ended early or lost a host gives no value. It does not count as a
     // repetition of its point either.

@@ -291,6 +291,9 @@ class FleetChecker {
         if (!overlaps) continue;
         const v1::Target& a = job_.targets(static_cast<int>(before.target));
         const v1::Target& b = job_.targets(static_cast<int>(here.target));
+        if (!a.variant_of().empty() && a.variant_of() == b.variant_of() && &a != &b) {
+          continue;  // one of them at a time is in use
+        }
         if (here.target != before.target) {
           const bool written = use_[here.target].changed() || use_[before.target].changed();
           if (written && said.insert({before.target, here.target}).second) {
@@ -342,7 +345,9 @@ class FleetChecker {
           writers[name].insert(chosen->begin(), chosen->end());
       }
       for (const v1::Target& target : job_.targets()) {
-        const size_t count = writers[target.name()].size();
+        // The phase names a target that its sweep varies by its name in the job file.
+        const size_t count =
+            writers[target.variant_of().empty() ? target.name() : target.variant_of()].size();
         if (target.sharing() != v1::SHARING_OWNED || count <= 1) continue;
         Refuse(absl::StrCat("phase ", phase.name(), ": target ", target.name(), " is owned, and ",
                             count, " hosts write it; let one do it: hosts: {count: 1} in the ",
@@ -363,6 +368,7 @@ class FleetChecker {
     struct Space {
       double needed = 0, free = 0, total = 0;
       std::map<uint32_t, double> shared;  // target → what one worker says: each lays out some of it
+      std::map<uint32_t, double> own;     // target → all workers' files
       std::set<std::string> hosts;
       std::string path;
     };
@@ -394,7 +400,7 @@ class FleetChecker {
         space.hosts.insert(HostOf(w));
         if (space.path.empty() && found.paths_size() > 0) space.path = found.paths(0);
         if (target.sharing() == v1::SHARING_PRIVATE) {
-          space.needed += static_cast<double>(found.missing_bytes());
+          space.own[found.target()] += static_cast<double>(found.missing_bytes());
         } else {
           // The files of a shared target exist once, and every worker reports what they lack. The
           // largest of these values counts, not their sum.
@@ -404,7 +410,14 @@ class FleetChecker {
       }
     }
     for (auto& [id, space] : spaces) {
-      for (const auto& [target, bytes] : space.shared) space.needed += bytes;
+      space.own.insert(space.shared.begin(), space.shared.end());
+      std::map<std::string, double> variants;  // the largest: their files are there one at a time
+      for (const auto& [target, bytes] : space.own) {
+        const std::string& name = job_.targets(static_cast<int>(target)).variant_of();
+        if (name.empty()) space.needed += bytes;
+        if (!name.empty()) variants[name] = std::max(variants[name], bytes);
+      }
+      for (const auto& [name, bytes] : variants) space.needed += bytes;
       // A full file system stops whatever else writes to it, so a reserve stays free. The absolute
       // limit keeps 5 % of a large one from being wasted.
       constexpr double kReserveShare = 0.05;

@@ -1,13 +1,18 @@
 #include "controller/plan/sweep.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <numeric>
 #include <random>
+#include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/limits.h"
 #include "common/text.h"
 #include "proto/field_text.h"
 #include "proto/fields.h"
@@ -33,18 +38,89 @@ uint64_t PointsOnce(const v1::Sweep& sweep) {
   return points;
 }
 
-// Returns the point that is run as the `step`-th of a repetition. A controller that takes the run
+// Returns the points in the order in which a repetition runs them. A controller that takes the run
 // over must find the same order. mt19937_64 is fixed by the C++ standard; the algorithms of
 // std::shuffle and std::uniform_int_distribution are not, so they are not used here.
-uint64_t InOrder(const v1::Sweep& sweep, uint64_t points, uint32_t repeat, uint64_t step) {
-  if (sweep.order() != v1::SWEEP_ORDER_RANDOM) return step;
+std::vector<uint64_t> OrderOf(const v1::Sweep& sweep, uint64_t points, uint32_t repeat) {
   std::vector<uint64_t> order(points);
   std::iota(order.begin(), order.end(), 0);
+  if (sweep.order() != v1::SWEEP_ORDER_RANDOM) return order;
   // Each repetition has an order of its own. A drift during the run then does not always meet the
   // same points last.
   std::mt19937_64 random(sweep.seed() * 1000003 + repeat);
   for (uint64_t i = points; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
-  return order[step];
+  return order;
+}
+
+// The point with this number, in the order of the axes' values: the last axis changes fastest.
+SweepPoint PointOf(const v1::Sweep& sweep, uint64_t index, uint32_t repeat) {
+  SweepPoint point;
+  point.repeat = repeat;
+  point.indices.resize(static_cast<size_t>(sweep.axes_size()));
+  for (int a = sweep.axes_size() - 1; a >= 0; --a) {
+    const auto values = static_cast<uint64_t>(sweep.axes(a).values_size());
+    const bool zip = sweep.combine() == v1::SWEEP_COMBINE_ZIP;
+    point.indices[static_cast<size_t>(a)] = static_cast<uint32_t>(zip           ? index
+                                                                  : values == 0 ? 0
+                                                                                : index % values);
+    if (!zip && values != 0) index /= values;
+  }
+  for (int a = 0; a < sweep.axes_size(); ++a) {
+    const auto at = static_cast<int>(point.indices[static_cast<size_t>(a)]);
+    if (at >= sweep.axes(a).values_size()) continue;
+    point.values.emplace_back(sweep.axes(a).field(), sweep.axes(a).values(at));
+  }
+  return point;
+}
+
+constexpr char kOfTarget[] = "targets.";
+
+// NAME and FIELD of "targets.NAME.FIELD".
+std::pair<std::string, std::string> TargetField(const std::string& field) {
+  const std::vector<std::string> parts = absl::StrSplit(field, absl::MaxSplits('.', 2));
+  return parts.size() == 3 ? std::pair(parts[1], parts[2]) : std::pair<std::string, std::string>();
+}
+
+// The indices of the values that say which files a point has.
+std::vector<uint32_t> FilesOf(const v1::Sweep& sweep, const SweepPoint& point) {
+  std::vector<uint32_t> files;
+  for (int a = 0; a < sweep.axes_size(); ++a) {
+    if (IsOfTarget(sweep.axes(a))) files.push_back(point.indices[static_cast<size_t>(a)]);
+  }
+  return files;
+}
+
+// A repetition of a sweep whose points with the same files share them.
+std::vector<SweepStep> GroupedSteps(const v1::Sweep& sweep, uint64_t points, uint32_t repeat) {
+  std::vector<std::vector<uint32_t>> groups;
+  std::map<std::vector<uint32_t>, std::vector<SweepPoint>> members;
+  for (const uint64_t index : OrderOf(sweep, points, repeat)) {
+    SweepPoint point = PointOf(sweep, index, repeat);
+    std::vector<uint32_t> files = FilesOf(sweep, point);
+    std::vector<SweepPoint>& group = members[files];
+    if (group.empty()) groups.push_back(std::move(files));
+    group.push_back(std::move(point));
+  }
+  std::vector<SweepStep> steps;
+  for (const std::vector<uint32_t>& files : groups) {
+    const std::vector<SweepPoint>& group = members[files];
+    steps.push_back({StepKind::kPrepare, group.front()});
+    for (const SweepPoint& point : group) steps.push_back({StepKind::kRun, point});
+    steps.push_back({StepKind::kCleanup, group.front()});
+  }
+  return steps;
+}
+
+// How many steps a repetition has.
+uint64_t StepsOnce(const v1::Sweep& sweep) {
+  const uint64_t points = PointsOnce(sweep);
+  if (!sweep.has_prepare()) return points;
+  if (sweep.group() != v1::SWEEP_GROUP_FILES) return 3 * points;
+  // More points than a job may have steps are refused, whatever this returns.
+  if (points > static_cast<uint64_t>(limits::kJobSteps)) return points;
+  std::set<std::vector<uint32_t>> files;
+  for (uint64_t i = 0; i < points; ++i) files.insert(FilesOf(sweep, PointOf(sweep, i, 0)));
+  return points + 2 * files.size();
 }
 
 const FieldDescriptor* Find(const Message& message, const std::string& name) {
@@ -101,29 +177,48 @@ uint64_t PointsOf(const v1::Sweep& sweep) {
   return PointsOnce(sweep) * std::max<uint64_t>(1, sweep.repeat());
 }
 
-SweepPoint PointAt(const v1::Sweep& sweep, uint32_t step) {
+uint64_t StepsOf(const v1::Sweep& sweep) {
+  return StepsOnce(sweep) * std::max<uint64_t>(1, sweep.repeat());
+}
+
+SweepPoint PointAt(const v1::Sweep& sweep, uint32_t run) {
   // A sweep whose axes do not fit together has 0 points. The maximum keeps the divisions below
   // defined.
   const uint64_t points = std::max<uint64_t>(1, PointsOnce(sweep));
-  SweepPoint point;
-  point.repeat = static_cast<uint32_t>(step / points);
-  uint64_t index = InOrder(sweep, points, point.repeat, step % points);
-  // The last axis changes fastest.
-  point.indices.resize(static_cast<size_t>(sweep.axes_size()));
-  for (int a = sweep.axes_size() - 1; a >= 0; --a) {
-    const auto values = static_cast<uint64_t>(sweep.axes(a).values_size());
-    const bool zip = sweep.combine() == v1::SWEEP_COMBINE_ZIP;
-    point.indices[static_cast<size_t>(a)] = static_cast<uint32_t>(zip           ? index
-                                                                  : values == 0 ? 0
-                                                                                : index % values);
-    if (!zip && values != 0) index /= values;
+  const auto repeat = static_cast<uint32_t>(run / points);
+  return PointOf(sweep, OrderOf(sweep, points, repeat)[run % points], repeat);
+}
+
+SweepStep StepAt(const v1::Sweep& sweep, uint32_t step) {
+  if (!sweep.has_prepare()) return {StepKind::kRun, PointAt(sweep, step)};
+  if (sweep.group() != v1::SWEEP_GROUP_FILES) {
+    constexpr std::array kOrder = {StepKind::kPrepare, StepKind::kRun, StepKind::kCleanup};
+    return {kOrder[step % kOrder.size()], PointAt(sweep, step / kOrder.size())};
   }
-  for (int a = 0; a < sweep.axes_size(); ++a) {
-    const auto at = static_cast<int>(point.indices[static_cast<size_t>(a)]);
-    if (at >= sweep.axes(a).values_size()) continue;
-    point.values.emplace_back(sweep.axes(a).field(), sweep.axes(a).values(at));
+  const uint64_t once = std::max<uint64_t>(1, StepsOnce(sweep));
+  const std::vector<SweepStep> steps =
+      GroupedSteps(sweep, PointsOnce(sweep), static_cast<uint32_t>(step / once));
+  return steps.empty() ? SweepStep() : steps[std::min<uint64_t>(step % once, steps.size() - 1)];
+}
+
+bool EndsRepetition(const v1::Sweep& sweep, uint32_t step) {
+  return (step + 1) % std::max<uint64_t>(1, StepsOnce(sweep)) == 0;
+}
+
+bool IsOfTarget(const v1::SweepAxis& axis) { return absl::StartsWith(axis.field(), kOfTarget); }
+
+std::string TargetAt(const std::string& name, const SweepPoint& point) {
+  constexpr size_t kMaxName = 128;  // of a target (proto/job.proto)
+  std::string full = name;
+  std::string numbered = name.substr(0, kMaxName / 2) + " #";
+  for (size_t a = 0; a < point.values.size(); ++a) {
+    const auto& [field, text] = point.values[a];
+    if (!absl::StartsWith(field, kOfTarget) || TargetField(field).first != name) continue;
+    absl::StrAppend(&full, " ", TargetField(field).second, "=", text);
+    absl::StrAppend(&numbered, absl::EndsWith(numbered, "#") ? "" : ".", point.indices[a] + 1);
   }
-  return point;
+  // Values can be long, such as paths. The report of the sweep has them.
+  return full.size() <= kMaxName ? full : numbered;
 }
 
 std::string NameOf(const SweepPoint& point) {
@@ -135,6 +230,7 @@ std::string NameOf(const SweepPoint& point) {
 }
 
 absl::Status Apply(const std::string& field, const std::string& text, v1::RunPhase* run) {
+  if (absl::StartsWith(field, kOfTarget)) return absl::OkStatus();  // ApplyToTarget()
   const std::vector<std::string> path = absl::StrSplit(field, '.');
   if (path.empty() || path.front().empty()) return Wrong(field, "is no field");
   // A step must be a phase without a sweep or a curve, or its steps would have steps again.
@@ -152,7 +248,26 @@ absl::Status Apply(const SweepPoint& point, v1::RunPhase* run) {
   for (const auto& [field, text] : point.values) {
     if (absl::Status status = Apply(field, text, run); !status.ok()) return status;
   }
+  for (v1::Workload& workload : *run->mutable_workloads()) {
+    for (std::string& target : *workload.mutable_targets()) target = TargetAt(target, point);
+  }
   return absl::OkStatus();
+}
+
+absl::Status ApplyToTarget(const std::string& field, const std::string& text, v1::Target* target) {
+  const std::vector<std::string> path = absl::StrSplit(TargetField(field).second, '.');
+  const FieldDescriptor* kind = Find(*target, path.front());
+  if (kind == nullptr || kind->name() == "name" || kind->options().GetExtension(v1::derived)) {
+    return Wrong(field, absl::StrCat("is no field of a target that can vary: there is no `",
+                                     common::Printable(path.front(), 60), "`"));
+  }
+  // Setting a field of another kind would make a file target of a device.
+  if (kind->real_containing_oneof() != nullptr &&
+      (path.size() < 2 || !target->GetReflection()->HasField(*target, kind))) {
+    return Wrong(field, absl::StrCat("is no field of target '", target->name(), "', which is no `",
+                                     kind->name(), "`, or names none of its fields"));
+  }
+  return SetAt(field, path, text, target);
 }
 
 }  // namespace lockstep::controller

@@ -1,7 +1,10 @@
 #include "controller/plan/target_rules.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/iscsi_url.h"
+#include "common/units.h"
 
 namespace lockstep::controller {
 namespace {
@@ -30,7 +33,18 @@ void CheckFile(const v1::FileTarget& file, const Complain& complain) {
   if (file.path().empty() || file.path()[0] != '/') {
     complain(".file.path", absl::StrCat("'", file.path(), "' is not an absolute path"));
   }
-  if (file.size_bytes() == 0) complain(".file.size", "is missing; say how large each file is");
+  const int64_t total = file.total_size_bytes();
+  if (total == 0 && file.size_bytes() == 0) {
+    complain(".file.size",
+             "is missing; say how large each file is, or all of them together by total_size");
+  } else if (total != 0 && file.size_bytes() < 4096) {
+    complain(".file.total_size", absl::StrCat("gives each of ", file.count(), " files ",
+                                              common::FormatSize(static_cast<double>(total) /
+                                                                 std::max(1U, file.count())),
+                                              ", which is less than a block of the I/O on it"));
+  } else if (total != 0 && file.size_bytes() > total / std::max<int64_t>(1, file.count())) {
+    complain(".file.size", "and total_size differ; leave one of them out");
+  }
 }
 
 void CheckDevice(const v1::DeviceTarget& device, const Complain& complain) {

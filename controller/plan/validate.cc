@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/limits.h"
@@ -13,6 +14,7 @@
 #include "controller/plan/next_phase.h"
 #include "controller/plan/selection.h"
 #include "controller/plan/sweep.h"
+#include "controller/plan/sweep_rules.h"
 #include "controller/plan/target_rules.h"
 #include "controller/plan/workload_rules.h"
 #include "proto/defaults.h"
@@ -21,88 +23,6 @@
 
 namespace lockstep::controller {
 namespace {
-
-// The block size of a verify phase if the job does not write the blocks itself (proto/job.proto).
-constexpr int64_t kUnknownBlock = 4096;
-
-// The phases' lists of targets, whatever the kind.
-const google::protobuf::RepeatedPtrField<std::string>* TargetNames(const v1::PhaseSpec& phase) {
-  switch (phase.kind_case()) {
-    case v1::PhaseSpec::kPrepare:
-      return &phase.prepare().targets();
-    case v1::PhaseSpec::kPrecondition:
-      return &phase.precondition().targets();
-    case v1::PhaseSpec::kVerify:
-      return &phase.verify().targets();
-    case v1::PhaseSpec::kCleanup:
-      return &phase.cleanup().targets();
-    default:
-      return nullptr;
-  }
-}
-
-// Block sizes of the targets that loads so far write with headers, by name.
-using VerifiedBlocks = std::map<std::string, int64_t>;
-
-// The phase's defaults are filled in.
-void NoteVerified(const v1::JobSpec& job, const v1::PhaseSpec& phase, VerifiedBlocks* blocks) {
-  const auto note = [&](const auto& names, int64_t size) {
-    for (const std::string& name : names) (*blocks)[name] = size;
-  };
-  if (phase.has_precondition() && phase.precondition().verify()) {
-    const v1::PreconditionPhase& precondition = phase.precondition();
-    if (precondition.targets().empty()) {
-      for (const v1::Target& target : job.targets()) {
-        (*blocks)[target.name()] = precondition.block_size_bytes();
-      }
-    }
-    note(precondition.targets(), precondition.block_size_bytes());
-  }
-  for (const v1::Workload& w : phase.run().workloads()) {
-    if (w.verify() && Writes(w)) note(w.targets(), w.block_size_bytes());
-  }
-}
-
-void FillTargets(const v1::JobSpec& job, const VerifiedBlocks& verified, v1::PhaseSpec* phase) {
-  auto* names = const_cast<google::protobuf::RepeatedPtrField<std::string>*>(TargetNames(*phase));
-  if (names == nullptr || !names->empty()) return;
-  for (const v1::Target& target : job.targets()) {
-    const bool wanted =
-        phase->has_verify()
-            ? !target.has_null() && (verified.empty() || verified.contains(target.name()))
-        : phase->has_precondition() ? !target.has_null()
-                                    : target.has_file();
-    if (wanted) *names->Add() = target.name();
-  }
-}
-
-// Leaves 0 if the targets were written with blocks of several sizes. Validate() then asks for the
-// size.
-void FillVerify(const VerifiedBlocks& so_far, v1::VerifyPhase* verify) {
-  if (verify->block_size_bytes() != 0) return;
-  std::set<int64_t> sizes;
-  for (const std::string& target : verify->targets()) {
-    const auto known = so_far.find(target);
-    sizes.insert(known != so_far.end() ? known->second : kUnknownBlock);
-  }
-  if (sizes.size() > 1) return;
-  verify->set_block_size_bytes(sizes.empty() ? kUnknownBlock : *sizes.begin());
-}
-
-// Phases without a name are called by their kind, with a number where there are several.
-void FillNames(v1::JobSpec* job) {
-  std::set<std::string> taken;
-  for (const v1::PhaseSpec& phase : job->phases()) taken.insert(phase.name());
-  std::map<std::string, int> numbers;
-  for (v1::PhaseSpec& phase : *job->mutable_phases()) {
-    if (!phase.name().empty()) continue;
-    const std::string kind = KindName(phase);
-    std::string name = kind;
-    while (!taken.insert(name).second) name = absl::StrCat(kind, " ", std::max(2, ++numbers[kind]));
-    numbers[kind] = std::max(numbers[kind], 1);
-    phase.set_name(name);
-  }
-}
 
 // Collects problems under a path.
 class Checker {
@@ -176,15 +96,19 @@ class Checker {
     const std::string kind = KindName(phase);
     const auto* names = TargetNames(phase);
     if (names->empty()) {
-      Add(absl::StrCat(path, ".", kind), IsLoad(phase)
-                                             ? "has nothing to do: the job has no target"
-                                             : "has nothing to do: the job has no file target");
+      Add(absl::StrCat(path, ".", kind),
+          HasVariants()
+              ? "has nothing to do: a sweep lays out and removes the files that it varies "
+                "by itself; leave this phase out"
+          : IsLoad(phase) ? "has nothing to do: the job has no target"
+                          : "has nothing to do: the job has no file target");
     }
     bool known = true;
     for (int i = 0; i < names->size(); ++i) {
       const int target = targets_.Find(names->Get(i));
       const std::string where = absl::StrCat(path, ".", kind, ".targets[", i, "]");
       known = known && target >= 0;
+      CheckVaried(where, names->Get(i), nullptr);
       if (target < 0) Add(where, absl::StrCat("no target is named '", names->Get(i), "'"));
       if (target >= 0 && !IsLoad(phase) && !job_.targets(target).has_file()) {
         Add(where, absl::StrCat("'", names->Get(i), "' is not a file target"));
@@ -249,7 +173,11 @@ class Checker {
     CheckEnvironment(run.environment(), [&](const std::string& field, const std::string& problem) {
       Add(absl::StrCat(path, ".environment", field), problem);
     });
-    if (run.has_curve()) CheckCurve(path, run);
+    if (run.has_curve()) {
+      CheckCurve(run, [&](const std::string& field, const std::string& problem) {
+        Add(absl::StrCat(path, ".curve", field), problem);
+      });
+    }
     if (run.has_until_steady()) CheckSteady(path + ".until_steady", run.until_steady());
     if (run.has_until_steady() && run.duration_ns() > 0 &&
         run.duration_ns() < int64_t{run.until_steady().window()} * run.until_steady().round_ns()) {
@@ -275,7 +203,38 @@ class Checker {
                     [&](const std::string& field, const std::string& problem) {
                       Add(where + field, problem);
                     });
+      for (const std::string& name : run.workloads(i).targets()) {
+        CheckVaried(where + ".targets", name, &run);
+        if (!run.workloads(i).verify() || !IsVaried(name)) continue;
+        Add(where + ".verify", absl::StrCat("'", name,
+                                            "' varies in a sweep, which removes its "
+                                            "files after each point; verify a target that stays"));
+      }
     }
+  }
+
+  bool HasVariants() const {
+    return std::any_of(job_.targets().begin(), job_.targets().end(),
+                       [](const v1::Target& target) { return !target.variant_of().empty(); });
+  }
+  // Whether the name is of a target that a sweep varies, or of a variant.
+  bool IsVaried(const std::string& name) const {
+    const int target = targets_.Find(name);
+    return target >= 0 && !job_.targets(target).variant_of().empty();
+  }
+  // A target that a sweep varies is there during its points alone. `run`: the phase that uses it; a
+  // point of a sweep, which names variants, is not asked.
+  void CheckVaried(const std::string& path, const std::string& name, const v1::RunPhase* run) {
+    if (!IsVaried(name) || is_point_) return;
+    const std::string prefix = absl::StrCat("targets.", name, ".");
+    const bool own =
+        run != nullptr &&
+        std::any_of(run->sweep().axes().begin(), run->sweep().axes().end(),
+                    [&](const auto& axis) { return absl::StartsWith(axis.field(), prefix); });
+    if (own) return;
+    Add(path, absl::StrCat("'", name,
+                           "' varies in a sweep, and is there during its points alone; "
+                           "name another target"));
   }
 
   void CheckSteady(const std::string& path, const v1::SteadyState& steady) {
@@ -286,39 +245,15 @@ class Checker {
     }
   }
 
-  void CheckAxes(const std::string& path, const v1::RunPhase& run) {
-    v1::RunPhase alone = run;
-    alone.clear_sweep();
-    for (int a = 0; a < run.sweep().axes_size(); ++a) {
-      const v1::SweepAxis& axis = run.sweep().axes(a);
-      const std::string at = absl::StrCat(path, ".axes[", a, "].values");
-      std::set<std::string> seen;
-      if (axis.values().empty()) Add(at, "is empty");
-      for (int other = 0; other < a; ++other) {
-        if (run.sweep().axes(other).field() != axis.field()) continue;
-        Add(absl::StrCat(path, ".axes[", a, "].field"),
-            absl::StrCat("'", axis.field(), "' is on two axes"));
-      }
-      for (int v = 0; v < axis.values_size(); ++v) {
-        v1::RunPhase probe = alone;
-        const std::string where = absl::StrCat(at, "[", v, "]");
-        const absl::Status status = Apply(axis.field(), axis.values(v), &probe);
-        if (!status.ok()) Add(where, std::string(status.message()));
-        const bool zip = run.sweep().combine() == v1::SWEEP_COMBINE_ZIP;
-        if (!seen.insert(axis.values(v)).second && !zip) {
-          Add(where, absl::StrCat("'", axis.values(v), "' is there twice"));
-        }
-      }
-    }
-  }
-
   // The point as a phase of its own.
   void CheckPoint(const std::string& path, const v1::RunPhase& run, const SweepPoint& point) {
     const size_t before = problems_.size();
     v1::RunPhase at = run;
     at.clear_sweep();
     Apply(point, &at).IgnoreError();
+    is_point_ = true;
     CheckRun("", at);
+    is_point_ = false;
     for (int w = 0; w < at.workloads_size(); ++w) {
       const v1::Workload& base = run.workloads(w);
       const v1::Workload& swept = at.workloads(w);
@@ -349,15 +284,22 @@ class Checker {
     if (run.sweep().axes().empty() && run.sweep().repeat() < 2) {
       Add(path, "has no axes, and repeats nothing");
     }
-    CheckRepetitions(path, run.sweep());
-    CheckAxes(path, run);
+    const auto add = [&](const std::string& field, const std::string& problem) {
+      Add(path + field, problem);
+    };
+    CheckRepetitions(run.sweep(), add);
+    CheckAxes(run, add);
     const uint64_t points = PointsOf(run.sweep());
     if (points == 0) Add(path, "combines axes of different lengths; a zip needs equal ones");
     if (points > limits::kJobSteps) {
       Add(path, absl::StrCat("has ", points, " points; the most are ", limits::kJobSteps));
+    } else if (StepsOf(run.sweep()) > limits::kJobSteps) {
+      Add(path, absl::StrCat("has ", points, " points, which become ", StepsOf(run.sweep()),
+                             " phases with those that make and remove files; the most are ",
+                             limits::kJobSteps));
     }
-    for (uint32_t step = 0; found_ == before && step < points; ++step) {
-      const SweepPoint point = PointAt(run.sweep(), step);
+    for (uint32_t i = 0; found_ == before && i < points; ++i) {
+      const SweepPoint point = PointAt(run.sweep(), i);
       // The first round covers all points. Later rounds repeat them under other names.
       if (point.repeat > 0) break;
       CheckPoint(path, run, point);
@@ -365,67 +307,14 @@ class Checker {
     return found_ == before;
   }
 
-  void CheckRepetitions(const std::string& path, const v1::Sweep& sweep) {
-    const uint32_t repeat = std::max(1U, sweep.repeat());
-    if (sweep.warm_up() >= repeat) {
-      Add(path + ".warm_up", absl::StrCat("of ", sweep.warm_up(), " leaves none of the ", repeat,
-                                          " repetitions; raise `repeat`"));
-    } else if (sweep.has_until() && repeat - sweep.warm_up() < sweep.until().least()) {
-      Add(path + ".until",
-          absl::StrCat("needs ", sweep.until().least(), " repetitions beside ", sweep.warm_up(),
-                       " to warm up; `repeat` is their limit, raise it"));
-    }
-  }
-
-  void CheckCurve(const std::string& path, const v1::RunPhase& run) {
-    if (run.curve().share_ratio().empty()) Add(path + ".curve", "has no shares");
-    for (double share : run.curve().share_ratio()) {
-      if (!(share > 0)) Add(path + ".curve", "shares must be above 0");
-    }
-    const bool open = std::any_of(run.workloads().begin(), run.workloads().end(),
-                                  [](const v1::Workload& w) { return w.has_open_loop(); });
-    if (!open) {
-      Add(path + ".curve",
-          "repeats the phase at shares of an open loop's rate; no workload has an open_loop");
-    }
-  }
-
   const v1::JobSpec& job_;
   const TargetIndex targets_{job_};
   std::vector<v1::Problem> problems_;
-  size_t found_ = 0;  // problems, with those beyond the limit
+  size_t found_ = 0;       // problems, with those beyond the limit
+  bool is_point_ = false;  // the phase that is checked is a point of a sweep
 };
 
 }  // namespace
-
-void FillJob(v1::JobSpec* job) {
-  // FillDefaults() gives every workload an engine. LUNs must have theirs before that.
-  ChooseEngines(job);
-  v1::FillDefaults(job);
-  for (v1::Target& target : *job->mutable_targets()) {
-    if (target.sharing() == v1::SHARING_INTERLEAVED && target.stripe_bytes() == 0) {
-      target.set_stripe_bytes(1 << 20);
-    }
-    if (target.sharing() != v1::SHARING_UNSPECIFIED) continue;
-    target.set_sharing(target.has_file()   ? v1::SHARING_PRIVATE
-                       : target.has_null() ? v1::SHARING_OVERLAPPED
-                                           : v1::SHARING_SLICED);
-  }
-  FillNames(job);
-  VerifiedBlocks verified;
-  for (v1::PhaseSpec& phase : *job->mutable_phases()) {
-    for (int i = 0; i < phase.run().workloads_size(); ++i) {
-      FillWorkload(*job, i, phase.mutable_run()->mutable_workloads(i));
-    }
-    NoteVerified(*job, phase, &verified);
-  }
-  VerifiedBlocks so_far;
-  for (v1::PhaseSpec& phase : *job->mutable_phases()) {
-    FillTargets(*job, verified, &phase);
-    if (phase.has_verify()) FillVerify(so_far, phase.mutable_verify());
-    NoteVerified(*job, phase, &so_far);
-  }
-}
 
 std::vector<v1::Problem> Validate(const v1::JobSpec& job) { return Checker(job).Run(); }
 
@@ -445,6 +334,21 @@ std::vector<uint32_t> TargetsOf(const v1::JobSpec& job, const v1::PhaseSpec& pha
   }
   return {used.begin(), used.end()};
 }
+
+namespace {
+
+// A phase of the job names the target that its sweep varies, which stands for the first variant.
+// The points do the same with the others.
+std::vector<TargetUse> WithVariants(const v1::JobSpec& job, std::vector<TargetUse> use) {
+  std::map<std::string, TargetUse> first;
+  for (size_t t = 0; t < use.size(); ++t) {
+    const std::string& name = job.targets(static_cast<int>(t)).variant_of();
+    if (!name.empty()) use[t] = first.emplace(name, use[t]).first->second;
+  }
+  return use;
+}
+
+}  // namespace
 
 std::vector<TargetUse> UseOfTargets(const v1::JobSpec& job) {
   std::vector<TargetUse> use(static_cast<size_t>(job.targets_size()));
@@ -467,6 +371,7 @@ std::vector<TargetUse> UseOfTargets(const v1::JobSpec& job) {
     for (v1::Workload& w : *run->mutable_workloads()) w.clear_targets();
     std::vector<TargetUse> of_workloads(static_cast<size_t>(run->workloads_size()));
     ForEachStep(bare, [&](const v1::PhaseSpec& step) {
+      if (!step.has_run()) return;
       for (size_t i = 0; i < of_workloads.size(); ++i) {
         const v1::Workload& w = step.run().workloads(static_cast<int>(i));
         of_workloads[i].written |= Writes(w);
@@ -478,8 +383,9 @@ std::vector<TargetUse> UseOfTargets(const v1::JobSpec& job) {
       if (of_workloads[i].written) mark(w.targets(), &TargetUse::written);
       if (of_workloads[i].prepared) mark(w.targets(), &TargetUse::prepared);
     }
+    mark(phase.run().sweep().prepare().targets(), &TargetUse::prepared);
   }
-  return use;
+  return WithVariants(job, std::move(use));
 }
 
 std::vector<std::string> Warnings(const v1::JobSpec& job) {

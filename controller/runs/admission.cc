@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "controller/plan/fleet_uses.h"
+#include "controller/plan/next_phase.h"
 #include "controller/plan/plan_token.h"
 #include "spdlog/spdlog.h"
 
@@ -269,6 +270,13 @@ void Admission::Plan(const std::shared_ptr<const v1::JobSpec>& shared,
               }
             }
             for (const std::string& warning : check.warnings) reply.add_warnings(warning);
+            reply.set_prepared_bytes(PreparedBytes(job, inspected.size()));
+            for (const auto& [id, space] : check.spaces) {
+              v1::PlannedSpace* planned = reply.add_spaces();
+              planned->set_path(space.path);
+              planned->set_needed_bytes(space.needed_bytes);
+              planned->set_usable_bytes(space.usable_bytes);
+            }
             // A plan is not a run: with an empty id, every run in progress counts as another one.
             auto conflict = locks_->FindWritten("", job, inspected);
             if (!conflict) conflict = locks_->FindFilled("", check);

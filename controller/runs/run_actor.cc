@@ -357,8 +357,8 @@ void RunActor::Execute(const action::RecordPhase& a) {
   record.step = step_.step;
   const v1::PhaseSpec& of = run_.job.phases(static_cast<int>(step_.job_phase));
   if (of.run().has_sweep()) {
-    const SweepPoint point = PointAt(of.run().sweep(), step_.step);
-    record.point = {point.values.begin(), point.values.end()};
+    const auto [kind, point] = StepAt(of.run().sweep(), step_.step);
+    if (kind == StepKind::kRun) record.point = {point.values.begin(), point.values.end()};
   }
   record.interval_ns = run_.job.interval_ns();
   const v1::RunPhase load = LoadOf(run_.job, Spec());

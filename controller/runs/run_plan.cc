@@ -41,6 +41,7 @@ bool StillLaysOut(const v1::JobSpec& job, uint32_t phase) {
     // A point of the sweep may create files where the phase itself does not.
     points = Unrolled(points);
     for (const v1::PhaseSpec& point : points.phases()) {
+      if (point.has_prepare()) return true;
       for (const v1::Workload& w : point.run().workloads()) {
         if (w.create()) return true;
       }

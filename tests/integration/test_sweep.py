@@ -167,3 +167,86 @@ class Repetitions(FleetTest):
         # Beside busy neighbours 20 ms are more.
         self.assertIn(knee["value"], ("2", "4"), done.out)
         self.assertIn(f"knee: queue_depth={knee['value']} gives", done.out)
+
+
+SERIES = """name: series
+hosts: {count: 2}
+targets:
+  - name: files
+    file: {path: "DATA/{host}/f.{file}", total_size: 256KiB}
+phases:
+  - name: read
+    run:
+      duration: 300ms
+      sweep:
+        axes: [{field: targets.files.file.count, values: [16, 3, 1]}]
+        repeat: 2
+      workloads: [{block_size: 16KiB, pattern: random, direct: false, max_iops: 500}]
+interval: 100ms
+"""
+
+
+class FileSweeps(FleetTest):
+    workers = 2
+
+    def job(self):
+        return SERIES.replace("DATA", self.fleet.data)
+
+    def files(self):
+        return [
+            os.path.join(folder, name)
+            for folder, _, names in os.walk(self.fleet.data)
+            for name in names
+        ]
+
+    def test_a_series_over_the_number_of_files(self):
+        planned = self.ok(self.fleet.lockstep("plan", "-", stdin=self.job())).out
+        self.assertIn("files file.count=3: 3 files of 80 KiB on each host", planned)
+        # 2 hosts, 2 repetitions: 16 × 16 KiB, 3 × 80 KiB and 1 × 256 KiB.
+        self.assertIn("Prepare phases write 2.94 MiB on all hosts together.", planned)
+        self.assertIn("need at most 512 KiB at a time", planned)
+        report = self.ok(self.fleet.run_job(self.job(), "--format", "json")).json()
+        (sweep,) = report["sweeps"]
+        self.assertEqual(sweep["axes"][0]["values"], ["16", "3", "1"])
+        self.assertEqual([point["runs"] for point in sweep["points"]], [2, 2, 2])
+        kinds = [phase["kind"] for phase in report["phases"]]
+        self.assertEqual(kinds, ["prepare", "run", "cleanup"] * 6)
+        self.assertTrue(all(phase["state"] == "done" for phase in report["phases"]))
+        # What each point has written: nothing of another point's files was taken over.
+        sizes = [int(phase["bytesWritten"]) for phase in report["phases"][::3]]
+        self.assertEqual(sizes, 2 * [2 * 16 * 16384, 2 * 3 * 81920, 2 * 262144])
+        self.assertEqual(self.files(), [])
+
+    def test_points_with_the_same_files_share_them(self):
+        job = self.job().replace(
+            "        repeat: 2\n",
+            "        group: files\n",
+        )
+        job = job.replace("[16, 3, 1]}]", "[3, 1]}, {field: queue_depth, values: [1, 2]}]")
+        report = self.ok(self.fleet.run_job(job, "--format", "json")).json()
+        kinds = [phase["kind"] for phase in report["phases"]]
+        self.assertEqual(kinds, ["prepare", "run", "run", "cleanup"] * 2)
+        (sweep,) = report["sweeps"]
+        self.assertIn("cannot be told apart", " ".join(sweep["remarks"]))
+        self.assertEqual(self.files(), [])
+
+    def test_a_stopped_series_leaves_no_file(self):
+        job = self.job().replace("300ms", "600s")
+        run = self.ok(self.fleet.lockstep("submit", "-", stdin=job)).out.strip()
+        state = "SELECT count(*) FROM phases WHERE run_id = last_run() AND kind = 'run'"
+        wait_for("the first point", lambda: self.fleet.sql(state)[0][0] == "1")
+        wait_for("its files", lambda: len(self.files()) >= 32)
+        self.ok(self.fleet.lockstep("stop", run))
+        self.fleet.lockstep("watch", run)
+        self.assertEqual(self.files(), [])
+
+    def test_a_series_survives_its_controllers_death(self):
+        run = self.ok(self.fleet.lockstep("submit", "-", stdin=self.job())).out.strip()
+        done = "SELECT count(*) FROM phases WHERE run_id = last_run() AND state = 'done'"
+        wait_for("some steps", lambda: int(self.fleet.sql(done)[0][0]) >= 4)
+        stop(self.fleet.controller, signal.SIGKILL)
+        self.fleet.start_controller(listen=self.fleet.address)
+        watched = self.ok(self.fleet.lockstep("watch", run, "--format", "json", timeout=120))
+        (sweep,) = watched.json()["sweeps"]
+        self.assertEqual([point["runs"] for point in sweep["points"]], [2, 2, 2])
+        self.assertEqual(self.files(), [])

@@ -1,0 +1,66 @@
+#include "controller/cli/plan_view.h"
+
+#include <iostream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/units.h"
+#include "controller/report/text_table.h"
+
+namespace lockstep::cli {
+
+void PrintPlan(const v1::PlanReply& plan, size_t width) {
+  for (const v1::PlannedPhase& phase : plan.phases()) {
+    std::cout << phase.name() << (phase.name() == phase.kind() ? "" : " (" + phase.kind() + ")")
+              << (phase.duration_seconds() > 0
+                      ? absl::StrFormat(", %.0f s", phase.duration_seconds())
+                      : "")
+              << "\n";
+    for (const std::string& line : phase.lines()) std::cout << "  " << line << "\n";
+  }
+  controller::TextTable table({"host", "target", "on", "size", "free", "would write"}, {0, 1, 2, 5},
+                              {0, 1});
+  for (const v1::PlannedWorker& worker : plan.workers()) {
+    for (const v1::TargetInspection& target : worker.targets()) {
+      std::string path = target.paths_size() > 0 ? target.paths(0) : "-";
+      if (target.path_count() > 1) {
+        absl::StrAppend(&path, " and ", target.path_count() - 1, " more");
+      }
+      // A network file system has no device, only its type.
+      const std::string on =
+          target.device_name().empty()
+              ? target.filesystem()
+              : absl::StrCat(target.device_name(), target.filesystem().empty() ? "" : " ",
+                             target.filesystem());
+      table.Add(
+          {worker.host(), path, on, common::FormatSize(static_cast<double>(target.size_bytes())),
+           target.free_bytes() > 0 ? common::FormatSize(static_cast<double>(target.free_bytes()))
+                                   : "-",
+           !target.refused().empty()      ? "REFUSED"
+           : target.would_write().empty() ? "nothing"
+                                          : target.would_write()});
+    }
+  }
+  if (!table.empty()) std::cout << "\n" << table.Render("", width);
+  if (plan.prepared_bytes() > 0) {
+    std::cout << "\nPrepare phases write " << common::FormatSize(plan.prepared_bytes())
+              << " on all hosts together.\n";
+  }
+  for (const v1::PlannedSpace& space : plan.spaces()) {
+    std::cout << "The files beside " << space.path() << " need at most "
+              << common::FormatSize(space.needed_bytes()) << " at a time, of "
+              << common::FormatSize(space.usable_bytes()) << " that they may take.\n";
+  }
+  for (const std::string& warning : plan.warnings()) std::cout << "\nwarning: " << warning << "\n";
+  for (const std::string& what : plan.overwrites()) {
+    std::cout << "\noverwrites what Lockstep did not make: " << what << "\n";
+  }
+  for (const std::string& what : plan.approved_overwrites()) {
+    std::cout << "\noverwrites what Lockstep did not make, which the workers approve by a label of "
+                 "the job: "
+              << what << "\n";
+  }
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,62 @@
+#include "controller/plan/sweep_rules.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "controller/plan/sweep.h"
+
+namespace lockstep::controller {
+
+void CheckAxes(const v1::RunPhase& run, const Complain& complain) {
+  v1::RunPhase alone = run;
+  alone.clear_sweep();
+  for (int a = 0; a < run.sweep().axes_size(); ++a) {
+    const v1::SweepAxis& axis = run.sweep().axes(a);
+    const std::string at = absl::StrCat(".axes[", a, "].values");
+    std::set<std::string> seen;
+    if (axis.values().empty()) complain(at, "is empty");
+    for (int other = 0; other < a; ++other) {
+      if (run.sweep().axes(other).field() != axis.field()) continue;
+      complain(absl::StrCat(".axes[", a, "].field"),
+               absl::StrCat("'", axis.field(), "' is on two axes"));
+    }
+    for (int v = 0; v < axis.values_size(); ++v) {
+      v1::RunPhase probe = alone;
+      const std::string where = absl::StrCat(at, "[", v, "]");
+      const absl::Status status = Apply(axis.field(), axis.values(v), &probe);
+      if (!status.ok()) complain(where, std::string(status.message()));
+      const bool zip = run.sweep().combine() == v1::SWEEP_COMBINE_ZIP;
+      if (!seen.insert(axis.values(v)).second && !zip) {
+        complain(where, absl::StrCat("'", axis.values(v), "' is there twice"));
+      }
+    }
+  }
+}
+
+void CheckRepetitions(const v1::Sweep& sweep, const Complain& complain) {
+  const uint32_t repeat = std::max(1U, sweep.repeat());
+  if (sweep.warm_up() >= repeat) {
+    complain(".warm_up", absl::StrCat("of ", sweep.warm_up(), " leaves none of the ", repeat,
+                                      " repetitions; raise `repeat`"));
+  } else if (sweep.has_until() && repeat - sweep.warm_up() < sweep.until().least()) {
+    complain(".until",
+             absl::StrCat("needs ", sweep.until().least(), " repetitions beside ", sweep.warm_up(),
+                          " to warm up; `repeat` is their limit, raise it"));
+  }
+}
+
+void CheckCurve(const v1::RunPhase& run, const Complain& complain) {
+  if (run.curve().share_ratio().empty()) complain("", "has no shares");
+  for (double share : run.curve().share_ratio()) {
+    if (!(share > 0)) complain("", "shares must be above 0");
+  }
+  const bool open = std::any_of(run.workloads().begin(), run.workloads().end(),
+                                [](const v1::Workload& w) { return w.has_open_loop(); });
+  if (!open) {
+    complain("",
+             "repeats the phase at shares of an open loop's rate; no workload has an open_loop");
+  }
+}
+
+}  // namespace lockstep::controller

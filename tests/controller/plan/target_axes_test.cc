@@ -1,0 +1,203 @@
+#include "controller/plan/target_axes.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "controller/plan/next_phase.h"
+#include "controller/plan/settle.h"
+#include "controller/plan/sweep.h"
+#include "controller/plan/validate.h"
+#include "gtest/gtest.h"
+
+namespace lockstep::controller {
+namespace {
+
+void AddAxis(const std::string& field, const std::vector<std::string>& values, v1::Sweep* sweep) {
+  v1::SweepAxis* axis = sweep->add_axes();
+  axis->set_field(field);
+  for (const std::string& value : values) axis->add_values(value);
+}
+
+// The series over the number of files, with the same total.
+v1::JobSpec Series() {
+  v1::JobSpec job;
+  job.set_name("series");
+  v1::Target* files = job.add_targets();
+  files->set_name("files");
+  files->mutable_file()->set_path("/data/{host}.{file}");
+  files->mutable_file()->set_total_size_bytes(1 << 20);
+  v1::PhaseSpec* phase = job.add_phases();
+  phase->set_name("read");
+  phase->mutable_run()->set_duration_ns(1000000000);
+  phase->mutable_run()->add_workloads()->set_block_size_bytes(16384);
+  AddAxis("targets.files.file.count", {"16", "3", "1"}, phase->mutable_run()->mutable_sweep());
+  return job;
+}
+
+std::string Said(v1::JobSpec job) {
+  std::string said;
+  for (const v1::Problem& problem : SettleJob(&job)) {
+    absl::StrAppend(&said, problem.path(), ": ", problem.message(), "\n");
+  }
+  return said;
+}
+
+// The steps of a run, of which the first `whole` are done and the others do not come; then those
+// that clean up.
+std::vector<std::string> StepsOf(const v1::JobSpec& job, size_t whole = SIZE_MAX) {
+  std::vector<StepResult> results;
+  std::vector<std::string> names;
+  while (true) {
+    const auto next = NextPhase(job, results, results.size() >= whole);
+    EXPECT_TRUE(next.ok());
+    if (!next.ok() || !next->has_value()) return names;
+    names.push_back((*next)->spec.name());
+    StepResult result{(*next)->job_phase, (*next)->step, (*next)->spec.name(), true, {}};
+    results.push_back(result);
+  }
+}
+
+TEST(TargetAxesTest, EachValueGivesATargetOfItsOwn) {
+  v1::JobSpec job = Series();
+  ASSERT_EQ(Said(job), "");
+  SettleJob(&job);
+  ASSERT_EQ(job.targets_size(), 3);
+  EXPECT_EQ(job.targets(0).name(), "files file.count=16");
+  EXPECT_EQ(job.targets(2).variant_of(), "files");
+  EXPECT_EQ(job.targets(0).file().count(), 16u);
+  EXPECT_EQ(job.targets(0).file().size_bytes(), 65536);
+  // 349,525 bytes for each: 21 blocks of 16 KiB.
+  EXPECT_EQ(job.targets(1).file().size_bytes(), 21 * 16384);
+  EXPECT_EQ(job.targets(2).file().size_bytes(), 1 << 20);
+  const v1::JobSpec once = job;
+  EXPECT_TRUE(SettleJob(&job).empty());
+  EXPECT_EQ(job.SerializeAsString(), once.SerializeAsString());
+}
+
+TEST(TargetAxesTest, EachPointMakesItsFilesAndRemovesThem) {
+  v1::JobSpec job = Series();
+  job.mutable_phases(0)->mutable_run()->mutable_sweep()->set_repeat(2);
+  ASSERT_TRUE(SettleJob(&job).empty());
+  const std::vector<std::string> steps = StepsOf(job);
+  ASSERT_EQ(steps.size(), 18u);
+  EXPECT_EQ(steps[0], "read targets.files.file.count=16, prepare");
+  EXPECT_EQ(steps[1], "read targets.files.file.count=16");
+  EXPECT_EQ(steps[2], "read targets.files.file.count=16, cleanup");
+  EXPECT_EQ(steps[17], "read targets.files.file.count=1 (2), cleanup");
+  const v1::JobSpec all = Unrolled(job);
+  EXPECT_EQ(all.phases(3).prepare().targets(0), "files file.count=3");
+  EXPECT_EQ(all.phases(4).run().workloads(0).targets(0), "files file.count=3");
+  EXPECT_EQ(all.phases(5).cleanup().targets(0), "files file.count=3");
+  for (const TargetUse& use : UseOfTargets(job)) EXPECT_TRUE(use.prepared);
+  EXPECT_DOUBLE_EQ(PreparedBytes(job, 4), 2 * 4 * (2.0 * (1 << 20) + 3 * 21 * 16384));
+}
+
+TEST(TargetAxesTest, ARunThatEndsEarlyRemovesTheFilesThatAreThere) {
+  v1::JobSpec job = Series();
+  ASSERT_TRUE(SettleJob(&job).empty());
+  const std::vector<std::string> running = StepsOf(job, 5);
+  ASSERT_EQ(running.size(), 6u);
+  EXPECT_EQ(running.back(), "read targets.files.file.count=3, cleanup");
+  EXPECT_EQ(StepsOf(job, 6).size(), 6u);  // between two points nothing is there
+  EXPECT_EQ(StepsOf(job, 0).size(), 0u);
+}
+
+TEST(TargetAxesTest, PointsWithTheSameFilesCanShareThem) {
+  v1::JobSpec job = Series();
+  v1::Sweep* sweep = job.mutable_phases(0)->mutable_run()->mutable_sweep();
+  AddAxis("queue_depth", {"1", "4"}, sweep);
+  sweep->set_group(v1::SWEEP_GROUP_FILES);
+  sweep->set_order(v1::SWEEP_ORDER_RANDOM);
+  sweep->set_repeat(2);
+  ASSERT_EQ(Said(job), "");
+  SettleJob(&job);
+  const std::vector<std::string> steps = StepsOf(job);
+  ASSERT_EQ(steps.size(), 2 * 3 * 4u);
+  for (size_t i = 0; i < steps.size(); i += 4) {
+    const std::string files = steps[i].substr(0, steps[i].find(" queue_depth"));
+    EXPECT_NE(steps[i].find(", prepare"), std::string::npos) << steps[i];
+    EXPECT_NE(steps[i + 3].find(", cleanup"), std::string::npos) << steps[i + 3];
+    for (size_t j = 1; j < 4; ++j) EXPECT_EQ(steps[i + j].find(files), 0u) << steps[i + j];
+  }
+  EXPECT_TRUE(EndsRepetition(job.phases(0).run().sweep(), 11));
+  EXPECT_FALSE(EndsRepetition(job.phases(0).run().sweep(), 10));
+}
+
+TEST(TargetAxesTest, TargetsWithoutFilesNeedNoPreparation) {
+  v1::JobSpec job;
+  job.set_name("latencies");
+  job.add_targets()->set_name("n");
+  job.mutable_targets(0)->mutable_null();
+  v1::PhaseSpec* phase = job.add_phases();
+  phase->mutable_run()->set_duration_ns(1000000000);
+  phase->mutable_run()->add_workloads()->set_engine(v1::ENGINE_NULL);
+  AddAxis("targets.n.null.latency", {"1ms", "2ms"}, phase->mutable_run()->mutable_sweep());
+  ASSERT_EQ(Said(job), "");
+  SettleJob(&job);
+  EXPECT_EQ(StepsOf(job).size(), 2u);
+  EXPECT_EQ(job.targets(1).null().latency_ns(), 2000000);
+}
+
+TEST(TargetAxesTest, LongValuesGiveNumberedNames) {
+  SweepPoint point;
+  point.values = {{"targets.f.file.path", std::string(100, 'x') + std::string(100, 'y')}};
+  point.indices = {1};
+  EXPECT_EQ(TargetAt("f", point), "f #2");
+}
+
+TEST(TargetAxesTest, WhatCannotBeIsRefusedInWords) {
+  const auto with = [](auto change) {
+    v1::JobSpec job = Series();
+    change(&job, job.mutable_phases(0)->mutable_run());
+    return Said(job);
+  };
+  const auto axis = [&](const std::string& field, const std::string& value) {
+    return with(
+        [&](v1::JobSpec*, v1::RunPhase* run) { AddAxis(field, {value}, run->mutable_sweep()); });
+  };
+  EXPECT_NE(axis("targets.0.file.size", "1MiB").find("no target is named '0'"), std::string::npos);
+  EXPECT_NE(axis("targets.files.null.latency", "1ms").find("is no `null`"), std::string::npos);
+  EXPECT_NE(axis("targets.files.name", "x").find("no `name`"), std::string::npos);
+  EXPECT_NE(axis("targets.files.variant_of", "x").find("no `variant_of`"), std::string::npos);
+  EXPECT_NE(axis("targets.files.file.size", "many").find("many"), std::string::npos);
+  EXPECT_NE(axis("targets.files.file.size", "1MiB").find("differ; leave one"), std::string::npos);
+  EXPECT_NE(with([](v1::JobSpec* job, v1::RunPhase*) {
+              job->add_phases()->mutable_cleanup();
+            }).find("leave this phase out"),
+            std::string::npos);
+  EXPECT_NE(with([](v1::JobSpec* job, v1::RunPhase* run) {
+              v1::PhaseSpec* other = job->add_phases();
+              other->set_name("other");
+              *other->mutable_run() = *run;
+              other->mutable_run()->clear_sweep();
+            }).find("'files' varies in a sweep"),
+            std::string::npos);
+  EXPECT_NE(with([](v1::JobSpec*, v1::RunPhase* run) {
+              run->mutable_workloads(0)->set_verify(true);
+            }).find("removes its files"),
+            std::string::npos);
+  EXPECT_NE(with([](v1::JobSpec* job, v1::RunPhase*) {
+              job->mutable_targets(0)->mutable_file()->set_total_size_bytes(65536);
+            }).find("gives each of 16 files 4 KiB"),
+            std::string::npos)
+      << with([](v1::JobSpec* job, v1::RunPhase*) {
+           job->mutable_targets(0)->mutable_file()->set_total_size_bytes(65536);
+         });
+  EXPECT_NE(with([](v1::JobSpec*, v1::RunPhase* run) {
+              run->mutable_sweep()->mutable_axes(0)->set_field("queue_depth");
+              run->mutable_sweep()->mutable_prepare();
+            }).find("are for sweeps with an axis of a file target"),
+            std::string::npos);
+  EXPECT_NE(with([](v1::JobSpec*, v1::RunPhase* run) {
+              for (int i = 0; i < 96; ++i) {
+                run->mutable_sweep()->mutable_axes(0)->add_values(absl::StrCat(100 + i));
+              }
+              AddAxis("targets.files.file.size", {"4KiB", "8KiB", "12KiB", "16KiB"},
+                      run->mutable_sweep());
+            }).find("makes more than 256 targets"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep::controller
