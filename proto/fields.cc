@@ -26,16 +26,6 @@ constexpr uint32_t kCountLimit = 1000;
 constexpr double kMaxNs = 3.2e17;
 constexpr double kMaxBytes = 4.6e18;
 
-uint32_t LengthLimit(const FieldDescriptor& field) {
-  return field.options().HasExtension(max_length) ? field.options().GetExtension(max_length)
-                                                  : kTextLimit;
-}
-
-uint32_t CountLimit(const FieldDescriptor& field) {
-  return field.options().HasExtension(max_count) ? field.options().GetExtension(max_count)
-                                                 : kCountLimit;
-}
-
 class Checker {
  public:
   std::vector<FieldProblem> problems;
@@ -178,6 +168,16 @@ class Checker {
 };
 
 }  // namespace
+
+uint32_t LengthLimit(const FieldDescriptor& field) {
+  return field.options().HasExtension(max_length) ? field.options().GetExtension(max_length)
+                                                  : kTextLimit;
+}
+
+uint32_t CountLimit(const FieldDescriptor& field) {
+  return field.options().HasExtension(max_count) ? field.options().GetExtension(max_count)
+                                                 : kCountLimit;
+}
 
 std::string JobFieldName(const FieldDescriptor& field) {
   std::string suffix;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,11 @@ namespace lockstep::v1 {
 // A field's name in a job file: `block_size_bytes` is `block_size` there, because its value carries
 // the unit.
 std::string JobFieldName(const google::protobuf::FieldDescriptor& field);
+
+// The maximum number of bytes of a text, or of each text of a list or map, and the maximum number
+// of items of a list or map: of the field's options, else those that proto/units.proto documents.
+uint32_t LengthLimit(const google::protobuf::FieldDescriptor& field);
+uint32_t CountLimit(const google::protobuf::FieldDescriptor& field);
 
 // A problem with one field; `path` is as a job file writes it:
 // phases[1].run.workloads[0].block_size.

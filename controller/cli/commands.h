@@ -27,6 +27,7 @@ void AddUpCommand(CLI::App* app, const Context* context, int* status);
 void AddDemoCommand(CLI::App* app, const Context* context, int* status);
 void AddSqlCommand(CLI::App* app, const Context* context, int* status);
 void AddCheckCommand(CLI::App* app, int* status);
+void AddSchemaCommand(CLI::App* app, int* status);
 void AddCompletionCommand(CLI::App* app, int* status);
 
 // The flags that say which runs: --job, --owner, --label, --host, …; `filter` outlives the command.

@@ -27,6 +27,7 @@ COMMANDS = [
     "devices",
     "plan",
     "check",
+    "schema",
     "sql",
     "forget",
     "demo",
