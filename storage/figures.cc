@@ -73,6 +73,12 @@ class FindingRows {
                                s.others_iops()))
           .EndRow();
     }
+    for (const v1::PromiseReport& promise : phase.promised()) {
+      if (!promise.exceeded()) continue;
+      Row("promise", Names(), "");
+      rows_.AddNull().AddNull().AddNull().AddExact(promise.ratio());
+      rows_.Add(promise.cause()).Add(promise.text()).EndRow();
+    }
     for (const v1::DeviceReport& device : phase.devices()) Add(device);
   }
   const CopyRows& rows() const { return rows_; }

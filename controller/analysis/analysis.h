@@ -37,6 +37,7 @@ inline constexpr int kStragglers = 440;
 inline constexpr int kSkew = 500;
 inline constexpr int kLimits = 600;
 inline constexpr int kExpectations = 700;
+inline constexpr int kPromises = 710;
 inline constexpr int kValidity = 800;
 inline constexpr int kRemarks = 900;
 }  // namespace order

@@ -6,12 +6,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "common/limits.h"
 #include "common/units.h"
 #include "controller/plan/environments.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
+#include "controller/plan/result_rules.h"
 #include "controller/plan/selection.h"
 #include "controller/plan/sweep.h"
 #include "controller/plan/sweep_rules.h"
@@ -179,19 +179,9 @@ class Checker {
       });
     }
     if (run.has_until_steady()) CheckSteady(path + ".until_steady", run.until_steady());
-    if (run.has_until_steady() && run.duration_ns() > 0 &&
-        run.duration_ns() < int64_t{run.until_steady().window()} * run.until_steady().round_ns()) {
-      Add(path + ".until_steady",
-          absl::StrFormat(
-              "cannot be reached: its window of %d rounds of %s is longer than the "
-              "duration, %s",
-              run.until_steady().window(),
-              common::FormatDuration(static_cast<double>(run.until_steady().round_ns())),
-              common::FormatDuration(static_cast<double>(run.duration_ns()))));
-    }
-    if (run.expect().steady() && !run.has_until_steady()) {
-      Add(path + ".expect.steady", "needs until_steady, which says what steady is");
-    }
+    CheckResultRules(run, [&](const std::string& field, const std::string& problem) {
+      Add(path + field, problem);
+    });
     std::set<std::string> names;
     for (int i = 0; i < run.workloads_size(); ++i) {
       const std::string where = absl::StrCat(path, ".workloads[", i, "]");

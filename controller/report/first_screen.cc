@@ -56,7 +56,9 @@ class FirstScreen : private ReportWriter {
       out_ += table.Render("  ", width_);
     }
     for (const v1::PhaseReport& phase : report_.phases()) {
-      if (!elsewhere.contains(phase.index())) Steady(phase, phase.name() + " ");
+      if (elsewhere.contains(phase.index())) continue;
+      Steady(phase, phase.name() + " ");
+      Promises(phase, phase.name() + ": ");
     }
     if (!others_.empty()) {
       out_ += Wrapped(absl::StrJoin(others_, "; "), "    ", "  ");

@@ -101,6 +101,12 @@ std::string RenderMarkdown(const v1::Report& report) {
   if (!labels.empty()) absl::StrAppend(&out, " Labels: ", absl::StrJoin(labels, ", "), ".");
   out += "\n\n";
   AddTable(safe, &out);
+  for (const v1::PhaseReport& phase : safe.phases()) {
+    for (const v1::PromiseReport& promise : phase.promised()) {
+      if (promise.exceeded()) continue;
+      absl::StrAppend(&out, Plain(phase.name()), ": ", Plain(promise.text()), "\n\n");
+    }
+  }
   const std::vector<std::string> things = Warnings(safe);
   if (!things.empty()) {
     out += "**Warnings**\n\n";

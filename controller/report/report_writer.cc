@@ -122,6 +122,12 @@ void ReportWriter::Steady(const v1::PhaseReport& phase, const std::string& name)
       "    ", absl::StrCat("  ", name, "steady: "));
 }
 
+void ReportWriter::Promises(const v1::PhaseReport& phase, const std::string& name) {
+  for (const v1::PromiseReport& promise : phase.promised()) {
+    if (!promise.exceeded()) Line("  ", name, promise.text());
+  }
+}
+
 // The points of a sweep or a curve are phases of their own, up to a thousand. They are shown as one
 // table, not one by one.
 std::set<uint32_t> ReportWriter::ShownTogether() const {
@@ -164,6 +170,9 @@ void ReportWriter::SweepRemarks(const v1::SweepReport& sweep) {
   for (const v1::PhaseReport& phase : report_.phases()) {
     if (!swept.contains(phase.index())) continue;
     for (const std::string& remark : phase.remarks()) ++remarks[remark];
+    for (const v1::PromiseReport& promise : phase.promised()) {
+      if (promise.exceeded()) ++remarks[absl::StrCat(phase.name(), ": ", promise.text())];
+    }
     if (!measure::Is(phase, measure::PhaseState::kDone))
       ++remarks[absl::StrCat(phase.name(), " is ", phase.state())];
     for (const v1::Expectation& e : phase.expectations()) {

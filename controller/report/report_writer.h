@@ -48,6 +48,8 @@ class ReportWriter {
   void Head();
   // Whether the load was steady, where the job asks; `name` stands in front.
   void Steady(const v1::PhaseReport& phase, const std::string& name);
+  // How the figures stand to what was promised; those beyond it are warnings. `name` as above.
+  void Promises(const v1::PhaseReport& phase, const std::string& name);
   // Phases that a matrix or a curve shows.
   std::set<uint32_t> ShownTogether() const;
   void Sweeps(bool in_detail);

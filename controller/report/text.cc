@@ -70,8 +70,12 @@ class Renderer : private ReportWriter {
       Line("  expect  ", e.met() ? Good("met   ") : Bad("FAILED"), "  ", e.text(), "   found ",
            e.found());
     }
+    Promises(phase, "");
     if (phase.outage_summary().count() > 0) {
       out_ += Wrapped(phase.outage_summary().sentence(), "    ", "  ! ");
+    }
+    for (const v1::PromiseReport& promise : phase.promised()) {
+      if (promise.exceeded()) out_ += Wrapped(promise.text(), "    ", "  ! ");
     }
     for (const std::string& remark : phase.remarks()) out_ += Wrapped(remark, "    ", "  ! ");
     for (const v1::Omission& omission : phase.omissions()) {

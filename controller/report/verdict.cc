@@ -79,6 +79,9 @@ void AddPhase(const v1::PhaseReport& phase, Collected* found) {
   for (const v1::Expectation& e : phase.expectations()) {
     if (!e.met()) add(1, absl::StrCat("FAILED: ", e.text(), "; found ", e.found()));
   }
+  for (const v1::PromiseReport& promise : phase.promised()) {
+    if (promise.exceeded()) add(2, promise.text());
+  }
   for (const std::string& remark : phase.remarks()) add(2, remark);
   for (const v1::Straggler& s : phase.stragglers()) add(3, StragglerText(s));
   for (const v1::Starvation& s : phase.starvations()) add(3, StarvationText(s));

@@ -247,13 +247,16 @@ export function fairness(phase: PhaseReport): HTMLElement[] {
 }
 
 export function expectations(phase: PhaseReport): HTMLElement[] {
-  return phase.expectations.map((e) =>
-    element(
-      "p",
-      { class: e.met ? "good" : "error" },
-      `${e.met ? "met" : "FAILED"}: ${e.text}, found ${e.found}`,
+  return [
+    ...phase.expectations.map((e) =>
+      element(
+        "p",
+        { class: e.met ? "good" : "error" },
+        `${e.met ? "met" : "FAILED"}: ${e.text}, found ${e.found}`,
+      ),
     ),
-  );
+    ...phase.promised.map((p) => element("p", { class: p.exceeded ? "warn" : "" }, p.text)),
+  ];
 }
 
 export function steady(phase: PhaseReport): HTMLElement[] {

@@ -691,7 +691,7 @@ SELECT
 FROM findings f JOIN phase_overview p USING (run_id, phase);
 COMMENT ON VIEW phase_findings IS
 'What the report concludes: stragglers, starvation, cross-checks, splits, queues, flushes, '
-'interference, lost paths';
+'interference, lost paths, promises that were exceeded';
 
 CREATE OR REPLACE VIEW phase_settings AS
 SELECT

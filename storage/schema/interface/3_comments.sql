@@ -33,7 +33,7 @@ BEGIN
       ('bytes', 'bytes moved by completed operations'),
       ('bytes_per_second', 'bytes per second'),
       ('cached_bytes', 'page cache at the end of the interval, bytes'),
-      ('cause', 'straggler: the likely cause'),
+      ('cause', 'straggler, promise: the likely cause'),
       ('certificate', 'the name in the certificate'),
       ('checked', 'blocks that were checked'),
       ('class', 'ramp, measured, drain'),
@@ -230,7 +230,7 @@ BEGIN
       ('severity', 'info, warning or error'),
       ('share',
           'straggler, starvation: its IOPS over the median of the others''; cross-checks: the ' ||
-          'device''s bytes over the engines'''),
+          'device''s bytes over the engines''; promise: the figure over what was promised'),
       ('short_transfers', 'I/Os that moved fewer bytes than asked for'),
       ('since', 'since when'),
       ('size_bytes', 'size, bytes'),
@@ -378,11 +378,11 @@ BEGIN
       ('host_lines', 'iops', 'I/Os per second; in host_lines NaN where there is none'),
       ('findings', 'kind',
           'straggler, starvation, page cache, coalesced, amplified, not attributable, split, ' ||
-          'queue, flushes, interference'),
+          'queue, flushes, interference, promise'),
       ('fleet_interval_kinds', 'kind', 'kind of operation (kind_name)'),
       ('phase_findings', 'kind',
           'straggler, starvation, page cache, coalesced, amplified, not attributable, split, ' ||
-          'queue, flushes, interference, paths'),
+          'queue, flushes, interference, paths, promise'),
       ('fleet_intervals', 'latencies',
           'of the I/Os, in the report''s metric; encoded in the table'),
       ('fleet_timeline', 'latencies',

@@ -51,6 +51,15 @@ TEST(PlanTest, EveryProblemIsNamedWithItsPath) {
             std::string::npos);
 }
 
+TEST(PlanTest, APromiseHasAFigure) {
+  v1::JobSpec job = Job();
+  v1::Promised* promised = job.mutable_phases(1)->mutable_run()->mutable_promised();
+  EXPECT_EQ(ProblemsOf(job), std::vector<std::string>{
+                                 "phases[1].run.promised: says nothing: write iops or throughput"});
+  promised->set_throughput_bytes_per_second(1 << 20);
+  EXPECT_TRUE(ProblemsOf(job).empty());
+}
+
 TEST(PlanTest, StripesAreDealtOutAndWhatIsOwnedIsPreconditionedByOne) {
   v1::JobSpec job = Job();
   v1::Target* target = job.mutable_targets(0);

@@ -1,0 +1,28 @@
+#include "controller/plan/result_rules.h"
+
+#include "absl/strings/str_format.h"
+#include "common/units.h"
+
+namespace lockstep::controller {
+
+void CheckResultRules(const v1::RunPhase& run, const Complain& complain) {
+  if (run.has_until_steady() && run.duration_ns() > 0 &&
+      run.duration_ns() < int64_t{run.until_steady().window()} * run.until_steady().round_ns()) {
+    complain(
+        ".until_steady",
+        absl::StrFormat("cannot be reached: its window of %d rounds of %s is longer than the "
+                        "duration, %s",
+                        run.until_steady().window(),
+                        common::FormatDuration(static_cast<double>(run.until_steady().round_ns())),
+                        common::FormatDuration(static_cast<double>(run.duration_ns()))));
+  }
+  if (run.expect().steady() && !run.has_until_steady()) {
+    complain(".expect.steady", "needs until_steady, which says what steady is");
+  }
+  if (run.has_promised() && !run.promised().has_iops() &&
+      !run.promised().has_throughput_bytes_per_second()) {
+    complain(".promised", "says nothing: write iops or throughput");
+  }
+}
+
+}  // namespace lockstep::controller
