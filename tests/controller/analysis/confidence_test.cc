@@ -1,6 +1,7 @@
 #include "controller/analysis/confidence.h"
 
 #include <cmath>
+#include <numbers>
 #include <random>
 
 #include "gtest/gtest.h"
@@ -67,6 +68,20 @@ TEST(ConfidenceTest, IosThatAreAlikeForSomeTimeSayLess) {
             2 * WidthOf(PercentileOf(50, 10000, alternating)));
 }
 
+TEST(ConfidenceTest, SlowLevelsCountWhereFewIosHideThem) {
+  constexpr int kBlocks = 60;
+  // Levels in the order of a slow wave, and the same ones in an order in which neighbours differ:
+  // with 100 I/Os each, most of what differs between blocks is chance.
+  std::vector<double> slow;
+  std::vector<double> quick;
+  const auto level = [](int i) { return 1 + 0.06 * std::sin(2 * std::numbers::pi * i / kBlocks); };
+  for (int i = 0; i < kBlocks; ++i) {
+    slow.push_back(level(i));
+    quick.push_back(level(37 * i % kBlocks));
+  }
+  EXPECT_GT(WidthOf(PercentileOf(50, 100, slow)), 1.25 * WidthOf(PercentileOf(50, 100, quick)));
+}
+
 TEST(ConfidenceTest, FewIosAboveHaveNoUpperBound) {
   // Two of 4,000 are above: in truth it may be none.
   const v1::Percentile two = PercentileOf(99.95, 100, kEqual);
@@ -110,6 +125,54 @@ TEST(ConfidenceTest, BlocksWithoutAnOperationDoNotCount) {
   const v1::Percentile four = interval_of(4);
   ASSERT_TRUE(four.has_low_ns());
   EXPECT_GT(WidthOf(four), 1.5 * WidthOf(interval_of(16)));
+}
+
+v1::OperationReport WithPercentiles(const std::vector<double>& latencies) {
+  v1::OperationReport report;
+  for (const double latency : latencies) report.add_percentiles()->set_latency_ns(latency);
+  report.add_percentiles()->set_missing("no I/O took longer");
+  return report;
+}
+
+TEST(TailCountsTest, CountsWhatLiesAboveAPercentilesBucket) {
+  // Latencies below 128 ns have a bucket each.
+  const v1::OperationReport report = WithPercentiles({50, 20, 20, 100});
+  EXPECT_EQ(TailCounts::NumbersOfBlock(report), 4u);
+  TailCounts counts(report, 8);
+  counts.Add(3, {{10, 1}, {20, 2}, {21, 4}, {99, 8}, {100, 16}, {127, 32}});
+  counts.Add(3, {{50, 64}});
+  // Nothing completed in intervals 4 and 5.
+  counts.Add(4, {});
+  counts.Add(6, {{1, 7}});
+  EXPECT_EQ(counts.blocks(), 2u);
+  const struct {
+    double latency_ns, above;
+  } cases[] = {{20, 4 + 8 + 16 + 32 + 64}, {50, 8 + 16 + 32}, {100, 32}};
+  for (const auto& one : cases) {
+    const auto shares = counts.SharesAbove(one.latency_ns);
+    ASSERT_EQ(shares.size(), 2u) << one.latency_ns;
+    EXPECT_EQ(shares[0].above, one.above);
+    EXPECT_EQ(shares[0].count, 127);
+    EXPECT_EQ(shares[1].above, 0);
+    EXPECT_EQ(shares[1].count, 7);
+  }
+}
+
+TEST(TailCountsTest, LongPhasesKeepAllCountsInFewBlocks) {
+  constexpr uint32_t kIntervals = 1000;
+  constexpr size_t kMax = 16;
+  TailCounts counts(WithPercentiles({50}), kMax);
+  for (uint32_t i = 0; i < kIntervals; ++i) counts.Add(100 + i, {{40, 3}, {60, 1 + i % 2}});
+  EXPECT_LE(counts.blocks(), kMax);
+  EXPECT_GE(counts.blocks(), kMax / 2);
+  double above = 0;
+  double count = 0;
+  for (const TailCounts::Share& share : counts.SharesAbove(50)) {
+    above += share.above;
+    count += share.count;
+  }
+  EXPECT_EQ(above, 1.5 * kIntervals);
+  EXPECT_EQ(count, 4.5 * kIntervals);
 }
 
 TEST(LatencyBlocksTest, LongPhasesKeepAllLatenciesInFewBlocks) {
