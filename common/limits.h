@@ -99,6 +99,10 @@ namespace lockstep::limits {
   LIMIT(kRollupsOfAPhase, 20000, "roll-ups",                                                       \
         "of ten seconds, workload, kind and metric in a phase",                                    \
         "later seconds have no roll-up; all intervals are stored")                                 \
+  LIMIT(kReportHostIntervals, 100000, "intervals",                                                 \
+        "of hosts whose latencies a report reads, over its phases",                                \
+        "a further phase has no spread of p99 over hosts, and its hosts and service times have "   \
+        "no confidence intervals")                                                                 \
   LIMIT(kDevicesOfAHost, 20000, "devices", "that a worker reports", "the others are left out")     \
   LIMIT(kEventsOfAPhase, 200, "events", "that a worker reports in one phase of a run",             \
         "further ones are counted, not kept")                                                      \

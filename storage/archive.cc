@@ -47,6 +47,9 @@ constexpr Addition kAdditions[] = {
     {23, "latency_blocks", nullptr},
     {23, "percentile_figures", nullptr},
     {23, "time_figures", nullptr},
+    {24, "percentile_figures", "worker_index"},
+    {24, "percentile_figures", "metric"},
+    {24, "percentile_figures", "is_reported"},
 };
 // A message of rows stays well below the 4 MiB that gRPC receives by default.
 constexpr size_t kPiece = 1 << 20;

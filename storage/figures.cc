@@ -134,30 +134,25 @@ class FigureRows {
     findings_.Add(phase);
     if (phase.workloads().empty()) return;
     phase_ = phase.index();
-    Row({}, phase.total());
-    Percentiles("", phase.total());
+    Rows({}, phase.total());
     if (phase.has_time_spent()) Times(phase.time_spent());
     for (const v1::WorkloadReport& workload : phase.workloads()) {
-      Row({nullptr, workload.name()}, workload.total());
-      Percentiles(workload.name(), workload.total());
-      for (const auto& o : workload.operations()) {
-        Row({nullptr, workload.name()}, o);
-        Percentiles(workload.name(), o);
-      }
+      Rows({nullptr, workload.name()}, workload.total());
+      for (const auto& o : workload.operations()) Rows({nullptr, workload.name()}, o);
       // These are the same operations under a second metric. is_reported is false, so that SQL can
       // add operations up without counting them twice.
-      for (const auto& o : workload.service_times()) Row({nullptr, workload.name(), false}, o);
+      for (const auto& o : workload.service_times()) Rows({nullptr, workload.name(), false}, o);
       for (const auto& o : workload.submission_latencies()) {
-        Row({nullptr, workload.name(), false}, o);
+        Rows({nullptr, workload.name(), false}, o);
       }
     }
     for (const v1::HostReport& host : phase.hosts()) {
       // A lost worker's I/Os are in no figure of the phase. With a row of its own the hosts would
       // add up to more than the fleet.
       if (host.lost()) continue;
-      Row({&host, ""}, host.total());
+      Rows({&host, ""}, host.total());
       for (const v1::HostWorkloadReport& workload : host.workloads()) {
-        for (const auto& o : workload.operations()) Row({&host, workload.name()}, o);
+        for (const auto& o : workload.operations()) Rows({&host, workload.name()}, o);
       }
     }
   }
@@ -176,6 +171,16 @@ class FigureRows {
   }
 
  private:
+  // As SQL names it.
+  static std::string MetricOf(const v1::OperationReport& o) {
+    return absl::StrReplaceAll(o.metric(), {{"_", " "}});
+  }
+
+  void Rows(const Of& of, const v1::OperationReport& o) {
+    Row(of, o);
+    Percentiles(of, o);
+  }
+
   void Row(const Of& of, const v1::OperationReport& o) {
     CopyRows& row = figures_.Add(run_id_).Add(phase_);
     if (of.host == nullptr) {
@@ -185,7 +190,7 @@ class FigureRows {
     }
     row.Add(of.workload)
         .Add(o.kind())
-        .Add(absl::StrReplaceAll(o.metric(), {{"_", " "}}))
+        .Add(MetricOf(o))
         .Add(of.is_reported ? "t" : "f")
         .Add(static_cast<int64_t>(o.operations()))
         .Add(static_cast<int64_t>(o.bytes()))
@@ -208,15 +213,16 @@ class FigureRows {
     row.EndRow();
   }
 
-  void Percentiles(const std::string& workload, const v1::OperationReport& o) {
+  void Percentiles(const Of& of, const v1::OperationReport& o) {
     for (const auto* list : {&o.percentiles(), &o.tail()}) {
       for (const v1::Percentile& p : *list) {
-        percentiles_.Add(run_id_).Add(phase_).Add(workload).Add(o.kind()).AddExact(p.percent());
+        percentiles_.Add(run_id_).Add(phase_).Add(of.workload).Add(o.kind()).AddExact(p.percent());
         percentiles_.Add(static_cast<int64_t>(p.above()));
         p.has_latency_ns() ? percentiles_.AddExact(p.latency_ns()) : percentiles_.AddNull();
         p.has_low_ns() ? percentiles_.AddExact(p.low_ns()) : percentiles_.AddNull();
         p.has_high_ns() ? percentiles_.AddExact(p.high_ns()) : percentiles_.AddNull();
-        percentiles_.EndRow();
+        of.host == nullptr ? percentiles_.AddNull() : percentiles_.Add(of.host->worker_index());
+        percentiles_.Add(MetricOf(o)).Add(of.is_reported ? "t" : "f").EndRow();
       }
     }
   }

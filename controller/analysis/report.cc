@@ -8,11 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/limits.h"
 #include "common/units.h"
 #include "common/version.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/expectations.h"
 #include "controller/analysis/statistics.h"
+#include "controller/analysis/stored_confidence.h"
 #include "controller/analysis/sweeps.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
@@ -24,16 +26,14 @@ namespace {
 // Points of the series of all phases together: a report has a bounded size, however long the run
 // is.
 constexpr size_t kReportPoints = 1 << 18;
-// Intervals times hosts, of all phases together, whose histograms a report reads. Histograms are
-// much larger than counters: without a limit, the report of a long run of many hosts would have to
-// read and add up all of them.
-constexpr int64_t kReadLatencies = 20000;
+// Histograms are much larger than counters: without a limit, the report of a long run of many hosts
+// would have to read and add up all of them.
+constexpr int64_t kReadLatencies = limits::kReportHostIntervals;
 
 // The intervals of a phase, added up.
 struct Series {
   std::unique_ptr<measure::PhaseSeries> all;
   std::optional<measure::SteadyState> steady;  // where the job asks for it
-  std::vector<double> p99_spreads;             // over the hosts, by interval; where they are few
 };
 
 measure::PhaseSeries::Options OptionsOf(const measure::PhaseData& phase) {
@@ -55,7 +55,8 @@ measure::PhaseSeries::Options OptionsOf(const measure::PhaseData& phase) {
 // What is to be made of the intervals beside their sums; null where nothing is.
 struct Judges {
   measure::SteadyState* steady = nullptr;
-  std::vector<double>* p99_spreads = nullptr;
+  std::vector<double>* p99_spreads = nullptr;  // over the hosts, by interval
+  StoredConfidence* confidence = nullptr;
 };
 
 void AddSpread(const measure::MergedInterval& merged, const std::set<uint32_t>& compared,
@@ -91,6 +92,7 @@ absl::Status ReadInto(const measure::PhaseData& phase, WithIntervals with,
       read(phase.phase, with, [&](uint32_t worker, const v1::IntervalSample& sample) {
         const absl::Status added = series->Add(worker, sample);
         judge(series->TakeComplete());
+        if (judges.confidence != nullptr) judges.confidence->Add(worker, sample);
         return added;
       });
   if (status.ok()) judge(series->Finish());
@@ -107,8 +109,7 @@ int64_t HostIntervals(const measure::PhaseData& phase) {
 }
 
 absl::StatusOr<Series> ReadSeries(const measure::PhaseData& phase, const v1::RunPhase& load,
-                                  size_t max_points, const ReadIntervals& read,
-                                  int64_t* latencies_left) {
+                                  size_t max_points, const ReadIntervals& read) {
   Series series;
   measure::PhaseSeries::Options options = OptionsOf(phase);
   options.max_points = max_points;
@@ -120,36 +121,54 @@ absl::StatusOr<Series> ReadSeries(const measure::PhaseData& phase, const v1::Run
   const bool by_latencies = load.until_steady().figure() == v1::STEADY_FIGURE_PERCENTILE;
   series.all = std::make_unique<measure::PhaseSeries>(options);
   absl::Status status = ReadInto(phase, WithIntervals::kSamples, read, series.all.get(), compared,
-                                 {by_latencies ? nullptr : steady, nullptr});
-  const bool spreads = compared.size() > 1 && HostIntervals(phase) <= *latencies_left;
-  if (spreads) *latencies_left -= HostIntervals(phase);
-  // The second pass reads the histograms, and only where something is made of them. The counters
-  // alone are much smaller.
-  if (status.ok() && (by_latencies || spreads)) {
-    options.keeps_latencies = by_latencies;
+                                 {by_latencies ? nullptr : steady, nullptr, nullptr});
+  // The second pass reads the histograms. The counters alone are much smaller.
+  if (status.ok() && by_latencies) {
+    options.keeps_latencies = true;
     measure::PhaseSeries latencies(options);
     status = ReadInto(phase, WithIntervals::kLatencies, read, &latencies, compared,
-                      {by_latencies ? steady : nullptr, spreads ? &series.p99_spreads : nullptr});
+                      {steady, nullptr, nullptr});
   }
   if (!status.ok()) return status;
   return series;
 }
 
+// Adds what needs the histograms of single hosts' intervals: the spread of p99 over the hosts, and
+// confidence intervals. It reads them only after the analyses, because to count the latencies above
+// a percentile one must know it.
+absl::Status AddFromLatencies(const measure::PhaseData& phase, const ReadIntervals& read,
+                              int64_t* latencies_left, v1::PhaseReport* report) {
+  const int64_t host_intervals = HostIntervals(phase);
+  measure::PhaseSeries::Options options = OptionsOf(phase);
+  const std::set<uint32_t> compared = options.compared;
+  if (compared.empty() || host_intervals > *latencies_left) return absl::OkStatus();
+  *latencies_left -= host_intervals;
+  std::vector<double> spreads;
+  StoredConfidence confidence(phase, report);
+  measure::PhaseSeries series(options);
+  const absl::Status status =
+      ReadInto(phase, WithIntervals::kLatencies, read, &series, compared,
+               {nullptr, compared.size() > 1 ? &spreads : nullptr, &confidence});
+  if (!status.ok()) return status;
+  confidence.Finish();
+  if (spreads.empty()) return absl::OkStatus();
+  report->set_p99_spread_median(MedianOf(spreads));
+  report->set_p99_spread_worst(*std::max_element(spreads.begin(), spreads.end()));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<v1::PhaseReport> BuildLoad(const measure::RunData& data,
                                           const measure::PhaseData& phase, size_t max_points,
                                           const ReadIntervals& read, int64_t* latencies_left) {
-  const auto series =
-      ReadSeries(phase, LoadOf(data.run.job, phase.phase.spec), max_points, read, latencies_left);
+  const auto series = ReadSeries(phase, LoadOf(data.run.job, phase.phase.spec), max_points, read);
   if (!series.ok()) return series.status();
   const PhaseView view(data, phase, *series->all,
                        series->steady ? &series->steady->verdict() : nullptr);
   v1::PhaseReport report;
   // Analyses() sorts them by their order, because each reads what earlier ones have added.
   for (const Analysis& analysis : Analyses()) analysis.add(view, &report);
-  if (!series->p99_spreads.empty()) {
-    report.set_p99_spread_median(MedianOf(series->p99_spreads));
-    report.set_p99_spread_worst(
-        *std::max_element(series->p99_spreads.begin(), series->p99_spreads.end()));
+  if (absl::Status status = AddFromLatencies(phase, read, latencies_left, &report); !status.ok()) {
+    return status;
   }
   return report;
 }

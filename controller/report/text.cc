@@ -161,18 +161,43 @@ class Renderer : private ReportWriter {
     }
   }
 
+  // Whether any of the percentiles has a confidence interval.
+  static bool HasInterval(const v1::OperationReport& operation) {
+    return std::any_of(operation.percentiles().begin(), operation.percentiles().end(),
+                       [](const v1::Percentile& p) { return p.has_low_ns(); });
+  }
+
+  static std::vector<std::string> Intervals(const std::string& name,
+                                            const v1::OperationReport& operation,
+                                            const std::vector<double>& percents) {
+    std::vector<std::string> cells = {name};
+    for (const double percent : percents) cells.push_back(IntervalText(operation, percent));
+    return cells;
+  }
+
   // How certain the percentiles above are.
   void Confidence(const v1::WorkloadReport& workload) {
     TextTable table({"95 % interval", "p50", "p95", "p99", "p99.9"});
-    for (const v1::OperationReport& operation : workload.operations()) {
-      const bool any = std::any_of(operation.percentiles().begin(), operation.percentiles().end(),
-                                   [](const v1::Percentile& p) { return p.has_low_ns(); });
-      if (!any) continue;
-      std::vector<std::string> cells = {operation.kind()};
-      for (const double percent : {50.0, 95.0, 99.0, 99.9}) {
-        cells.push_back(IntervalText(operation, percent));
-      }
-      table.Add(std::move(cells));
+    const auto add = [&](const v1::OperationReport& operation) {
+      if (!HasInterval(operation)) return;
+      table.Add(Intervals(operation.kind(), operation, {50, 95, 99, 99.9}));
+    };
+    for (const v1::OperationReport& operation : workload.operations()) add(operation);
+    for (const v1::OperationReport& operation : workload.service_times()) {
+      add(Named(operation, "service"));
+    }
+    for (const v1::OperationReport& operation : workload.submission_latencies()) {
+      add(Named(operation, "slat"));
+    }
+    if (!table.empty()) out_ += table.Render("    ", width_);
+  }
+
+  void HostConfidence(const v1::PhaseReport& phase) {
+    TextTable table({"95 % interval", "p50", "p99"});
+    int shown = 0;
+    for (const v1::HostReport& host : phase.hosts()) {
+      if (++shown > kHostsShown) break;
+      if (HasInterval(host.total())) table.Add(Intervals(host.host(), host.total(), {50, 99}));
     }
     if (!table.empty()) out_ += table.Render("    ", width_);
   }
@@ -289,6 +314,7 @@ class Renderer : private ReportWriter {
     if (phase.hosts_size() > kHostsShown) {
       Line("    and ", phase.hosts_size() - kHostsShown, " more; --format json lists all");
     }
+    HostConfidence(phase);
     Fairness(phase);
   }
 

@@ -310,6 +310,61 @@ TEST_F(StoreTest, WhatAReportConcludesIsInRows) {
   EXPECT_EQ(rows->Text(0, "p99_spread_median") + "|" + rows->Text(0, "p99_spread_worst"), "1.5|3");
 }
 
+TEST_F(StoreTest, PercentilesOfHostsAndMetricsAreRows) {
+  const v1::PhaseId id = Begin();
+  v1::Report report;
+  v1::PhaseReport* phase = report.add_phases();
+  v1::WorkloadReport* workload = phase->add_workloads();
+  workload->set_name("w");
+  const auto add = [](double percent, double ms, const char* metric, v1::OperationReport* o) {
+    o->set_kind("read");
+    o->set_metric(metric);
+    v1::Percentile* p = o->add_percentiles();
+    p->set_percent(percent);
+    p->set_above(7);
+    p->set_latency_ns(ms * 1e6);
+    p->set_low_ns(ms * 1e6 - 5e5);
+    if (percent < 99) p->set_high_ns(ms * 1e6 + 5e5);
+  };
+  add(50, 10, "response_time", workload->add_operations());
+  add(50, 8, "service_time", workload->add_service_times());
+  add(50, 1, "submission_latency", workload->add_submission_latencies());
+  v1::HostReport* host = phase->add_hosts();
+  host->set_worker_index(1);
+  host->set_host("node1");
+  v1::HostWorkloadReport* part = host->add_workloads();
+  part->set_name("w");
+  add(99, 12, "response_time", part->add_operations());
+  v1::HostReport* lost = phase->add_hosts();
+  lost->set_host("node0");
+  lost->set_lost(true);
+  ASSERT_TRUE(store_->SaveReport(id.run_id(), report).ok());
+  ASSERT_TRUE(store_->SaveReport(id.run_id(), report).ok()) << "it replaces what was there";
+  const auto list = [&](const std::string& columns, const std::string& view) {
+    auto rows = connection_->Query(
+        "SELECT string_agg(concat_ws('|', " + columns +
+            ", workload, kind, percent, above, latency_ms, low_ms, high_ms), E'\n' ORDER BY "
+            "latency_ms) AS list FROM " +
+            view + " WHERE run_id = $1",
+        {id.run_id()});
+    return rows.ok() ? rows->Text(0, "list") : rows.status().ToString();
+  };
+  EXPECT_EQ(list("phase_name", "phase_percentiles"), "mix|w|read|50|7|10|9.5|10.5");
+  EXPECT_EQ(list("metric, is_reported", "phase_percentiles_all"),
+            "submission latency|f|w|read|50|7|1|0.5|1.5\n"
+            "service time|f|w|read|50|7|8|7.5|8.5\n"
+            "response time|t|w|read|50|7|10|9.5|10.5");
+  EXPECT_EQ(list("host, worker_index, metric", "host_percentiles"),
+            "node1|1|response time|w|read|99|7|12|11.5");
+  // A row of an older schema says nothing of the metric: it is of the reported one.
+  ASSERT_TRUE(connection_
+                  ->Query("UPDATE percentile_figures SET metric = NULL, is_reported = NULL WHERE "
+                          "run_id = $1 AND is_reported AND worker_index IS NULL",
+                          {id.run_id()})
+                  .ok());
+  EXPECT_EQ(list("phase_name", "phase_percentiles"), "mix|w|read|50|7|10|9.5|10.5");
+}
+
 TEST_F(StoreTest, RunsAreFoundByTheStartOfTheirIdAndUnknownOnesAreNot) {
   const v1::PhaseId phase = Begin();
   EXPECT_EQ(*store_->ResolveRun("last"), phase.run_id());

@@ -9,6 +9,7 @@ from truth import TruthTest, situation
 
 COUNTS = {"w99": 99, "w100": 100, "w999": 999, "w1000": 1000}
 SQL_PERCENTS = {"p50_ms": "50", "p95_ms": "95", "p99_ms": "99", "p999_ms": "99.9"}
+SCALES = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}
 CSV_PERCENTS = {f"p{p}_ns": p for p in ("50", "90", "95", "99", "99.9", "99.99")}
 
 
@@ -200,6 +201,82 @@ class Percentiles(TruthTest):
         self.assertEqual(many["run"]["state"], "aborted")
         self.assertRegex(many["run"]["outcome"], r"abort_if\.p99: [\d.]+ m?s in interval")
 
+    def check_rows(self, percentiles, rows, key, known):
+        """Intervals in JSON and in SQL, and whether there are any."""
+        for p in percentiles:
+            row = rows[(*key, p["percent"])]
+            self.assertEqual("lowNs" in p, known and "latencyNs" in p, (key, p))
+            for field, column in (("lowNs", "low_ms"), ("highNs", "high_ms")):
+                if field in p:
+                    self.assert_near(row[column], p[field] / 1e6, 1e-6, key)
+                else:
+                    self.assertEqual(row[column], "", (key, p))
+
+    def check_cell_of_interval(self, cell, percentiles, percent):
+        """A cell of --detail: `1.2 ms to 1.4 ms`, `from 1.2 ms`, or a dash."""
+        p = next(p for p in percentiles if p["percent"] == percent)
+        bounds = [
+            float(number) * SCALES[unit]
+            for number, unit in re.findall(r"([\d.]+) (ns|µs|ms|s)\b", cell)
+        ]
+        wanted = [p[field] for field in ("lowNs", "highNs") if field in p]
+        self.assertEqual(len(bounds), len(wanted), (cell, p))
+        for bound, ns in zip(bounds, wanted, strict=True):
+            self.assert_near(bound, ns, 0.01, cell)
+
+    def check_intervals_of_hosts(self, report, detail):
+        rows = {
+            (
+                row["phase_name"],
+                row["host"],
+                row["workload"],
+                row["kind"],
+                float(row["percent"]),
+            ): row
+            for row in self.rows("SELECT * FROM host_percentiles WHERE run_id = last_run()")
+        }
+        for phase in report["phases"]:
+            known = phase["name"] == "mix"
+            self.assertEqual(len(phase["hosts"]), 2)
+            for host in phase["hosts"]:
+                place = (phase["name"], host["host"])
+                self.check_rows(host["total"]["percentiles"], rows, (*place, "", "total"), known)
+                for workload in host["workloads"]:
+                    percentiles = workload["operations"][0]["percentiles"]
+                    self.check_rows(percentiles, rows, (*place, workload["name"], "read"), known)
+        table = re.search(r"^ +95 % interval +p50 +p99\n((?: +node\d .*\n)+)", detail, re.M)[1]
+        hosts = {host["host"]: host for host in self.phase(report)["hosts"]}
+        lines = [re.split(r"  +", line.strip()) for line in table.splitlines()]
+        self.assertEqual([line[0] for line in lines], list(hosts))
+        for name, *cells in lines:
+            for cell, percent in zip(cells, (50, 99), strict=True):
+                self.check_cell_of_interval(cell, hosts[name]["total"]["percentiles"], percent)
+        first = lines[0]
+        self.says(f"p50 of {first[0]} {first[1]}")
+
+    def check_intervals_of_service_times(self, report, detail):
+        rows = {
+            (
+                row["phase_name"],
+                row["workload"],
+                row["metric"],
+                row["kind"],
+                float(row["percent"]),
+            ): row
+            for row in self.rows(
+                "SELECT * FROM phase_percentiles_all WHERE run_id = last_run() AND NOT is_reported"
+            )
+        }
+        cells = re.findall(r"^ +read service +(.* to .*|from .*)$", detail, re.M)
+        workloads = self.phase(report)["workloads"]
+        self.assertEqual(len(cells), len(workloads), cells)
+        for workload, line in zip(workloads, cells, strict=True):
+            percentiles = workload["serviceTimes"][0]["percentiles"]
+            key = ("mix", workload["name"], "service time", "read")
+            self.check_rows(percentiles, rows, key, True)
+            for cell, percent in zip(re.split(r"  +", line), (50, 95, 99, 99.9), strict=True):
+                self.check_cell_of_interval(cell, percentiles, percent)
+
     @situation("5", "250 ms of 200 I/Os each; stalls that half of them have, and all, and too few")
     def test_an_interval_is_wide_where_seconds_differ(self):
         """Two loads of as many I/Os: a stall makes every second quarter of a second of the one
@@ -254,4 +331,7 @@ class Percentiles(TruthTest):
         width = at["stalls"]["highNs"] - at["stalls"]["lowNs"]
         self.assertGreater(width, 8e6)
         detail = self.ok(self.fleet.lockstep("report", "--detail")).out
-        self.assertEqual(detail.count("95 % interval"), 2)
+        # Two workloads and their hosts; the short phase has three intervals.
+        self.assertEqual(detail.count("95 % interval"), 3)
+        self.check_intervals_of_hosts(report, detail)
+        self.check_intervals_of_service_times(report, detail)

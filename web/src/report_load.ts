@@ -103,6 +103,10 @@ function workload(w: WorkloadReport): HTMLElement[] {
   const rows = kinds.map((o) => rowOf(o));
   rows.push(...w.serviceTimes.map((o) => rowOf(o, " service")));
   rows.push(...w.submissionLatencies.map((o) => rowOf(o, " slat")));
+  const beside = [
+    ...w.serviceTimes.map((o) => ({ ...o, kind: `${o.kind} service` })),
+    ...w.submissionLatencies.map((o) => ({ ...o, kind: `${o.kind} slat` })),
+  ];
   const lines: [string, string][] = [];
   if (w.limitedBy) lines.push(["", `limited by: ${w.limitedBy} (${w.limitedBecause})`]);
   if (w.duePerSecond > 0) {
@@ -124,7 +128,7 @@ function workload(w: WorkloadReport): HTMLElement[] {
       `${w.engine}, ${fixed(w.averageBatch, 1)} I/Os per submission`,
     ),
     operations(rows),
-    ...intervals(kinds),
+    ...intervals([...kinds, ...beside]),
     ...lines.map(([tone, line]) => element("p", tone ? { class: tone } : {}, line)),
     ...(w.verification ? verified(w.verification) : []),
   ];

@@ -196,6 +196,7 @@ COMMENT ON VIEW phase_time IS
 'Where the time of each phase with load went, over all hosts';
 
 -- The report's percentiles of the fleet, one row each, with their 95 % confidence intervals.
+-- is_reported is NULL in rows of older schemas, which have reported metrics alone.
 CREATE OR REPLACE VIEW phase_percentiles AS
 SELECT
   f.run_id,
@@ -208,9 +209,52 @@ SELECT
   f.latency_ns / 1e6 AS latency_ms,
   f.low_ns / 1e6 AS low_ms,
   f.high_ns / 1e6 AS high_ms
-FROM percentile_figures f JOIN phase_overview p USING (run_id, phase);
+FROM percentile_figures f JOIN phase_overview p USING (run_id, phase)
+WHERE f.worker_index IS null AND coalesce(f.is_reported, true);
 COMMENT ON VIEW phase_percentiles IS
 'The report''s percentiles of the fleet, with their confidence intervals';
+
+-- The same with those of service times and submission latencies beside the reported metric.
+CREATE OR REPLACE VIEW phase_percentiles_all AS
+SELECT
+  f.run_id,
+  f.phase,
+  p.name AS phase_name,
+  f.workload,
+  f.kind,
+  f.metric,
+  coalesce(f.is_reported, true) AS is_reported,
+  f.percent,
+  f.above,
+  f.latency_ns / 1e6 AS latency_ms,
+  f.low_ns / 1e6 AS low_ms,
+  f.high_ns / 1e6 AS high_ms
+FROM percentile_figures f JOIN phase_overview p USING (run_id, phase)
+WHERE f.worker_index IS null;
+COMMENT ON VIEW phase_percentiles_all IS
+'Percentiles of the fleet in every metric, with their confidence intervals';
+
+-- The report's percentiles of every host.
+CREATE OR REPLACE VIEW host_percentiles AS
+SELECT
+  f.run_id,
+  f.phase,
+  p.name AS phase_name,
+  w.host,
+  f.worker_index,
+  f.workload,
+  f.kind,
+  f.metric,
+  f.percent,
+  f.above,
+  f.latency_ns / 1e6 AS latency_ms,
+  f.low_ns / 1e6 AS low_ms,
+  f.high_ns / 1e6 AS high_ms
+FROM percentile_figures f
+JOIN phase_overview p USING (run_id, phase)
+JOIN run_workers w USING (run_id, worker_index);
+COMMENT ON VIEW host_percentiles IS
+'The report''s percentiles of every host, with their confidence intervals';
 
 -- Throughput per run, phase, host, workload and kind of I/O.
 CREATE OR REPLACE VIEW host_throughput AS
