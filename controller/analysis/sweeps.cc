@@ -19,6 +19,7 @@
 #include "controller/analysis/latency.h"
 #include "controller/analysis/phase_view.h"
 #include "controller/analysis/statistics.h"
+#include "controller/analysis/sweep_conclusion.h"
 #include "controller/analysis/sweep_remarks.h"
 #include "controller/plan/repetition.h"
 #include "controller/plan/sweep.h"
@@ -38,9 +39,11 @@ struct Runs {
   bool ramps = false;  // the rate changes while the phase runs
   std::vector<uint32_t> phases;
   std::vector<v1::TimeSpent> spent;
+  std::vector<RoundFigures> rounds;
 };
 
-void Add(const v1::PhaseReport& phase, const v1::RunPhase& load, bool warms_up, Runs* runs) {
+// `repeat`: which repetition of the sweep the phase belongs to.
+void Add(const v1::PhaseReport& phase, const v1::RunPhase& load, uint32_t repeat, Runs* runs) {
   runs->phases.push_back(phase.index());
   runs->workloads = load.workloads_size();
   for (const v1::Workload& w : load.workloads()) {
@@ -48,15 +51,17 @@ void Add(const v1::PhaseReport& phase, const v1::RunPhase& load, bool warms_up, 
   }
   // A run that only warms up, was cut, or lost hosts, measured something else than the point's
   // load. Its phase is listed, and its figures are left out.
-  if (warms_up || !measure::Is(phase, measure::PhaseState::kDone) || phase.invalid() ||
-      phase.workers_lost() != 0)
+  if (repeat < load.sweep().warm_up() || !measure::Is(phase, measure::PhaseState::kDone) ||
+      phase.invalid() || phase.workers_lost() != 0)
     return;
   runs->iops.push_back(phase.total().iops());
   runs->bytes.push_back(phase.total().bytes_per_second());
   runs->mean.push_back(phase.total().latency_avg_ns());
   // A run with too few I/Os for a percentile has none to contribute.
   if (const double p50 = PercentileOf(phase.total(), 50); p50 > 0) runs->p50.push_back(p50);
-  if (const double p99 = PercentileOf(phase.total(), 99); p99 > 0) runs->p99.push_back(p99);
+  const double p99 = PercentileOf(phase.total(), 99);
+  if (p99 > 0) runs->p99.push_back(p99);
+  runs->rounds.push_back({repeat, phase.total().iops(), phase.total().bytes_per_second(), p99});
   double due = 0;
   double done = 0;
   for (const v1::WorkloadReport& w : phase.workloads()) {
@@ -243,6 +248,7 @@ void AddRateKnee(const Row& row, const std::vector<std::vector<double>>& served,
       Prefix(at), knee->of(), knee->value(), common::FormatCount(knee->iops()),
       P99Text(knee->p99_ns()), ValueOf(*sweep, next), common::FormatCount(next.iops()),
       P99Text(next.p99_ns())));
+  knee->set_is_last_served_rate(true);
 }
 
 using Points = std::map<std::vector<uint32_t>, Runs>;
@@ -386,8 +392,7 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
       }
       const auto [kind, point] = StepAt(spec.run().sweep(), phase.step);
       if (kind != StepKind::kRun) continue;
-      Add(report->phases(static_cast<int>(i)), spec.run(),
-          point.repeat < spec.run().sweep().warm_up(), &points[point.indices]);
+      Add(report->phases(static_cast<int>(i)), spec.run(), point.repeat, &points[point.indices]);
     }
     v1::SweepReport* sweep = report->add_sweeps();
     sweep->set_phase(spec.name());
@@ -396,10 +401,15 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
       out->set_field(axis.field());
       *out->mutable_values() = axis.values();
     }
-    for (const auto& [indices, runs] : points) *sweep->add_points() = PointOf(indices, runs);
+    std::vector<std::vector<RoundFigures>> rounds;
+    for (const auto& [indices, runs] : points) {
+      *sweep->add_points() = PointOf(indices, runs);
+      rounds.push_back(runs.rounds);
+    }
     sweep->set_warm_up(spec.run().sweep().warm_up());
     sweep->set_ended(EndOfRepetitions(data, static_cast<uint32_t>(p), spec.run().sweep()));
     AddKnees(points, sweep);
+    AddConclusion(spec.run(), rounds, sweep);
     AddSweepRemarks(sweep);
     if (spec.run().sweep().group() == v1::SWEEP_GROUP_FILES) {
       sweep->add_remarks(

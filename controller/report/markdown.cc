@@ -114,7 +114,11 @@ std::string RenderMarkdown(const v1::Report& report) {
     out += "\n";
   }
   for (const v1::SweepReport& sweep : safe.sweeps()) {
-    absl::StrAppend(&out, "**", Plain(sweep.phase()), "**\n\n<pre>\n");
+    absl::StrAppend(&out, "**", Plain(sweep.phase()), "**\n\n");
+    if (sweep.has_conclusion()) {
+      absl::StrAppend(&out, Plain(sweep.conclusion().sentence()), "\n\n");
+    }
+    out += "<pre>\n";
     // Within <pre> Markdown means nothing, so only HTML is escaped.
     absl::StrAppend(&out, common::EscapeHtml(RenderSweep(sweep, 0)), "</pre>\n\n");
   }

@@ -145,6 +145,10 @@ std::set<uint32_t> ReportWriter::ShownTogether() const {
 
 void ReportWriter::Sweep(const v1::SweepReport& sweep, bool with_time) {
   Rule(absl::StrCat(sweep.phase(), " (sweep), ", Plural(sweep.points_size(), "point")));
+  if (sweep.has_conclusion()) {
+    out_ += Wrapped(sweep.conclusion().sentence(), "  ", "  ");
+    Line("");
+  }
   out_ += RenderSweep(sweep, width_);
   if (with_time) out_ += RenderTimeSpent(sweep, width_);
   for (const std::string& remark : sweep.remarks()) out_ += Wrapped(remark, "    ", "  ");

@@ -25,6 +25,12 @@ async function sweep(page, report) {
       }),
     );
   await page.getByLabel("figure of the matrix").waitFor();
+  // The section begins with the answer.
+  const title = page.locator("h2", { hasText: "Sweep of grid" });
+  const answer = title.locator("xpath=following-sibling::p[1]");
+  const { sentence } = report.sweeps[0].conclusion;
+  assert.strictEqual(await answer.textContent(), sentence);
+  assert.ok(sentence.startsWith("No point can be called best after 1 round"), sentence);
   assert.deepStrictEqual(
     await cells(page),
     expected((p) => p.iops, 0),

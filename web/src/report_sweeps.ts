@@ -143,6 +143,7 @@ export function sweepSection(sweep: SweepReport, number: number): Section {
     "section",
     {},
     element("h2", {}, `Sweep of ${sweep.phase}`),
+    ...(sweep.conclusion ? [element("p", {}, sweep.conclusion.sentence)] : []),
     ...(isGrid(sweep)
       ? [matrix(sweep, number), element("details", {}, element("summary", {}, "all figures"), list)]
       : [list]),

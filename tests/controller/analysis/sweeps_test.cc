@@ -126,5 +126,41 @@ TEST(SweepsTest, WhereItIsNotKnownWhatWasDueTheIOPSBend) {
   EXPECT_TRUE(IsOfBend(sweep)) << sweep.DebugString();
 }
 
+TEST(SweepsTest, OnlyWholeRoundsAfterTheWarmUpAreCompared) {
+  measure::RunData data;
+  v1::RunPhase* run = data.run.job.add_phases()->mutable_run();
+  *run = LoadsOf(1);
+  v1::SweepAxis* axis = run->mutable_sweep()->add_axes();
+  axis->set_field("threads");
+  axis->add_values("1");
+  axis->add_values("2");
+  run->mutable_sweep()->set_repeat(5);
+  run->mutable_sweep()->set_warm_up(1);
+  v1::Report report;
+  for (uint32_t step = 0; step < 10; ++step) {
+    const bool failed = step == 5;  // of the second point, in the third round
+    measure::PhaseData& phase = data.phases.emplace_back();
+    phase.phase.phase = step;
+    phase.phase.step = step;
+    v1::PhaseReport* out = report.add_phases();
+    out->set_index(step);
+    out->set_state(
+        measure::Text(failed ? measure::PhaseState::kFailed : measure::PhaseState::kDone));
+    // The device gets slower in each round, and the warm-up and what failed would turn the result.
+    const bool second = step % 2 == 1;
+    const double iops = (second ? 1200 : 1000) - 50.0 * (step / 2);
+    out->mutable_total()->set_iops(failed || (step < 2 && second) ? 1 : iops);
+  }
+  AddSweeps(data, &report);
+  const v1::SweepReport& sweep = report.sweeps(0);
+  EXPECT_EQ(sweep.points(1).comparison().standing(), v1::STANDING_BEST);
+  EXPECT_EQ(sweep.points(1).comparison().rounds(), 3u);
+  EXPECT_EQ(sweep.points(0).comparison().standing(), v1::STANDING_WORSE);
+  EXPECT_EQ(sweep.points(0).comparison().rounds(), 3u);
+  EXPECT_EQ(sweep.conclusion().rounds(), 3u);
+  EXPECT_TRUE(absl::StartsWith(sweep.conclusion().sentence(), "threads=2 reaches"))
+      << sweep.conclusion().sentence();
+}
+
 }  // namespace
 }  // namespace lockstep::controller
