@@ -50,6 +50,8 @@ constexpr Addition kAdditions[] = {
     {24, "percentile_figures", "worker_index"},
     {24, "percentile_figures", "metric"},
     {24, "percentile_figures", "is_reported"},
+    {25, "sweep_figures", nullptr},
+    {25, "sweep_point_figures", nullptr},
 };
 // A message of rows stays well below the 4 MiB that gRPC receives by default.
 constexpr size_t kPiece = 1 << 20;

@@ -125,9 +125,90 @@ class FindingRows {
   CopyRows rows_;
 };
 
+std::string StandingText(v1::Standing standing) {
+  switch (standing) {
+    case v1::STANDING_BEST:
+      return "best";
+    case v1::STANDING_NOT_DISTINGUISHABLE:
+      return "not distinguishable";
+    case v1::STANDING_WORSE:
+      return "worse";
+    case v1::STANDING_TOO_FEW_ROUNDS:
+      return "too few rounds";
+    case v1::STANDING_ALONE:
+      return "alone";
+    default:
+      return "not compared";
+  }
+}
+
+class SweepRows {
+ public:
+  explicit SweepRows(const std::string& run_id) : run_id_(run_id) {}
+
+  void Add(const v1::SweepReport& sweep) {
+    const int number = number_of_sweeps_++;
+    // No point ran, or the report was made before sweeps were concluded.
+    if (!sweep.has_conclusion()) return;
+    sweep_ = number;
+    const v1::SweepConclusion& conclusion = sweep.conclusion();
+    google::protobuf::RepeatedPtrField<std::string> axes;
+    for (const v1::SweepAxisReport& axis : sweep.axes()) *axes.Add() = axis.field();
+    sweeps_.Add(run_id_).Add(sweep_).Add(sweep.phase()).Add(TextArray(axes));
+    sweeps_.Add(conclusion.sentence()).Add(conclusion.figure());
+    sweeps_.Add(conclusion.higher_is_better() ? "t" : "f").Add(conclusion.rounds());
+    sweeps_.AddUnless(!conclusion.has_more_rounds(), conclusion.more_rounds()).EndRow();
+    for (int p = 0; p < sweep.points_size(); ++p) Point(sweep, p);
+  }
+  const CopyRows& sweeps() const { return sweeps_; }
+  const CopyRows& points() const { return points_; }
+
+ private:
+  void Point(const v1::SweepReport& sweep, int number) {
+    const v1::SweepPointReport& point = sweep.points(number);
+    google::protobuf::Map<std::string, std::string> values;
+    for (int a = 0; a < sweep.axes_size() && a < point.indices_size(); ++a) {
+      const auto index = static_cast<int>(point.indices(a));
+      if (index < sweep.axes(a).values_size()) {
+        values[sweep.axes(a).field()] = sweep.axes(a).values(index);
+      }
+    }
+    const v1::PointComparison& c = point.comparison();
+    points_.Add(run_id_).Add(sweep_).Add(number).Add(JsonObject(values));
+    points_.Add(absl::StrCat("{", absl::StrJoin(point.phases(), ","), "}"));
+    points_.Add(StandingText(c.standing())).Add(c.reason()).Add(c.rounds());
+    const auto add = [&](bool known, double value) {
+      known ? points_.AddExact(value) : points_.AddNull();
+    };
+    add(c.has_mean(), c.mean());
+    add(c.has_low(), c.low());
+    add(c.has_high(), c.high());
+    add(c.has_ratio(), c.ratio());
+    add(c.has_ratio_low(), c.ratio_low());
+    add(c.has_ratio_high(), c.ratio_high());
+    add(c.has_p_value(), c.p_value());
+    points_.AddUnless(!c.has_more_rounds(), c.more_rounds());
+    add(point.runs() > 0, point.iops());
+    add(point.runs() > 0, point.bytes_per_second());
+    // 0: too few I/Os for a percentile, or no threads.
+    add(point.p50_ns() > 0, point.p50_ns());
+    add(point.p99_ns() > 0, point.p99_ns());
+    add(point.thread_jain() > 0, point.thread_jain());
+    points_.EndRow();
+  }
+
+  const std::string run_id_;
+  int number_of_sweeps_ = 0;
+  int sweep_ = 0;  // the number of the one whose rows are made
+  CopyRows sweeps_, points_;
+};
+
 class FigureRows {
  public:
-  explicit FigureRows(const std::string& run_id) : run_id_(run_id), findings_(run_id) {}
+  explicit FigureRows(const std::string& run_id)
+      : run_id_(run_id), findings_(run_id), sweeps_(run_id) {}
+
+  void Add(const v1::SweepReport& sweep) { sweeps_.Add(sweep); }
 
   void Add(const v1::PhaseReport& phase) {
     Verdict(phase);
@@ -161,7 +242,9 @@ class FigureRows {
     for (const auto& [table, rows] :
          {std::pair("phase_verdicts", &verdicts_), std::pair("phase_figures", &figures_),
           std::pair("findings", &findings_.rows()), std::pair("time_figures", &times_),
-          std::pair("percentile_figures", &percentiles_)}) {
+          std::pair("percentile_figures", &percentiles_),
+          std::pair("sweep_figures", &sweeps_.sweeps()),
+          std::pair("sweep_point_figures", &sweeps_.points())}) {
       if (rows->empty()) continue;
       const absl::Status status =
           connection->Copy(absl::StrCat("COPY ", table, " FROM STDIN"), rows->rows());
@@ -278,6 +361,7 @@ class FigureRows {
   uint32_t phase_ = 0;
   CopyRows figures_, verdicts_, percentiles_, times_;
   FindingRows findings_;
+  SweepRows sweeps_;
 };
 
 }  // namespace
@@ -301,6 +385,7 @@ absl::Status PgStore::SaveReport(const std::string& run_id, const v1::Report& re
   // The rows are made before the transaction begins, so that its locks are held for a shorter time.
   FigureRows rows(run_id);
   for (const v1::PhaseReport& phase : report.phases()) rows.Add(phase);
+  for (const v1::SweepReport& sweep : report.sweeps()) rows.Add(sweep);
   return Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
     // A report that was made from pruned samples must replace nothing. FOR UPDATE orders this
     // against PruneRuns(), which updates the same row: a pruning that was first is seen here, and
@@ -309,8 +394,8 @@ absl::Status PgStore::SaveReport(const std::string& run_id, const v1::Report& re
         "SELECT 1 FROM runs WHERE run_id = $1 AND samples_pruned_at IS NULL FOR UPDATE", {run_id});
     if (!there.ok() || there->rows() == 0) return there.status();
     // phase_figures has no key: without this a second call would double its rows.
-    for (const char* table :
-         {"phase_verdicts", "phase_figures", "findings", "percentile_figures", "time_figures"}) {
+    for (const char* table : {"phase_verdicts", "phase_figures", "findings", "percentile_figures",
+                              "time_figures", "sweep_figures", "sweep_point_figures"}) {
       auto gone =
           connection->Query(absl::StrCat("DELETE FROM ", table, " WHERE run_id = $1"), {run_id});
       if (!gone.ok()) return gone.status();

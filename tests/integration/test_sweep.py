@@ -47,6 +47,13 @@ class Sweeps(FleetTest):
         self.assertGreater(by_point[(4, 0)]["bytesPerSecond"], by_point[(0, 0)]["bytesPerSecond"])
         text = self.ok(self.fleet.lockstep("report", run)).out
         self.assertIn("grid (sweep), 20 points", text)
+        self.assertIn(
+            "No point can be called best after 1 round: at least 2 more are needed",
+            " ".join(text.split()),
+        )
+        # 4 and 64 KiB in an I/O: their IOPS cannot be compared.
+        self.assertEqual(sweep["conclusion"]["figure"], "throughput")
+        self.assertEqual(sweep["conclusion"]["moreRounds"], 2)
         self.assertEqual(len(re.findall(r"^ +64KiB ", text, re.MULTILINE)), 6)
         rows = self.fleet.sql(
             "SELECT point ->> 'block_size', point ->> 'queue_depth', iops FROM phase_summary "
@@ -153,6 +160,67 @@ class Repetitions(FleetTest):
         self.assertIn("asked for was ±30 %", sweep["ended"])
         self.assertNotIn("not reached", sweep["ended"])
         self.assertTrue(report["expectationsMet"], report["run"])
+
+    def test_a_sweep_ends_in_a_sentence(self):
+        """5 ms each: four times as many in flight are four times the IOPS, whoever is near."""
+        job = (
+            "name: answer\ntargets: [{name: n, null: {latency: 5ms}}]\nphases:\n"
+            "  - {name: load, run: {duration: 300ms, workloads: [{engine: 'null'}],\n"
+            "     sweep: {axes: [{field: queue_depth, values: [4, 16, 1]}], "
+            "order: random, repeat: 5}}}\ninterval: 100ms\n"
+        )
+        report = self.ok(self.fleet.run_job(job, "--format", "json")).json()
+        # A round is over before the next one begins.
+        names = [phase["name"].split(" (")[0] for phase in report["phases"]]
+        rounds = [sorted(names[i : i + 3]) for i in range(0, 15, 3)]
+        self.assertEqual(rounds, 5 * [sorted(f"load queue_depth={d}" for d in (1, 4, 16))])
+        (sweep,) = report["sweeps"]
+        conclusion = sweep["conclusion"]
+        sentence = conclusion["sentence"]
+        self.assertRegex(
+            sentence,
+            r"^queue_depth=16 reaches [\d,.]+ IOPS, more than every other point "
+            r"\(5 rounds, [^)]*\); queue_depth=4 is [\d.]+ % slower; queue_depth=1 is ",
+        )
+        self.assertEqual((conclusion["figure"], conclusion["rounds"]), ("IOPS", 5))
+        self.assertNotIn("moreRounds", conclusion)
+        standings = [point["comparison"]["standing"] for point in sweep["points"]]
+        self.assertEqual(standings, ["STANDING_WORSE", "STANDING_BEST", "STANDING_WORSE"])
+        for point in sweep["points"]:
+            found = point["comparison"]
+            self.assertEqual(found["rounds"], 5)
+            self.assertLessEqual(found["low"], found["mean"])
+            self.assertLessEqual(found["mean"], found["high"])
+            if found["standing"] == "STANDING_WORSE":
+                self.assertLess(found["ratioHigh"], 1)
+                self.assertLess(found["pValue"], 0.05)
+        self.answers_everywhere(sweep)
+
+    def answers_everywhere(self, sweep):
+        """The same in SQL, text and Markdown."""
+        sentence = sweep["conclusion"]["sentence"]
+        rows = self.fleet.sql(
+            "SELECT sweep, phase_name, axes[1], replace(sentence, ',', ''), rounds "
+            "FROM sweep_conclusions WHERE run_id = last_run()"
+        )
+        expected = ["0", "load", "queue_depth", sentence.replace(",", ""), "5"]
+        self.assertEqual(rows, [expected])
+        rows = self.fleet.sql(
+            "SELECT point ->> 'queue_depth', standing, mean, ratio, p99_ms FROM sweep_points "
+            "WHERE run_id = last_run() ORDER BY number"
+        )
+        self.assertEqual([row[0] for row in rows], ["4", "16", "1"])
+        self.assertEqual([row[1] for row in rows], ["worse", "best", "worse"])
+        for row, point in zip(rows, sweep["points"], strict=True):
+            self.assertAlmostEqual(float(row[2]), point["comparison"]["mean"], places=6)
+            if "ratio" in point["comparison"]:
+                self.assertAlmostEqual(float(row[3]), point["comparison"]["ratio"], places=9)
+            if point["p99Ns"] > 0:
+                self.assertAlmostEqual(float(row[4]), point["p99Ns"] / 1e6, places=6)
+        text = self.ok(self.fleet.lockstep("report")).out
+        self.assertIn(sentence, " ".join(text.split()))
+        markdown = self.ok(self.fleet.lockstep("report", "--format", "markdown")).out
+        self.assertIn("queue\\_depth=16 reaches", markdown)
 
     def test_a_knee_is_found_where_more_depth_stops_to_give_more(self):
         """20 ms each, and no more than 200 a second: four in flight are enough."""

@@ -365,6 +365,59 @@ TEST_F(StoreTest, PercentilesOfHostsAndMetricsAreRows) {
   EXPECT_EQ(list("phase_name", "phase_percentiles"), "mix|w|read|50|7|10|9.5|10.5");
 }
 
+TEST_F(StoreTest, WhatASweepAnswersIsInRows) {
+  const v1::PhaseId id = Begin();
+  v1::Report report;
+  report.add_sweeps()->set_phase("made by an older version");
+  v1::SweepReport* sweep = report.add_sweeps();
+  sweep->set_phase("load");
+  v1::SweepAxisReport* axis = sweep->add_axes();
+  axis->set_field("queue_depth");
+  axis->add_values("1");
+  axis->add_values("8");
+  v1::SweepConclusion* conclusion = sweep->mutable_conclusion();
+  conclusion->set_sentence("8 is \"best\"");
+  conclusion->set_figure("IOPS");
+  conclusion->set_higher_is_better(true);
+  conclusion->set_rounds(4);
+  v1::SweepPointReport* worse = sweep->add_points();
+  worse->add_indices(0);
+  worse->add_phases(0);
+  worse->add_phases(2);
+  worse->set_runs(2);
+  worse->set_iops(100);
+  worse->mutable_comparison()->set_standing(v1::STANDING_WORSE);
+  worse->mutable_comparison()->set_rounds(4);
+  worse->mutable_comparison()->set_mean(101);
+  worse->mutable_comparison()->set_ratio(0.5);
+  worse->mutable_comparison()->set_ratio_low(0.25);
+  worse->mutable_comparison()->set_p_value(0);
+  v1::SweepPointReport* failed = sweep->add_points();
+  failed->add_indices(1);
+  failed->mutable_comparison()->set_reason("it has no whole round");
+  ASSERT_TRUE(store_->SaveReport(id.run_id(), report).ok());
+  // Again: they replace what was there.
+  ASSERT_TRUE(store_->SaveReport(id.run_id(), report).ok());
+  auto rows = connection_->Query(
+      "SELECT concat_ws('|', sweep, phase_name, axes, sentence, figure, higher_is_better, rounds) "
+      "AS row, more_rounds IS NULL AS none FROM sweep_conclusions WHERE run_id = $1",
+      {id.run_id()});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  ASSERT_EQ(rows->rows(), 1);
+  EXPECT_EQ(rows->Text(0, "row"), "1|load|{queue_depth}|8 is \"best\"|IOPS|t|4");
+  EXPECT_TRUE(rows->Bool(0, "none"));
+  rows = connection_->Query(
+      "SELECT concat_ws('|', sweep, phase_name, number, point ->> 'queue_depth', phases, figure, "
+      "standing, reason, rounds, mean, low, high, ratio, ratio_low, ratio_high, p_value, "
+      "more_rounds, iops, p50_ms, p99_ms, thread_jain) AS row FROM sweep_points WHERE run_id = $1 "
+      "ORDER BY number",
+      {id.run_id()});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  ASSERT_EQ(rows->rows(), 2);
+  EXPECT_EQ(rows->Text(0, "row"), "1|load|0|1|{0,2}|IOPS|worse||4|101|0.5|0.25|0|100");
+  EXPECT_EQ(rows->Text(1, "row"), "1|load|1|8|{}|IOPS|not compared|it has no whole round|0");
+}
+
 TEST_F(StoreTest, RunsAreFoundByTheStartOfTheirIdAndUnknownOnesAreNot) {
   const v1::PhaseId phase = Begin();
   EXPECT_EQ(*store_->ResolveRun("last"), phase.run_id());
