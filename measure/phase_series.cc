@@ -47,59 +47,6 @@ std::string WrongNumber(const v1::IntervalSample& sample) {
   return "";
 }
 
-void AddPaths(const v1::DeviceSample& d, const v1::IntervalSample& sample, bool is_silent,
-              PathSums* sums) {
-  // A device without multipath reports no paths at all. A device that had paths before and reports
-  // none has lost all of them, which counts.
-  if (d.paths() == 0 && sums->most == 0) return;
-  if (sums->most == 0) sums->fewest = d.paths();
-  sums->most = std::max(sums->most, d.paths());
-  sums->fewest = std::min(sums->fewest, d.paths_running());
-  if (d.paths_running() >= sums->most) return;
-  if (sums->seconds == 0) sums->begin_seconds = Seconds(sample.begin_ns());
-  sums->end_seconds = Seconds(sample.end_ns());
-  const double seconds = Seconds(sample.end_ns() - sample.begin_ns());
-  sums->seconds += seconds;
-  if (is_silent) sums->silent_seconds += seconds;
-}
-
-void AddDevice(const v1::DeviceSample& d, bool measured, double seconds, DeviceSums* sums) {
-  sums->read_bytes += static_cast<double>(d.read_bytes());
-  sums->write_bytes += static_cast<double>(d.write_bytes());
-  sums->reads += static_cast<double>(d.reads());
-  sums->writes += static_cast<double>(d.writes());
-  if (!measured) return;
-  sums->measured_seconds += seconds;
-  v1::DeviceSample& s = sums->measured;
-  s.set_reads(s.reads() + d.reads());
-  s.set_read_merges(s.read_merges() + d.read_merges());
-  s.set_read_bytes(s.read_bytes() + d.read_bytes());
-  s.set_read_time_ms(s.read_time_ms() + d.read_time_ms());
-  s.set_writes(s.writes() + d.writes());
-  s.set_write_merges(s.write_merges() + d.write_merges());
-  s.set_write_bytes(s.write_bytes() + d.write_bytes());
-  s.set_write_time_ms(s.write_time_ms() + d.write_time_ms());
-  s.set_flushes(s.flushes() + d.flushes());
-  s.set_busy_time_ms(s.busy_time_ms() + d.busy_time_ms());
-  s.set_queue_time_ms(s.queue_time_ms() + d.queue_time_ms());
-}
-
-void AddHost(const v1::HostSample& h, double seconds, HostSums* sums) {
-  ++sums->samples;
-  sums->seconds += seconds;
-  sums->context_switches += static_cast<double>(h.context_switches());
-  sums->interrupts += static_cast<double>(h.interrupts());
-  sums->cpu_busy_ns += static_cast<double>(h.cpu_busy_ns());
-  sums->user += h.user_ratio() * seconds;
-  sums->system += h.system_ratio() * seconds;
-  sums->iowait += h.iowait_ratio() * seconds;
-  sums->steal += h.steal_ratio() * seconds;
-  sums->idle += h.idle_ratio() * seconds;
-  // These are states at an instant, not shares of the interval: they are averaged over the samples.
-  sums->run_queue += h.run_queue();
-  sums->blocked += h.blocked();
-}
-
 DeviceLoad LoadOf(const v1::DeviceSample& device, double seconds) {
   DeviceLoad load;
   load.requests = static_cast<double>(device.reads() + device.writes());

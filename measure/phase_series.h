@@ -13,6 +13,7 @@
 #include "measure/merged_interval.h"
 #include "measure/operation_stats.h"
 #include "measure/rollups.h"
+#include "measure/sample_sums.h"
 #include "measure/timeline.h"
 #include "measure/worker_rates.h"
 #include "proto/result.pb.h"
@@ -35,34 +36,6 @@ struct PartId {
   uint32_t worker = 0;
   uint32_t workload = 0;
   auto operator<=>(const PartId&) const = default;
-};
-
-// The paths to a multipath device, over all intervals.
-struct PathSums {
-  uint32_t most = 0;                          // paths; 0: it has but one
-  uint32_t fewest = 0;                        // that ran at the end of an interval
-  double begin_seconds = 0, end_seconds = 0;  // of the time with fewer than most, from T
-  double seconds = 0;                         // of such intervals
-  double silent_seconds = 0;                  // of those in which the worker completed no I/O
-};
-
-// What a block device did, by one worker's samples.
-struct DeviceSums {
-  v1::DeviceSample measured;  // counters over the measured intervals
-  double measured_seconds = 0;
-  // Over all intervals, ramp and drain included.
-  double read_bytes = 0, write_bytes = 0, reads = 0, writes = 0;
-  PathSums paths;
-};
-
-// A kernel's state over the measured intervals, by one worker's samples.
-struct HostSums {
-  int samples = 0;
-  double seconds = 0;
-  double context_switches = 0, interrupts = 0, cpu_busy_ns = 0;
-  // Shares of the processors' time, times seconds.
-  double user = 0, system = 0, iowait = 0, steal = 0, idle = 0;
-  double run_queue = 0, blocked = 0;  // added up over the samples
 };
 
 // What one worker has measured so far.

@@ -52,6 +52,15 @@ constexpr Addition kAdditions[] = {
     {24, "percentile_figures", "is_reported"},
     {25, "sweep_figures", nullptr},
     {25, "sweep_point_figures", nullptr},
+    {26, "device_rollups", nullptr},
+    {26, "host_rollups", nullptr},
+    {26, "host_samples", "swap_used_bytes"},
+    {26, "host_samples", "buffers_bytes"},
+    {26, "host_samples", "slab_reclaimable_bytes"},
+    {26, "host_samples", "writeback_bytes"},
+    {26, "host_samples", "block_in_bytes"},
+    {26, "host_samples", "block_out_bytes"},
+    {26, "host_samples", "page_bytes"},
 };
 // A message of rows stays well below the 4 MiB that gRPC receives by default.
 constexpr size_t kPiece = 1 << 20;

@@ -97,7 +97,8 @@ class FindingRows {
     if (!check.empty()) {
       Row(check, device.hosts(), device.name());
       rows_.AddNull().AddNull().AddNull();
-      const bool known = device.engine_read_bytes() + device.engine_write_bytes() > 0;
+      const bool known =
+          device.engine_read_bytes() + device.engine_write_bytes() + device.engine_trim_bytes() > 0;
       known ? rows_.AddExact(device.cross_check().factor()) : rows_.AddNull();
       rows_.Add("");
       rows_.Add(device.cross_check().reason()).EndRow();

@@ -205,6 +205,13 @@ void AddHost(const IngestBatch& batch, const v1::IntervalSample& sample, const s
       .Add(h.cached_bytes())
       .Add(h.dirty_bytes())
       .Add(h.cpu_busy_ns())
+      .AddUnless(!h.has_swap_used_bytes(), h.swap_used_bytes())
+      .AddUnless(!h.has_buffers_bytes(), h.buffers_bytes())
+      .AddUnless(!h.has_slab_reclaimable_bytes(), h.slab_reclaimable_bytes())
+      .AddUnless(!h.has_writeback_bytes(), h.writeback_bytes())
+      .AddUnless(!h.has_block_in_bytes(), h.block_in_bytes())
+      .AddUnless(!h.has_block_out_bytes(), h.block_out_bytes())
+      .AddUnless(!h.has_page_bytes(), h.page_bytes())
       .EndRow();
 }
 
@@ -325,7 +332,9 @@ constexpr char kHostSamples[] =
     "host_samples (started_at, run_id, phase, attempt, worker_index, interval, "
     "interval_class, begin_ns, end_ns, context_switches, interrupts, run_queue, blocked, "
     "user_ratio, system_ratio, idle_ratio, iowait_ratio, steal_ratio, swap_in_pages, "
-    "swap_out_pages, free_bytes, cached_bytes, dirty_bytes, cpu_busy_ns)";
+    "swap_out_pages, free_bytes, cached_bytes, dirty_bytes, cpu_busy_ns, swap_used_bytes, "
+    "buffers_bytes, slab_reclaimable_bytes, writeback_bytes, block_in_bytes, block_out_bytes, "
+    "page_bytes)";
 constexpr char kBlockWrites[] =
     "block_writes (run_id, phase, attempt, worker_index, sequence, target_key, block_size_bytes, "
     "runs, written_from, written_until)";

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/histogram.h"
 #include "storage/pg_store.h"
+#include "storage/sql_values.h"
 
 namespace lockstep::storage {
 namespace {
@@ -143,6 +144,22 @@ void AddHost(const RowStream& row, v1::IntervalSample* sample) {
   h->set_iowait_ratio(row.Real("iowait_ratio"));
   h->set_steal_ratio(row.Real("steal_ratio"));
   h->set_cpu_busy_ns(row.UInt("cpu_busy_ns"));
+  h->set_swap_in_pages(row.UInt("swap_in_pages"));
+  h->set_swap_out_pages(row.UInt("swap_out_pages"));
+  h->set_free_bytes(row.UInt("free_bytes"));
+  h->set_cached_bytes(row.UInt("cached_bytes"));
+  h->set_dirty_bytes(row.UInt("dirty_bytes"));
+  // Samples of earlier versions lack these.
+  const auto known = [&](const char* column) { return !row.Null(column); };
+  if (known("swap_used_bytes")) h->set_swap_used_bytes(row.UInt("swap_used_bytes"));
+  if (known("buffers_bytes")) h->set_buffers_bytes(row.UInt("buffers_bytes"));
+  if (known("slab_reclaimable_bytes")) {
+    h->set_slab_reclaimable_bytes(row.UInt("slab_reclaimable_bytes"));
+  }
+  if (known("writeback_bytes")) h->set_writeback_bytes(row.UInt("writeback_bytes"));
+  if (known("block_in_bytes")) h->set_block_in_bytes(row.UInt("block_in_bytes"));
+  if (known("block_out_bytes")) h->set_block_out_bytes(row.UInt("block_out_bytes"));
+  if (known("page_bytes")) h->set_page_bytes(static_cast<uint32_t>(row.UInt("page_bytes")));
 }
 
 // A table, and what its rows add to a sample.
@@ -194,7 +211,9 @@ const Source kSources[] = {
      {IntervalDetail::kHosts},
      kSampled,
      "context_switches, interrupts, run_queue, blocked, user_ratio, system_ratio, idle_ratio, "
-     "iowait_ratio, steal_ratio, cpu_busy_ns",
+     "iowait_ratio, steal_ratio, cpu_busy_ns, swap_in_pages, swap_out_pages, free_bytes, "
+     "cached_bytes, dirty_bytes, swap_used_bytes, buffers_bytes, slab_reclaimable_bytes, "
+     "writeback_bytes, block_in_bytes, block_out_bytes, page_bytes",
      "host_samples",
      "",
      AddHost},

@@ -70,20 +70,60 @@ std::string MoreText(const CrossCheckInput& in, const char* verb, double device,
                          " used this device at the same time: their bytes are among the device's"));
 }
 
+// Trims on the device itself against its discards; empty when they agree, or cannot be compared.
+// Discards of a device that no engine trims are others'.
+std::string DiscardText(const CrossCheckInput& in) {
+  if (!in.trims_reach_device || !(in.engine_trim_bytes > 0)) return "";
+  if (Less(in.device_discard_bytes, in.engine_trim_bytes)) {
+    return absl::StrFormat(
+        "the device discarded %s of the %s that the engines trimmed: another device or layer took "
+        "the rest, or the kernel does not count discards there",
+        Bytes(in.device_discard_bytes), Bytes(in.engine_trim_bytes));
+  }
+  return MoreText(in, "discarded", in.device_discard_bytes, in.engine_trim_bytes,
+                  "a file system that discards what it frees");
+}
+
+// Empty where the bytes can be compared. `engine`: bytes that the engines moved.
+std::string WhyIncomparable(const CrossCheckInput& in, double engine) {
+  if (in.lost) {
+    return "a host was lost: what it did is among the device's bytes, and not among the engines'";
+  }
+  if (!in.attributable || engine + in.engine_trim_bytes <= 0) {
+    return "a workload spreads over several devices, so its bytes cannot be told apart here";
+  }
+  if (engine <= 0 && !in.trims_reach_device) {
+    return "the engines only trimmed files, and a file system need not discard any of that";
+  }
+  return "";
+}
+
+std::string AgreeText(const CrossCheckInput& in, double device, double engine) {
+  std::vector<std::string> parts;
+  if (engine > 0) {
+    parts.push_back(
+        absl::StrFormat("the device moved %s, the engines %s", Bytes(device), Bytes(engine)));
+  }
+  if (in.engine_trim_bytes > 0) {
+    parts.push_back(absl::StrFormat(
+        "the device discarded %s, the engines trimmed %s%s", Bytes(in.device_discard_bytes),
+        Bytes(in.engine_trim_bytes),
+        in.trims_reach_device ? "" : " in files, of which a file system need not discard any"));
+  }
+  return absl::StrJoin(parts, "; ");
+}
+
 }  // namespace
 
 v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
   const double engine = in.engine_read_bytes + in.engine_write_bytes;
   const double device = in.device_read_bytes + in.device_write_bytes;
-  const double factor = engine > 0 ? device / engine : 0;
-  if (in.lost) {
-    return Make(
-        v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor,
-        "a host was lost: what it did is among the device's bytes, and not among the engines'");
-  }
-  if (!in.attributable || engine <= 0) {
-    return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor,
-                "a workload spreads over several devices, so its bytes cannot be told apart here");
+  // What moves no data is compared by its trims alone.
+  const double factor = engine > 0                 ? device / engine
+                        : in.engine_trim_bytes > 0 ? in.device_discard_bytes / in.engine_trim_bytes
+                                                   : 0;
+  if (const std::string why = WhyIncomparable(in, engine); !why.empty()) {
+    return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor, why);
   }
   const std::string less_read =
       LessText(in, "read", in.device_read_bytes, in.engine_read_bytes, "served");
@@ -94,17 +134,21 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
   const std::string more_written =
       MoreText(in, "wrote", in.device_write_bytes, in.engine_write_bytes,
                "the file system's journal and metadata, earlier dirty pages");
+  const std::string discarded = DiscardText(in);
   const bool less = !less_read.empty() || !less_written.empty();
-  const bool more = !more_read.empty() || !more_written.empty();
+  const bool more = !more_read.empty() || !more_written.empty() || !discarded.empty();
   if (less || more) {
     std::vector<std::string> findings;
-    for (const std::string& finding : {less_read, less_written, more_read, more_written}) {
+    for (const std::string& finding :
+         {less_read, less_written, more_read, more_written, discarded}) {
       if (!finding.empty()) findings.push_back(finding);
     }
     const std::string reason = absl::StrJoin(findings, "; ");
     // Without a page cache nothing on this host can explain missing bytes: the counters and the
-    // load are not about the same device.
-    if (less && !in.buffered) return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor, reason);
+    // load are not about the same device. No cache holds trims back.
+    const bool less_discarded = Less(in.device_discard_bytes, in.engine_trim_bytes);
+    if ((less && !in.buffered) || (!discarded.empty() && less_discarded))
+      return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor, reason);
     if (less) return Make(v1::CrossCheck::VERDICT_PAGE_CACHE, factor, reason);
     return Make(in.concurrent.empty() ? v1::CrossCheck::VERDICT_AMPLIFIED
                                       : v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE,
@@ -121,8 +165,7 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
                         Bytes(request_bytes), Bytes(in.block_bytes), request_bytes / in.block_bytes,
                         Bytes(in.block_bytes)));
   }
-  return Make(v1::CrossCheck::VERDICT_AGREE, factor,
-              absl::StrFormat("the device moved %s, the engines %s", Bytes(device), Bytes(engine)));
+  return Make(v1::CrossCheck::VERDICT_AGREE, factor, AgreeText(in, device, engine));
 }
 
 }  // namespace lockstep::controller

@@ -11,11 +11,14 @@ struct CrossCheckInput {
   double engine_read_bytes = 0, engine_write_bytes = 0;
   double device_read_bytes = 0, device_write_bytes = 0;
   double device_reads = 0, device_writes = 0;  // requests
-  double block_bytes = 0;                      // of the workloads; 0 when they differ
-  bool buffered = false;                       // one of the workloads goes through the page cache
-  bool attributable = true;                    // every workload's I/O goes to this device alone
-  std::string concurrent;  // other runs that used the device at the same time, in words
-  bool lost = false;       // a host was lost, and what it did is not among the engines' bytes
+  double engine_trim_bytes = 0, device_discard_bytes = 0;
+  // No file system is between them, which may keep what it is told to trim, or discard it later.
+  bool trims_reach_device = true;
+  double block_bytes = 0;    // of the workloads; 0 when they differ
+  bool buffered = false;     // one of the workloads goes through the page cache
+  bool attributable = true;  // every workload's I/O goes to this device alone
+  std::string concurrent;    // other runs that used the device at the same time, in words
+  bool lost = false;         // a host was lost, and what it did is not among the engines' bytes
 };
 
 // Compares them and says why in one sentence.

@@ -24,7 +24,61 @@ std::string DescribeProcess(const v1::ProcessIo& process) {
                       size(process.write_bytes()));
 }
 
+// One kind of request: its counters, and where the report has its figures.
+struct RequestKind {
+  uint64_t count, merges, bytes, time_ms;
+  void (v1::DeviceReport::*per_second)(double);
+  void (v1::DeviceReport::*bytes_per_second)(double);
+  void (v1::DeviceReport::*merges_per_second)(double);
+  void (v1::DeviceReport::*merged_ratio)(double);
+  void (v1::DeviceReport::*await_ms)(double);
+  void (v1::DeviceReport::*request_bytes)(double);
+};
+
+void Fill(const RequestKind& kind, double seconds, v1::DeviceReport* out) {
+  const auto set = [&](void (v1::DeviceReport::*setter)(double), uint64_t sum, double by) {
+    if (by > 0) (out->*setter)(static_cast<double>(sum) / by);
+  };
+  set(kind.per_second, kind.count, seconds);
+  set(kind.bytes_per_second, kind.bytes, seconds);
+  set(kind.merges_per_second, kind.merges, seconds);
+  const auto count = static_cast<double>(kind.count);
+  set(kind.merged_ratio, kind.merges, count + static_cast<double>(kind.merges));
+  set(kind.await_ms, kind.time_ms, count);
+  set(kind.request_bytes, kind.bytes, count);
+}
+
 }  // namespace
+
+void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out) {
+  if (seconds <= 0) return;
+  using Device = v1::DeviceReport;
+  // Waits, sizes and the queue are computed as iostat computes them, so that both can be compared.
+  Fill(
+      {d.reads(), d.read_merges(), d.read_bytes(), d.read_time_ms(), &Device::set_reads_per_second,
+       &Device::set_read_bytes_per_second, &Device::set_read_merges_per_second,
+       &Device::set_read_merged_ratio, &Device::set_read_await_ms, &Device::set_read_request_bytes},
+      seconds, out);
+  Fill({d.writes(), d.write_merges(), d.write_bytes(), d.write_time_ms(),
+        &Device::set_writes_per_second, &Device::set_write_bytes_per_second,
+        &Device::set_write_merges_per_second, &Device::set_write_merged_ratio,
+        &Device::set_write_await_ms, &Device::set_write_request_bytes},
+       seconds, out);
+  Fill({d.discards(), d.discard_merges(), d.discard_bytes(), d.discard_time_ms(),
+        &Device::set_discards_per_second, &Device::set_discard_bytes_per_second,
+        &Device::set_discard_merges_per_second, &Device::set_discard_merged_ratio,
+        &Device::set_discard_await_ms, &Device::set_discard_request_bytes},
+       seconds, out);
+  out->set_flushes_per_second(static_cast<double>(d.flushes()) / seconds);
+  if (d.flushes() > 0) {
+    out->set_flush_await_ms(static_cast<double>(d.flush_time_ms()) /
+                            static_cast<double>(d.flushes()));
+  }
+  out->set_queue_size(static_cast<double>(d.queue_time_ms()) / 1000 / seconds);
+  // The kernel's counters and the interval's ends are read at slightly different instants, which
+  // can make a busy device busier than the time.
+  out->set_busy_ratio(std::min(1.0, static_cast<double>(d.busy_time_ms()) / 1000 / seconds));
+}
 
 std::vector<std::string> OtherPrograms(const PhaseView& view,
                                        const measure::WorkerPhaseData& sampler, double min_bytes,
@@ -71,14 +125,15 @@ EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id,
       bool here = false;
       bool elsewhere = false;
       for (const v1::TargetInspection& target : self->inspection.targets()) {
-        const std::string& name =
-            view.data().run.job.targets(static_cast<int>(target.target())).name();
-        if (std::find(workload.targets().begin(), workload.targets().end(), name) ==
+        const v1::Target& spec = view.data().run.job.targets(static_cast<int>(target.target()));
+        if (std::find(workload.targets().begin(), workload.targets().end(), spec.name()) ==
             workload.targets().end()) {
           continue;
         }
         (target.device_name() == device ? here : elsewhere) = true;
-        if (target.device_name() == device) found.identity = target.device_identity();
+        if (target.device_name() != device) continue;
+        found.identity = target.device_identity();
+        found.files = found.files || !spec.has_device();
       }
       others = others || !here;
       if (!here) continue;
@@ -107,6 +162,7 @@ void AddEngines(const PhaseView& view, const EnginesOn& engines, CrossCheckInput
   input->lost = engines.lost;
   input->attributable = engines.attributable;
   input->buffered = engines.buffered;
+  input->trims_reach_device = !engines.files;
   if (engines.blocks.size() == 1) input->block_bytes = *engines.blocks.begin();
   out->set_identity(engines.identity);
   for (const std::string& host : engines.hosts) out->add_hosts(host);
@@ -117,6 +173,8 @@ void AddEngines(const PhaseView& view, const EnginesOn& engines, CrossCheckInput
         static_cast<double>(measure::CountsOf(*result, v1::OPERATION_KIND_READ).bytes);
     input->engine_write_bytes +=
         static_cast<double>(measure::CountsOf(*result, v1::OPERATION_KIND_WRITE).bytes);
+    input->engine_trim_bytes +=
+        static_cast<double>(measure::CountsOf(*result, v1::OPERATION_KIND_TRIM).bytes);
     const measure::WorkerSeries& series = view.series().Of(worker->worker_index);
     measure::StatsOfKinds kinds;
     measure::AddMeasured(*result, &kinds);
@@ -128,29 +186,6 @@ void AddEngines(const PhaseView& view, const EnginesOn& engines, CrossCheckInput
     out->set_engine_queue_size(out->engine_queue_size() +
                                static_cast<double>(ios.latency_sum_ns) / 1e9 / seconds);
   }
-}
-
-void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out) {
-  if (seconds <= 0) return;
-  // Waits, sizes and the queue are computed as iostat computes them, so that both can be compared.
-  const auto per = [](uint64_t sum, uint64_t count) {
-    return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
-  };
-  out->set_reads_per_second(static_cast<double>(d.reads()) / seconds);
-  out->set_read_bytes_per_second(static_cast<double>(d.read_bytes()) / seconds);
-  out->set_read_merges_per_second(static_cast<double>(d.read_merges()) / seconds);
-  out->set_read_await_ms(per(d.read_time_ms(), d.reads()));
-  out->set_read_request_bytes(per(d.read_bytes(), d.reads()));
-  out->set_writes_per_second(static_cast<double>(d.writes()) / seconds);
-  out->set_write_bytes_per_second(static_cast<double>(d.write_bytes()) / seconds);
-  out->set_write_merges_per_second(static_cast<double>(d.write_merges()) / seconds);
-  out->set_write_await_ms(per(d.write_time_ms(), d.writes()));
-  out->set_write_request_bytes(per(d.write_bytes(), d.writes()));
-  out->set_flushes_per_second(static_cast<double>(d.flushes()) / seconds);
-  out->set_queue_size(static_cast<double>(d.queue_time_ms()) / 1000 / seconds);
-  // The kernel's counters and the interval's ends are read at slightly different instants, which
-  // can make a busy device busier than the time.
-  out->set_busy_ratio(std::min(1.0, static_cast<double>(d.busy_time_ms()) / 1000 / seconds));
 }
 
 // The other runs on the device while this one was in progress; empty when there was none.
@@ -175,6 +210,7 @@ void AddDevices(const PhaseView& view, v1::PhaseReport* report) {
       input.device_write_bytes = sums.write_bytes;
       input.device_reads = sums.reads;
       input.device_writes = sums.writes;
+      input.device_discard_bytes = sums.discard_bytes;
       if (self != nullptr) {
         AddEngines(view, FindEngines(view, self->boot_id, name), &input, out);
       }
@@ -183,6 +219,8 @@ void AddDevices(const PhaseView& view, v1::PhaseReport* report) {
       out->set_engine_write_bytes(input.engine_write_bytes);
       out->set_device_read_bytes(input.device_read_bytes);
       out->set_device_write_bytes(input.device_write_bytes);
+      out->set_engine_trim_bytes(input.engine_trim_bytes);
+      out->set_device_discard_bytes(input.device_discard_bytes);
       *out->mutable_cross_check() = CrossCheckOf(input);
     }
   }

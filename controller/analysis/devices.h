@@ -8,6 +8,7 @@
 
 #include "controller/analysis/phase_view.h"
 #include "proto/report.pb.h"
+#include "proto/result.pb.h"
 
 namespace lockstep::controller {
 
@@ -23,6 +24,7 @@ struct EnginesOn {
   bool buffered = false;     // one of them goes through the page cache
   bool syncs = false;        // one of them syncs, or writes through
   bool lost = false;         // a host of the kernel was lost
+  bool files = false;        // one of them has files on it
   double in_flight = 0;      // at most, all threads together
 };
 EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id, const std::string& device);
@@ -40,6 +42,10 @@ struct RequestTimes {
   // Milliseconds; 0 where there was no request, or the driver keeps no times.
   double mean_ms() const { return per_second > 0 ? ms_per_second / per_second : 0; }
 };
+
+// What `iostat -x` prints of a device whose counters these are the differences of, over so many
+// seconds. Waits and sizes of requests that there were none of stay absent. Nothing over no time.
+void FillDevice(const v1::DeviceSample& counters, double seconds, v1::DeviceReport* out);
 
 // Other programs on the kernel of a worker that samples it, as "postgres[123] read 3 MiB and wrote
 // 2 MiB": without workers of Lockstep where the run has several there, whose I/O is the engines',

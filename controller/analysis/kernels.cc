@@ -7,6 +7,23 @@
 namespace lockstep::controller {
 namespace {
 
+void AddMemory(const measure::HostSums& sums, v1::KernelReport* kernel) {
+  const auto set = [&](const measure::KnownSum& known, void (v1::KernelReport::*setter)(double)) {
+    if (const auto mean = known.mean()) (kernel->*setter)(*mean);
+  };
+  set(sums.swap_used, &v1::KernelReport::set_swap_used_bytes_avg);
+  set(sums.free, &v1::KernelReport::set_free_bytes_avg);
+  set(sums.buffers, &v1::KernelReport::set_buffers_bytes_avg);
+  set(sums.cache, &v1::KernelReport::set_cache_bytes_avg);
+  set(sums.swap_in, &v1::KernelReport::set_swap_in_bytes_per_second);
+  set(sums.swap_out, &v1::KernelReport::set_swap_out_bytes_per_second);
+  set(sums.block_in, &v1::KernelReport::set_block_in_bytes_per_second);
+  set(sums.block_out, &v1::KernelReport::set_block_out_bytes_per_second);
+  set(sums.dirty, &v1::KernelReport::set_dirty_bytes_avg);
+  set(sums.writeback, &v1::KernelReport::set_writeback_bytes_avg);
+  if (sums.dirty.mean()) kernel->set_dirty_bytes_max(sums.dirty_max);
+}
+
 void AddKernel(const PhaseView& view, const measure::RunWorker& self, const measure::HostSums& sums,
                v1::KernelReport* kernel) {
   const double seconds = sums.seconds;
@@ -20,6 +37,7 @@ void AddKernel(const PhaseView& view, const measure::RunWorker& self, const meas
   kernel->set_blocked_avg(sums.blocked / sums.samples);
   kernel->set_context_switches_per_second(sums.context_switches / seconds);
   kernel->set_interrupts_per_second(sums.interrupts / seconds);
+  AddMemory(sums, kernel);
   double operations = 0;
   for (const measure::WorkerPhaseData& other : view.phase().workers) {
     const measure::RunWorker* neighbour = view.WorkerOf(other.worker_index);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/report/first_screen.h"
+#include "controller/report/host_figures.h"
 #include "controller/report/report_writer.h"
 #include "controller/report/safe_report.h"
 #include "controller/report/text_table.h"
@@ -381,22 +382,7 @@ class Renderer : private ReportWriter {
 
   void Devices(const v1::PhaseReport& phase) {
     if (phase.devices().empty()) return;
-    // The columns have the names of iostat -x, apart from the units.
-    TextTable table({"device", "r/s", "rMiB/s", "r_await", "rareq", "w/s", "wMiB/s", "w_await",
-                     "wareq", "f/s", "aqu-sz", "busy"});
-    for (const v1::DeviceReport& d : phase.devices()) {
-      table.Add({d.name(), FormatCount(d.reads_per_second()),
-                 absl::StrFormat("%.1f", d.read_bytes_per_second() / 1048576),
-                 FormatDuration(d.read_await_ms() * 1e6),
-                 absl::StrFormat("%.1fk", d.read_request_bytes() / 1024),
-                 FormatCount(d.writes_per_second()),
-                 absl::StrFormat("%.1f", d.write_bytes_per_second() / 1048576),
-                 FormatDuration(d.write_await_ms() * 1e6),
-                 absl::StrFormat("%.1fk", d.write_request_bytes() / 1024),
-                 FormatCount(d.flushes_per_second()), absl::StrFormat("%.2f", d.queue_size()),
-                 absl::StrFormat("%.0f %%", 100 * d.busy_ratio())});
-    }
-    out_ += table.Render("    ", width_);
+    out_ += RenderIostat(phase, width_);
     for (const v1::DeviceReport& d : phase.devices()) {
       const bool fine = d.cross_check().verdict() == v1::CrossCheck::VERDICT_AGREE;
       const std::string verdict = CrossCheckText(d.cross_check());
@@ -413,17 +399,9 @@ class Renderer : private ReportWriter {
 
   void Kernels(const v1::PhaseReport& phase) {
     for (const v1::KernelReport& k : phase.kernels()) {
-      // Workers in containers of one kernel are several hosts. The abbreviations below are
-      // vmstat's.
-      const std::string hosts =
-          k.hosts_size() == 1
-              ? k.hosts(0)
-              : absl::StrCat(k.hosts(0), " and ", k.hosts_size() - 1, " more on one kernel");
-      Line(absl::StrFormat(
-          "  %s: us %.0f sy %.0f id %.0f wa %.0f st %.0f %%, run queue %.1f, %s cs/s", hosts,
-          100 * k.user_ratio(), 100 * k.system_ratio(), 100 * k.idle_ratio(),
-          100 * k.iowait_ratio(), 100 * k.steal_ratio(), k.run_queue_avg(),
-          FormatCount(k.context_switches_per_second())));
+      out_ += Wrapped(RenderVmstat(k), "    ", absl::StrCat("  ", HostsOf(k), ": "));
+      const std::string memory = RenderMemory(k);
+      if (!memory.empty()) out_ += Wrapped(memory, "      ", "    ");
       Line(absl::StrFormat(
           "    per I/O: %.2f context switches, %s of all CPU; workers alone %s user + %s system",
           k.context_switches_per_io(), FormatDuration(k.cpu_ns_per_io()),

@@ -332,6 +332,11 @@ class OnDevices(FleetTest):
             done = self.fleet.run_job(expendable + job, "--format", "json")
             phase = self.ok(done).json()["phases"][0]
             self.assertEqual(operations(phase)["trim"]["operations"], 256)
+            name = os.path.basename(device)
+            found = next(d for d in phase["devices"] if d["name"] == name)
+            self.assertEqual(found["engineTrimBytes"], 16 << 20)
+            self.assertEqual(found["deviceDiscardBytes"], 16 << 20)
+            self.assertEqual(found["crossCheck"]["verdict"], "VERDICT_AGREE", found["crossCheck"])
             with open(device, "rb") as found:
                 self.assertEqual(found.read().count(0), 16 << 20)
             job = workload_job(

@@ -187,9 +187,10 @@ void MakeOlder(Parts* parts) {
   for (v1::ArchivePart& part : *parts) {
     if (part.has_table()) table = part.table().name();
     const std::set<std::string> later = {
-        "findings",     "block_writes",         "fleet_intervals",    "host_lines",
-        "host_spans",   "fleet_interval_kinds", "latency_blocks",     "percentile_figures",
-        "time_figures", "sweep_figures",        "sweep_point_figures"};
+        "findings",     "block_writes",         "fleet_intervals",     "host_lines",
+        "host_spans",   "fleet_interval_kinds", "latency_blocks",      "percentile_figures",
+        "time_figures", "sweep_figures",        "sweep_point_figures", "device_rollups",
+        "host_rollups"};
     if (later.contains(table) && !part.has_end()) continue;
     // confirm, saved_report
     for (int i = 0; i < 2 && table == "runs"; ++i) {
@@ -203,6 +204,11 @@ void MakeOlder(Parts* parts) {
     if (has_more && part.has_table()) {
       auto* columns = part.mutable_table()->mutable_columns();
       columns->DeleteSubrange(columns->size() - 2, 2);
+    }
+    // What vmstat prints beside the first columns. This run has no samples of hosts.
+    if (table == "host_samples" && part.has_table()) {
+      auto* columns = part.mutable_table()->mutable_columns();
+      columns->DeleteSubrange(columns->size() - 7, 7);
     }
     if (has_more && part.has_rows()) {
       part.set_rows(absl::StrReplaceAll(part.rows(), {{"\t\\N\t\\N\n", "\n"}}));

@@ -9,10 +9,12 @@ import {
   fixed,
   latency,
   mebibytes,
+  none,
   orNone,
   percent,
   plural,
   seconds,
+  size,
   wholePercent,
 } from "./format";
 import { wholeSpans, type HostLines } from "./report_charts";
@@ -97,22 +99,71 @@ export function hosts(phase: PhaseReport, lines?: HostLines): HTMLElement {
   );
 }
 
-function deviceRow(d: DeviceReport): Cell[] {
-  const kibibytes = (bytes: number) => `${fixed(bytes / 1024, 1)}k`;
-  const await_ = (ms: number) => figure(ms * 1e6, latency);
+// A figure that is absent where it is not known; below all others when sorted.
+const optional = (value: number | undefined, show: (value: number) => string): Cell =>
+  value === undefined ? text(none, -1) : figure(value, show);
+
+// One kind of requests, as iostat -x prints it.
+interface Requests {
+  perSecond: number;
+  bytesPerSecond: number;
+  awaitMs?: number;
+  requestBytes?: number;
+  mergesPerSecond: number;
+  mergedRatio?: number;
+}
+const reads = (d: DeviceReport): Requests => ({
+  perSecond: d.readsPerSecond,
+  bytesPerSecond: d.readBytesPerSecond,
+  awaitMs: d.readAwaitMs,
+  requestBytes: d.readRequestBytes,
+  mergesPerSecond: d.readMergesPerSecond,
+  mergedRatio: d.readMergedRatio,
+});
+const writes = (d: DeviceReport): Requests => ({
+  perSecond: d.writesPerSecond,
+  bytesPerSecond: d.writeBytesPerSecond,
+  awaitMs: d.writeAwaitMs,
+  requestBytes: d.writeRequestBytes,
+  mergesPerSecond: d.writeMergesPerSecond,
+  mergedRatio: d.writeMergedRatio,
+});
+const discards = (d: DeviceReport): Requests => ({
+  perSecond: d.discardsPerSecond,
+  bytesPerSecond: d.discardBytesPerSecond,
+  awaitMs: d.discardAwaitMs,
+  requestBytes: d.discardRequestBytes,
+  mergesPerSecond: d.discardMergesPerSecond,
+  mergedRatio: d.discardMergedRatio,
+});
+
+const await_ = (ms: number | undefined): Cell => optional(ms, (v) => latency(v * 1e6));
+
+function requestCells(r: Requests): Cell[] {
+  return [
+    figure(r.perSecond, count),
+    figure(r.bytesPerSecond, mebibytes),
+    await_(r.awaitMs),
+    optional(r.requestBytes, (bytes) => `${fixed(bytes / 1024, 1)}k`),
+    figure(r.mergesPerSecond, count),
+    optional(r.mergedRatio, wholePercent),
+  ];
+}
+const requestTitles = (kind: string): string[] => [
+  `${kind}/s`,
+  `${kind}MiB/s`,
+  `${kind}_await`,
+  `${kind}areq-sz`,
+  `${kind}rqm/s`,
+  `%${kind}rqm`,
+];
+
+function deviceRow(d: DeviceReport, kinds: ((d: DeviceReport) => Requests)[]): Cell[] {
   return [
     text(d.name),
-    figure(d.readsPerSecond, count),
-    figure(d.readBytesPerSecond, mebibytes),
-    await_(d.readAwaitMs),
-    figure(d.readRequestBytes, kibibytes),
-    figure(d.readMergesPerSecond, count),
-    figure(d.writesPerSecond, count),
-    figure(d.writeBytesPerSecond, mebibytes),
-    await_(d.writeAwaitMs),
-    figure(d.writeRequestBytes, kibibytes),
-    figure(d.writeMergesPerSecond, count),
+    ...kinds.flatMap((kind) => requestCells(kind(d))),
     figure(d.flushesPerSecond, count),
+    await_(d.flushAwaitMs),
     figure(d.queueSize, (v) => fixed(v, 2)),
     figure(d.busyRatio, wholePercent),
     figure(d.engineIops, count),
@@ -142,18 +193,20 @@ function crossCheck(d: DeviceReport): HTMLElement[] {
 
 export function devices(phase: PhaseReport): HTMLElement[] {
   if (phase.devices.length === 0) return [];
-  const reads = ["r/s", "rMiB/s", "r_await", "rareq", "rrqm/s"];
-  const writes = ["w/s", "wMiB/s", "w_await", "wareq", "wrqm/s"];
-  const all = ["f/s", "aqu-sz", "busy", "engines' IOPS", "engines' queue"];
+  // Few devices ever discard.
+  const hasDiscards = phase.devices.some((d) => d.discardsPerSecond > 0);
+  const kinds = hasDiscards ? [reads, writes, discards] : [reads, writes];
+  const titles = ["r", "w", "d"].slice(0, kinds.length).flatMap(requestTitles);
+  const all = ["f/s", "f_await", "aqu-sz", "util", "engines' IOPS", "engines' queue"];
   return [
     table(
       [
         { title: "device" },
-        ...[...reads, ...writes, ...all].map(numeric),
+        ...[...titles, ...all].map(numeric),
         { title: "hosts" },
         { title: "identity" },
       ],
-      phase.devices.map(deviceRow),
+      phase.devices.map((d) => deviceRow(d, kinds)),
       true,
       keptSorting(`devices-${phase.index}`),
     ),
@@ -161,6 +214,34 @@ export function devices(phase: PhaseReport): HTMLElement[] {
       ...crossCheck(d),
       ...d.findings.map((f) => element("p", { class: "warn" }, `${d.name}: ${f.sentence}`)),
     ]),
+  ];
+}
+
+// What vmstat prints of memory, swap space and block devices, over the measured time.
+function memory(phase: PhaseReport): HTMLElement[] {
+  if (phase.kernels.every((k) => k.freeBytesAvg === undefined)) return [];
+  const amounts = ["swpd", "free", "buff", "cache", "dirty", "dirty, most", "writeback"];
+  const rates = ["si/s", "so/s", "bi/s", "bo/s"];
+  return [
+    table(
+      [{ title: "memory of" }, ...[...amounts, ...rates].map(numeric)],
+      phase.kernels.map((k) => [
+        text(k.hosts.join(", ")),
+        ...[
+          k.swapUsedBytesAvg,
+          k.freeBytesAvg,
+          k.buffersBytesAvg,
+          k.cacheBytesAvg,
+          k.dirtyBytesAvg,
+          k.dirtyBytesMax,
+          k.writebackBytesAvg,
+          k.swapInBytesPerSecond,
+          k.swapOutBytesPerSecond,
+          k.blockInBytesPerSecond,
+          k.blockOutBytesPerSecond,
+        ].map((bytes) => optional(bytes, size)),
+      ]),
+    ),
   ];
 }
 
@@ -192,6 +273,7 @@ export function kernels(phase: PhaseReport): HTMLElement[] {
         text(k.others.join(", ")),
       ]),
     ),
+    ...memory(phase),
     element("p", {}, `per I/O: workers alone ${user} user + ${system} system`),
   ];
 }

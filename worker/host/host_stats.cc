@@ -39,13 +39,37 @@ void ParseStat(const std::string& text, HostCounters* counters) {
   }
 }
 
-// The number behind `key` at the start of a line; 0 where there is none. Elsewhere in a line,
-// "Cached:" would also be the end of "SwapCached:".
-uint64_t NumberAfter(const std::string& text, const std::string& key) {
+// The number behind `key` at the start of a line. Elsewhere in a line, "Cached:" would also be the
+// end of "SwapCached:".
+std::optional<uint64_t> NumberAfter(const std::string& text, const std::string& key) {
   size_t at = text.rfind(key, 0) == 0 ? 0 : text.find("\n" + key);
-  if (at == std::string::npos) return 0;
+  if (at == std::string::npos) return std::nullopt;
   at = text.find(key, at) + key.size();
   return strtoull(text.c_str() + at, nullptr, 10);
+}
+
+// Of a line whose unit is KiB.
+std::optional<uint64_t> BytesAfter(const std::string& text, const std::string& key) {
+  const std::optional<uint64_t> kib = NumberAfter(text, key);
+  return kib ? std::optional(*kib * 1024) : std::nullopt;
+}
+
+void AddMemory(const HostCounters& earlier, const HostCounters& later, v1::HostSample* sample) {
+  sample->set_free_bytes(later.free_bytes);
+  sample->set_cached_bytes(later.cached_bytes);
+  sample->set_dirty_bytes(later.dirty_bytes);
+  if (later.swap_used_bytes) sample->set_swap_used_bytes(*later.swap_used_bytes);
+  if (later.buffers_bytes) sample->set_buffers_bytes(*later.buffers_bytes);
+  if (later.slab_reclaimable_bytes) {
+    sample->set_slab_reclaimable_bytes(*later.slab_reclaimable_bytes);
+  }
+  if (later.writeback_bytes) sample->set_writeback_bytes(*later.writeback_bytes);
+  if (earlier.block_in_bytes && later.block_in_bytes) {
+    sample->set_block_in_bytes(*later.block_in_bytes - *earlier.block_in_bytes);
+  }
+  if (earlier.block_out_bytes && later.block_out_bytes) {
+    sample->set_block_out_bytes(*later.block_out_bytes - *earlier.block_out_bytes);
+  }
 }
 
 }  // namespace
@@ -54,11 +78,20 @@ HostCounters ParseHostCounters(const std::string& stat, const std::string& vmsta
                                const std::string& meminfo) {
   HostCounters counters;
   ParseStat(stat, &counters);
-  counters.swap_in_pages = NumberAfter(vmstat, "pswpin ");
-  counters.swap_out_pages = NumberAfter(vmstat, "pswpout ");
-  counters.free_bytes = NumberAfter(meminfo, "MemFree:") * 1024;
-  counters.cached_bytes = NumberAfter(meminfo, "Cached:") * 1024;
-  counters.dirty_bytes = NumberAfter(meminfo, "Dirty:") * 1024;
+  counters.swap_in_pages = NumberAfter(vmstat, "pswpin ").value_or(0);
+  counters.swap_out_pages = NumberAfter(vmstat, "pswpout ").value_or(0);
+  // The kernel counts these in sectors and prints KiB (vmstat_start() in mm/vmstat.c).
+  counters.block_in_bytes = BytesAfter(vmstat, "pgpgin ");
+  counters.block_out_bytes = BytesAfter(vmstat, "pgpgout ");
+  counters.free_bytes = BytesAfter(meminfo, "MemFree:").value_or(0);
+  counters.cached_bytes = BytesAfter(meminfo, "Cached:").value_or(0);
+  counters.dirty_bytes = BytesAfter(meminfo, "Dirty:").value_or(0);
+  counters.writeback_bytes = BytesAfter(meminfo, "Writeback:");
+  counters.buffers_bytes = BytesAfter(meminfo, "Buffers:");
+  counters.slab_reclaimable_bytes = BytesAfter(meminfo, "SReclaimable:");
+  const std::optional<uint64_t> swap = BytesAfter(meminfo, "SwapTotal:");
+  const std::optional<uint64_t> swap_free = BytesAfter(meminfo, "SwapFree:");
+  if (swap && swap_free && *swap >= *swap_free) counters.swap_used_bytes = *swap - *swap_free;
   return counters;
 }
 
@@ -67,7 +100,8 @@ HostCounters ReadHostCounters() {
                            common::ReadTrimmed("/proc/meminfo"));
 }
 
-v1::HostSample Difference(const HostCounters& earlier, const HostCounters& later, int64_t tick_ns) {
+v1::HostSample Difference(const HostCounters& earlier, const HostCounters& later, int64_t tick_ns,
+                          uint32_t page_bytes) {
   v1::HostSample sample;
   // iowait may run backwards (proc(5)); such a step counts as none.
   const auto step = [](uint64_t from, uint64_t to) { return to > from ? to - from : 0; };
@@ -92,12 +126,12 @@ v1::HostSample Difference(const HostCounters& earlier, const HostCounters& later
   sample.set_blocked(later.blocked);
   sample.set_swap_in_pages(later.swap_in_pages - earlier.swap_in_pages);
   sample.set_swap_out_pages(later.swap_out_pages - earlier.swap_out_pages);
-  sample.set_free_bytes(later.free_bytes);
-  sample.set_cached_bytes(later.cached_bytes);
-  sample.set_dirty_bytes(later.dirty_bytes);
+  sample.set_page_bytes(page_bytes);
+  AddMemory(earlier, later, &sample);
   return sample;
 }
 
 int64_t ClockTickNs() { return 1000000000 / sysconf(_SC_CLK_TCK); }
+uint32_t PageBytes() { return static_cast<uint32_t>(sysconf(_SC_PAGESIZE)); }
 
 }  // namespace lockstep::worker

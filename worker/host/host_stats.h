@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "proto/result.pb.h"
@@ -16,13 +17,19 @@ struct HostCounters {
   uint32_t running = 0, blocked = 0;
   uint64_t swap_in_pages = 0, swap_out_pages = 0;
   uint64_t free_bytes = 0, cached_bytes = 0, dirty_bytes = 0;
+  // Nothing where the texts do not have them.
+  std::optional<uint64_t> swap_used_bytes, buffers_bytes, slab_reclaimable_bytes, writeback_bytes;
+  std::optional<uint64_t> block_in_bytes, block_out_bytes;  // since boot
 };
 HostCounters ParseHostCounters(const std::string& stat, const std::string& vmstat,
                                const std::string& meminfo);
 HostCounters ReadHostCounters();
 
-// vmstat's line between two readings. `tick_ns` is the length of a clock tick.
-v1::HostSample Difference(const HostCounters& earlier, const HostCounters& later, int64_t tick_ns);
+// vmstat's line between two readings. `tick_ns` is the length of a clock tick, `page_bytes` that of
+// a page.
+v1::HostSample Difference(const HostCounters& earlier, const HostCounters& later, int64_t tick_ns,
+                          uint32_t page_bytes);
 int64_t ClockTickNs();
+uint32_t PageBytes();
 
 }  // namespace lockstep::worker

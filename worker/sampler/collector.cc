@@ -203,7 +203,8 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
     }
   }
   if (options_.sample_host) {
-    *sample.mutable_host() = Difference(last_reading_.host, reading.host, ClockTickNs());
+    *sample.mutable_host() =
+        Difference(last_reading_.host, reading.host, ClockTickNs(), PageBytes());
   }
   last_reading_ = reading;
   ++intervals_;

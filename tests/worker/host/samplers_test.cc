@@ -68,7 +68,7 @@ TEST(HostStatsTest, SharesOfTimeAndCounters) {
   const auto later = ParseHostCounters(
       "cpu  150 0 120 810 15 3 2 0 0 0\nctxt 3000\nintr 900 1 2\nprocs_running 3\nprocs_blocked 2",
       "nr_x 1\npswpin 7\npswpout 0", "MemTotal: 99 kB\nMemFree: 8 kB\nCached: 4 kB\nDirty: 2 kB");
-  const v1::HostSample sample = Difference(earlier, later, 10000000);
+  const v1::HostSample sample = Difference(earlier, later, 10000000, 4096);
   EXPECT_DOUBLE_EQ(sample.user_ratio(), 0.5);
   EXPECT_DOUBLE_EQ(sample.system_ratio(), 0.25);
   EXPECT_DOUBLE_EQ(sample.idle_ratio(), 0.1);
@@ -82,13 +82,47 @@ TEST(HostStatsTest, SharesOfTimeAndCounters) {
   EXPECT_EQ(sample.cpu_busy_ns(), 750000000u);
 }
 
+constexpr char kMeminfo[] =
+    "MemTotal: 32 kB\nMemFree: 20 kB\nBuffers: 5 kB\nCached: 9 kB\nSwapCached: 1 kB\n"
+    "SwapTotal: 40 kB\nSwapFree: 33 kB\nDirty: 784 kB\nWriteback: 16 kB\nSReclaimable: 3 kB\n"
+    "WritebackTmp: 99 kB";
+
+TEST(HostStatsTest, WhatVmstatPrintsOfMemoryAndBlockDevices) {
+  const auto earlier = ParseHostCounters("", "pgpgin 1000\npgpgout 50\npswpin 3\npswpout 4", "");
+  const auto later =
+      ParseHostCounters("", "pgpgin 1250\npgpgout 58\npswpin 5\npswpout 4", kMeminfo);
+  const v1::HostSample sample = Difference(earlier, later, 10000000, 65536);
+  EXPECT_EQ(sample.swap_used_bytes(), 7u * 1024);
+  EXPECT_EQ(sample.free_bytes(), 20u * 1024);
+  EXPECT_EQ(sample.buffers_bytes(), 5u * 1024);
+  EXPECT_EQ(sample.cached_bytes(), 9u * 1024);
+  EXPECT_EQ(sample.slab_reclaimable_bytes(), 3u * 1024);
+  EXPECT_EQ(sample.dirty_bytes(), 784u * 1024);
+  EXPECT_EQ(sample.writeback_bytes(), 16u * 1024);
+  EXPECT_EQ(sample.swap_in_pages(), 2u);
+  EXPECT_EQ(sample.page_bytes(), 65536u);
+  EXPECT_EQ(sample.block_in_bytes(), 250u * 1024);
+  EXPECT_EQ(sample.block_out_bytes(), 8u * 1024);
+}
+
+TEST(HostStatsTest, FiguresThatTheKernelDoesNotTellStayUnknown) {
+  const HostCounters none = ParseHostCounters("", "", "MemFree: 8 kB\nSwapTotal: 1 kB");
+  const v1::HostSample sample = Difference(none, none, 10000000, 4096);
+  EXPECT_FALSE(sample.has_swap_used_bytes());
+  EXPECT_FALSE(sample.has_buffers_bytes());
+  EXPECT_FALSE(sample.has_slab_reclaimable_bytes());
+  EXPECT_FALSE(sample.has_writeback_bytes());
+  EXPECT_FALSE(sample.has_block_in_bytes());
+  EXPECT_FALSE(sample.has_block_out_bytes());
+}
+
 TEST(HostStatsTest, IowaitThatRanBackwardsCountsAsNone) {
   HostCounters earlier, later;
   earlier.iowait = 100;
   later.iowait = 90;
   later.idle = 100;
-  EXPECT_DOUBLE_EQ(Difference(earlier, later, 10000000).iowait_ratio(), 0);
-  EXPECT_DOUBLE_EQ(Difference(earlier, later, 10000000).idle_ratio(), 1);
+  EXPECT_DOUBLE_EQ(Difference(earlier, later, 10000000, 4096).iowait_ratio(), 0);
+  EXPECT_DOUBLE_EQ(Difference(earlier, later, 10000000, 4096).idle_ratio(), 1);
 }
 
 TEST(NeighboursTest, TcpCountersAreFoundByTheirNames) {

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "proto/report.pb.h"
+
+namespace lockstep::controller {
+
+// What `iostat -x` prints of a phase's devices: a line for each device and kind of request that
+// there was, in iostat's units but for MiB, of lines at most `width` wide. Empty without devices.
+std::string RenderIostat(const v1::PhaseReport& phase, size_t width);
+
+// "node1", "node1 and 1 more on one kernel".
+std::string HostsOf(const v1::KernelReport& kernel);
+
+// What `vmstat` prints of the processors, in its abbreviations; and of memory, swap space and block
+// devices, without figures that are not known: empty if none is.
+std::string RenderVmstat(const v1::KernelReport& kernel);
+std::string RenderMemory(const v1::KernelReport& kernel);
+
+}  // namespace lockstep::controller

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "proto/result.pb.h"
+
+namespace lockstep::measure {
+
+// The paths to a multipath device, over all intervals.
+struct PathSums {
+  uint32_t most = 0;                          // paths; 0: it has but one
+  uint32_t fewest = 0;                        // that ran at the end of an interval
+  double begin_seconds = 0, end_seconds = 0;  // of the time with fewer than most, from T
+  double seconds = 0;                         // of such intervals
+  double silent_seconds = 0;                  // of those in which the worker completed no I/O
+};
+
+// What a block device did, by one worker's samples.
+struct DeviceSums {
+  v1::DeviceSample measured;  // counters over the measured intervals
+  double measured_seconds = 0;
+  // Over all intervals, ramp and drain included.
+  double read_bytes = 0, write_bytes = 0, discard_bytes = 0, reads = 0, writes = 0;
+  PathSums paths;
+};
+
+// A sum over the samples that know the figure.
+struct KnownSum {
+  double sum = 0, weight = 0;
+
+  void Add(double value, double of_weight) {
+    sum += value;
+    weight += of_weight;
+  }
+  // The sum for each unit of weight.
+  std::optional<double> mean() const {
+    return weight > 0 ? std::optional(sum / weight) : std::nullopt;
+  }
+};
+
+// A kernel's state over the measured intervals, by one worker's samples.
+struct HostSums {
+  int samples = 0;
+  double seconds = 0;
+  double context_switches = 0, interrupts = 0, cpu_busy_ns = 0;
+  // Shares of the processors' time, times seconds.
+  double user = 0, system = 0, iowait = 0, steal = 0, idle = 0;
+  double run_queue = 0, blocked = 0;  // added up over the samples
+  // Bytes at the samples' instants. `cache` is vmstat's: the page cache and slabs that can be
+  // reclaimed.
+  KnownSum swap_used, free, buffers, cache, dirty, writeback;
+  double dirty_max = 0;
+  // Bytes; the weight is the time, seconds.
+  KnownSum swap_in, swap_out, block_in, block_out;
+};
+
+// Each adds what one interval of so many seconds says. Of paths: `is_silent` is whether the worker
+// completed no I/O in the interval.
+void AddDevice(const v1::DeviceSample& device, bool measured, double seconds, DeviceSums* sums);
+void AddPaths(const v1::DeviceSample& device, const v1::IntervalSample& sample, bool is_silent,
+              PathSums* sums);
+void AddHost(const v1::HostSample& host, double seconds, HostSums* sums);
+
+}  // namespace lockstep::measure

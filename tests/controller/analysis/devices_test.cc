@@ -1,0 +1,191 @@
+// What iostat and vmstat print, in the report.
+
+#include "controller/analysis/devices.h"
+
+#include "absl/strings/match.h"
+#include "controller/analysis/cross_check.h"
+#include "controller/report/host_figures.h"
+#include "controller/report/text.h"
+#include "tests/controller/analysis/stored_phases.h"
+#include "worker/host/disk_stats.h"
+
+namespace lockstep::controller {
+namespace {
+
+// Recorded on Linux 6.18; 2 s lie between them.
+constexpr char kVdaBefore[] =
+    " 254       0 vda 540984799 4010381 7713040308 164496629 255986912 6831632 5120407196 69664142 "
+    "0 11776336 236776612 11784299 2003 1414711576 1505518 11085515 1110321\n";
+constexpr char kVdaAfter[] =
+    " 254       0 vda 540985799 4010631 7713120308 164497049 255987412 6833132 5120439196 69665042 "
+    "3 11778236 236777952 11784319 2008 1414752536 1505548 11085523 1110357\n";
+
+v1::DeviceSample Between(const std::string& earlier, const std::string& later) {
+  const auto difference = worker::Difference(worker::ParseDiskStats(earlier).at("vda"),
+                                             worker::ParseDiskStats(later).at("vda"));
+  EXPECT_TRUE(difference.has_value());
+  return difference.value_or(v1::DeviceSample());
+}
+
+TEST(FillDeviceTest, EachFigureFollowsIostatsFormula) {
+  v1::DeviceReport d;
+  FillDevice(Between(kVdaBefore, kVdaAfter), 2, &d);
+  EXPECT_DOUBLE_EQ(d.reads_per_second(), 500);
+  EXPECT_DOUBLE_EQ(d.read_bytes_per_second(), 80000 * 512 / 2);
+  EXPECT_DOUBLE_EQ(d.read_merges_per_second(), 125);
+  EXPECT_DOUBLE_EQ(d.read_merged_ratio(), 0.2);
+  EXPECT_DOUBLE_EQ(d.read_await_ms(), 0.42);
+  EXPECT_DOUBLE_EQ(d.read_request_bytes(), 40960);
+  EXPECT_DOUBLE_EQ(d.writes_per_second(), 250);
+  EXPECT_DOUBLE_EQ(d.write_bytes_per_second(), 32000 * 512 / 2);
+  EXPECT_DOUBLE_EQ(d.write_merges_per_second(), 750);
+  EXPECT_DOUBLE_EQ(d.write_merged_ratio(), 0.75);
+  EXPECT_DOUBLE_EQ(d.write_await_ms(), 1.8);
+  EXPECT_DOUBLE_EQ(d.write_request_bytes(), 32768);
+  EXPECT_DOUBLE_EQ(d.discards_per_second(), 10);
+  EXPECT_DOUBLE_EQ(d.discard_bytes_per_second(), 40960 * 512 / 2);
+  EXPECT_DOUBLE_EQ(d.discard_merges_per_second(), 2.5);
+  EXPECT_DOUBLE_EQ(d.discard_merged_ratio(), 0.2);
+  EXPECT_DOUBLE_EQ(d.discard_await_ms(), 1.5);
+  EXPECT_DOUBLE_EQ(d.discard_request_bytes(), 1048576);
+  EXPECT_DOUBLE_EQ(d.flushes_per_second(), 4);
+  EXPECT_DOUBLE_EQ(d.flush_await_ms(), 4.5);
+  EXPECT_DOUBLE_EQ(d.queue_size(), 0.67);
+  EXPECT_DOUBLE_EQ(d.busy_ratio(), 0.95);
+}
+
+TEST(FillDeviceTest, WaitsAndSizesOfNoRequestAreAbsent) {
+  v1::DeviceReport d;
+  FillDevice(Between(kVdaBefore, kVdaBefore), 2, &d);
+  EXPECT_DOUBLE_EQ(d.reads_per_second(), 0);
+  EXPECT_FALSE(d.has_read_await_ms());
+  EXPECT_FALSE(d.has_read_request_bytes());
+  EXPECT_FALSE(d.has_read_merged_ratio());
+  EXPECT_FALSE(d.has_write_await_ms());
+  EXPECT_FALSE(d.has_discard_await_ms());
+  EXPECT_FALSE(d.has_flush_await_ms());
+  v1::DeviceReport none;
+  FillDevice(Between(kVdaBefore, kVdaAfter), 0, &none);
+  EXPECT_EQ(none.ByteSizeLong(), 0u);
+}
+
+TEST(FillDeviceTest, ADeviceIsNeverBusyForLongerThanTheTime) {
+  v1::DeviceReport d;
+  FillDevice(Between(kVdaBefore, kVdaAfter), 1.5, &d);
+  EXPECT_DOUBLE_EQ(d.busy_ratio(), 1);
+}
+
+TEST(HostFiguresTest, TheTableHasALineForEachKindOfRequest) {
+  v1::PhaseReport phase;
+  v1::DeviceReport* d = phase.add_devices();
+  d->set_name("vda");
+  FillDevice(Between(kVdaBefore, kVdaAfter), 2, d);
+  v1::DeviceReport* idle = phase.add_devices();
+  idle->set_name("vdb");
+  FillDevice(Between(kVdaBefore, kVdaBefore), 2, idle);
+  EXPECT_EQ(RenderIostat(phase, 100),
+            "    device           per s  MiB/s  rqm/s  %rqm    await  areq-sz  aqu-sz  util\n"
+            "    vda     read       500   19.5    125  20 %   420 µs    40.0k    0.67  95 %\n"
+            "            write      250    7.8    750  75 %  1.80 ms    32.0k\n"
+            "            discard     10   10.0    2.5  20 %  1.50 ms  1024.0k\n"
+            "            flush        4                      4.50 ms\n"
+            "    vdb     read         0    0.0      0     –        –        –    0.00   0 %\n"
+            "            write        0    0.0      0     –        –        –\n");
+}
+
+// The host's samples have every figure of vmstat, as the worker reads them.
+TEST(KernelTest, WhatVmstatPrintsIsAveragedOverTheMeasuredTime) {
+  Stored data = TwoWorkers();
+  for (uint32_t k = 0; k < 3; ++k) {
+    v1::HostSample* h = data.intervals[0][k].mutable_host();
+    h->set_swap_used_bytes(7 << 20);
+    h->set_free_bytes(1 << 30);
+    h->set_buffers_bytes(3 << 20);
+    h->set_cached_bytes(5 << 20);
+    h->set_slab_reclaimable_bytes(1 << 20);
+    h->set_dirty_bytes(uint64_t{k} << 20);
+    h->set_writeback_bytes(2 << 20);
+    h->set_swap_in_pages(256);
+    h->set_page_bytes(4096);
+    h->set_block_in_bytes(uint64_t{k + 1} << 20);
+    h->set_interrupts(3000);
+    h->set_blocked(2);
+  }
+  const v1::KernelReport kernel = ReportOf(data).phases(0).kernels(0);
+  EXPECT_DOUBLE_EQ(kernel.swap_used_bytes_avg(), 7 << 20);
+  EXPECT_DOUBLE_EQ(kernel.cache_bytes_avg(), 6 << 20);
+  EXPECT_DOUBLE_EQ(kernel.dirty_bytes_avg(), 1 << 20);
+  EXPECT_DOUBLE_EQ(kernel.dirty_bytes_max(), 2 << 20);
+  EXPECT_DOUBLE_EQ(kernel.swap_in_bytes_per_second(), 1 << 20);
+  EXPECT_DOUBLE_EQ(kernel.swap_out_bytes_per_second(), 0);
+  EXPECT_DOUBLE_EQ(kernel.block_in_bytes_per_second(), 2 << 20);
+  EXPECT_FALSE(kernel.has_block_out_bytes_per_second());
+  EXPECT_TRUE(absl::StrContains(RenderVmstat(kernel), "blocked 2.0, 800 cs/s, 3,000 in/s"))
+      << RenderVmstat(kernel);
+  EXPECT_EQ(RenderMemory(kernel),
+            "swpd 7 MiB, free 1 GiB, buff 3 MiB, cache 6 MiB, dirty 1 MiB, at most 2 MiB, "
+            "writeback 2 MiB, si 1 MiB/s, so 0 B/s, bi 2 MiB/s");
+  TextOptions options;
+  options.detail = true;
+  const std::string text = RenderText(ReportOf(data), options);
+  EXPECT_TRUE(absl::StrContains(text, "swpd 7 MiB, free 1 GiB")) << text;
+}
+
+TEST(CrossCheckTest, TrimsOnTheDeviceAreComparedWithItsDiscards) {
+  CrossCheckInput in;
+  in.engine_trim_bytes = 1 << 30;
+  in.device_discard_bytes = 1 << 30;
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_AGREE);
+  EXPECT_DOUBLE_EQ(CrossCheckOf(in).factor(), 1);
+  EXPECT_EQ(CrossCheckOf(in).reason(), "the device discarded 1 GiB, the engines trimmed 1 GiB");
+  in.device_discard_bytes = 1 << 29;
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+  EXPECT_TRUE(absl::StrContains(CrossCheckOf(in).reason(), "discarded 512 MiB of the 1 GiB"))
+      << CrossCheckOf(in).reason();
+  // No page cache holds trims back.
+  in.buffered = true;
+  in.engine_write_bytes = in.device_write_bytes = 1 << 30;
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+  in.device_discard_bytes = 3.0 * (1 << 30);
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_AMPLIFIED);
+  EXPECT_TRUE(absl::StrContains(CrossCheckOf(in).reason(), "the device discarded 3 GiB"))
+      << CrossCheckOf(in).reason();
+}
+
+TEST(CrossCheckTest, ADevicesDiscardsSayNothingOfTrimsInFiles) {
+  CrossCheckInput in;
+  in.engine_trim_bytes = 1 << 30;
+  in.trims_reach_device = false;
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+  EXPECT_TRUE(absl::StrContains(CrossCheckOf(in).reason(), "only trimmed files"));
+  in.engine_read_bytes = in.device_read_bytes = 1 << 30;
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_AGREE);
+  // Nor is the load amplified by what others discard.
+  CrossCheckInput untrimmed;
+  untrimmed.engine_read_bytes = untrimmed.device_read_bytes = 1 << 30;
+  untrimmed.device_discard_bytes = 1 << 30;
+  EXPECT_EQ(CrossCheckOf(untrimmed).verdict(), v1::CrossCheck::VERDICT_AGREE);
+}
+
+// The samples' counters of the whole load, against the engines' results.
+TEST(CrossCheckTest, TrimsOfAPhaseReachTheCrossCheck) {
+  Stored data = TwoWorkers();
+  v1::Target* target = data.run.job.mutable_targets(0);
+  target->mutable_device()->set_path("/dev/sda");
+  for (uint32_t i = 0; i < 2; ++i) {
+    *data.phases[0].workers[i].result.mutable_workloads(0)->add_measured() =
+        Counters(v1::OPERATION_KIND_TRIM, std::vector<uint64_t>(1000, 1000), 1 << 20);
+  }
+  for (v1::IntervalSample& sample : data.intervals[0]) {
+    sample.mutable_devices(0)->set_discards(400);
+    sample.mutable_devices(0)->set_discard_bytes(uint64_t{1000} << 20);
+  }
+  const v1::DeviceReport device = ReportOf(data).phases(0).devices(0);
+  EXPECT_DOUBLE_EQ(device.engine_trim_bytes(), 2000.0 * (1 << 20));
+  EXPECT_DOUBLE_EQ(device.device_discard_bytes(), 3000.0 * (1 << 20));
+  EXPECT_DOUBLE_EQ(device.discards_per_second(), 400);
+  EXPECT_EQ(device.cross_check().verdict(), v1::CrossCheck::VERDICT_AMPLIFIED);
+}
+
+}  // namespace
+}  // namespace lockstep::controller
