@@ -260,6 +260,112 @@ TEST_F(StoreTest, ATimelineComesBackAsItWasMerged) {
   EXPECT_EQ(row, "100|0.0010|2|100|0.5|4096|t|");
 }
 
+// 30 seconds of a worker, the first two of them ramp, and what devices and kernels did in each.
+std::vector<v1::DeliveryItem> ThirtySeconds() {
+  std::vector<v1::DeliveryItem> items;
+  for (uint32_t k = 0; k < 30; ++k) {
+    v1::IntervalSample* sample = items.emplace_back().mutable_interval();
+    sample->set_interval(k);
+    sample->set_interval_class(k < 2 ? v1::INTERVAL_CLASS_RAMP : v1::INTERVAL_CLASS_MEASURED);
+    sample->set_begin_ns(k * 1000000000ll);
+    sample->set_end_ns((k + 1) * 1000000000ll);
+    sample->add_workloads();
+    v1::DeviceSample* device = sample->add_devices();
+    device->set_name("sda");
+    device->set_reads(100 + k);
+    device->set_read_bytes((100 + k) * 4096);
+    device->set_read_time_ms(50);
+    device->set_discards(1);
+    device->set_discard_bytes(1 << 20);
+    device->set_flush_time_ms(9);
+    device->set_flushes(2);
+    device->set_busy_time_ms(1500);
+    v1::HostSample* host = sample->mutable_host();
+    host->set_interrupts(3000);
+    host->set_user_ratio(k < 20 ? 0.25 : 0);
+    host->set_idle_ratio(k < 20 ? 0.75 : 0);
+    host->set_dirty_bytes(uint64_t{k} << 20);
+    if (k < 20) host->set_writeback_bytes(1 << 20);
+    host->set_swap_in_pages(1);
+    host->set_page_bytes(65536);
+  }
+  return items;
+}
+
+TEST_F(StoreTest, MemoryThatWasNotSampledStaysUnknown) {
+  const v1::PhaseId phase = Begin();
+  ASSERT_TRUE(store_->Ingest({Batch(phase, 0, 0, ThirtySeconds())}).ok());
+  std::vector<v1::HostSample> hosts;
+  ASSERT_TRUE(store_
+                  ->ReadIntervals(phase, IntervalDetail::kHosts,
+                                  [&](uint32_t, const v1::IntervalSample& sample) {
+                                    hosts.push_back(sample.host());
+                                    return absl::OkStatus();
+                                  })
+                  .ok());
+  ASSERT_EQ(hosts.size(), 30u);
+  EXPECT_EQ(hosts[0].writeback_bytes(), 1u << 20);
+  EXPECT_EQ(hosts[3].dirty_bytes(), 3u << 20);
+  EXPECT_EQ(hosts[0].page_bytes(), 65536u);
+  EXPECT_FALSE(hosts[20].has_writeback_bytes());
+  EXPECT_FALSE(hosts[0].has_swap_used_bytes());
+  EXPECT_FALSE(hosts[0].has_block_in_bytes());
+}
+
+TEST_F(StoreTest, PrunedSamplesLeaveRowsOfTenSeconds) {
+  const v1::PhaseId phase = Begin();
+  ASSERT_TRUE(store_->Ingest({Batch(phase, 0, 0, ThirtySeconds())}).ok());
+  ASSERT_TRUE(store_->EndPhase(phase.run_id(), 0, 1, measure::PhaseState::kDone, "", {}, {}).ok());
+  ASSERT_TRUE(store_->EndRun(phase.run_id(), measure::RunState::kDone, "", false).ok());
+  ASSERT_TRUE(store_->SaveReport(phase.run_id(), v1::Report()).ok());
+  v1::LabelsRequest label;
+  (*label.mutable_set())["to"] = "prune";
+  ASSERT_TRUE(store_->SetLabels(phase.run_id(), label).ok());
+  const auto read = [&](const std::string& sql) {
+    auto rows = connection_->Query("SELECT (" + sql + ")::text AS text", {phase.run_id()});
+    EXPECT_TRUE(rows.ok()) << rows.status();
+    return rows.ok() ? rows->Text(0, "text") : "";
+  };
+  const auto devices = [&](const std::string& what) {
+    return read("SELECT " + what + " FROM device_timeline WHERE run_id = $1");
+  };
+  const auto kernels = [&](const std::string& what) {
+    return read("SELECT " + what + " FROM kernel_timeline WHERE run_id = $1");
+  };
+  const std::string sums =
+      "concat_ws('|', sum(reads), sum(read_bytes), sum(discard_bytes), sum(flush_time_ms), "
+      "sum(seconds), sum(intervals), sum(intervals) FILTER (WHERE class = 'ramp'))";
+  const std::string before = devices(sums);
+  const std::string statistics = read("SELECT s::text FROM device_statistics s WHERE run_id = $1");
+  EXPECT_EQ(before, "3435|14069760|31457280|270|30|30|2");
+  EXPECT_EQ(devices("count(*)"), "30");
+  EXPECT_EQ(kernels("count(writeback)"), "20");
+
+  v1::PruneRequest request;
+  request.set_samples_only(true);
+  (*request.mutable_filter()->mutable_labels())["to"] = "prune";
+  const auto pruned =
+      store_->Prune(request, [](const std::string& run_id) -> absl::StatusOr<v1::Report> {
+        v1::Report report;
+        report.mutable_run()->set_run_id(run_id);
+        return report;
+      });
+  ASSERT_TRUE(pruned.ok()) << pruned.status();
+  EXPECT_EQ(pruned->runs(), 1);
+  EXPECT_EQ(Count("device_samples", phase) + Count("host_samples", phase), 0);
+  // The ramp, the rest of its ten seconds, and two times ten.
+  EXPECT_EQ(devices("string_agg(concat_ws('+', interval, intervals), ' ' ORDER BY interval)"),
+            "0+2 2+8 10+10 20+10");
+  EXPECT_EQ(devices(sums), before);
+  EXPECT_EQ(read("SELECT s::text FROM device_statistics s WHERE run_id = $1"), statistics);
+  EXPECT_EQ(devices("concat_ws('|', max(r_s), max(util), max(dmib_s), max(f_await))"),
+            "124.5|100|1|4.5");
+  EXPECT_EQ(kernels("string_agg(concat_ws('|', \"in\", us, dirty, dirty_max, si, writeback), ' ' "
+                    "ORDER BY interval)"),
+            "3000|25|512|1024|64|1024 3000|25|5632|9216|64|1024 3000|25|14848|19456|64|1024 "
+            "3000|25088|29696|64");
+}
+
 TEST_F(StoreTest, WhatAReportConcludesIsInRows) {
   const v1::PhaseId id = Begin();
   v1::Report report;

@@ -360,6 +360,93 @@ COMMENT ON FUNCTION ensure_partitions(timestamp with time zone, timestamp with t
 
 REVOKE EXECUTE ON FUNCTION ensure_partitions(timestamptz, timestamptz) FROM PUBLIC;
 
+-- What prune() leaves of the samples of devices and hosts: rows of ten seconds, and of more where a
+-- phase would have more than 128 of a device. The phase makes up to 126, and where its ramp ends
+-- and its drain begins two of them are divided. The controller calls this in the transaction that
+-- removes the samples; a second call finds none.
+CREATE OR REPLACE FUNCTION roll_up_samples(pruned uuid[])
+RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  part record;
+BEGIN
+  FOR part IN
+    SELECT p.run_id, p.phase, p.attempt, greatest(
+      ceil(1e10 / greatest(p.interval_ns, 1)),
+      ceil((1 + greatest(
+        (SELECT max(h.interval) FROM lockstep.host_samples h
+         WHERE h.run_id = p.run_id AND h.phase = p.phase AND h.attempt = p.attempt),
+        (SELECT max(d.interval) FROM lockstep.device_samples d
+         WHERE d.run_id = p.run_id AND d.phase = p.phase AND d.attempt = p.attempt)
+      )::bigint) / 126.0))::bigint AS step
+    FROM lockstep.phases p WHERE p.run_id = ANY (pruned)
+  LOOP
+    INSERT INTO lockstep.device_rollups (
+      run_id, phase, attempt, worker_index, device, interval, intervals, interval_class, started_at,
+      begin_ns, end_ns, seconds,
+      reads, read_merges, read_bytes, read_time_ms, writes, write_merges, write_bytes,
+      write_time_ms, discards, discard_merges, discard_bytes, discard_time_ms, flushes,
+      flush_time_ms, busy_time_ms, queue_time_ms)
+    SELECT d.run_id, d.phase, d.attempt, d.worker_index, d.device,
+      min(d.interval), count(*), d.interval_class, min(d.started_at), min(d.begin_ns),
+      max(d.end_ns), sum(d.seconds),
+      sum(d.reads::double precision), sum(d.read_merges::double precision),
+      sum(d.read_bytes::double precision), sum(d.read_time_ms::double precision),
+      sum(d.writes::double precision), sum(d.write_merges::double precision),
+      sum(d.write_bytes::double precision), sum(d.write_time_ms::double precision),
+      sum(d.discards::double precision), sum(d.discard_merges::double precision),
+      sum(d.discard_bytes::double precision), sum(d.discard_time_ms::double precision),
+      sum(d.flushes::double precision), sum(d.flush_time_ms::double precision),
+      sum(d.busy_time_ms::double precision), sum(d.queue_time_ms::double precision)
+    FROM (SELECT *, (end_ns::double precision - begin_ns) / 1e9 AS seconds
+          FROM lockstep.device_samples) d
+    WHERE d.run_id = part.run_id AND d.phase = part.phase AND d.attempt = part.attempt
+    GROUP BY d.run_id, d.phase, d.attempt, d.worker_index, d.device, d.interval_class,
+      d.interval / part.step
+    ON CONFLICT DO NOTHING;
+    INSERT INTO lockstep.host_rollups (
+      run_id, phase, attempt, worker_index, interval, intervals, interval_class, started_at,
+      begin_ns, end_ns, seconds,
+      context_switches, interrupts, run_queue, blocked, user_ratio, system_ratio, idle_ratio,
+      iowait_ratio, steal_ratio, swap_in_bytes, swap_out_bytes, block_in_bytes, block_out_bytes,
+      swap_used_bytes, free_bytes, buffers_bytes, cache_bytes, dirty_bytes, dirty_bytes_max,
+      writeback_bytes)
+    SELECT h.run_id, h.phase, h.attempt, h.worker_index,
+      min(h.interval), count(*), h.interval_class, min(h.started_at), min(h.begin_ns),
+      max(h.end_ns), sum(h.seconds),
+      sum(h.context_switches::double precision), sum(h.interrupts::double precision),
+      avg(h.run_queue), avg(h.blocked),
+      sum(h.user_ratio * h.seconds) FILTER (WHERE h.is_known)
+        / nullif(sum(h.seconds) FILTER (WHERE h.is_known), 0),
+      sum(h.system_ratio * h.seconds) FILTER (WHERE h.is_known)
+        / nullif(sum(h.seconds) FILTER (WHERE h.is_known), 0),
+      sum(h.idle_ratio * h.seconds) FILTER (WHERE h.is_known)
+        / nullif(sum(h.seconds) FILTER (WHERE h.is_known), 0),
+      sum(h.iowait_ratio * h.seconds) FILTER (WHERE h.is_known)
+        / nullif(sum(h.seconds) FILTER (WHERE h.is_known), 0),
+      sum(h.steal_ratio * h.seconds) FILTER (WHERE h.is_known)
+        / nullif(sum(h.seconds) FILTER (WHERE h.is_known), 0),
+      sum(h.swap_in_pages::double precision * h.page_bytes),
+      sum(h.swap_out_pages::double precision * h.page_bytes),
+      sum(h.block_in_bytes::double precision), sum(h.block_out_bytes::double precision),
+      avg(h.swap_used_bytes), avg(h.free_bytes), avg(h.buffers_bytes),
+      avg(h.cached_bytes::double precision + h.slab_reclaimable_bytes), avg(h.dirty_bytes),
+      max(h.dirty_bytes), avg(h.writeback_bytes)
+    FROM (
+      SELECT *, (end_ns::double precision - begin_ns) / 1e9 AS seconds,
+        user_ratio + system_ratio + idle_ratio + iowait_ratio + steal_ratio > 0 AS is_known
+      FROM lockstep.host_samples
+    ) h
+    WHERE h.run_id = part.run_id AND h.phase = part.phase AND h.attempt = part.attempt
+    GROUP BY 1, 2, 3, 4, h.interval_class, h.interval / part.step
+    ON CONFLICT DO NOTHING;
+  END LOOP;
+END $$;
+COMMENT ON FUNCTION roll_up_samples(uuid[]) IS
+'Keeps the samples of devices and hosts of these runs in rows of ten seconds or more';
+
+REVOKE EXECUTE ON FUNCTION roll_up_samples(uuid[]) FROM PUBLIC;
+
 -- A trigger, because a table's owner has all rights on it: the controller itself only appends. 400
 -- days are limits::kAuditDays, after which AddAudit() removes entries.
 CREATE OR REPLACE FUNCTION keep_audit_log()

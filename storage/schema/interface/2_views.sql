@@ -604,44 +604,307 @@ GROUP BY
   v.p99_spread_worst;
 COMMENT ON VIEW phase_fairness IS 'Fairness over the hosts of each phase';
 
+-- iostat -x, interval by interval, ramp and drain included. Where the samples of a run were pruned,
+-- its roll-ups of some intervals stand for them. Names are iostat's in lower case, with _ for / and
+-- -, and without %. A rest of less than a tenth of an interval has no rate (rate_length()).
+CREATE OR REPLACE VIEW device_timeline AS
+SELECT
+  c.run_id,
+  c.phase,
+  p.name AS phase_name,
+  c.interval,
+  c.intervals,
+  class_name(c.interval_class) AS class,
+  c.started_at,
+  c.begin_ns / 1e9::double precision AS begin_seconds,
+  c.end_ns / 1e9::double precision AS end_seconds,
+  c.seconds,
+  w.host,
+  c.worker_index,
+  w.boot_id,
+  c.device,
+  i.identity,
+  c.reads / c.rated_seconds AS r_s,
+  c.read_bytes / c.rated_seconds / 1048576 AS rmib_s,
+  c.read_merges / c.rated_seconds AS rrqm_s,
+  100 * c.read_merges / nullif(c.reads + c.read_merges, 0) AS rrqm,
+  c.read_time_ms / nullif(c.reads, 0) AS r_await,
+  c.read_bytes / nullif(c.reads, 0) / 1024 AS rareq_sz,
+  c.writes / c.rated_seconds AS w_s,
+  c.write_bytes / c.rated_seconds / 1048576 AS wmib_s,
+  c.write_merges / c.rated_seconds AS wrqm_s,
+  100 * c.write_merges / nullif(c.writes + c.write_merges, 0) AS wrqm,
+  c.write_time_ms / nullif(c.writes, 0) AS w_await,
+  c.write_bytes / nullif(c.writes, 0) / 1024 AS wareq_sz,
+  c.discards / c.rated_seconds AS d_s,
+  c.discard_bytes / c.rated_seconds / 1048576 AS dmib_s,
+  c.discard_merges / c.rated_seconds AS drqm_s,
+  100 * c.discard_merges / nullif(c.discards + c.discard_merges, 0) AS drqm,
+  c.discard_time_ms / nullif(c.discards, 0) AS d_await,
+  c.discard_bytes / nullif(c.discards, 0) / 1024 AS dareq_sz,
+  c.flushes / c.rated_seconds AS f_s,
+  c.flush_time_ms / nullif(c.flushes, 0) AS f_await,
+  c.queue_time_ms / 1000 / c.rated_seconds AS aqu_sz,
+  -- least() leaves NULL out, a quotient does not.
+  least(c.busy_time_ms / 10, 100 * c.rated_seconds) / c.rated_seconds AS util,
+  c.reads,
+  c.read_merges,
+  c.read_bytes,
+  c.read_time_ms,
+  c.writes,
+  c.write_merges,
+  c.write_bytes,
+  c.write_time_ms,
+  c.discards,
+  c.discard_merges,
+  c.discard_bytes,
+  c.discard_time_ms,
+  c.flushes,
+  c.flush_time_ms,
+  c.busy_time_ms,
+  c.queue_time_ms
+FROM (
+  SELECT
+    s.*,
+    CASE WHEN s.seconds >= n.interval_ns / 1e10 THEN s.seconds END AS rated_seconds
+  FROM (
+    SELECT
+      run_id,
+      phase::integer AS phase,
+      attempt::integer AS attempt,
+      worker_index,
+      device,
+      interval,
+      1 AS intervals,
+      interval_class,
+      started_at,
+      begin_ns,
+      end_ns,
+      (end_ns - begin_ns) / 1e9::double precision AS seconds,
+      reads::double precision AS reads,
+      read_merges::double precision AS read_merges,
+      read_bytes::double precision AS read_bytes,
+      read_time_ms::double precision AS read_time_ms,
+      writes::double precision AS writes,
+      write_merges::double precision AS write_merges,
+      write_bytes::double precision AS write_bytes,
+      write_time_ms::double precision AS write_time_ms,
+      discards::double precision AS discards,
+      discard_merges::double precision AS discard_merges,
+      discard_bytes::double precision AS discard_bytes,
+      discard_time_ms::double precision AS discard_time_ms,
+      flushes::double precision AS flushes,
+      flush_time_ms::double precision AS flush_time_ms,
+      busy_time_ms::double precision AS busy_time_ms,
+      queue_time_ms::double precision AS queue_time_ms
+    FROM device_samples
+    UNION ALL
+    SELECT
+      run_id,
+      phase,
+      attempt,
+      worker_index,
+      device,
+      interval,
+      intervals,
+      interval_class,
+      started_at,
+      begin_ns,
+      end_ns,
+      seconds,
+      reads,
+      read_merges,
+      read_bytes,
+      read_time_ms,
+      writes,
+      write_merges,
+      write_bytes,
+      write_time_ms,
+      discards,
+      discard_merges,
+      discard_bytes,
+      discard_time_ms,
+      flushes,
+      flush_time_ms,
+      busy_time_ms,
+      queue_time_ms
+    FROM device_rollups
+  ) s
+  JOIN phases n USING (run_id, phase, attempt)
+) c
+JOIN phase_overview p USING (run_id, phase, attempt)
+JOIN run_workers w USING (run_id, worker_index)
+LEFT JOIN (
+  SELECT
+    t.run_id,
+    k.boot_id,
+    t.device,
+    min(t.identity) AS identity
+  FROM run_targets t
+  JOIN run_workers k USING (run_id, worker_index)
+  WHERE t.identity <> ''
+  GROUP BY t.run_id, k.boot_id, t.device
+) i ON i.run_id = c.run_id AND i.boot_id = w.boot_id AND i.device = c.device;
+COMMENT ON VIEW device_timeline IS
+'iostat -x of every interval, host and device, ramp and drain included';
+
 -- iostat -x over the measured time of a phase.
 CREATE OR REPLACE VIEW device_statistics AS
 SELECT
   d.run_id,
-  d.phase::integer AS phase,
-  p.name AS phase_name,
-  w.host,
+  d.phase,
+  d.phase_name,
+  d.host,
   d.device,
-  sum(
-    d.reads
-  ) / s AS reads_per_second,
-  sum(
-    d.read_bytes) / s / 1048576 AS
-  read_mib_per_second,
-  sum(d.read_time_ms)::double precision / nullif(sum(d.reads), 0) AS read_await_ms,
-  sum(
-    d.writes
-  ) / s AS writes_per_second,
-  sum(
-    d.write_bytes) / s / 1048576 AS
-  write_mib_per_second,
-  sum(d.write_time_ms)::double precision / nullif(sum(d.writes), 0) AS write_await_ms,
-  sum(d.flushes) / s AS flushes_per_second,
-  sum(d.queue_time_ms) / s / 1000 AS queue_size,
-  least(1, sum(d.busy_time_ms) / s / 1000) AS busy_ratio
-FROM (SELECT
-  *,
-  sum(end_ns - begin_ns) OVER (
-    PARTITION BY
-      run_id, phase, attempt, worker_index,
-      device
-  ) / 1e9::double precision AS s
-FROM device_samples
-WHERE interval_class = 2) d
-JOIN phase_overview p USING (run_id, phase, attempt)
-JOIN run_workers w USING (run_id, worker_index)
-GROUP BY d.run_id, d.phase, p.name, w.host, d.device, s;
+  sum(d.reads) / sum(d.seconds) AS reads_per_second,
+  sum(d.read_bytes) / sum(d.seconds) / 1048576 AS read_mib_per_second,
+  sum(d.read_time_ms) / nullif(sum(d.reads), 0) AS read_await_ms,
+  sum(d.writes) / sum(d.seconds) AS writes_per_second,
+  sum(d.write_bytes) / sum(d.seconds) / 1048576 AS write_mib_per_second,
+  sum(d.write_time_ms) / nullif(sum(d.writes), 0) AS write_await_ms,
+  sum(d.flushes) / sum(d.seconds) AS flushes_per_second,
+  sum(d.queue_time_ms) / sum(d.seconds) / 1000 AS queue_size,
+  least(1, sum(d.busy_time_ms) / sum(d.seconds) / 1000) AS busy_ratio,
+  sum(d.read_merges) / sum(d.seconds) AS read_merges_per_second,
+  sum(d.read_bytes) / nullif(sum(d.reads), 0) AS read_request_bytes,
+  sum(d.write_merges) / sum(d.seconds) AS write_merges_per_second,
+  sum(d.write_bytes) / nullif(sum(d.writes), 0) AS write_request_bytes,
+  sum(d.discards) / sum(d.seconds) AS discards_per_second,
+  sum(d.discard_bytes) / sum(d.seconds) / 1048576 AS discard_mib_per_second,
+  sum(d.discard_merges) / sum(d.seconds) AS discard_merges_per_second,
+  sum(d.discard_time_ms) / nullif(sum(d.discards), 0) AS discard_await_ms,
+  sum(d.discard_bytes) / nullif(sum(d.discards), 0) AS discard_request_bytes,
+  sum(d.flush_time_ms) / nullif(sum(d.flushes), 0) AS flush_await_ms
+FROM device_timeline d
+WHERE d.class = 'measured'
+GROUP BY d.run_id, d.phase, d.phase_name, d.host, d.worker_index, d.device
+HAVING sum(d.seconds) > 0;
 COMMENT ON VIEW device_statistics IS 'iostat -x over the measured time of a phase';
+
+-- vmstat, interval by interval, ramp and drain included, in vmstat's names and units. Where the
+-- samples of a run were pruned, its roll-ups stand for them.
+CREATE OR REPLACE VIEW kernel_timeline AS
+SELECT
+  c.run_id,
+  c.phase,
+  p.name AS phase_name,
+  c.interval,
+  c.intervals,
+  class_name(c.interval_class) AS class,
+  c.started_at,
+  c.begin_ns / 1e9::double precision AS begin_seconds,
+  c.end_ns / 1e9::double precision AS end_seconds,
+  c.seconds,
+  w.host,
+  c.worker_index,
+  w.boot_id,
+  c.run_queue AS r,
+  c.blocked AS b,
+  c.swap_used_bytes / 1024 AS swpd,
+  c.free_bytes / 1024 AS free,
+  c.buffers_bytes / 1024 AS buff,
+  c.cache_bytes / 1024 AS cache,
+  c.swap_in_bytes / 1024 / c.rated_seconds AS si,
+  c.swap_out_bytes / 1024 / c.rated_seconds AS so,
+  c.block_in_bytes / 1024 / c.rated_seconds AS bi,
+  c.block_out_bytes / 1024 / c.rated_seconds AS bo,
+  c.interrupts / c.rated_seconds AS "in",
+  c.context_switches / c.rated_seconds AS cs,
+  100 * c.user_ratio AS us,
+  100 * c.system_ratio AS sy,
+  100 * c.idle_ratio AS id,
+  100 * c.iowait_ratio AS wa,
+  100 * c.steal_ratio AS st,
+  c.dirty_bytes / 1024 AS dirty,
+  c.dirty_bytes_max / 1024 AS dirty_max,
+  c.writeback_bytes / 1024 AS writeback
+FROM (
+  SELECT
+    s.*,
+    CASE WHEN s.seconds >= n.interval_ns / 1e10 THEN s.seconds END AS rated_seconds
+  FROM (
+    SELECT
+      run_id,
+      phase::integer AS phase,
+      attempt::integer AS attempt,
+      worker_index,
+      interval,
+      1 AS intervals,
+      interval_class,
+      started_at,
+      begin_ns,
+      end_ns,
+      (end_ns - begin_ns) / 1e9::double precision AS seconds,
+      context_switches::double precision AS context_switches,
+      interrupts::double precision AS interrupts,
+      run_queue::double precision AS run_queue,
+      blocked::double precision AS blocked,
+      user_ratio::double precision * known AS user_ratio,
+      system_ratio::double precision * known AS system_ratio,
+      idle_ratio::double precision * known AS idle_ratio,
+      iowait_ratio::double precision * known AS iowait_ratio,
+      steal_ratio::double precision * known AS steal_ratio,
+      swap_in_pages::double precision * page_bytes AS swap_in_bytes,
+      swap_out_pages::double precision * page_bytes AS swap_out_bytes,
+      block_in_bytes::double precision AS block_in_bytes,
+      block_out_bytes::double precision AS block_out_bytes,
+      swap_used_bytes::double precision AS swap_used_bytes,
+      free_bytes::double precision AS free_bytes,
+      buffers_bytes::double precision AS buffers_bytes,
+      cached_bytes::double precision + slab_reclaimable_bytes AS cache_bytes,
+      dirty_bytes::double precision AS dirty_bytes,
+      dirty_bytes::double precision AS dirty_bytes_max,
+      writeback_bytes::double precision AS writeback_bytes
+    FROM (
+      SELECT
+        *,
+        -- Two readings within one tick of the kernel's clock have no shares.
+        CASE
+          WHEN user_ratio + system_ratio + idle_ratio + iowait_ratio + steal_ratio > 0 THEN 1
+        END AS known
+      FROM host_samples
+    ) h
+    UNION ALL
+    SELECT
+      run_id,
+      phase,
+      attempt,
+      worker_index,
+      interval,
+      intervals,
+      interval_class,
+      started_at,
+      begin_ns,
+      end_ns,
+      seconds,
+      context_switches,
+      interrupts,
+      run_queue,
+      blocked,
+      user_ratio,
+      system_ratio,
+      idle_ratio,
+      iowait_ratio,
+      steal_ratio,
+      swap_in_bytes,
+      swap_out_bytes,
+      block_in_bytes,
+      block_out_bytes,
+      swap_used_bytes,
+      free_bytes,
+      buffers_bytes,
+      cache_bytes,
+      dirty_bytes,
+      dirty_bytes_max,
+      writeback_bytes
+    FROM host_rollups
+  ) s
+  JOIN phases n USING (run_id, phase, attempt)
+) c
+JOIN phase_overview p USING (run_id, phase, attempt)
+JOIN run_workers w USING (run_id, worker_index);
+COMMENT ON VIEW kernel_timeline IS
+'vmstat of every interval and host, ramp and drain included';
 
 -- Where the time of each phase's threads went, as shares of their time; what is left is the
 -- threads' own work.

@@ -1,0 +1,95 @@
+"""Devices: bytes that are known to reach one, by its counters per interval and when they are
+pruned.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+
+from fleet import needs_root
+from loops import MIB, LoopDevice
+from truth import TruthTest, situation
+
+OPERATIONS, BLOCK = 1200, 64 << 10
+TRUTH = OPERATIONS * BLOCK
+
+
+@needs_root
+class Devices(TruthTest):
+    """On a file system of its own, on a loop device, which nobody else uses."""
+
+    workers = 1
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix="lsdevices", dir="/tmp")
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        loop = LoopDevice(cls.directory, 256 * MIB)
+        loop.__enter__()
+        cls.addClassCleanup(loop.__exit__)
+        # Nothing is left to be initialised in the background.
+        lazy = "lazy_itable_init=0,lazy_journal_init=0"
+        subprocess.run(["mkfs.ext4", "-q", "-E", lazy, loop.path], check=True)
+        mount = os.path.join(cls.directory, "mount")
+        os.mkdir(mount)
+        subprocess.run(["mount", loop.path, mount], check=True)
+        cls.addClassCleanup(subprocess.run, ["umount", mount], check=True)
+        cls.device, cls.mount = os.path.basename(loop.path), mount
+        cls.fleet_options = {"allow": [mount]}
+        super().setUpClass()
+
+    def job(self):
+        load = f"block_size: 64KiB, queue_depth: 4, max_iops: 400, operations: {OPERATIONS}"
+        phases = "".join(
+            f"  - name: {name}\n"
+            f"    run: {{duration: 60s, workloads: [{{{load}, read: {share}}}]}}\n"
+            for name, share in (("reading", "100%"), ("writing", "0%"))
+        )
+        return (
+            "name: known\ninterval: 500ms\nlabels: {truth: devices}\nhosts: {count: 1}\n"
+            f'targets: [{{name: f, file: {{path: "{self.mount}/{{host}}/file", size: 64MiB}}}}]\n'
+            f"phases:\n  - prepare:\n{phases}  - cleanup:\n"
+        )
+
+    def bytes_of(self, phase):
+        """What the device moved in the direction of the phase, and in how many rows that is."""
+        column = {"reading": "read_bytes", "writing": "write_bytes"}[phase]
+        (row,) = self.rows(
+            f"SELECT sum({column}) AS bytes, count(*) AS rows FROM device_timeline "
+            f"WHERE run_id = last_run() AND phase_name = '{phase}' AND device = '{self.device}'"
+        )
+        return float(row["bytes"]), int(row["rows"])
+
+    @situation("1", "1,200 direct I/Os of 64 KiB on a loop device, 400/s: read, then written")
+    def test_a_device_s_intervals_add_up_to_what_was_done(self):
+        report = self.run_report(self.job())
+        before = {}
+        for name, letter, kind in (("reading", "r", "read"), ("writing", "w", "write")):
+            moved, rows = before[name] = self.bytes_of(name)
+            self.says(f"{name}: {moved / TRUTH:.4f} of the truth in {rows} rows")
+            self.assert_near(moved, TRUTH, 0.02, name)
+            self.assertGreater(rows, 4)
+            (engine,) = self.rows(
+                "SELECT sum(bytes) AS bytes FROM fleet_timeline WHERE run_id = last_run() "
+                f"AND phase_name = '{name}'"
+            )
+            self.assertEqual(float(engine["bytes"]), TRUTH)
+            devices = self.phase(report, name)["devices"]
+            device = next(d for d in devices if d["name"] == self.device)
+            self.assertEqual(device[f"device{kind.capitalize()}Bytes"], moved)
+            # Requests of the load's blocks; a journal adds few and small ones.
+            (size,) = self.rows(
+                f"SELECT sum({kind}_bytes) / sum({kind}s) / 1024 AS kib, avg({letter}_await) AS ms "
+                "FROM device_timeline WHERE run_id = last_run() "
+                f"AND phase_name = '{name}' AND {letter}_s > 0"
+            )
+            self.assert_near(size["kib"], 64, 0.1, "the size of requests")
+            self.assertGreater(float(size["ms"]), 0)
+        detail = self.ok(self.fleet.lockstep("report", "last", "--detail")).out
+        self.assertRegex(detail, rf"{self.device} +read +\d+ .*\d+ %\n +write +")
+        self.ok(self.fleet.lockstep("prune", "--label", "truth=devices", "--samples", "--yes"))
+        for name, (moved, rows) in before.items():
+            left, fewer = self.bytes_of(name)
+            self.assertEqual(left, moved, f"{name}, pruned")
+            self.assertLess(fewer, rows)
