@@ -48,6 +48,7 @@ void AddKernel(const PhaseView& view, const measure::RunWorker& self, const meas
   }
   if (!(operations > 0)) return;
   kernel->set_context_switches_per_io(sums.context_switches / operations);
+  kernel->set_interrupts_per_io(sums.interrupts / operations);
   kernel->set_cpu_ns_per_io(sums.cpu_busy_ns / operations);
 }
 

@@ -32,7 +32,7 @@ double OwnShare(const PhaseView& view, const v1::KernelReport& kernel, double bu
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
     if (self == nullptr || self->boot_id != kernel.boot_id() || !worker.has_result) continue;
     own += static_cast<double>(worker.result.cpu_user_ns() + worker.result.cpu_system_ns()) / 1e9;
-    seconds = std::max(seconds, PhaseView::DoneSeconds(worker));
+    seconds = std::max(seconds, view.series().Of(worker.worker_index).measured_seconds);
   }
   return cpus > 0 && seconds > 0 ? own / (busy * cpus * seconds) : -1;
 }

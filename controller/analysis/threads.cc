@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "controller/analysis/analysis.h"
-#include "measure/result_stats.h"
 
 namespace lockstep::controller {
 namespace {
@@ -33,8 +32,8 @@ void AddThread(const PhaseView& view, const measure::WorkerPhaseData& worker,
   const double seconds = SecondsOf(view, worker, t);
   if (seconds > 0 && t.execution_time_ns() > 0)
     thread->set_iops(static_cast<double>(t.operations()) / seconds);
-  // The times include ramp and drain, and the execution time does not. The larger of the two keeps
-  // the shares from exceeding 1.
+  // The execution time ends with the last completion, and the last wait may go on beyond it. The
+  // larger of the two keeps the shares from exceeding 1.
   const double alive = std::max(static_cast<double>(t.execution_time_ns()),
                                 static_cast<double>(t.wait_time_ns() + t.fsync_time_ns() +
                                                     t.rate_time_ns() + t.think_time_ns()));
@@ -53,8 +52,9 @@ void AddThreads(const PhaseView& view, v1::PhaseReport* report) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     user += static_cast<double>(worker.result.cpu_user_ns());
     system += static_cast<double>(worker.result.cpu_system_ns());
-    for (const v1::WorkloadResult& result : worker.result.workloads()) {
-      operations += static_cast<double>(measure::IosOf(result).operations);
+    // A lost worker has no result, so that its I/Os have no processor time beside them.
+    if (worker.has_result) {
+      operations += static_cast<double>(view.series().Of(worker.worker_index).MeasuredIos());
     }
     for (const v1::ThreadResult& thread : worker.result.threads()) {
       AddThread(view, worker, thread, report->add_threads());

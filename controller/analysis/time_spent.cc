@@ -1,5 +1,12 @@
 // Where did the time of the whole load go?
 
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
 #include "controller/analysis/analysis.h"
 #include "measure/result_stats.h"
 
@@ -18,11 +25,11 @@ double IosOn(const v1::KernelReport& kernel, const v1::PhaseReport& report) {
 }
 
 void AddOfKernels(const v1::PhaseReport& report, v1::TimeSpent* spent) {
-  if (report.kernels().empty()) return;
   double switches = 0;
   double interrupts = 0;
   double ios = 0;
   double switches_of_ios = 0;
+  double interrupts_of_ios = 0;
   double cpu_ns = 0;
   for (const v1::KernelReport& kernel : report.kernels()) {
     switches += kernel.context_switches_per_second();
@@ -31,22 +38,27 @@ void AddOfKernels(const v1::PhaseReport& report, v1::TimeSpent* spent) {
     const double own = IosOn(kernel, report);
     ios += own;
     switches_of_ios += own * kernel.context_switches_per_io();
+    interrupts_of_ios += own * kernel.interrupts_per_io();
     cpu_ns += own * kernel.cpu_ns_per_io();
   }
-  spent->set_context_switches_per_second(switches);
-  spent->set_interrupts_per_second(interrupts);
+  // No kernel does I/O without a context switch, an interrupt or processor time. A sandbox that
+  // shows such a counter as 0 does not count.
+  if (switches > 0) spent->set_context_switches_per_second(switches);
+  if (interrupts > 0) spent->set_interrupts_per_second(interrupts);
   if (!(ios > 0)) return;
-  spent->set_context_switches_per_io(switches_of_ios / ios);
-  spent->set_cpu_ns_per_io(cpu_ns / ios);
+  if (switches_of_ios > 0) spent->set_context_switches_per_io(switches_of_ios / ios);
+  if (interrupts_of_ios > 0) spent->set_interrupts_per_io(interrupts_of_ios / ios);
+  if (cpu_ns > 0) spent->set_cpu_ns_per_io(cpu_ns / ios);
 }
 
-void AddOfThreads(const PhaseView& view, const v1::PhaseReport& report, v1::TimeSpent* spent) {
+void AddOfThreads(const v1::PhaseReport& report, v1::TimeSpent* spent) {
   double seconds = 0;
   double wait = 0;
   double fsync = 0;
   double rate = 0;
   double think = 0;
   double switches = 0;
+  double ios = 0;
   for (const v1::ThreadReport& thread : report.threads()) {
     const double own = thread.execution_time_seconds();
     seconds += own;
@@ -55,16 +67,9 @@ void AddOfThreads(const PhaseView& view, const v1::PhaseReport& report, v1::Time
     rate += own * thread.rate_ratio();
     think += own * thread.think_ratio();
     switches += thread.context_switches();
+    ios += thread.operations();
   }
-  // The kernel counts a thread's switches over its whole life. So do these, while the report's
-  // operations are of the measured time.
-  double ios = 0;
-  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    for (const v1::WorkloadResult& result : worker.result.workloads()) {
-      ios += static_cast<double>(measure::IosOf(result).operations);
-    }
-  }
-  if (ios > 0 && !report.threads().empty()) spent->set_thread_switches_per_io(switches / ios);
+  if (ios > 0) spent->set_thread_switches_per_io(switches / ios);
   if (!(seconds > 0)) return;
   spent->set_wait_ratio(wait / seconds);
   spent->set_fsync_ratio(fsync / seconds);
@@ -72,24 +77,88 @@ void AddOfThreads(const PhaseView& view, const v1::PhaseReport& report, v1::Time
   spent->set_think_ratio(think / seconds);
 }
 
-void AddOfDevices(const v1::PhaseReport& report, v1::TimeSpent* spent) {
-  double engine = 0;
-  double device = 0;
-  for (const v1::DeviceReport& d : report.devices()) {
-    // A device that no engine of the phase works on moved the bytes of others.
-    const double own = d.engine_read_bytes() + d.engine_write_bytes();
-    if (!(own > 0)) continue;
-    engine += own;
-    device += d.device_read_bytes() + d.device_write_bytes();
+using DeviceKey = std::pair<std::string, std::string>;  // boot_id, name
+
+double MeasuredBytes(const v1::WorkloadResult& result) {
+  measure::StatsOfKinds kinds;
+  measure::AddMeasured(result, &kinds);
+  double bytes = 0;
+  for (const v1::OperationKind kind : {v1::OPERATION_KIND_READ, v1::OPERATION_KIND_WRITE}) {
+    const auto found = kinds.find(kind);
+    if (found != kinds.end()) bytes += static_cast<double>(found->second.counts().bytes);
   }
-  if (engine > 0) spent->set_amplification(device / engine);
+  return bytes;
 }
+
+// Adds up the bytes of the engines and those of the devices under them.
+class Bytes {
+ public:
+  explicit Bytes(const PhaseView& view) : view_(view) {
+    for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+      const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
+      if (self == nullptr) continue;
+      if (!worker.has_result) lost_.insert(self->boot_id);
+      for (const auto& [name, sums] : view.series().Of(worker.worker_index).devices) {
+        const v1::DeviceSample& d = sums.measured;
+        sampled_[{self->boot_id, name}] += static_cast<double>(d.read_bytes() + d.write_bytes());
+      }
+    }
+    for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+      const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
+      if (self == nullptr) continue;
+      for (const v1::WorkloadResult& result : worker.result.workloads()) Add(*self, result);
+    }
+  }
+
+  std::optional<double> Amplification() const {
+    if (!is_known_ || !(engine_ > 0)) return std::nullopt;
+    double device = 0;
+    for (const DeviceKey& key : used_) device += sampled_.at(key);
+    return device / engine_;
+  }
+
+ private:
+  void Add(const measure::RunWorker& self, const v1::WorkloadResult& result) {
+    if (static_cast<int>(result.workload()) >= view_.load().workloads_size()) return;
+    const v1::Workload& workload = view_.load().workloads(static_cast<int>(result.workload()));
+    const double bytes = MeasuredBytes(result);
+    if (!(bytes > 0)) return;
+    std::set<DeviceKey> devices;
+    bool elsewhere = false;
+    for (const v1::TargetInspection& target : self.inspection.targets()) {
+      const std::string& name =
+          view_.data().run.job.targets(static_cast<int>(target.target())).name();
+      const auto& targets = workload.targets();
+      if (std::find(targets.begin(), targets.end(), name) == targets.end()) continue;
+      const DeviceKey key = {self.boot_id, target.device_name()};
+      if (sampled_.contains(key)) {
+        devices.insert(key);
+      } else {
+        elsewhere = true;
+      }
+    }
+    // Memory, a network or a null target: no device counts these bytes.
+    if (devices.empty()) return;
+    // Part of the workload's bytes have a device beside them, and nobody knows how many. Likewise a
+    // lost worker's bytes are among the device's and not among the engines'.
+    is_known_ = is_known_ && !elsewhere && !lost_.contains(self.boot_id);
+    engine_ += bytes;
+    used_.merge(devices);
+  }
+
+  const PhaseView& view_;
+  std::set<std::string> lost_;           // kernels with a worker that was lost
+  std::map<DeviceKey, double> sampled_;  // bytes by device
+  std::set<DeviceKey> used_;             // by engines of the phase
+  double engine_ = 0;
+  bool is_known_ = true;
+};
 
 void AddTimeSpent(const PhaseView& view, v1::PhaseReport* report) {
   v1::TimeSpent spent;
   AddOfKernels(*report, &spent);
-  AddOfThreads(view, *report, &spent);
-  AddOfDevices(*report, &spent);
+  AddOfThreads(*report, &spent);
+  if (const auto factor = Bytes(view).Amplification()) spent.set_amplification(*factor);
   if (spent.ByteSizeLong() > 0) *report->mutable_time_spent() = spent;
 }
 

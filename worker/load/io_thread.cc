@@ -1,10 +1,7 @@
 #include "worker/load/io_thread.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
@@ -20,18 +17,6 @@ constexpr int64_t kPollNs = 100 * timing::kMs;
 constexpr int64_t kMinWaitNs = timing::kMs;
 // How long a thread with nothing in flight waits for a block that another thread is writing.
 constexpr int64_t kBlockNs = 20 * timing::kUs;
-
-int64_t ThreadCpuNs() {
-  timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return time.tv_sec * int64_t{1000000000} + time.tv_nsec;
-}
-
-rusage ThreadUsage() {
-  rusage usage = {};
-  getrusage(RUSAGE_THREAD, &usage);
-  return usage;
-}
 
 Recorder::Options RecorderOptions(const IoThreadSetup& setup, const Access& access) {
   Recorder::Options options;
@@ -118,6 +103,10 @@ void IoThread::CloseThrough(int64_t now_ns) {
     recorder_.CloseInterval();
   }
   interval_end_ns_ = timeline_->BeginOf(recorder_.interval() + 1);
+  // A ramp ends with an interval, so this comes by at both ends of the measured time. It is late by
+  // the wait that the end falls into.
+  if (now_ns >= timeline_->ramp_end_ns()) outcome_.usage.Begin();
+  if (now_ns >= timeline_->load_end_ns()) outcome_.usage.End();
 }
 
 int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
@@ -365,7 +354,9 @@ void IoThread::CountBacklog() {
 }
 
 void IoThread::Account(int64_t from_ns, int64_t to_ns, bool waited_full) {
-  const int64_t time = to_ns - from_ns;
+  const int64_t time =
+      std::min(to_ns, timeline_->load_end_ns()) - std::max(from_ns, timeline_->ramp_end_ns());
+  if (time <= 0) return;  // of the ramp or the drain
   if (syncs_in_flight_ != 0 && syncs_in_flight_ == in_flight_) {
     outcome_.sync_ns += time;
   } else if (waiting_ == Waiting::kThink) {
@@ -471,8 +462,9 @@ bool IoThread::Step(int64_t* now_ns) {
 }
 
 void IoThread::Run() {
-  const int64_t cpu_before = ThreadCpuNs();
-  const rusage usage_before = ThreadUsage();
+  // Without a ramp the measured time begins at T. A reading after the sleep would delay the first
+  // I/O.
+  if (timeline_->ramp_end_ns() <= timeline_->go_ns()) outcome_.usage.Begin();
   common::SleepThenSpinUntil(*clock_, timeline_->go_ns(), setup_.spin_ns);
   // The schedule starts at T, not when the thread woke up: I/Os that were due in between are late,
   // and count as late.
@@ -483,13 +475,10 @@ void IoThread::Run() {
   int64_t now = clock_->MonotonicNs();
   while (Step(&now)) {
   }
+  outcome_.usage.End();
   CountBacklog();
   engine_->Finish();
   outcome_.notes = engine_->notes();
-  outcome_.cpu_ns = ThreadCpuNs() - cpu_before;
-  const rusage usage = ThreadUsage();
-  outcome_.voluntary_switches = usage.ru_nvcsw - usage_before.ru_nvcsw;
-  outcome_.involuntary_switches = usage.ru_nivcsw - usage_before.ru_nivcsw;
   recorder_.Finish(outcome_.last_io_ns,
                    exhausted_ ? Recorder::End::kAllDone : Recorder::End::kLoadEnd);
 }

@@ -14,6 +14,7 @@
 #include "worker/load/placement.h"
 #include "worker/load/start_gate.h"
 #include "worker/load/sync_queue.h"
+#include "worker/load/thread_usage.h"
 #include "worker/sampler/recorder.h"
 #include "worker/sampler/timeline.h"
 #include "worker/verify/block_checks.h"
@@ -46,8 +47,9 @@ struct IoThreadSetup {
 struct IoThreadOutcome {
   int64_t first_io_ns = 0;  // first submission; 0 when there was none
   int64_t last_io_ns = 0;   // last completion
-  int64_t cpu_ns = 0;
-  // Where the time between T and the end went; what is left is the thread's own.
+  // This and the times below are of the measured time, between the ramp and the load's end.
+  ThreadUsage usage;
+  // Where the time went; what is left is the thread's own.
   int64_t io_ns = 0;    // in I/O: submitting, and waiting for completions
   int64_t sync_ns = 0;  // with nothing but syncs in flight
   int64_t think_ns = 0;
@@ -63,9 +65,7 @@ struct IoThreadOutcome {
     last_io_ns = at_ns;
   }
   int64_t queue_full_ns = 0;  // part of io_ns in which no more could be submitted
-  uint64_t voluntary_switches = 0;
-  uint64_t involuntary_switches = 0;
-  uint64_t exchanges = 0;  // batches submitted
+  uint64_t exchanges = 0;     // batches submitted
   uint64_t submitted = 0;
   uint64_t retries = 0;
   // Open loop: due before the load's end, and of those never started; the longest that one waited

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,10 +36,6 @@ constexpr int64_t kClaimPollNs = 500 * timing::kMs;
 v1::Assignment Filled(v1::Assignment assignment) {
   v1::FillDefaults(&assignment);
   return assignment;
-}
-
-int64_t CpuNs(const timeval& time) {
-  return time.tv_sec * int64_t{1000000000} + time.tv_usec * int64_t{1000};
 }
 
 }  // namespace
@@ -374,8 +369,6 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   neighbours.Begin(assignment_.sample_host(), [this] {
     return clock_->MonotonicNs() > timeline_.go_ns() - kReadAheadNs - kQuietNs;
   });
-  rusage before = {};
-  getrusage(RUSAGE_SELF, &before);
   // Nothing of ours runs before T: read then, the counters do not take the processor from threads
   // that start.
   clock_->SleepUntil(timeline_.go_ns() - kReadAheadNs);
@@ -393,10 +386,8 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   verification_.ReportLastWrites(timeline_.go_ns());
   if (!hangs_) verification_.ExplainMissing(parts_);
   v1::PhaseResult result = MakeResult(&collector, complete);
-  rusage after = {};
-  getrusage(RUSAGE_SELF, &after);
-  result.set_cpu_user_ns(CpuNs(after.ru_utime) - CpuNs(before.ru_utime));
-  result.set_cpu_system_ns(CpuNs(after.ru_stime) - CpuNs(before.ru_stime));
+  result.set_cpu_user_ns(collector.cpu_user_ns());
+  result.set_cpu_system_ns(collector.cpu_system_ns());
   neighbours.End(&result);
   // An I/O that hangs may still change the content after it was described.
   if (!hangs_) AddLeftContents(&result);

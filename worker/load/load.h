@@ -67,6 +67,8 @@ class Load : public std::enable_shared_from_this<Load> {
   void Monitor();
   void MonitorClaims(int64_t now_ns);
   void ReportPaths();
+  // From the thread's first submission to its last completion, without ramp and drain.
+  int64_t MeasuredNs(const IoThreadOutcome& outcome) const;
   v1::PhaseResult MakeResult(Collector* collector, bool complete) const;
   // Takes down what lies now on the devices that were written; their claims still hold.
   void AddLeftContents(v1::PhaseResult* result) const;

@@ -21,6 +21,12 @@ void Load::AddLeftContents(v1::PhaseResult* result) const {
   }
 }
 
+int64_t Load::MeasuredNs(const IoThreadOutcome& outcome) const {
+  const int64_t begin = std::max(outcome.first_io_ns, timeline_.ramp_end_ns());
+  const int64_t end = std::min(outcome.last_io_ns, timeline_.load_end_ns());
+  return std::max<int64_t>(0, end - begin);
+}
+
 v1::PhaseResult Load::MakeResult(Collector* collector, bool complete) const {
   v1::PhaseResult result;
   result.set_go_ns(timeline_.go_ns());
@@ -51,7 +57,7 @@ v1::PhaseResult Load::MakeResult(Collector* collector, bool complete) const {
       if (outcome.exchanges != 0) {
         batches += static_cast<double>(outcome.submitted) / static_cast<double>(outcome.exchanges);
       }
-      const int64_t alive = outcome.last_io_ns - outcome.first_io_ns;
+      const int64_t alive = MeasuredNs(outcome);
       if (alive > 0) {
         full += static_cast<double>(outcome.queue_full_ns) / static_cast<double>(alive);
       }
@@ -114,16 +120,14 @@ void Load::AddThread(const LoadPart& part, size_t index, const measure::Operatio
   thread->set_bytes(sums.bytes);
   thread->set_errors(sums.errors);
   // The counts are of the measured time, so the time that they are divided by is, too.
-  const int64_t begin = std::max(outcome.first_io_ns, timeline_.ramp_end_ns());
-  const int64_t end = std::min(outcome.last_io_ns, timeline_.load_end_ns());
-  thread->set_execution_time_ns(std::max<int64_t>(0, end - begin));
-  thread->set_cpu_time_ns(outcome.cpu_ns);
+  thread->set_execution_time_ns(MeasuredNs(outcome));
+  thread->set_cpu_time_ns(outcome.usage.cpu_ns());
   thread->set_wait_time_ns(outcome.io_ns);
   thread->set_fsync_time_ns(outcome.sync_ns);
   thread->set_think_time_ns(outcome.think_ns);
   thread->set_rate_time_ns(outcome.rate_ns);
-  thread->set_voluntary_context_switches(outcome.voluntary_switches);
-  thread->set_involuntary_context_switches(outcome.involuntary_switches);
+  thread->set_voluntary_context_switches(outcome.usage.voluntary_switches());
+  thread->set_involuntary_context_switches(outcome.usage.involuntary_switches());
 }
 
 }  // namespace lockstep::worker

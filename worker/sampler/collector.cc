@@ -1,5 +1,7 @@
 #include "worker/sampler/collector.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 
 #include "common/files.h"
@@ -19,6 +21,10 @@ constexpr int64_t kOversleptNs = 200 * timing::kMs;
 v1::OperationKind KindOf(int index) { return static_cast<v1::OperationKind>(index + 1); }
 static_assert(static_cast<int>(v1::OPERATION_KIND_READ) == static_cast<int>(IoKind::kRead) + 1 &&
               static_cast<int>(v1::OPERATION_KIND_FSYNC) == static_cast<int>(IoKind::kSync) + 1);
+
+int64_t CpuNs(const timeval& time) {
+  return time.tv_sec * int64_t{1000000000} + time.tv_usec * int64_t{1000};
+}
 
 template <typename List>
 void ToProto(const StatsByKind& kinds, List* out) {
@@ -50,6 +56,10 @@ Collector::HostReading Collector::ReadHost() const {
     }
   }
   if (options_.sample_host) reading.host = ReadHostCounters();
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  reading.cpu_user_ns = CpuNs(usage.ru_utime);
+  reading.cpu_system_ns = CpuNs(usage.ru_stime);
   return reading;
 }
 
@@ -205,6 +215,10 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
   if (options_.sample_host) {
     *sample.mutable_host() =
         Difference(last_reading_.host, reading.host, ClockTickNs(), PageBytes());
+  }
+  if (sample.interval_class() == v1::INTERVAL_CLASS_MEASURED) {
+    cpu_user_ns_ += reading.cpu_user_ns - last_reading_.cpu_user_ns;
+    cpu_system_ns_ += reading.cpu_system_ns - last_reading_.cpu_system_ns;
   }
   last_reading_ = reading;
   ++intervals_;

@@ -51,12 +51,16 @@ class Collector {
   // the measured operations by source.
   std::vector<v1::WorkloadResult> TakeResults();
   const std::vector<measure::OperationCounts>& thread_sums() const { return thread_sums_; }
+  // Processor time of this process in the measured intervals, nanoseconds.
+  int64_t cpu_user_ns() const { return cpu_user_ns_; }
+  int64_t cpu_system_ns() const { return cpu_system_ns_; }
   uint32_t intervals() const { return intervals_; }
 
  private:
   struct HostReading {
     std::map<std::string, v1::DeviceSample> devices;
     HostCounters host;
+    int64_t cpu_user_ns = 0, cpu_system_ns = 0;  // of this process
   };
   using Sums = std::map<uint32_t, StatsByKind>;  // by workload
 
@@ -85,6 +89,7 @@ class Collector {
   HostReading last_reading_;
   std::map<v1::IntervalClass, Sums> totals_;
   std::vector<measure::OperationCounts> thread_sums_;
+  int64_t cpu_user_ns_ = 0, cpu_system_ns_ = 0;
   // by source: of intervals that were emitted without it
   std::vector<StatsByKind> late_;
   uint32_t intervals_ = 0;

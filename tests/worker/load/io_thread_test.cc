@@ -176,6 +176,58 @@ TEST(IoThreadTest, TheThreadsTimeIsAccountedFor) {
   }
 }
 
+TEST(IoThreadTest, RampAndDrainAreInNoShareOfTheThreadsTime) {
+  SimulatedTime time;
+  IoThreadSetup setup = SetupOf({1000000, 0, 0}, &time, 1);
+  setup.start.open_loop = FixedRate(250);
+  Timeline timeline(2 * kSecond, 2 * kSecond);
+  timeline.Begin(time.MonotonicNs() + kMs, 10 * kSecond);
+  time.Drive();
+  IoThread thread(std::move(setup), RandomReads(), &timeline, &time);
+  ASSERT_TRUE(thread.Arm().ok());
+  thread.Run();
+  const IoThreadOutcome& io = thread.outcome();
+  EXPECT_NEAR(static_cast<double>(io.rate_ns), 6.0 * kSecond, 0.05 * kSecond);
+  EXPECT_NEAR(static_cast<double>(io.io_ns), 2.0 * kSecond, 0.05 * kSecond);
+  EXPECT_LE(io.rate_ns + io.io_ns, 8 * kSecond);
+  EXPECT_TRUE(io.usage.has_begun());
+}
+
+TEST(IoThreadTest, ALoadThatEndsInItsRampHasNoTimeOfItsThread) {
+  SimulatedTime time;
+  IoThreadSetup setup = SetupOf({1000000, 0, 0}, &time, 1);
+  Timeline timeline(2 * kSecond, 4 * kSecond);
+  timeline.Begin(time.MonotonicNs() + kMs, 3 * kSecond);
+  time.Drive();
+  IoThread thread(std::move(setup), RandomReads(), &timeline, &time);
+  ASSERT_TRUE(thread.Arm().ok());
+  thread.Run();
+  EXPECT_GT(thread.outcome().submitted, 1000u);
+  EXPECT_EQ(thread.outcome().io_ns, 0);
+  EXPECT_EQ(thread.outcome().usage.cpu_ns(), 0);
+}
+
+TEST(ThreadUsageTest, OnlyWhatLiesBetweenTheReadingsCounts) {
+  const auto sleep = [](int times) {
+    for (int i = 0; i < times; ++i) usleep(1);
+  };
+  ThreadUsage usage;
+  usage.End();  // which has not begun
+  EXPECT_EQ(usage.voluntary_switches(), 0u);
+  sleep(200);
+  usage.Begin();
+  sleep(3);
+  usage.Begin();
+  usage.End();
+  const uint64_t switches = usage.voluntary_switches();
+  EXPECT_GE(switches, 3u);
+  EXPECT_LT(switches, 100u);
+  EXPECT_GT(usage.cpu_ns(), 0);
+  sleep(10);
+  usage.End();
+  EXPECT_EQ(usage.voluntary_switches(), switches);
+}
+
 TEST(IoThreadTest, ABrakeHoldsTheRateAndLimitsEndTheLoad) {
   SimulatedTime time;
   IoThreadSetup setup = SetupOf({1000, 0, 0}, &time, 4);

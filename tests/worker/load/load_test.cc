@@ -136,6 +136,13 @@ TEST_F(LoadTest, ByTimeTheGridIsKeptAndTheSumsAgree) {
   ASSERT_EQ(result.threads_size(), 2);
   EXPECT_EQ(result.threads(0).operations() + result.threads(1).operations(),
             Operations(result.workloads(0).measured()));
+  for (const v1::ThreadResult& thread : result.threads()) {
+    EXPECT_GT(thread.wait_time_ns(), 0);
+    // Ramp and drain are in none of them.
+    EXPECT_LE(thread.wait_time_ns() + thread.fsync_time_ns() + thread.rate_time_ns() +
+                  thread.think_time_ns(),
+              450 * kMs);
+  }
 }
 
 TEST_F(LoadTest, ByOperationsItEndsExactlyThere) {
