@@ -1,5 +1,7 @@
 // What a report says, as rows: SQL gives the same figures, and trends over many runs are quick.
 
+#include <algorithm>
+
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -326,6 +328,7 @@ class FigureRows {
     add(spent.has_rate_ratio(), spent.rate_ratio());
     add(spent.has_think_ratio(), spent.think_ratio());
     add(spent.has_amplification(), spent.amplification());
+    add(spent.has_interrupts_per_io(), spent.interrupts_per_io());
     times_.EndRow();
   }
 
@@ -349,7 +352,9 @@ class FigureRows {
     }
     std::vector<std::string> limits;
     for (const v1::WorkloadReport& workload : phase.workloads()) {
-      if (!workload.limited_by().empty()) limits.push_back(workload.limited_by());
+      const std::string& limit = workload.limited_by();
+      const bool is_new = std::find(limits.begin(), limits.end(), limit) == limits.end();
+      if (!limit.empty() && is_new) limits.push_back(limit);
     }
     row.Add(absl::StrJoin(limits, ", ")).Add(TextArray(phase.remarks()));
     const bool none = phase.p99_spread_worst() <= 0;

@@ -119,16 +119,43 @@ v1::FigureRow FigureRowOf(const PgResult& rows, int row) {
   return figure;
 }
 
+// The columns of time_figures have the names of the message's fields.
+std::string TimeColumns() {
+  std::string columns;
+  const google::protobuf::Descriptor* fields = v1::TimeSpent::GetDescriptor();
+  for (int f = 0; f < fields->field_count(); ++f) {
+    absl::StrAppend(&columns, ", t.", fields->field(f)->name());
+  }
+  return columns;
+}
+
+v1::TimeSpent TimeSpentOf(const PgResult& rows, int row) {
+  v1::TimeSpent spent;
+  const google::protobuf::Descriptor* fields = v1::TimeSpent::GetDescriptor();
+  for (int f = 0; f < fields->field_count(); ++f) {
+    const std::string column(fields->field(f)->name());
+    if (rows.Null(row, column.c_str())) continue;
+    v1::TimeSpent::GetReflection()->SetDouble(&spent, fields->field(f),
+                                              rows.Real(row, column.c_str()));
+  }
+  return spent;
+}
+
 absl::Status AddPhases(PgConnection* connection, const std::string& ids,
                        std::map<std::string, v1::RunFigures*>* runs) {
   auto rows = connection->Query(
-      "SELECT f.run_id, f.phase, p.name, v.invalid, coalesce(v.jain_iops, 0) AS jain, "
-      "f.workload, f.kind, "
-      "f.operations, f.errors, f.iops, f.bytes_per_second, f.mean_ns, f.max_ns, f.p50_ns, "
-      "f.p95_ns, "
-      "f.p99_ns, f.p999_ns, f.p9999_ns FROM phase_figures f JOIN phase_verdicts v USING (run_id, "
-      "phase) JOIN phase_overview p USING (run_id, phase) WHERE f.run_id = ANY ($1::uuid[]) AND "
-      "f.worker_index IS NULL AND f.is_reported ORDER BY f.run_id, f.phase, f.workload, f.kind",
+      absl::StrCat(
+          "SELECT f.run_id, f.phase, p.name, v.invalid, coalesce(v.jain_iops, 0) AS jain, "
+          "f.workload, f.kind, "
+          "f.operations, f.errors, f.iops, f.bytes_per_second, f.mean_ns, f.max_ns, f.p50_ns, "
+          "f.p95_ns, "
+          "f.p99_ns, f.p999_ns, f.p9999_ns, v.limited_by",
+          TimeColumns(),
+          " FROM phase_figures f JOIN phase_verdicts v USING (run_id, phase) JOIN "
+          "phase_overview p USING (run_id, phase) LEFT JOIN time_figures t ON t.run_id = "
+          "f.run_id AND t.phase = f.phase WHERE f.run_id = ANY ($1::uuid[]) AND "
+          "f.worker_index IS NULL AND f.is_reported ORDER BY f.run_id, f.phase, "
+          "f.workload, f.kind"),
       {ids});
   if (!rows.ok()) return rows.status();
   for (int i = 0; i < rows->rows(); ++i) {
@@ -142,6 +169,8 @@ absl::Status AddPhases(PgConnection* connection, const std::string& ids,
       phase->set_name(rows->Text(i, "name"));
       phase->set_invalid(rows->Bool(i, "invalid"));
       phase->set_jain(rows->Real(i, "jain"));
+      phase->set_limited_by(rows->Text(i, "limited_by"));
+      *phase->mutable_time_spent() = TimeSpentOf(*rows, i);
     }
     *run->mutable_phases()->rbegin()->add_rows() = FigureRowOf(*rows, i);
   }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "controller/analysis/drift.h"
 #include "controller/analysis/figure_table.h"
+#include "controller/analysis/limit_names.h"
 #include "controller/analysis/statistics.h"
 #include "google/protobuf/util/json_util.h"
 #include "proto/field_differences.h"
@@ -41,21 +42,29 @@ class PhaseOrder {
 // One set, without the runs that cannot be compared.
 struct Side {
   std::vector<const v1::RunFigures*> runs;
-  Table table;  // figures that all its runs have
+  Table table;  // figures that all its runs have; of those that are not judged, that any run has
 };
+
+bool IsNothing(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return v == 0; });
+}
+
+// Errors are a figure where there are any, and so is time that went somewhere.
+bool IsLeftOutAtZero(const FigureKind& kind) {
+  return kind.role == FigureRole::kExplains || std::string(kind.name) == "errors";
+}
 
 class Comparer {
  public:
-  Comparer(const std::vector<RunSet>& sets, std::optional<double> max_regression) {
+  Comparer(const std::vector<RunSet>& sets, std::optional<double> max_regression,
+           const std::vector<std::string>& judged)
+      : judged_(judged.begin(), judged.end()) {
     if (max_regression) result_.set_max_regression(*max_regression);
     for (const RunSet& set : sets) sides_.push_back(Prepare(set));
     std::set<FigureKey> keys;
     for (const Side& side : sides_) {
       for (const auto& [key, values] : side.table) {
-        // Errors are a figure where there are any.
-        const bool none =
-            std::all_of(values.begin(), values.end(), [](double v) { return v == 0; });
-        if (!none || std::string(kFigures[key.figure].name) != "errors") keys.insert(key);
+        if (!IsNothing(values) || !IsLeftOutAtZero(kFigures[key.figure])) keys.insert(key);
       }
     }
     for (const FigureKey& key : keys) AddFigure(key);
@@ -74,6 +83,8 @@ class Comparer {
       }
       FindMissing(sets, s);
     }
+    FindUnknown(sets);
+    CompareLimits();
     CompareJobs(sets);
     CompareEnvironments(sets);
   }
@@ -82,6 +93,11 @@ class Comparer {
 
  private:
   double Others() const { return static_cast<double>(sides_.size()) - 1; }
+
+  bool IsJudged(const FigureKey& key) const {
+    const FigureKind& kind = kFigures[key.figure];
+    return kind.role == FigureRole::kResult || judged_.contains(kind.name);
+  }
 
   size_t FewestThatTell() const {
     size_t runs = 1;
@@ -116,9 +132,11 @@ class Comparer {
         side.table[order_.Of(key)].push_back(value);
       }
     }
-    // The permutation test needs a value of every run in each row.
-    std::erase_if(side.table,
-                  [&](const auto& entry) { return entry.second.size() != side.runs.size(); });
+    // The permutation test needs a value of every run in each row. A row that is not tested has the
+    // runs that know it.
+    std::erase_if(side.table, [&](const auto& entry) {
+      return IsJudged(entry.first) && entry.second.size() != side.runs.size();
+    });
     return side;
   }
 
@@ -131,7 +149,8 @@ class Comparer {
     figure->set_kind(key.kind);
     figure->set_figure(kind.name);
     figure->set_unit(kind.unit);
-    figure->set_higher_is_better(kind.higher_is_better);
+    figure->set_direction(kind.direction);
+    figure->set_judged(IsJudged(key));
     for (const Side& side : sides_) {
       v1::ComparedValue* value = figure->add_values();
       const auto found = side.table.find(key);
@@ -160,7 +179,7 @@ class Comparer {
   }
 
   void Relate(const FigureKey& key, const std::vector<double>& values, v1::ComparedValue* value) {
-    value->set_verdict(v1::CHANGE_UNKNOWN);
+    if (IsJudged(key)) value->set_verdict(v1::CHANGE_UNKNOWN);
     const auto first = sides_[0].table.find(key);
     if (first == sides_[0].table.end()) return;
     std::vector<double> before = first->second;
@@ -185,6 +204,8 @@ class Comparer {
     std::vector<int> which;
     std::vector<bool> more;  // by the means, which the test goes by
     for (size_t k = 0; k < keys_.size(); ++k) {
+      // Each further row of the test makes it harder to tell for all the others.
+      if (!IsJudged(keys_[k])) continue;
       const auto a = sides_[0].table.find(keys_[k]);
       const auto b = sides_[s].table.find(keys_[k]);
       if (a == sides_[0].table.end() || b == sides_[s].table.end()) continue;
@@ -203,17 +224,18 @@ class Comparer {
     for (size_t i = 0; i < which.size(); ++i) {
       v1::ComparedFigure* figure = result_.mutable_figures(which[i]);
       v1::ComparedValue* value = figure->mutable_values(static_cast<int>(s));
+      const bool is_better = more[i] == (figure->direction() == v1::DIRECTION_HIGHER_IS_BETTER);
       // The permutation test holds the error over the figures of one pair. Each further set is
       // another pair with the first, which Bonferroni's factor covers.
       value->set_p_value(std::min(1.0, p[i] * Others()));
-      value->set_verdict(value->p_value() >= kAlpha              ? v1::CHANGE_NONE
-                         : more[i] == figure->higher_is_better() ? v1::CHANGE_BETTER
-                                                                 : v1::CHANGE_WORSE);
+      value->set_verdict(value->p_value() >= kAlpha ? v1::CHANGE_NONE
+                         : is_better                ? v1::CHANGE_BETTER
+                                                    : v1::CHANGE_WORSE);
       if (value->verdict() != v1::CHANGE_NONE && MayBeDrift(order, rows[i])) {
         value->set_verdict(v1::CHANGE_UNKNOWN);
         value->set_may_be_drift(true);
         ++drifting;
-        if (more[i] != figure->higher_is_better() && IsTooMuch(*value, more[i])) {
+        if (!is_better && IsTooMuch(*value, more[i])) {
           result_.set_drifting(result_.drifting() + 1);
         }
       }
@@ -266,10 +288,10 @@ class Comparer {
   }
 
   // A percentile may be missing only because a run has a few I/Os less: its absence says nothing
-  // about the phase.
-  static bool TellsPresence(const FigureKey& key) {
+  // about the phase. A figure that the request asks to judge must not pass for want of a value.
+  bool TellsPresence(const FigureKey& key) const {
     const std::string name = kFigures[key.figure].name;
-    return name == "iops" || name == "mean";
+    return name == "iops" || name == "mean" || judged_.contains(name);
   }
 
   // Figures that one of the two has not: a phase that is gone, or one without a single I/O.
@@ -290,6 +312,40 @@ class Comparer {
     if (!added.empty()) {
       Warn(absl::StrCat(sets[0].name, " has not all figures that ", sets[s].name, " has of phase ",
                         absl::StrJoin(added, ", ")));
+    }
+  }
+
+  // Figures that are to be judged, and of which the first set knows nothing.
+  void FindUnknown(const std::vector<RunSet>& sets) {
+    if (sides_[0].runs.empty()) return;
+    for (const std::string& name : judged_) {
+      const bool known =
+          std::any_of(sides_[0].table.begin(), sides_[0].table.end(),
+                      [&](const auto& row) { return name == kFigures[row.first.figure].name; });
+      if (known) continue;
+      result_.set_missing(result_.missing() + 1);
+      Warn(absl::StrCat("no phase has ", name, " in all runs of ", sets[0].name,
+                        ": it cannot be judged"));
+    }
+  }
+
+  void CompareLimits() {
+    // By the phase's number and name: the limits of each side's runs.
+    std::map<FigureKey, std::vector<std::vector<std::string>>> phases;
+    for (size_t s = 0; s < sides_.size(); ++s) {
+      for (const v1::RunFigures* run : sides_[s].runs) {
+        for (const v1::PhaseOfRun& phase : run->phases()) {
+          if (phase.limited_by().empty()) continue;
+          auto& limits = phases[order_.Of({phase.index(), phase.name(), "", "", 0})];
+          limits.resize(sides_.size());
+          limits[s].push_back(phase.limited_by());
+        }
+      }
+    }
+    for (const auto& [key, limits] : phases) {
+      v1::ComparedLimit* limit = result_.add_limits();
+      limit->set_phase(key.phase);
+      for (const auto& of_side : limits) limit->add_values(LimitNames(of_side));
     }
   }
 
@@ -367,6 +423,7 @@ class Comparer {
   }
 
   v1::Comparison result_;
+  const std::set<std::string> judged_;  // names out of JudgedOnRequest()
   PhaseOrder order_;
   std::vector<Side> sides_;
   std::vector<FigureKey> keys_;  // of result_.figures()
@@ -374,8 +431,9 @@ class Comparer {
 
 }  // namespace
 
-v1::Comparison Compare(const std::vector<RunSet>& sets, std::optional<double> max_regression) {
-  return Comparer(sets, max_regression).Take();
+v1::Comparison Compare(const std::vector<RunSet>& sets, std::optional<double> max_regression,
+                       const std::vector<std::string>& judged) {
+  return Comparer(sets, max_regression, judged).Take();
 }
 
 std::vector<v1::Trend> TrendsOf(const std::vector<v1::RunFigures>& runs) {
@@ -385,11 +443,16 @@ std::vector<v1::Trend> TrendsOf(const std::vector<v1::RunFigures>& runs) {
   for (const v1::RunFigures& run : runs) {
     if (!WhyLeftOut(run).empty()) continue;
     PhaseOrder& order = orders[run.run().job_name()];
+    std::map<uint32_t, std::string> limits;
+    for (const v1::PhaseOfRun& phase : run.phases()) limits[phase.index()] = phase.limited_by();
     for (const auto& [key, value] : FiguresOf(run)) {
       v1::TrendPoint* point = trends[{run.run().job_name(), order.Of(key)}].add_points();
       point->set_run_id(run.run().run_id());
       point->set_submitted_at(run.run().submitted_at());
       point->set_value(value);
+      const bool is_whole =
+          key.workload.empty() && std::string(kFigures[key.figure].name) == "iops";
+      if (is_whole) point->set_limited_by(limits[key.phase_index]);
     }
   }
   std::vector<v1::Trend> result;
@@ -402,9 +465,10 @@ std::vector<v1::Trend> TrendsOf(const std::vector<v1::RunFigures>& runs) {
     trend.set_kind(key.kind);
     trend.set_figure(kFigures[key.figure].name);
     trend.set_unit(kFigures[key.figure].unit);
-    trend.set_higher_is_better(kFigures[key.figure].higher_is_better);
+    trend.set_direction(kFigures[key.figure].direction);
     std::vector<double> series;
     for (const v1::TrendPoint& point : trend.points()) series.push_back(point.value());
+    if (kFigures[key.figure].role == FigureRole::kExplains && IsNothing(series)) continue;
     for (const ChangeAt& change : ChangesIn(series)) {
       v1::ChangePoint* out = trend.add_changes();
       out->set_index(static_cast<uint32_t>(change.index));

@@ -19,7 +19,13 @@ struct RunSet {
 //
 // `max_regression`: a figure that is worse by more than this share, and not by chance, is a
 // regression; without it none is. Not by chance: p < 5 % over all figures and sets together.
-v1::Comparison Compare(const std::vector<RunSet>& sets, std::optional<double> max_regression);
+// `judged`: figures out of JudgedOnRequest() that are judged like the others. One that the first
+// set lacks counts as missing.
+v1::Comparison Compare(const std::vector<RunSet>& sets, std::optional<double> max_regression,
+                       const std::vector<std::string>& judged = {});
+
+// The figures that say where the time went and can be judged: each that more of is worse.
+std::vector<std::string> JudgedOnRequest();
 
 // How each figure went over the runs of one job, oldest first, and where its level changed. Runs
 // that are not done, are invalid or lost hosts are left out. Series of fewer than two points are

@@ -22,40 +22,84 @@ bool IsWhole(const v1::FigureRow& row) {
   return row.workload().empty() && row.operation().kind() == "total";
 }
 
+// Where the time of the whole phase went, which is known of no part of it.
+template <auto kHas, auto kGet>
+std::optional<double> Spent(const v1::PhaseOfRun& phase, const v1::FigureRow& row) {
+  if (!IsWhole(row) || !(phase.time_spent().*kHas)()) return std::nullopt;
+  return (phase.time_spent().*kGet)();
+}
+
+using v1::TimeSpent;
+constexpr v1::Direction kHigher = v1::DIRECTION_HIGHER_IS_BETTER;
+constexpr v1::Direction kLower = v1::DIRECTION_LOWER_IS_BETTER;
+constexpr v1::Direction kNeither = v1::DIRECTION_NEITHER;
+constexpr FigureRole kResult = FigureRole::kResult;
+constexpr FigureRole kExplains = FigureRole::kExplains;
+
 }  // namespace
 
 const FigureKind kFigures[] = {
-    {"iops", "1/s", true,
+    {"iops", "1/s", kHigher, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        return std::optional(row.operation().iops());
      }},
-    {"throughput", "B/s", true,
+    {"throughput", "B/s", kHigher, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        return std::optional(row.operation().bytes_per_second());
      }},
     // The share of operations that failed. A count would differ between runs of different speed.
-    {"errors", "%", false,
+    {"errors", "%", kLower, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        const double all = row.operation().operations() + row.operation().errors();
        return all > 0 ? std::optional(row.operation().errors() / all) : std::nullopt;
      }},
-    {"mean", "ns", false,
+    {"mean", "ns", kLower, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        return row.operation().latency_avg_ns() > 0 ? std::optional(row.operation().latency_avg_ns())
                                                    : std::nullopt;
      }},
-    {"p50", "ns", false,
+    {"p50", "ns", kLower, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) { return Percentile(row, 50); }},
-    {"p99", "ns", false,
+    {"p99", "ns", kLower, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) { return Percentile(row, 99); }},
-    {"p99.9", "ns", false,
+    {"p99.9", "ns", kLower, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) { return Percentile(row, 99.9); }},
-    {"jain", "", true,
+    {"jain", "", kHigher, kResult,
      [](const v1::PhaseOfRun& phase, const v1::FigureRow& row) {
        return IsWhole(row) && phase.jain() > 0 ? std::optional(phase.jain()) : std::nullopt;
      }},
+    // More throughput brings more of these by itself, so that neither direction is better.
+    {"context_switches_per_second", "1/s", kNeither, kExplains,
+     &Spent<&TimeSpent::has_context_switches_per_second, &TimeSpent::context_switches_per_second>},
+    {"context_switches_per_io", "1/IO", kLower, kExplains,
+     &Spent<&TimeSpent::has_context_switches_per_io, &TimeSpent::context_switches_per_io>},
+    {"interrupts_per_second", "1/s", kNeither, kExplains,
+     &Spent<&TimeSpent::has_interrupts_per_second, &TimeSpent::interrupts_per_second>},
+    // Coalesced interrupts are fewer and later: that may be better or worse.
+    {"interrupts_per_io", "1/IO", kNeither, kExplains,
+     &Spent<&TimeSpent::has_interrupts_per_io, &TimeSpent::interrupts_per_io>},
+    {"cpu_per_io", "ns", kLower, kExplains,
+     &Spent<&TimeSpent::has_cpu_ns_per_io, &TimeSpent::cpu_ns_per_io>},
+    {"wait_ratio", "%", kNeither, kExplains,
+     &Spent<&TimeSpent::has_wait_ratio, &TimeSpent::wait_ratio>},
+    {"fsync_ratio", "%", kNeither, kExplains,
+     &Spent<&TimeSpent::has_fsync_ratio, &TimeSpent::fsync_ratio>},
+    {"rate_ratio", "%", kNeither, kExplains,
+     &Spent<&TimeSpent::has_rate_ratio, &TimeSpent::rate_ratio>},
+    {"think_ratio", "%", kNeither, kExplains,
+     &Spent<&TimeSpent::has_think_ratio, &TimeSpent::think_ratio>},
+    {"amplification", "B/B", kLower, kExplains,
+     &Spent<&TimeSpent::has_amplification, &TimeSpent::amplification>},
 };
 const int kFigureCount = static_cast<int>(std::size(kFigures));
+
+std::vector<std::string> JudgedOnRequest() {
+  std::vector<std::string> names;
+  for (const FigureKind& kind : kFigures) {
+    if (kind.role == kExplains && kind.direction != kNeither) names.emplace_back(kind.name);
+  }
+  return names;
+}
 
 std::map<FigureKey, double> FiguresOf(const v1::RunFigures& run) {
   std::map<FigureKey, double> figures;

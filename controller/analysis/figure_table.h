@@ -17,10 +17,16 @@ struct FigureKey {
   auto operator<=>(const FigureKey&) const = default;
 };
 
+enum class FigureRole {
+  kResult,   // always judged
+  kExplains  // says where the time went: judged on request; left out where it is 0 in all runs
+};
+
 struct FigureKind {
   const char* name;
   const char* unit;
-  bool higher_is_better;
+  v1::Direction direction;
+  FigureRole role;
   // Nothing where the row does not have it.
   std::optional<double> (*of)(const v1::PhaseOfRun& phase, const v1::FigureRow& row);
 };

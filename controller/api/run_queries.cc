@@ -5,6 +5,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "controller/api/await.h"
 #include "controller/api/controller_service.h"
@@ -25,6 +26,17 @@ std::vector<std::string> IdsOf(const v1::HistoryReply& history) {
   std::vector<std::string> ids;
   for (const v1::RunSummary& run : history.runs()) ids.push_back(run.run_id());
   return ids;
+}
+
+// INVALID_ARGUMENT with the figures that can be judged, where one of `judged` is none of them.
+grpc::Status CheckJudged(const std::vector<std::string>& judged) {
+  const std::vector<std::string> known = JudgedOnRequest();
+  for (const std::string& name : judged) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return Invalid(absl::StrCat("'", name, "' is no figure to be judged on request; those are ",
+                                absl::StrJoin(known, ", ")));
+  }
+  return grpc::Status::OK;
 }
 
 bool IsEmpty(const v1::RunFilter& filter) { return filter.ByteSizeLong() == 0; }
@@ -116,9 +128,12 @@ grpc::ServerUnaryReactor* ControllerService::Compare(grpc::CallbackServerContext
                                     " is in two of the sets: nothing can be compared with itself"));
       }
     }
-    *reply = controller::Compare(sets, request->has_max_regression()
-                                           ? std::optional(request->max_regression())
-                                           : std::nullopt);
+    const std::vector<std::string> judged(request->judged().begin(), request->judged().end());
+    if (const grpc::Status status = CheckJudged(judged); !status.ok()) return status;
+    *reply = controller::Compare(
+        sets,
+        request->has_max_regression() ? std::optional(request->max_regression()) : std::nullopt,
+        judged);
     return grpc::Status::OK;
   });
   return call;

@@ -25,6 +25,7 @@ struct HistoryFlags {
   v1::RunFilter filter;
   std::string baseline;
   std::string max_regression = "5%";
+  std::string judged;
   std::string junit;
   std::string format = "text";
   std::string run = "last";
@@ -73,6 +74,9 @@ int GetComparison(const Context& context, const HistoryFlags& flags,
   v1::CompareRequest request;
   for (const std::string& text : flags.sets) *request.add_sets() = SetOf(text, flags.filter);
   if (max_regression) request.set_max_regression(*max_regression);
+  for (const auto& figure : absl::StrSplit(flags.judged, ',', absl::SkipEmpty())) {
+    request.add_judged(std::string(figure));
+  }
   const grpc::Status status = (*stub)->Compare(&call, request, comparison);
   return status.ok() ? kOk : Fail(status);
 }
@@ -207,6 +211,12 @@ void WithSets(CLI::App* command, const SharedHistoryFlags& flags, const char* wh
   AddRunFilter(command, &flags->filter);
 }
 
+void WithJudged(CLI::App* command, const SharedHistoryFlags& flags) {
+  command->add_option("--judge", flags->judged,
+                      "Judge these figures, too, with commas between: cpu_per_io, "
+                      "context_switches_per_io, amplification (less is better)");
+}
+
 void AddCompare(CLI::App* app, const Context* context, int* status) {
   const auto flags = std::make_shared<HistoryFlags>();
   CLI::App* compare = app->add_subcommand(
@@ -215,6 +225,7 @@ void AddCompare(CLI::App* app, const Context* context, int* status) {
            "Two sets of runs or more; the first is what the others are compared with. A set is ids "
            "with commas between, or key=value: all runs with that label",
            2);
+  WithJudged(compare, flags);
   compare->add_option("--format", flags->format, "How to print")
       ->check(CLI::IsMember({"text", "json", "junit"}))
       ->capture_default_str();
@@ -235,6 +246,7 @@ void AddGate(CLI::App* app, const Context* context, int* status) {
       ->required();
   gate->add_option("--max-regression", flags->max_regression, "How much worse is still accepted")
       ->capture_default_str();
+  WithJudged(gate, flags);
   gate->add_option("--junit", flags->junit, "Write JUnit's XML to this file, too");
   gate->add_option("--format", flags->format, "How to print")
       ->check(CLI::IsMember({"text", "json", "junit"}))

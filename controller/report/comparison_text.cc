@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,7 @@ std::string Value(const std::string& unit, double value) {
   if (unit == "ns") return common::FormatDuration(value);
   if (unit == "%") return absl::StrFormat("%.3g %%", 100 * value);
   if (unit == "B/s") return absl::StrFormat("%.1f MiB/s", value / 1048576);
+  if (unit == "1/IO" || unit == "B/B") return absl::StrFormat("%.3g", value);
   // Only Jain's index has no unit (figure_table.cc). It is close to 1, so its last digits matter.
   if (unit.empty()) return absl::StrFormat("%.4f", value);
   return common::FormatCount(value);
@@ -33,7 +35,8 @@ std::string Change(const v1::ComparedValue& value) {
                               : change;
 }
 
-std::string VerdictText(const v1::ComparedValue& value) {
+std::string VerdictText(const v1::ComparedFigure& figure, const v1::ComparedValue& value) {
+  if (!figure.judged()) return "not judged";
   if (value.regression()) return "REGRESSION";
   switch (value.verdict()) {
     case v1::CHANGE_NONE:
@@ -57,6 +60,41 @@ std::string FigureName(const v1::ComparedFigure& figure) {
 
 std::string Coloured(const std::string& text, const char* code, bool colour) {
   return colour ? absl::StrCat("\x1b[", code, "m", text, "\x1b[0m") : text;
+}
+
+// What a change to more, or to less, is; with a blank behind it.
+const char* DirectionText(v1::Direction direction, bool more) {
+  if (direction == v1::DIRECTION_NEITHER) return "";
+  return more == (direction == v1::DIRECTION_HIGHER_IS_BETTER) ? "better " : "WORSE ";
+}
+
+// A line below the series of a phase's IOPS: what limited its runs. It has no course, since limits
+// are no numbers.
+void AddLimits(const v1::Trend& trend, TextTable* table) {
+  std::map<std::string, int> counts;
+  std::vector<std::string> changes;
+  std::string before;
+  for (const v1::TrendPoint& point : trend.points()) {
+    const std::string& limit = point.limited_by();
+    if (limit.empty()) continue;
+    ++counts[limit];
+    if (!before.empty() && limit != before) {
+      changes.push_back(absl::StrCat(limit, " from run ", point.run_id().substr(0, 8)));
+    }
+    before = limit;
+  }
+  if (counts.empty()) return;
+  const auto usual =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  // Limits that take turns would fill the line. The last changes say how it is now.
+  constexpr size_t kChanges = 3;
+  if (changes.size() > kChanges) {
+    changes.erase(changes.begin(), changes.end() - kChanges);
+    changes.front() = absl::StrCat("…; ", changes.front());
+  }
+  table->Add({trend.job(), trend.phase(), "limited by", absl::StrCat(trend.points_size()), "",
+              usual->first, before, absl::StrJoin(changes, "; ")});
 }
 
 // A character for each point, or for so many as fit: the mean of those it stands for.
@@ -104,7 +142,16 @@ std::string RenderComparison(const v1::Comparison& comparison, const ComparisonT
                  first.runs() > 0 ? Value(figure.unit(), first.median()) : "-",
                  value.runs() > 0 ? Value(figure.unit(), value.median()) : "-", Change(value),
                  value.has_p_value() ? absl::StrFormat("%.3f", value.p_value()) : "-",
-                 VerdictText(value)});
+                 VerdictText(figure, value)});
+    }
+    for (const v1::ComparedLimit& limit : comparison.limits()) {
+      const auto known = [](const std::string& text) { return text.empty() ? "-" : text; };
+      const bool all = !limit.values(0).empty() && !limit.values(s).empty();
+      table.Add({limit.phase(), "limited by", known(limit.values(0)), known(limit.values(s)), "-",
+                 "-",
+                 !all                                 ? "cannot tell"
+                 : limit.values(0) == limit.values(s) ? "the same"
+                                                      : "another"});
     }
     absl::StrAppend(&out, "\n", table.Render("", options.width));
   }
@@ -127,6 +174,8 @@ std::string RenderJUnit(const v1::Comparison& comparison) {
   int skipped = 0;
   std::string cases;
   for (const v1::ComparedFigure& figure : comparison.figures()) {
+    // A case passes or fails. A figure that is in no verdict is neither.
+    if (!figure.judged()) continue;
     for (int s = 1; s < figure.values_size(); ++s) {
       const v1::ComparedValue& value = figure.values(s);
       const v1::ComparedValue& first = figure.values(0);
@@ -191,9 +240,8 @@ std::string RenderTrends(const v1::TrendsReply& reply, const ComparisonText& opt
           change.mean_before() > 0
               ? absl::StrCat(Percent(change.mean_after() / change.mean_before() - 1), " %")
               : absl::StrCat("from 0 to ", Value(trend.unit(), change.mean_after()));
-      changes.push_back(absl::StrCat(more == trend.higher_is_better() ? "better " : "WORSE ", by,
-                                     " from run ", at.run_id().substr(0, 8), ", ",
-                                     at.submitted_at()));
+      changes.push_back(absl::StrCat(DirectionText(trend.direction(), more), by, " from run ",
+                                     at.run_id().substr(0, 8), ", ", at.submitted_at()));
     }
     std::string figure = trend.figure();
     if (!trend.workload().empty()) {
@@ -203,6 +251,7 @@ std::string RenderTrends(const v1::TrendsReply& reply, const ComparisonText& opt
                Course(trend, kColumns), Value(trend.unit(), values[values.size() / 2]),
                Value(trend.unit(), trend.points().rbegin()->value()),
                absl::StrJoin(changes, "; ")});
+    AddLimits(trend, &table);
   }
   return table.Render("", options.width);
 }

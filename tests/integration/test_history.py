@@ -70,6 +70,52 @@ class History(FleetTest):
         self.assertIn("write 5%", five.err)
         self.assertIn("too few runs", few.out + few.err)
 
+    def test_where_the_time_went_stands_beside_the_others(self):
+        text = self.ok(self.fleet.lockstep("compare", "build=1", "build=2")).out
+        self.assertRegex(text, r"(?m)^load +context_switches_per_io .* not judged$")
+        self.assertRegex(text, r"(?m)^load +limited by +no storage +no storage +- +- +the same$")
+        found = self.compared("build=1", "build=2")
+        self.assertEqual(
+            found["limits"], [{"phase": "load", "values": ["no storage", "no storage"]}]
+        )
+        figures = {f["figure"]: f for f in found["figures"] if not f["workload"]}
+        waits = figures["wait_ratio"]
+        self.assertEqual(waits["direction"], "DIRECTION_NEITHER")
+        self.assertFalse(waits["judged"])
+        self.assertNotIn("pValue", waits["values"][1])
+        self.assertEqual(waits["values"][1]["verdict"], "CHANGE_UNSPECIFIED")
+        self.assertNotIn("fsync_ratio", figures, "a load without syncs")
+        self.assertNotIn("amplification", figures, "a null target has no device")
+        query = (
+            "SELECT context_switches_per_io, wait_ratio, amplification, limited_by "
+            f"FROM phase_summary WHERE run_id = '{found['sets'][0]['runs'][0]}'"
+        )
+        switches, wait, amplification, limit = self.fleet.sql(query)[0]
+        for figure, value in (("context_switches_per_io", switches), ("wait_ratio", wait)):
+            first = figures[figure]["values"][0]
+            self.assertTrue(first["least"] <= float(value) <= first["most"], (figure, value))
+        self.assertEqual((amplification, limit), ("", "no storage"))
+
+    def test_gate_judges_a_figure_that_it_is_asked_for(self):
+        words = ["gate", "build=2", "--baseline", "build=1", "--format", "json", "--judge"]
+        found = self.fleet.lockstep(*words, "cpu_per_io,context_switches_per_io")
+        self.ok(found, 4)
+        figures = {f["figure"]: f for f in found.json()["figures"] if not f["workload"]}
+        for name in ("cpu_per_io", "context_switches_per_io"):
+            self.assertTrue(figures[name]["judged"], name)
+            self.assertIn("pValue", figures[name]["values"][1], name)
+        self.assertFalse(figures["interrupts_per_io"]["judged"])
+        # A figure that nobody knows must not pass: build 3 is as fast as the baseline.
+        words[1] = "build=3"
+        unknown = self.fleet.lockstep(*words, "amplification", "--max-regression", "100%")
+        self.ok(unknown, 5)
+        self.assertEqual(unknown.json()["missing"], 1)
+        self.assertIn("no phase has amplification in all runs", unknown.out)
+        for name in ("wait_ratio", "iops", "x"):
+            refused = self.fleet.lockstep(*words, name)
+            self.ok(refused, 1)
+            self.assertIn(f"'{name}' is no figure to be judged on request; those are", refused.err)
+
     def runs(self, *words):
         listed = self.ok(self.fleet.lockstep("history", *words, "--format", "json")).json()
         return [run["runId"] for run in listed["runs"]]
@@ -124,8 +170,14 @@ class History(FleetTest):
         # A run beside busy neighbours may count to the other side.
         for index, true in zip(found, (5, 10), strict=True):
             self.assertAlmostEqual(index, true, delta=1)
+        self.assertEqual({point["limitedBy"] for point in iops["points"]}, {"no storage"})
+        waits = next(t for t in trends if t["figure"] == "wait_ratio")
+        self.assertEqual(len(waits["points"]), 15)
+        self.assertEqual(waits["direction"], "DIRECTION_NEITHER")
+        self.assertNotIn("fsync_ratio", [t["figure"] for t in trends])
         text = self.ok(self.fleet.lockstep("history", "--job", "nightly", "--trends")).out
         self.assertRegex(text, "[▁▂▃▄▅▆▇█]{15}")
+        self.assertRegex(text, r"(?m)^nightly +load +limited by +15 +no storage +no storage$")
 
     def test_labels_are_changed_and_found(self):
         run = self.runs("--label", "build=3")[0]

@@ -524,6 +524,39 @@ TEST_F(StoreTest, WhatASweepAnswersIsInRows) {
   EXPECT_EQ(rows->Text(1, "row"), "1|load|1|8|{}|IOPS|not compared|it has no whole round|0");
 }
 
+TEST_F(StoreTest, WhereTheTimeWentComesBackAndIsNullWhereUnknown) {
+  const v1::PhaseId id = Begin();
+  v1::Report report;
+  v1::PhaseReport* phase = report.add_phases();
+  phase->mutable_total()->set_kind("total");
+  for (const char* limit : {"device", "rate", "device"}) {
+    v1::WorkloadReport* workload = phase->add_workloads();
+    workload->set_name(absl::StrCat("w", phase->workloads_size()));
+    workload->mutable_total()->set_kind("total");
+    workload->set_limited_by(limit);
+  }
+  v1::TimeSpent* spent = phase->mutable_time_spent();
+  const auto* fields = v1::TimeSpent::GetDescriptor();
+  for (int f = 0; f < fields->field_count(); ++f) {
+    v1::TimeSpent::GetReflection()->SetDouble(spent, fields->field(f), f + 0.1);
+  }
+  spent->clear_cpu_ns_per_io();
+  ASSERT_TRUE(store_->SaveReport(id.run_id(), report).ok());
+  const auto figures = store_->Figures({id.run_id()});
+  ASSERT_TRUE(figures.ok()) << figures.status();
+  ASSERT_EQ((*figures)[0].phases_size(), 1);
+  EXPECT_EQ((*figures)[0].phases(0).time_spent().DebugString(), spent->DebugString());
+  EXPECT_EQ((*figures)[0].phases(0).limited_by(), "device, rate");
+  auto rows = connection_->Query(
+      "SELECT interrupts_per_io, cpu_us_per_io, limited_by FROM phase_summary WHERE run_id = $1",
+      {id.run_id()});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  ASSERT_EQ(rows->rows(), 1);
+  EXPECT_EQ(rows->Real(0, "interrupts_per_io"), spent->interrupts_per_io());
+  EXPECT_TRUE(rows->Null(0, "cpu_us_per_io"));
+  EXPECT_EQ(rows->Text(0, "limited_by"), "device, rate");
+}
+
 TEST_F(StoreTest, RunsAreFoundByTheStartOfTheirIdAndUnknownOnesAreNot) {
   const v1::PhaseId phase = Begin();
   EXPECT_EQ(*store_->ResolveRun("last"), phase.run_id());

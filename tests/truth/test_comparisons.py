@@ -81,6 +81,13 @@ class Comparisons(TruthTest):
                 known[f"p{p['percent']:g}"] = p["latencyNs"]
         if not workload:
             known["jain"] = phase["fairness"][0]["jain"]
+            spent = {
+                re.sub("[A-Z]", lambda c: f"_{c[0].lower()}", n): v
+                for n, v in phase["timeSpent"].items()
+            }
+            spent["cpu_per_io"] = spent.pop("cpu_ns_per_io")
+            spent.pop("thread_switches_per_io")  # SQL and the report alone have it
+            known |= spent
         return known
 
     @situation("2", "4 runs at 1 ms against 4 runs at 4 ms, one after the other")
@@ -107,14 +114,33 @@ class Comparisons(TruthTest):
                 change = values[1]["change"]
                 self.assertAlmostEqual(change, of_pairs(*sides), places=6, msg=line)
                 self.assertTrue(values[1]["changeLow"] <= change <= values[1]["changeHigh"], line)
-                sure = values[1]["pValue"] < 0.05
-                self.assertEqual(sure, values[1]["verdict"] != "CHANGE_NONE", line)
+                self.assertEqual(figure["judged"], "pValue" in values[1], line)
+                sure = figure["judged"] and values[1]["pValue"] < 0.05
+                none = ("CHANGE_NONE", "CHANGE_UNSPECIFIED")
+                self.assertEqual(sure, values[1]["verdict"] not in none, line)
         for workload in ("", "a", "b"):
             kind = "read" if workload else "total"
-            for name in self.known(self.reports["a"][0], workload, kind):
-                if not name.startswith("p"):
+            for name, value in self.known(self.reports["a"][0], workload, kind).items():
+                # Shares of the time that are 0 in all runs are left out.
+                if not name.startswith("p") and value != 0:
                     self.assertIn((workload, kind, name), lines)
         self.check_verdicts(found)
+        self.check_limits(found)
+
+    def check_limits(self, found):
+        """What limited the phases, as the reports, the comparison and its text say it."""
+        own = [
+            {w["limitedBy"] for r in self.reports[name] for w in r["phases"][0]["workloads"]}
+            for name in ("a", "slow")
+        ]
+        self.assertEqual([len(limits) for limits in own], [1, 1], own)
+        values = [limits.pop() for limits in own]
+        self.assertEqual(found["limits"], [{"phase": "mix", "values": values}])
+        text = self.ok(self.fleet.lockstep("compare", "set=a", "set=slow")).out
+        row = re.split(r"  +", re.search(r"^mix +limited by .*$", text, re.M)[0])
+        self.says(" | ".join(row))
+        same = "the same" if values[0] == values[1] else "another"
+        self.assertEqual(row[2:], [*values, "-", "-", same])
 
     def check_verdicts(self, found):
         whole = {f["figure"]: f["values"][1] for f in found["figures"] if not f["workload"]}
@@ -189,7 +215,8 @@ class Comparisons(TruthTest):
         self.says("; ".join(warnings))
         self.assertEqual([w for w in warnings if "differ" in w or "has not" in w], [])
         few = self.compared("set=a", "set=spelled")
-        self.assertEqual({f["values"][1]["verdict"] for f in few["figures"]}, {"CHANGE_UNKNOWN"})
+        verdicts = {f["values"][1]["verdict"] for f in few["figures"] if f["judged"]}
+        self.assertEqual(verdicts, {"CHANGE_UNKNOWN"})
 
     @situation("2", "a set of one run that is done and one that was aborted")
     def test_a_run_that_is_left_out_is_named(self):

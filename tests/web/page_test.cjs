@@ -165,9 +165,9 @@ async function compared(page, url, run, other) {
   await page.getByRole("link", { name: /compare the 2 runs/ }).click();
   await page.waitForSelector("#overlays .plot canvas");
   const answer = await page.request.get(`${url}api/compare?runs=${other},${run}`);
-  const { figures } = await answer.json();
+  const { figures, limits } = await answer.json();
   const rows = await page.locator("main .table").nth(1).locator("tbody tr").count();
-  assert.strictEqual(rows, Math.min(200, figures.length));
+  assert.strictEqual(rows, Math.min(200, figures.length + limits.length));
   const text = await page.textContent("main");
   for (const part of ["Figures", "Over time", "Job:", "duration: 600s", "Environment"])
     assert.ok(text.includes(part), `the comparison shows ${part}`);

@@ -35,7 +35,8 @@ function shown(unit: string, value: number): string {
   if (unit === "ns") return latency(value);
   if (unit === "B/s") return throughput(value);
   if (unit === "1/s") return count(value);
-  return unit === "%" ? `${value.toFixed(2)} %` : value.toPrecision(4);
+  if (unit === "1/IO" || unit === "B/B") return value.toPrecision(3);
+  return unit === "%" ? `${(100 * value).toPrecision(3)} %` : value.toPrecision(4);
 }
 
 function change(value: ComparedValue): string {
@@ -57,7 +58,8 @@ const words: Record<string, string> = {
   CHANGE_UNKNOWN: "too few runs to tell",
 };
 
-function verdictText(value: ComparedFigure["values"][0]): string {
+function verdictText(compared: ComparedFigure, value: ComparedValue): string {
+  if (!compared.judged) return "not judged";
   const known = words[value.verdict as unknown as string] ?? "";
   return value.mayBeDrift ? "may be drift" : known;
 }
@@ -73,7 +75,7 @@ function rowOf(compared: ComparedFigure): Cell[] {
       ];
       if (i === 0) return cells;
       cells.push({ show: change(value), sort: value.change ?? 0 });
-      cells.push(text(verdictText(value)));
+      cells.push(text(verdictText(compared, value)));
       return cells;
     }),
   ];
@@ -100,6 +102,22 @@ export function differences(before: string, after: string): { sign: string; line
     }
   }
   return changed;
+}
+
+// What limited a phase has no difference that could be computed.
+function limitRow(limit: Comparison["limits"][number]): Cell[] {
+  const [first, ...others] = limit.values;
+  return [
+    text(limit.phase),
+    text("total"),
+    text("limited by"),
+    text(first || none),
+    ...others.flatMap((value) => [
+      text(value || none),
+      text(""),
+      text(!first || !value ? "" : value === first ? "the same" : "another"),
+    ]),
+  ];
 }
 
 export class CompareView implements View {
@@ -194,7 +212,7 @@ export class CompareView implements View {
           ]
         : []),
       element("h2", {}, "Figures"),
-      table(columns, comparison.figures.map(rowOf)),
+      table(columns, [...comparison.figures.map(rowOf), ...comparison.limits.map(limitRow)]),
       element("h2", {}, "Over time"),
       element("div", { id: "overlays" }),
       ...this.jobs(runs),

@@ -102,7 +102,17 @@ SELECT
   v.jain_iops,
   v.max_over_min_iops,
   v.limited_by,
-  p.point
+  p.point,
+  t.context_switches_per_second,
+  t.context_switches_per_io,
+  t.interrupts_per_second,
+  t.interrupts_per_io,
+  t.cpu_ns_per_io / 1e3 AS cpu_us_per_io,
+  t.wait_ratio,
+  t.fsync_ratio,
+  t.rate_ratio,
+  t.think_ratio,
+  t.amplification
 FROM runs r
 JOIN phase_figures f
   ON
@@ -110,6 +120,7 @@ JOIN phase_figures f
     AND f.kind = 'total' AND f.is_reported
 JOIN phase_verdicts v ON v.run_id = r.run_id AND v.phase = f.phase
 JOIN phases p ON p.run_id = r.run_id AND p.phase = f.phase
+LEFT JOIN time_figures t ON t.run_id = r.run_id AND t.phase = f.phase
 WHERE NOT EXISTS (
   SELECT FROM
     phases n
@@ -190,7 +201,8 @@ SELECT
   t.rate_ratio,
   t.think_ratio,
   t.amplification,
-  p.point
+  p.point,
+  t.interrupts_per_io
 FROM time_figures t JOIN phase_overview p USING (run_id, phase);
 COMMENT ON VIEW phase_time IS
 'Where the time of each phase with load went, over all hosts';
