@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -16,17 +17,24 @@ namespace {
 constexpr double kFactor = 1.5;
 constexpr double kShare = 0.1;
 
-// "128"; "block_size=4KiB queue_depth=16" where there are several axes.
+// "128 files", "one thread": of axes that count things. "block_size=4KiB" of others.
+std::string NameOfValue(const std::string& field, const std::string& value) {
+  const char* noun = absl::EndsWith(field, "file.count")                       ? "file"
+                     : field == "threads" || absl::EndsWith(field, ".threads") ? "thread"
+                                                                               : nullptr;
+  if (noun == nullptr) return absl::StrCat(field, "=", value);
+  return value == "1" ? absl::StrCat("one ", noun) : absl::StrCat(value, " ", noun, "s");
+}
+
 std::string NameOfPoint(const v1::SweepReport& sweep, const v1::SweepPointReport& point) {
   std::vector<std::string> values;
   for (int a = 0; a < sweep.axes_size() && a < point.indices_size(); ++a) {
     const v1::SweepAxisReport& axis = sweep.axes(a);
     const auto index = static_cast<int>(point.indices(a));
     if (index >= axis.values_size()) continue;
-    values.push_back(sweep.axes_size() == 1 ? axis.values(index)
-                                            : absl::StrCat(axis.field(), "=", axis.values(index)));
+    values.push_back(NameOfValue(axis.field(), axis.values(index)));
   }
-  return absl::StrJoin(values, " ");
+  return absl::StrJoin(values, ", ");
 }
 
 struct Extremes {
@@ -51,19 +59,21 @@ Extremes ExtremesOf(const v1::SweepReport& sweep, const Has& has, const Get& get
 
 void AddSwitches(v1::SweepReport* sweep) {
   const auto get = [](const v1::TimeSpent& spent) { return spent.context_switches_per_io(); };
-  const Extremes found = ExtremesOf(
-      *sweep, [](const v1::TimeSpent& spent) { return spent.has_context_switches_per_io(); }, get);
+  const auto has = [](const v1::TimeSpent& spent) {
+    return spent.has_context_switches_per_io() && spent.has_context_switches_per_second();
+  };
+  const Extremes found = ExtremesOf(*sweep, has, get);
   if (found.most == nullptr || found.most == found.least ||
       get(found.most->time_spent()) < kFactor * get(found.least->time_spent())) {
     return;
   }
-  const auto text = [](const v1::SweepPointReport& point) {
-    return absl::StrFormat("%s context switches/s, %.3g per I/O",
-                           common::FormatCount(point.time_spent().context_switches_per_second()),
-                           point.time_spent().context_switches_per_io());
-  };
-  sweep->add_remarks(absl::StrCat(NameOfPoint(*sweep, *found.most), ": ", text(*found.most), "; ",
-                                  NameOfPoint(*sweep, *found.least), ": ", text(*found.least)));
+  const v1::TimeSpent& most = found.most->time_spent();
+  const v1::TimeSpent& least = found.least->time_spent();
+  sweep->add_remarks(absl::StrFormat(
+      "%s: %s context switches/s, %.3g per I/O; %s: %s, %.3g", NameOfPoint(*sweep, *found.most),
+      common::FormatCount(most.context_switches_per_second()), most.context_switches_per_io(),
+      NameOfPoint(*sweep, *found.least), common::FormatCount(least.context_switches_per_second()),
+      least.context_switches_per_io()));
 }
 
 void AddSyncs(v1::SweepReport* sweep) {

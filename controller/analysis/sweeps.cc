@@ -17,10 +17,12 @@
 #include "controller/analysis/fairness.h"
 #include "controller/analysis/knee.h"
 #include "controller/analysis/latency.h"
+#include "controller/analysis/limit_names.h"
 #include "controller/analysis/phase_view.h"
 #include "controller/analysis/statistics.h"
 #include "controller/analysis/sweep_conclusion.h"
 #include "controller/analysis/sweep_remarks.h"
+#include "controller/analysis/swept_targets.h"
 #include "controller/plan/repetition.h"
 #include "controller/plan/sweep.h"
 #include "measure/states.h"
@@ -40,7 +42,19 @@ struct Runs {
   std::vector<uint32_t> phases;
   std::vector<v1::TimeSpent> spent;
   std::vector<RoundFigures> rounds;
+  std::vector<std::string> limits;
 };
+
+// What limited the phase's workloads, each limit once.
+std::string LimitOf(const v1::PhaseReport& phase) {
+  std::vector<std::string> limits;
+  for (const v1::WorkloadReport& workload : phase.workloads()) {
+    const std::string& limit = workload.limited_by();
+    const bool is_new = std::find(limits.begin(), limits.end(), limit) == limits.end();
+    if (!limit.empty() && is_new) limits.push_back(limit);
+  }
+  return absl::StrJoin(limits, ", ");
+}
 
 // `repeat`: which repetition of the sweep the phase belongs to.
 void Add(const v1::PhaseReport& phase, const v1::RunPhase& load, uint32_t repeat, Runs* runs) {
@@ -74,6 +88,7 @@ void Add(const v1::PhaseReport& phase, const v1::RunPhase& load, uint32_t repeat
   for (const v1::ThreadReport& thread : phase.threads()) threads.push_back(thread.iops());
   runs->thread_jain.push_back(threads.empty() ? 0 : FairnessOf("", threads).jain());
   if (phase.has_time_spent()) runs->spent.push_back(phase.time_spent());
+  runs->limits.push_back(LimitOf(phase));
 }
 
 // The median of each figure over the runs that have it.
@@ -106,6 +121,7 @@ v1::SweepPointReport PointOf(const std::vector<uint32_t>& indices, const Runs& r
   point.set_jain(MedianOf(runs.jain));
   point.set_thread_jain(MedianOf(runs.thread_jain));
   if (!runs.spent.empty()) *point.mutable_time_spent() = MedianTimeOf(runs.spent);
+  point.set_limited_by(LimitNames(runs.limits));
   const auto [least, most] = std::minmax_element(runs.iops.begin(), runs.iops.end());
   point.set_iops_min(*least);
   point.set_iops_max(*most);
@@ -416,6 +432,7 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
           "points with the same files ran one after the other on them (group: files): what the "
           "order has done to the files and what the axes do cannot be told apart");
     }
+    AddSweptTargets(data, spec, sweep);
   }
 }
 

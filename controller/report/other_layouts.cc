@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/report/safe_report.h"
 #include "controller/report/verdict.h"
@@ -102,11 +103,48 @@ std::string Scaled(double value, double step, const char* const (&units)[4], int
   return absl::StrFormat("%*.*f %s", width, decimals, value, units[unit]);
 }
 
+// "/dev/sdb, 931.5 GiB"; a target by its name where its path and its identity are not known.
+std::string DeviceText(const v1::SweptTarget& target) {
+  std::string text = !target.path().empty()       ? target.path()
+                     : !target.identity().empty() ? target.identity()
+                                                  : target.name();
+  if (target.files() > 1) {
+    absl::StrAppend(&text, " and ", target.files() - 1,
+                    target.files() == 2 ? " more file" : " more files");
+  }
+  if (target.other_hosts() > 0) {
+    absl::StrAppend(&text, " on ", target.host(), " (", target.other_hosts(),
+                    target.other_hosts() == 1 ? " host has another one)" : " hosts have others)");
+  }
+  if (target.has_size_bytes()) {
+    absl::StrAppend(&text, ", ", common::FormatSize(target.size_bytes()));
+  }
+  return text;
+}
+
 bool IsBlockSize(const v1::SweepAxisReport& axis) {
   const std::string& field = axis.field();
   // An axis may also set the size of one workload: workloads.0.block_size.
   return field == "block_size" ||
          (field.size() > 11 && field.compare(field.size() - 11, 11, ".block_size") == 0);
+}
+
+bool IsIopsTable(const v1::SweepReport& sweep) {
+  return sweep.axes_size() == 1 && IsBlockSize(sweep.axes(0));
+}
+
+// The head of iops' table: the device, its capacity and the threads.
+std::string IopsHead(const v1::Report& report, const v1::SweepReport& sweep, int threads) {
+  std::vector<std::string> parts;
+  for (const v1::SweptTarget& target : sweep.targets()) parts.push_back(DeviceText(target));
+  // The saved report of a pruned run may be older than this list.
+  if (parts.empty()) parts.push_back(sweep.phase());
+  if (threads > 0) parts.push_back(absl::StrCat(threads, threads == 1 ? " thread" : " threads"));
+  // Several tables may be of one device. iops prints one.
+  if (std::count_if(report.sweeps().begin(), report.sweeps().end(), &IsIopsTable) > 1) {
+    parts.push_back(absl::StrCat("phase ", sweep.phase()));
+  }
+  return absl::StrCat(absl::StrJoin(parts, ", "), ":\n");
 }
 
 double SizeOf(const std::string& text) {
@@ -137,19 +175,18 @@ std::string RenderIops(const v1::Report& report) {
   const v1::Report safe = SafeToShow(report);
   std::string out;
   for (const v1::SweepReport& sweep : safe.sweeps()) {
-    if (sweep.axes_size() != 1 || !IsBlockSize(sweep.axes(0))) continue;
+    if (!IsIopsTable(sweep)) continue;
     std::vector<std::pair<double, const v1::SweepPointReport*>> points;
-    uint32_t threads = 0;
+    int threads = 0;
     for (const v1::SweepPointReport& point : sweep.points()) {
       if (point.runs() == 0) continue;
       points.emplace_back(SizeOf(sweep.axes(0).values(static_cast<int>(point.indices(0)))), &point);
       const v1::PhaseReport* phase = PhaseOf(safe, point);
-      if (phase != nullptr) threads = static_cast<uint32_t>(phase->threads_size());
+      if (phase != nullptr) threads = phase->threads_size();
     }
     std::sort(points.begin(), points.end(),
               [](const auto& a, const auto& b) { return a.first < b.first; });
-    absl::StrAppend(&out, sweep.phase(), ", ", threads,
-                    threads == 1 ? " thread:\n" : " threads:\n");
+    out += IopsHead(safe, sweep, threads);
     for (const auto& [size, point] : points) {
       absl::StrAppend(
           &out,

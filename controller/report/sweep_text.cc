@@ -43,19 +43,26 @@ struct Spent {
 
 std::string ShareText(double ratio) { return absl::StrFormat("%.0f %%", 100 * ratio); }
 
-const Spent kSpent[] = {
+const Spent kKernels[] = {
     {"cs/s", [](const v1::TimeSpent& s) { return s.has_context_switches_per_second(); },
      [](const v1::TimeSpent& s) { return common::FormatCount(s.context_switches_per_second()); }},
     {"cs per I/O", [](const v1::TimeSpent& s) { return s.has_context_switches_per_io(); },
      [](const v1::TimeSpent& s) { return absl::StrFormat("%.3g", s.context_switches_per_io()); }},
     {"interrupts/s", [](const v1::TimeSpent& s) { return s.has_interrupts_per_second(); },
      [](const v1::TimeSpent& s) { return common::FormatCount(s.interrupts_per_second()); }},
+    {"interrupts per I/O", [](const v1::TimeSpent& s) { return s.has_interrupts_per_io(); },
+     [](const v1::TimeSpent& s) { return absl::StrFormat("%.3g", s.interrupts_per_io()); }},
     {"CPU per I/O", [](const v1::TimeSpent& s) { return s.has_cpu_ns_per_io(); },
      [](const v1::TimeSpent& s) { return common::FormatDuration(s.cpu_ns_per_io()); }},
+};
+
+const Spent kThreads[] = {
     {"in I/O", [](const v1::TimeSpent& s) { return s.has_wait_ratio(); },
      [](const v1::TimeSpent& s) { return ShareText(s.wait_ratio()); }},
     {"in fsync", [](const v1::TimeSpent& s) { return s.has_fsync_ratio(); },
      [](const v1::TimeSpent& s) { return ShareText(s.fsync_ratio()); }},
+    {"waiting", [](const v1::TimeSpent& s) { return s.has_rate_ratio() || s.has_think_ratio(); },
+     [](const v1::TimeSpent& s) { return ShareText(s.rate_ratio() + s.think_ratio()); }},
     {"amplification", [](const v1::TimeSpent& s) { return s.has_amplification(); },
      [](const v1::TimeSpent& s) { return absl::StrFormat("%.2f", s.amplification()); }},
 };
@@ -68,6 +75,10 @@ std::vector<std::string> ValuesOf(const v1::SweepReport& sweep, const v1::SweepP
     values.push_back(sweep.axes(a).values(static_cast<int>(point.indices(a))));
   }
   return values;
+}
+
+std::string LimitText(const v1::SweepPointReport& point) {
+  return point.limited_by().empty() ? "–" : point.limited_by();
 }
 
 // How the value stands between the worst and the best of all points.
@@ -105,13 +116,15 @@ class Heat {
 std::string Lines(const v1::SweepReport& sweep, size_t width) {
   std::vector<std::string> titles = {sweep.axes().empty() ? "" : sweep.axes(0).field()};
   for (const Figure& figure : kFigures) titles.push_back(absl::StrCat(figure.title, "  "));
-  titles.push_back("runs");
-  TextTable table(titles, {0}, {0});
+  titles.emplace_back("runs");
+  titles.emplace_back("limited by");
+  TextTable table(titles, {0, titles.size() - 1}, {0});
   for (const v1::SweepPointReport& point : sweep.points()) {
     std::vector<std::string> row = {
         sweep.axes().empty() ? "all" : sweep.axes(0).values(static_cast<int>(point.indices(0)))};
     for (const Figure& figure : kFigures) row.push_back(Heat(sweep, figure).Cell(point));
     row.push_back(absl::StrCat(point.runs()));
+    row.push_back(LimitText(point));
     table.Add(std::move(row));
   }
   return table.Render("    ", width);
@@ -161,24 +174,48 @@ std::string RenderSweep(const v1::SweepReport& sweep, size_t width) {
   return out;
 }
 
+std::string TimeSpentText(const v1::TimeSpent& spent) {
+  std::vector<std::string> parts;
+  const auto add = [&](const Spent& part) {
+    if (part.has(spent)) parts.push_back(absl::StrCat(part.title, " ", part.text(spent)));
+  };
+  for (const Spent& part : kKernels) add(part);
+  for (const Spent& part : kThreads) add(part);
+  return absl::StrJoin(parts, ", ");
+}
+
 std::string RenderTimeSpent(const v1::SweepReport& sweep, size_t width) {
-  std::vector<std::string> titles;
+  std::vector<std::string> kernels;
+  std::vector<std::string> threads;
   std::vector<size_t> left;
-  for (const v1::SweepAxisReport& axis : sweep.axes()) titles.push_back(axis.field());
-  if (titles.empty()) titles.emplace_back("");
-  for (size_t i = 0; i < titles.size(); ++i) left.push_back(i);
-  for (const Spent& spent : kSpent) titles.emplace_back(spent.title);
-  TextTable table(titles, left, left);
+  for (const v1::SweepAxisReport& axis : sweep.axes()) kernels.push_back(axis.field());
+  if (kernels.empty()) kernels.emplace_back("");
+  for (size_t i = 0; i < kernels.size(); ++i) left.push_back(i);
+  threads = kernels;
+  for (const Spent& spent : kKernels) kernels.emplace_back(spent.title);
+  for (const Spent& spent : kThreads) threads.emplace_back(spent.title);
+  threads.emplace_back("limited by");
+  // Two tables: one would be wider than a terminal.
+  TextTable of_kernels(kernels, left, left);
+  std::vector<size_t> left_of_threads = left;
+  left_of_threads.push_back(threads.size() - 1);
+  TextTable of_threads(threads, left_of_threads, left);
   for (const v1::SweepPointReport& point : sweep.points()) {
     if (point.runs() == 0 || !point.has_time_spent()) continue;
+    const auto add = [&](const Spent& spent, std::vector<std::string>* row) {
+      row->push_back(spent.has(point.time_spent()) ? spent.text(point.time_spent()) : "–");
+    };
     std::vector<std::string> row = ValuesOf(sweep, point);
-    for (const Spent& spent : kSpent) {
-      row.push_back(spent.has(point.time_spent()) ? spent.text(point.time_spent()) : "–");
-    }
-    table.Add(std::move(row));
+    for (const Spent& spent : kKernels) add(spent, &row);
+    of_kernels.Add(std::move(row));
+    row = ValuesOf(sweep, point);
+    for (const Spent& spent : kThreads) add(spent, &row);
+    row.push_back(LimitText(point));
+    of_threads.Add(std::move(row));
   }
-  if (table.empty()) return "";
-  return absl::StrCat("\n    where the time went\n", table.Render("    ", width));
+  if (of_kernels.empty()) return "";
+  return absl::StrCat("\n    where the time went, without ramp and drain\n",
+                      of_kernels.Render("    ", width), "\n", of_threads.Render("    ", width));
 }
 
 }  // namespace lockstep::controller

@@ -13,6 +13,7 @@
 #include "controller/report/host_figures.h"
 #include "controller/report/report_writer.h"
 #include "controller/report/safe_report.h"
+#include "controller/report/sweep_text.h"
 #include "controller/report/text_table.h"
 #include "controller/report/verdict.h"
 #include "measure/states.h"
@@ -63,6 +64,9 @@ class Renderer : private ReportWriter {
       if (any) Steady(phase, "");
       Hosts(phase);
       if (any) Threads(phase);
+      if (const std::string time = TimeSpentText(phase.time_spent()); !time.empty()) {
+        out_ += Wrapped(time, "      ", "  time: ");
+      }
       Settings(phase);
       Devices(phase);
       Kernels(phase);
@@ -402,11 +406,15 @@ class Renderer : private ReportWriter {
       out_ += Wrapped(RenderVmstat(k), "    ", absl::StrCat("  ", HostsOf(k), ": "));
       const std::string memory = RenderMemory(k);
       if (!memory.empty()) out_ += Wrapped(memory, "      ", "    ");
-      Line(absl::StrFormat(
-          "    per I/O: %.2f context switches, %s of all CPU; workers alone %s user + %s system",
-          k.context_switches_per_io(), FormatDuration(k.cpu_ns_per_io()),
-          FormatDuration(phase.worker_cpu_user_ns_per_io()),
-          FormatDuration(phase.worker_cpu_system_ns_per_io())));
+      // Without an I/O there is nothing to divide by.
+      if (k.cpu_ns_per_io() > 0) {
+        Line(absl::StrFormat(
+            "    per I/O: %.2f context switches, %.2f interrupts, %s of all CPU; workers alone %s "
+            "user + %s system",
+            k.context_switches_per_io(), k.interrupts_per_io(), FormatDuration(k.cpu_ns_per_io()),
+            FormatDuration(phase.worker_cpu_user_ns_per_io()),
+            FormatDuration(phase.worker_cpu_system_ns_per_io())));
+      }
       if (!k.others().empty()) {
         out_ += Wrapped(absl::StrJoin(k.others(), ", "), "      ", "    other programs: ");
       }

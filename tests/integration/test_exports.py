@@ -365,6 +365,7 @@ print(json.dumps({{tag: [h.get_total_count(), *(h.get_value_at_percentile(p) for
             iops, r"512 B   blocks: +\d+\.\d IO/s, +\d+\.\d [KM]?i?B/s \( +\d+\.\d [kM]?bit/s\)"
         )
         self.assertEqual(len(iops.splitlines()), 4, iops)
+        self.assertEqual(iops.splitlines()[0], "n, 2 threads:", "nothing lies behind it")
         iozone = self.ok(self.fleet.lockstep("report", run, "--format", "iozone")).out
         self.assertIn('"sizes: Reader report"', iozone)
         self.assertIn('"0.5" "4" "1024"', iozone)
@@ -374,6 +375,41 @@ print(json.dumps({{tag: [h.get_total_count(), *(h.get_value_at_percentile(p) for
             done = self.ok(self.fleet.lockstep("report", self.run_id, "--format", name), 1)
             self.assertIn("the run has no sweep", done.err)
             self.assertEqual(done.out, "")
+
+    def test_the_iops_layout_names_files_and_their_size(self):
+        job = (
+            "name: files\ntargets:\n"
+            f'  - {{name: data, file: {{path: "{self.fleet.data}/{{host}}/sized", size: 1MiB, '
+            "count: 2}}\nphases:\n  - prepare:\n"
+            "  - {name: line, run: {duration: 300ms, workloads: [{direct: false}],\n"
+            "     sweep: {axes: [{field: block_size, values: [4KiB, 8KiB]}]}}}\n  - cleanup:\n"
+        )
+        self.ok(self.fleet.run_job(f"interval: 100ms\n{job}"))
+        iops = self.ok(self.fleet.lockstep("report", "last", "--format", "iops")).out
+        self.assertRegex(
+            iops.splitlines()[0],
+            rf"^{re.escape(self.fleet.data)}/(node\d)/sized and 1 more file on \1 "
+            r"\(1 host has another one\), 2 MiB, 2 threads:$",
+        )
+
+    def test_what_fio_counts_leaves_the_ramp_out(self):
+        """One sleep for each I/O, in a ramp of three times the measured time."""
+        job = (
+            "name: ramp\ntargets: [{name: n, null: {latency: 2ms}}]\nphases:\n"
+            "  - {name: load, run: {ramp: 3s, duration: 1s, workloads: [{engine: 'null'}]}}\n"
+        )
+        report = self.ok(self.fleet.run_job(job, "--format", "json")).json()
+        (phase,) = report["phases"]
+        fio = self.ok(self.fleet.lockstep("report", "last", "--format", "fio")).json()["jobs"][0]
+        self.assertEqual(fio["ctx"], sum(t["contextSwitches"] for t in phase["threads"]))
+        ios = phase["total"]["operations"]
+        self.assertEqual(fio["read"]["total_ios"], ios)
+        # With the ramp it would be four for each I/O and more. Neighbours add a few.
+        self.assertLess(fio["ctx"], 2.5 * ios)
+        self.assertAlmostEqual(phase["timeSpent"]["threadSwitchesPerIo"], fio["ctx"] / ios)
+        for thread in phase["threads"]:
+            self.assertAlmostEqual(thread["waitRatio"], 1, delta=0.2)
+            self.assertLessEqual(thread["executionTimeSeconds"], 1)
 
     def test_every_format_shows_hostile_texts_harmlessly(self):
         for name in FORMATS:

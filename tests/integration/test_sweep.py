@@ -89,10 +89,19 @@ class Sweeps(FleetTest):
                 self.assertAlmostEqual(float(text), spent[name], places=6)
             self.assertNotIn("amplification", spent, "a null target has no device")
         detail = self.ok(self.fleet.lockstep("report", "--detail")).out
-        table = detail[detail.index("where the time went") :].splitlines()
-        self.assertRegex(table[1], r"max_iops +cs/s +cs per I/O .* in I/O +in fsync +amplification")
+        table = detail[detail.index("where the time went, without ramp and drain") :].splitlines()
+        self.assertRegex(
+            table[1], r"max_iops +cs/s +cs per I/O +interrupts/s +interrupts per I/O +CPU per I/O"
+        )
         self.assertEqual([line.split()[0] for line in table[2:4]], ["200", "800"])
-        self.assertTrue(table[2].endswith("–"), table[2])
+        head = r"max_iops +in I/O +in fsync +waiting +amplification +limited by"
+        self.assertRegex(table[5], head)
+        for line, point in zip(table[6:8], points, strict=True):
+            self.assertRegex(line, rf" 0 % +\d+ % +–  {point['limitedBy']}$")
+        text = self.ok(self.fleet.lockstep("report")).out
+        for value, point in zip(("200", "800"), points, strict=True):
+            self.assertIn(point["limitedBy"], ("rate", "no storage"))
+            self.assertRegex(text, rf"(?m)^ +{value} .* 1  {point['limitedBy']}$")
 
     def test_repetitions_in_random_order(self):
         job = JOB.replace(

@@ -254,9 +254,10 @@ export function kernels(phase: PhaseReport): HTMLElement[] {
     table(
       [
         { title: "kernel of" },
-        ...[...ratios, "run queue", "blocked", "cs/s", "in/s", "cs per I/O", "CPU per I/O"].map(
-          numeric,
-        ),
+        ...[
+          ...[...ratios, "run queue", "blocked", "cs/s", "in/s"],
+          ...["cs per I/O", "in per I/O", "CPU per I/O"],
+        ].map(numeric),
         { title: "other programs" },
       ],
       phase.kernels.map((k) => [
@@ -269,6 +270,7 @@ export function kernels(phase: PhaseReport): HTMLElement[] {
         figure(k.contextSwitchesPerSecond, count),
         figure(k.interruptsPerSecond, count),
         figure(k.contextSwitchesPerIo, (v) => fixed(v, 2)),
+        figure(k.interruptsPerIo, (v) => fixed(v, 2)),
         figure(k.cpuNsPerIo, latency),
         text(k.others.join(", ")),
       ]),

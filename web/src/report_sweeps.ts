@@ -128,6 +128,7 @@ export function sweepSection(sweep: SweepReport, number: number): Section {
     cellOf(point, iops),
     text(range(point)),
     ...others.map((one) => cellOf(point, one)),
+    text(point.limitedBy || none),
   ]);
   const list = table(
     [
@@ -136,6 +137,7 @@ export function sweepSection(sweep: SweepReport, number: number): Section {
       { title: "IOPS", numeric: true },
       { title: "range of IOPS", numeric: true },
       ...others.map(([title]) => ({ title, numeric: true })),
+      { title: "limited by" },
     ],
     points,
   );

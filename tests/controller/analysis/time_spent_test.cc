@@ -1,6 +1,7 @@
+#include "controller/analysis/limit_names.h"
 #include "controller/analysis/sweep_remarks.h"
 #include "controller/report/sweep_text.h"
-#include "gtest/gtest.h"
+#include "tests/controller/analysis/stored_phases.h"
 
 namespace lockstep::controller {
 namespace {
@@ -23,7 +24,7 @@ v1::TimeSpent* SpentAt(v1::SweepReport* sweep, int point) {
 }
 
 TEST(TimeSpentTest, PointsWithMostAndLeastContextSwitchesAreNamed) {
-  v1::SweepReport sweep = SweepOver("threads", {"128", "16", "1"});
+  v1::SweepReport sweep = SweepOver("targets.data.file.count", {"128", "16", "1"});
   const struct { double per_second, per_io; } kPoints[] = {{24800, 7.1}, {12000, 2.5}, {8500, 1.4}};
   for (int p = 0; p < 3; ++p) {
     SpentAt(&sweep, p)->set_context_switches_per_second(kPoints[p].per_second);
@@ -32,8 +33,7 @@ TEST(TimeSpentTest, PointsWithMostAndLeastContextSwitchesAreNamed) {
   AddSweepRemarks(&sweep);
   ASSERT_EQ(sweep.remarks_size(), 1);
   EXPECT_EQ(sweep.remarks(0),
-            "128: 24,800 context switches/s, 7.1 per I/O; 1: 8,500 context switches/s, 1.4 per "
-            "I/O");
+            "128 files: 24,800 context switches/s, 7.1 per I/O; one file: 8,500, 1.4");
 }
 
 TEST(TimeSpentTest, PointsThatAreAlikeOrUnknownHaveNoSentence) {
@@ -55,7 +55,8 @@ TEST(TimeSpentTest, TimeInFsyncIsNamedWhereItDiffers) {
   SpentAt(&sweep, 1)->set_fsync_ratio(0.12);
   AddSweepRemarks(&sweep);
   ASSERT_EQ(sweep.remarks_size(), 1);
-  EXPECT_EQ(sweep.remarks(0), "1: the threads spent 71 % of their time in fsync; 100: 12 %");
+  EXPECT_EQ(sweep.remarks(0),
+            "fsync=1: the threads spent 71 % of their time in fsync; fsync=100: 12 %");
 }
 
 TEST(TimeSpentTest, TheTableHasADashWhereAFigureIsNotKnown) {
@@ -63,10 +64,87 @@ TEST(TimeSpentTest, TheTableHasADashWhereAFigureIsNotKnown) {
   EXPECT_EQ(RenderTimeSpent(sweep, 100), "");
   SpentAt(&sweep, 1)->set_context_switches_per_io(2.5);
   SpentAt(&sweep, 1)->set_wait_ratio(0.97);
+  sweep.mutable_points(1)->set_limited_by("queue depth");
   const std::string table = RenderTimeSpent(sweep, 100);
   EXPECT_NE(table.find("where the time went"), std::string::npos);
   EXPECT_NE(table.find("97 %"), std::string::npos) << table;
   EXPECT_NE(table.find("–"), std::string::npos) << table;
+  EXPECT_NE(table.find("queue depth"), std::string::npos) << table;
+}
+
+TEST(TimeSpentTest, OfAPhaseOnlyWhatIsKnownIsSaid) {
+  v1::TimeSpent spent;
+  EXPECT_EQ(TimeSpentText(spent), "");
+  spent.set_context_switches_per_second(24800);
+  spent.set_context_switches_per_io(7.1);
+  spent.set_amplification(1.5);
+  EXPECT_EQ(TimeSpentText(spent), "cs/s 24,800, cs per I/O 7.1, amplification 1.50");
+  spent.set_wait_ratio(0.5);
+  spent.set_fsync_ratio(0.2);
+  spent.set_rate_ratio(0.1);
+  spent.set_think_ratio(0.1);
+  EXPECT_NE(TimeSpentText(spent).find("in I/O 50 %, in fsync 20 %, waiting 20 %"),
+            std::string::npos);
+}
+
+// Two workers on one kernel and one device, with 1,200 I/Os of 4 KiB in three seconds.
+Stored WithDrain() {
+  Stored data = TwoWorkers();
+  for (v1::IntervalSample& interval : data.intervals[0]) {
+    interval.mutable_host()->set_interrupts(200);
+  }
+  v1::IntervalSample drain;
+  drain.set_interval(3);
+  drain.set_interval_class(v1::INTERVAL_CLASS_DRAIN);
+  drain.set_begin_ns(3000000000);
+  drain.set_end_ns(4000000000);
+  drain.add_devices()->set_name("sda");
+  drain.mutable_devices(0)->set_read_bytes(1 << 30);
+  drain.mutable_host()->set_context_switches(1000000);
+  drain.mutable_host()->set_interrupts(1000000);
+  data.intervals[0].push_back(drain);
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.mutable_threads(0)->set_voluntary_context_switches(500);
+    worker.result.mutable_threads(0)->set_involuntary_context_switches(100);
+  }
+  return data;
+}
+
+TEST(TimeSpentTest, TheDrainIsInNoFigure) {
+  const v1::TimeSpent spent = ReportOf(WithDrain()).phases(0).time_spent();
+  EXPECT_DOUBLE_EQ(spent.context_switches_per_second(), 800);
+  EXPECT_DOUBLE_EQ(spent.context_switches_per_io(), 2);
+  EXPECT_DOUBLE_EQ(spent.interrupts_per_second(), 200);
+  EXPECT_DOUBLE_EQ(spent.interrupts_per_io(), 0.5);
+  EXPECT_DOUBLE_EQ(spent.thread_switches_per_io(), 1);
+  EXPECT_DOUBLE_EQ(spent.amplification(), 1);
+  // Its host counts no processor time, which nobody does I/O without.
+  EXPECT_FALSE(spent.has_cpu_ns_per_io());
+}
+
+TEST(TimeSpentTest, BytesThatHaveNoCounterpartGiveNoAmplification) {
+  Stored data = WithDrain();
+  data.phases[0].workers[1].has_result = false;
+  EXPECT_FALSE(ReportOf(data).phases(0).time_spent().has_amplification());
+  // The second worker's target lies in memory: its bytes are no device's.
+  data = WithDrain();
+  data.workers[1].inspection.mutable_targets(0)->clear_device_name();
+  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).time_spent().amplification(), 4);
+  // A workload of which a part lies there.
+  data = WithDrain();
+  data.run.job.add_targets()->set_name("u");
+  for (v1::RunPhase* run :
+       {data.run.job.mutable_phases(0)->mutable_run(), data.phases[0].phase.spec.mutable_run()}) {
+    run->mutable_workloads(0)->add_targets("u");
+  }
+  data.workers[0].inspection.add_targets()->set_target(1);
+  EXPECT_FALSE(ReportOf(data).phases(0).time_spent().has_amplification());
+}
+
+TEST(LimitNamesTest, TheMostFrequentLimitIsTheFirst) {
+  EXPECT_EQ(LimitNames({}), "");
+  EXPECT_EQ(LimitNames({"", "device", ""}), "device");
+  EXPECT_EQ(LimitNames({"device", "rate", "queue depth", "rate"}), "rate or device or queue depth");
 }
 
 }  // namespace
