@@ -267,10 +267,10 @@ void AddRateKnee(const Row& row, const std::vector<std::vector<double>>& served,
   knee->set_is_last_served_rate(true);
 }
 
-using Points = std::map<std::vector<uint32_t>, Runs>;
+using PointRuns = std::map<std::vector<uint32_t>, Runs>;
 
 // A knee for each combination of the other axes' values.
-void AddKnees(const Points& points, v1::SweepReport* sweep) {
+void AddKnees(const PointRuns& points, v1::SweepReport* sweep) {
   if (sweep->axes().empty()) return;
   const int last = sweep->axes_size() - 1;
   std::vector<double> x;
@@ -399,7 +399,7 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
     const v1::PhaseSpec& spec = job.phases(p);
     if (spec.run().has_curve()) AddCurve(data, static_cast<uint32_t>(p), report);
     if (!spec.run().has_sweep()) continue;
-    Points points;
+    PointRuns points;
     for (size_t i = 0; i < data.phases.size(); ++i) {
       const measure::PhaseRecord& phase = data.phases[i].phase;
       if (phase.job_phase != static_cast<uint32_t>(p) ||

@@ -51,7 +51,8 @@ void Describe(const measure::RunData& data, uint32_t index, v1::SweptTarget* out
 void AddSweptTargets(const measure::RunData& data, const v1::PhaseSpec& phase,
                      v1::SweepReport* sweep) {
   std::set<std::string> names;
-  for (const v1::Workload& workload : LoadOf(data.run.job, phase).workloads()) {
+  const v1::RunPhase load = LoadOf(data.run.job, phase);
+  for (const v1::Workload& workload : load.workloads()) {
     names.insert(workload.targets().begin(), workload.targets().end());
   }
   for (int t = 0; t < data.run.job.targets_size(); ++t) {

@@ -242,6 +242,7 @@ class SchemaMaker {
     Json others = Json::object();
     for (int i = 0; i < type.field_count(); ++i) {
       const FieldDescriptor& field = *type.field(i);
+      if (field.options().GetExtension(v1::derived)) continue;
       const std::string name = v1::JobFieldName(field);
       Json schema = FieldOf(field);
       if (field.options().deprecated()) {

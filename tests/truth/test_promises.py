@@ -85,7 +85,10 @@ class Promises(TruthTest):
     @situation("9", "reads of a file of 4 MiB that is in the page cache; 10 IOPS were promised")
     def test_what_the_page_cache_served_is_the_cause(self):
         workload = "block_size: 4KiB, direct: false, engine: sync"
-        promise = self.promise(self.job(self.file(), workload, "{iops: 10}"))
+        # What the device serves the first time would be beyond the promise, too.
+        warm = f"  - run: {{workloads: [{{{workload}, passes: 1}}]}}\n  - {{name: mix"
+        job = self.job(self.file(), workload, "{iops: 10}").replace("  - {name: mix", warm)
+        promise = self.promise(job)
         self.assertTrue(promise["exceeded"])
         self.assertGreater(promise["ratio"], 100)
         said = re.fullmatch(r"(\d+) % of the reads came from the page cache", promise["cause"])

@@ -143,19 +143,19 @@ function requestCells(r: Requests): Cell[] {
   return [
     figure(r.perSecond, count),
     figure(r.bytesPerSecond, mebibytes),
-    await_(r.awaitMs),
-    optional(r.requestBytes, (bytes) => `${fixed(bytes / 1024, 1)}k`),
     figure(r.mergesPerSecond, count),
     optional(r.mergedRatio, wholePercent),
+    await_(r.awaitMs),
+    optional(r.requestBytes, (bytes) => `${fixed(bytes / 1024, 1)}k`),
   ];
 }
 const requestTitles = (kind: string): string[] => [
   `${kind}/s`,
   `${kind}MiB/s`,
-  `${kind}_await`,
-  `${kind}areq-sz`,
   `${kind}rqm/s`,
   `%${kind}rqm`,
+  `${kind}_await`,
+  `${kind}areq-sz`,
 ];
 
 function deviceRow(d: DeviceReport, kinds: ((d: DeviceReport) => Requests)[]): Cell[] {

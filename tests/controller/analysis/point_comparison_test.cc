@@ -14,7 +14,7 @@ namespace {
 using Values = std::vector<std::vector<std::optional<double>>>;
 
 // Of the normal distribution (G. E. P. Box, M. E. Muller, 1958); the same on every machine.
-class Noise {
+class RandomNoise {
  public:
   double operator()() {
     const double radius = std::sqrt(-2 * std::log(1 - Uniform()));
@@ -35,7 +35,7 @@ bool AnyIsWorse(const std::vector<PointStanding>& points) {
 
 // Points that are equal, but for what varies from round to round (20 %, the same for all points)
 // and within a round (5 %; with `uneven`, 1 % to so many percent as there are points).
-Values EqualPoints(size_t points, size_t rounds, bool uneven, Noise* noise) {
+Values EqualPoints(size_t points, size_t rounds, bool uneven, RandomNoise* noise) {
   Values values(points);
   for (size_t round = 0; round < rounds; ++round) {
     const double shared = 0.2 * (*noise)();
@@ -49,7 +49,7 @@ Values EqualPoints(size_t points, size_t rounds, bool uneven, Noise* noise) {
 
 double WrongShare(size_t points, size_t rounds, bool uneven) {
   constexpr int kSweeps = 2000;
-  Noise noise;
+  RandomNoise noise;
   int wrong = 0;
   for (int i = 0; i < kSweeps; ++i) {
     const Values values = EqualPoints(points, rounds, uneven, &noise);
@@ -73,7 +73,7 @@ TEST(PointComparisonTest, OneOfEqualPointsIsRarelyCalledWorse) {
 TEST(PointComparisonTest, OnlyThePairsOfTheBestPointWouldBeTooFew) {
   constexpr int kSweeps = 1000;
   constexpr double kPairsOfTheBest = 9;
-  Noise noise;
+  RandomNoise noise;
   int wrong = 0;
   for (int i = 0; i < kSweeps; ++i) {
     const Values values = EqualPoints(10, 8, false, &noise);
@@ -90,7 +90,7 @@ TEST(PointComparisonTest, OnlyThePairsOfTheBestPointWouldBeTooFew) {
 // The rounds go on until the mean of each point is known to 5 %, as with `until`.
 TEST(PointComparisonTest, AStopByTheMarginNeedsAStricterLevel) {
   constexpr int kSweeps = 1500;
-  Noise noise;
+  RandomNoise noise;
   int wrong = 0;
   int wrong_at_5 = 0;
   for (int i = 0; i < kSweeps; ++i) {
@@ -134,7 +134,7 @@ TEST(PointComparisonTest, WhatAllPointsOfARoundShareCancelsOut) {
 }
 
 TEST(PointComparisonTest, TheIntervalAgreesWithTheDecision) {
-  Noise noise;
+  RandomNoise noise;
   for (int i = 0; i < 300; ++i) {
     Values values = EqualPoints(4, 5, false, &noise);
     for (auto& value : values[3]) value = *value * 0.85;
