@@ -142,8 +142,10 @@ std::string CauseOfExcess(const PhaseView& view, const v1::PhaseReport& report,
     parts.push_back(
         absl::StrFormat("%.0f %% of the writes were still in the page cache", 100 * cached.write));
   }
-  // Without them the figure may still be beyond the promise.
-  if (!parts.empty() && promise.found() * (1 - cached.all) > limit) parts.emplace_back(unknown);
+  // Without them the figure may still be beyond the promise, by more than the bytes are known to.
+  if (!parts.empty() && promise.found() * (1 - cached.all - kMinCached) > limit) {
+    parts.emplace_back(unknown);
+  }
   if (!parts.empty()) return absl::StrJoin(parts, ", ");
   const std::optional<double> requests = MergedRequests(report);
   if (promise.figure() == "iops" && requests.has_value() && *requests <= limit) {

@@ -95,7 +95,8 @@ ABORT = """  - verify: {of_run: RUN}
 
 def shown(rate):
     """As all outputs print a rate that is below 99,999."""
-    return f"{rate:.1f}" if rate < 100 and rate != int(rate) else f"{rate:,.0f}"
+    # Halves are rounded up, as JavaScript does.
+    return f"{rate:.1f}" if rate < 100 and rate != int(rate) else f"{int(rate + 0.5):,}"
 
 
 def halves(text):
@@ -414,6 +415,8 @@ class Page(TruthTest):
         self.assertTrue(any(word.startswith("1 host of 2 lost; samples of all") for word in words))
         self.assertTrue(any(word.startswith("DEGRADED: results of 1 of 2") for word in words))
         self.assertFalse(any(word.startswith("fairness of IOPS over hosts") for word in words))
+        names = [one["name"] for one in seen.sections]
+        self.assertIn("Events", names, seen.fetched("/environment").get("events"))
         events = seen.words(seen.section("Events"))
         self.assertTrue(any("worker on node2 was lost in phase mix" in event for event in events))
 
