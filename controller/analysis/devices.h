@@ -45,7 +45,7 @@ struct RequestTimes {
 
 // What `iostat -x` prints of a device whose counters these are the differences of, over so many
 // seconds. Waits and sizes of requests that there were none of stay absent. Nothing over no time.
-void FillDevice(const v1::DeviceSample& counters, double seconds, v1::DeviceReport* out);
+void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out);
 
 // Other programs on the kernel of a worker that samples it, as "postgres[123] read 3 MiB and wrote
 // 2 MiB": without workers of Lockstep where the run has several there, whose I/O is the engines',

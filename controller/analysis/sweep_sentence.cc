@@ -30,8 +30,8 @@ std::string RoundsText(uint32_t rounds) {
 std::string PercentText(double ratio) {
   const double percent = 100 * ratio;
   // 99.96 % slower would become 100 %, which is nothing left.
-  return percent < 10 ? absl::StrFormat("%.2g %%", percent)
-                      : absl::StrFormat(percent < 99.5 ? "%.0f %%" : "%.4g %%", percent);
+  if (percent < 10) return absl::StrFormat("%.2g %%", percent);
+  return percent < 99.5 ? absl::StrFormat("%.0f %%", percent) : absl::StrFormat("%.4g %%", percent);
 }
 
 // "±4 %"; of logarithms, for the larger side.

@@ -263,7 +263,7 @@ absl::Status ApplyToTarget(const std::string& field, const std::string& text, v1
   }
   // Setting a field of another kind would make a file target of a device.
   if (kind->real_containing_oneof() != nullptr &&
-      (path.size() < 2 || !target->GetReflection()->HasField(*target, kind))) {
+      (path.size() < 2 || !v1::Target::GetReflection()->HasField(*target, kind))) {
     return Wrong(field, absl::StrCat("is no field of target '", target->name(), "', which is no `",
                                      kind->name(), "`, or names none of its fields"));
   }

@@ -273,7 +273,7 @@ std::vector<v1::DeliveryItem> ThirtySeconds() {
     v1::DeviceSample* device = sample->add_devices();
     device->set_name("sda");
     device->set_reads(100 + k);
-    device->set_read_bytes((100 + k) * 4096);
+    device->set_read_bytes((100 + k) * uint64_t{4096});
     device->set_read_time_ms(50);
     device->set_discards(1);
     device->set_discard_bytes(1 << 20);

@@ -61,12 +61,14 @@ double WrongShare(size_t points, size_t rounds, bool uneven) {
 TEST(PointComparisonTest, OneOfEqualPointsIsRarelyCalledWorse) {
   for (const size_t points : {3, 5, 10}) {
     for (const size_t rounds : {3, 5, 8}) {
-      EXPECT_LE(WrongShare(points, rounds, false), 0.05) << points << " points, " << rounds;
-      EXPECT_LE(WrongShare(points, rounds, true), 0.05) << points << " points, " << rounds;
+      EXPECT_LE(WrongShare(points, rounds, /*uneven=*/false), 0.05)
+          << points << " points, " << rounds;
+      EXPECT_LE(WrongShare(points, rounds, /*uneven=*/true), 0.05)
+          << points << " points, " << rounds;
     }
   }
   // Two points have one pair, for which 5 % are the expected share: 2,000 sweeps have it ±1 %.
-  EXPECT_LE(WrongShare(2, 5, false), 0.06);
+  EXPECT_LE(WrongShare(2, 5, /*uneven=*/false), 0.06);
 }
 
 // Why the correction counts all pairs: the best point is the one with the luckiest rounds.
@@ -76,7 +78,7 @@ TEST(PointComparisonTest, OnlyThePairsOfTheBestPointWouldBeTooFew) {
   RandomNoise noise;
   int wrong = 0;
   for (int i = 0; i < kSweeps; ++i) {
-    const Values values = EqualPoints(10, 8, false, &noise);
+    const Values values = EqualPoints(10, 8, /*uneven=*/false, &noise);
     double least = 1;
     for (const PointStanding& point : ComparePoints(values, Better::kHigher, 0.05)) {
       least = std::min(least, point.standing == Standing::kBest ? 1 : point.p_value);
@@ -136,7 +138,7 @@ TEST(PointComparisonTest, WhatAllPointsOfARoundShareCancelsOut) {
 TEST(PointComparisonTest, TheIntervalAgreesWithTheDecision) {
   RandomNoise noise;
   for (int i = 0; i < 300; ++i) {
-    Values values = EqualPoints(4, 5, false, &noise);
+    Values values = EqualPoints(4, 5, /*uneven=*/false, &noise);
     for (auto& value : values[3]) value = *value * 0.85;
     for (const PointStanding& point : ComparePoints(values, Better::kHigher, 0.05)) {
       if (point.standing == Standing::kBest) continue;
