@@ -127,6 +127,8 @@ namespace lockstep::limits {
         "of a target that Lockstep did not make and a job may overwrite", "the target is refused") \
   LIMIT(kInspectionBytes, 8 << 20, "bytes",                                                        \
         "of byte ranges in a worker's answer about a job's targets", "the target is refused")      \
+  LIMIT(kStorageLayers, 256, "layers", "of the storage underneath the targets on one worker",      \
+        "the others are left out")                                                                 \
   LIMIT(kShutdownNs, 4500000000, "ns",                                                             \
         "from SIGTERM until a worker process ends, whatever its threads do", "it ends at once")    \
   LIMIT(kMismatchRunBytes, 16777216, "bytes",                                                      \

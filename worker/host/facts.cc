@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <vector>
 
@@ -194,10 +195,16 @@ std::string MountOf(const std::string& mounts, const std::string& path) {
 std::map<std::string, std::string> ReadTargetFacts(const v1::Inspection& inspection) {
   std::map<std::string, std::string> facts;
   const std::string mounts = common::ReadTrimmed("/proc/self/mountinfo");
+  std::set<std::string> devices;
+  for (const v1::StorageLayer& layer : inspection.layers()) devices.insert(layer.device_name());
   for (const v1::TargetInspection& target : inspection.targets()) {
-    const std::string& name = target.device_name();
+    devices.insert(target.device_name());
+  }
+  for (const std::string& name : devices) {
     // The name becomes a part of a path in sysfs. A slash in it could lead anywhere.
     if (!name.empty() && name.find('/') == std::string::npos) AddDeviceFacts(name, &facts);
+  }
+  for (const v1::TargetInspection& target : inspection.targets()) {
     if (target.filesystem().empty() || target.paths().empty()) continue;
     const std::string& path = target.paths(0);
     const std::string mount = MountOf(mounts, path);

@@ -50,6 +50,9 @@ class KernelBlocks {
   // Of a multipath device each path, of others the device itself, with its state as the kernel has
   // it: running, offline, optimized, connecting. None where it has no state.
   std::vector<v1::DevicePath> PathsOf(const std::string& name) const;
+  // What kind of device a whole disk or mapped device is: lvm, crypt, multipath, dm, "md raid1",
+  // drbd, loop. Of another disk its transport, or "disk" where that is not known.
+  std::string KindOf(const std::string& disk) const;
   // A zoned device that takes writes only at each zone's write pointer.
   bool IsHostManaged(const std::string& name) const;
   // dm's or NVMe's own.

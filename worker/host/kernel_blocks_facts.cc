@@ -90,6 +90,25 @@ std::string KernelBlocks::TransportOf(const std::string& disk) const {
   return "";
 }
 
+std::string KernelBlocks::KindOf(const std::string& disk) const {
+  // LVM and cryptsetup begin the UUIDs of their devices so, and multipathd those of its own.
+  const std::pair<const char*, const char*> makers[] = {
+      {"LVM-", "lvm"}, {"CRYPT-", "crypt"}, {"mpath-", "multipath"}};
+  const std::string uuid = Read(disk, "dm/uuid");
+  for (const auto& [prefix, kind] : makers) {
+    if (absl::StartsWith(uuid, prefix)) return kind;
+  }
+  for (const char* kind : {"drbd", "bcache"}) {
+    if (absl::StartsWith(disk, kind)) return kind;
+  }
+  const std::string transport = TransportOf(disk);
+  if (transport == "md") {
+    const std::string level = Read(disk, "md/level");
+    return level.empty() ? "md" : "md " + level;
+  }
+  return transport.empty() ? "disk" : transport;
+}
+
 std::string KernelBlocks::SerialOf(const std::string& disk) const {
   for (const char* file : {"serial", "device/serial"}) {
     if (std::string value = Read(disk, file); !value.empty()) return value;

@@ -40,6 +40,11 @@ PathWatch::PathWatch(const std::vector<std::string>& devices, Ports ports)
     std::erase_if(found, [this](const auto& name) { return !kernel_.IsMultipath(name); });
     watched_[device].multipaths = std::move(found);
   }
+  // A watched device can be a path of another one, which already tells of its loss.
+  for (const std::string& source : std::set<std::string>(sources)) {
+    if (!kernel_.IsMultipath(source)) continue;
+    for (const v1::DevicePath& path : kernel_.PathsOf(source)) sources.erase(path.name());
+  }
   sources_.assign(sources.begin(), sources.end());
 }
 

@@ -38,6 +38,15 @@ v1::Assignment Filled(v1::Assignment assignment) {
   return assignment;
 }
 
+// All that the worker samples for its kernel.
+std::vector<std::string> DevicesOf(const v1::Assignment& assignment) {
+  std::vector<std::string> devices(assignment.sample_devices().begin(),
+                                   assignment.sample_devices().end());
+  devices.insert(devices.end(), assignment.nested_devices().begin(),
+                 assignment.nested_devices().end());
+  return devices;
+}
+
 }  // namespace
 
 Load::Load(const v1::Assignment& assignment, Environment environment)
@@ -47,7 +56,7 @@ Load::Load(const v1::Assignment& assignment, Environment environment)
       timeline_(assignment.interval_ns(), assignment.run().ramp_ns()),
       verification_(&assignment_, &environment_),
       hang_monitor_(&parts_, clock_, environment_.report),
-      paths_({assignment.sample_devices().begin(), assignment.sample_devices().end()},
+      paths_(DevicesOf(assignment),
              {.oldest_in_flight_ns = [this] { return hang_monitor_.OldestInFlightNs(); },
               .clock = clock_}) {}
 
@@ -338,8 +347,9 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
     }
   }
   Collector::Options options;
-  options.sample_devices.assign(assignment_.sample_devices().begin(),
-                                assignment_.sample_devices().end());
+  options.sample_devices = DevicesOf(assignment_);
+  options.nested_devices.insert(assignment_.nested_devices().begin(),
+                                assignment_.nested_devices().end());
   options.sample_host = assignment_.sample_host();
   options.paths = [this](const std::string& device) {
     const PathWatch::Count count = paths_.CountOf(device);

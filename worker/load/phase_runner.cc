@@ -129,17 +129,31 @@ absl::Status PhaseRunner::ChangeSettings(const v1::RunAssignment& run) const {
   // device, the others stay as they are.
   const KernelSettings kernel;
   std::vector<WantedSetting> wanted;
+  const auto add = [&](const v1::Environment& environment, const auto& devices) -> absl::Status {
+    for (const std::string& name : devices) {
+      const v1::BlockDevice device = ThisKernel().Describe(name);
+      if (absl::Status may = parts_.policy->MayChangeDevice(device); !may.ok()) return may;
+      auto settings = kernel.OfDevice(environment, name);
+      if (!settings.ok()) return settings.status();
+      wanted.insert(wanted.end(), settings->begin(), settings->end());
+    }
+    return absl::OkStatus();
+  };
   v1::Environment queue = run.environment();
   queue.clear_remount();
-  for (const std::string& name : run.settings_devices()) {
-    // A message without a field has size 0. Without settings of queues no device needs to be
-    // allowed.
-    if (queue.ByteSizeLong() == 0) break;
-    const v1::BlockDevice device = ThisKernel().Describe(name);
-    if (absl::Status may = parts_.policy->MayChangeDevice(device); !may.ok()) return may;
-    auto settings = kernel.OfDevice(queue, name);
-    if (!settings.ok()) return settings.status();
-    wanted.insert(wanted.end(), settings->begin(), settings->end());
+  queue.clear_read_ahead_bytes();
+  // A message without a field has size 0. Without settings of queues no device needs to be allowed.
+  if (queue.ByteSizeLong() != 0) {
+    if (absl::Status status = add(queue, run.settings_devices()); !status.ok()) return status;
+  }
+  // The read-ahead comes last, because other settings of the same device imply one (kOrder in
+  // keeper.cc).
+  if (run.environment().has_read_ahead_bytes()) {
+    v1::Environment read_ahead;
+    read_ahead.set_read_ahead_bytes(run.environment().read_ahead_bytes());
+    if (absl::Status status = add(read_ahead, run.read_ahead_devices()); !status.ok()) {
+      return status;
+    }
   }
   for (const v1::Remount& remount : run.environment().remount()) {
     if (!run.remounts() || remount.options().empty()) continue;

@@ -209,6 +209,7 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
       const auto [paths, running] = options_.paths(name);
       difference->set_paths(paths);
       difference->set_paths_running(running);
+      difference->set_nested(options_.nested_devices.contains(name));
       *sample.add_devices() = *std::move(difference);
     }
   }

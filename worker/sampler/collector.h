@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ class Collector {
   };
   struct Options {
     std::vector<std::string> sample_devices;  // names in /proc/diskstats
+    std::set<std::string> nested_devices;     // among them, as DeviceSample::nested
     bool sample_host = false;
     // The number of a device's paths, and the number of those that work. 0 and 0 for a device with
     // one path.

@@ -17,13 +17,14 @@
 #include "common/mutex.h"
 #include "common/side_by_side.h"
 #include "common/units.h"
-#include "worker/environment/settings.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/byte_ranges.h"
 #include "worker/host/device_stamp.h"
 #include "worker/host/facts.h"
+#include "worker/host/layers.h"
 #include "worker/host/time_limit.h"
 #include "worker/targets/foreign_files.h"
+#include "worker/targets/inspect_layers.h"
 #include "worker/targets/marks.h"
 
 namespace lockstep::worker {
@@ -199,7 +200,9 @@ absl::Status InspectFile(const Request& question, uint32_t index, uint32_t numbe
   return absl::OkStatus();
 }
 
-absl::Status InspectFiles(const Request& question, uint32_t index, v1::TargetInspection* found) {
+// `mount_id`: gets the mount that the target's files are reached through.
+absl::Status InspectFiles(const Request& question, uint32_t index, v1::TargetInspection* found,
+                          uint64_t* mount_id) {
   const Guard& guard = question.guard;
   const HostPolicy& policy = question.policy;
   const v1::Inspect& request = *question.request;
@@ -226,6 +229,7 @@ absl::Status InspectFiles(const Request& question, uint32_t index, v1::TargetIns
   }
   const KernelFacts::Device& device = question.kernel->Of(facts.st_dev, &space);
   DescribeDevice(device, facts.st_dev, found);
+  *mount_id = MountIdOf(nearest->get());
   found->set_filesystem(FileSystemName(space.f_type));
   found->set_size_bytes(uint64_t{file.count()} * file.size_bytes());
   // f_bavail leaves out the blocks that are reserved for root (statfs(2)). A job must not use these
@@ -339,45 +343,15 @@ absl::Status InspectLun(const Request& question, uint32_t index, int64_t read_un
   return DescribeUse(question.policy, request, device, target.size_bytes(), use.write, found);
 }
 
-// Whether the settings that phases change underneath the target are there, and may be changed.
-absl::Status CheckSettings(const HostPolicy& policy, const v1::Inspect& request,
-                           const v1::TargetInspection& found) {
-  const KernelSettings kernel;
-  for (const v1::EnvironmentUse& use : request.environments()) {
-    const auto& targets = use.targets();
-    if (std::find(targets.begin(), targets.end(), found.target()) == targets.end()) continue;
-    v1::Environment queue = use.environment();
-    // All that is left are settings of the queue, also those that a later version adds to the
-    // message.
-    queue.clear_remount();
-    if (queue.ByteSizeLong() != 0) {
-      if (found.device_name().empty()) {
-        return absl::FailedPreconditionError(
-            "no block device of this host lies underneath it, whose settings a phase could change");
-      }
-      const v1::BlockDevice device = ThisKernel().Describe(found.device_name());
-      if (absl::Status may = policy.MayChangeDevice(device); !may.ok()) return may;
-      if (const auto can = kernel.OfDevice(queue, found.device_name()); !can.ok()) {
-        return can.status();
-      }
-    }
-    for (const v1::Remount& remount : use.environment().remount()) {
-      if (absl::Status may = policy.MayRemount(remount.path()); !may.ok()) return may;
-      if (const auto can = kernel.OfMount(remount); !can.ok()) return can.status();
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::Status InspectNull(const v1::NullTarget& target, v1::TargetInspection* found) {
   found->add_paths(target.device() == v1::NULL_DEVICE_ZERO ? "/dev/zero" : "nothing");
   found->set_size_bytes(target.size_bytes());
   return absl::OkStatus();
 }
 
-// One of the request's targets.
+// One of the request's targets. `mount_id` as InspectFiles().
 absl::Status InspectTarget(const Request& question, uint32_t index, int64_t read_until_ns,
-                           v1::TargetInspection* found) {
+                           v1::TargetInspection* found, uint64_t* mount_id) {
   const v1::Target& target = question.request->targets(static_cast<int>(index));
   if (target.has_null()) return InspectNull(target.null(), found);
   if (target.has_iscsi()) return InspectLun(question, index, read_until_ns, found);
@@ -385,11 +359,20 @@ absl::Status InspectTarget(const Request& question, uint32_t index, int64_t read
   // A file system that does not answer holds up only its own target.
   // After the limit the thread may go on writing to `inspected`. `found` belongs to the caller, and
   // is written only after the thread has ended.
-  auto inspected = std::make_shared<v1::TargetInspection>(*found);
-  const absl::Status status = WithinLimit(
-      "file system of " + FilePath(target.file(), 0, question.who), limits::kInspectNs,
-      [question, index, inspected] { return InspectFiles(question, index, inspected.get()); });
-  if (!absl::IsDeadlineExceeded(status)) *found = *inspected;
+  struct Inspected {
+    v1::TargetInspection found;
+    uint64_t mount_id = 0;
+  };
+  auto inspected = std::make_shared<Inspected>();
+  inspected->found = *found;
+  const absl::Status status =
+      WithinLimit("file system of " + FilePath(target.file(), 0, question.who), limits::kInspectNs,
+                  [question, index, inspected] {
+                    return InspectFiles(question, index, &inspected->found, &inspected->mount_id);
+                  });
+  if (absl::IsDeadlineExceeded(status)) return status;
+  *found = inspected->found;
+  *mount_id = inspected->mount_id;
   return status;
 }
 
@@ -402,13 +385,17 @@ v1::Inspection InspectTargets(const Guard& guard, const HostPolicy& policy,
   for (int i = 0; i < request.targets_size(); ++i) inspection.add_targets()->set_target(i);
   const Request question{guard, policy, std::make_shared<const v1::Inspect>(request), who};
   std::vector<absl::Status> statuses(static_cast<size_t>(request.targets_size()));
+  std::vector<uint64_t> mount_ids(statuses.size());
   common::SideBySide(statuses.size(), limits::kMaxInspections, [&](size_t i) {
     // The time counts from here, not from the request's arrival: a target that has waited for a
     // thread gets its full time.
     const int64_t read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessNs;
     statuses[i] = InspectTarget(question, static_cast<uint32_t>(i), read_until_ns,
-                                inspection.mutable_targets(static_cast<int>(i)));
+                                inspection.mutable_targets(static_cast<int>(i)), &mount_ids[i]);
   });
+  AddLayers(mount_ids, &inspection);
+  const std::vector<v1::StorageLayer> layers(inspection.layers().begin(),
+                                             inspection.layers().end());
   int64_t range_bytes = 0;
   for (int i = 0; i < request.targets_size(); ++i) {
     v1::TargetInspection* found = inspection.mutable_targets(i);
@@ -423,7 +410,7 @@ v1::Inspection InspectTargets(const Guard& guard, const HostPolicy& policy,
           limits::kInspectionBytes,
           " bytes of ranges; use fewer files, or lay them out nearer to the root"));
     }
-    if (status.ok()) status = CheckSettings(policy, request, *found);
+    if (status.ok()) status = CheckSettings(policy, request, layers, found);
     if (!status.ok()) found->set_refused(std::string(status.message()));
   }
   for (const auto& [key, value] : ReadEnvironment()) (*inspection.mutable_facts())[key] = value;

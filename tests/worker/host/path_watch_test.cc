@@ -211,6 +211,17 @@ TEST_F(PathWatchTest, ADeviceOfOnePathTellsItsLossAndCountsNone) {
                                "in flight for at least 2 s, and it is still"}));
 }
 
+TEST_F(PathWatchTest, APathThatIsWatchedItselfTellsItsLossOnce) {
+  PathWatch watch({"dm-1", "dm-0", "sda", "sdb"}, ports());
+  watch.Poll();
+  EXPECT_EQ(watch.CountOf("dm-0").paths, 2u);
+  EXPECT_EQ(watch.CountOf("sda").paths, 0u);
+  SetState("sdb", "offline");
+  watch.Poll();
+  EXPECT_EQ(Texts(&watch),
+            (std::vector<std::string>{"! path sdb of dm-0: running, now offline; 1 of 2 run"}));
+}
+
 TEST_F(PathWatchTest, NvmesOwnPathsHaveTheStateOfTheirController) {
   AddDisk("nvme0n1", 259, 0, 2000);
   for (const char* controller : {"nvme0", "nvme1"}) {

@@ -1,0 +1,253 @@
+// Stacks of storage as sysfs and mountinfo have them on real hosts.
+
+#include "worker/host/layers.h"
+
+#include <fcntl.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/files.h"
+#include "common/limits.h"
+#include "gtest/gtest.h"
+#include "tests/worker/host/fake_sysfs.h"
+
+namespace lockstep::worker {
+namespace {
+
+using Names = std::vector<std::string>;
+
+class LayersTest : public ::testing::Test, protected FakeSysfs {
+ protected:
+  LayersTest() { Write("proc/swaps", ""); }
+
+  void AddPartition(const std::string& disk, int number, int major_number, int minor_number) {
+    const std::string name = disk + std::to_string(number);
+    const std::string folder = "sys/devices/" + disk + "/" + name;
+    Write(folder + "/dev", absl::StrCat(major_number, ":", minor_number, "\n"));
+    Write(folder + "/size", "500\n");
+    Write(folder + "/partition", std::to_string(number) + "\n");
+    Link(folder, name, major_number, minor_number);
+  }
+
+  void AddMapped(const std::string& name, int minor_number, const std::string& uuid,
+                 const std::string& label) {
+    AddDisk(name, 253, minor_number, 1000);
+    Write("sys/devices/" + name + "/dm/uuid", uuid + "\n");
+    Write("sys/devices/" + name + "/dm/name", label + "\n");
+    Write("sys/devices/" + name + "/queue/scheduler", "none\n");
+  }
+
+  void AddLoop(int number, const std::string& backing) {
+    const std::string name = absl::StrCat("loop", number);
+    AddDisk(name, 7, number, 1000);
+    Write("sys/devices/" + name + "/loop/backing_file", backing + "\n");
+    Write("sys/devices/" + name + "/loop/dio", "0\n");
+    Write("sys/devices/" + name + "/queue/scheduler", "[none] mq-deadline kyber\n");
+  }
+
+  void Mount(int id, const std::string& number, const std::string& target, const std::string& type,
+             const std::string& source, const std::string& options = "rw") {
+    absl::StrAppend(&mounts_, id, " 1 ", number, " / ", target, " rw,relatime shared:1 - ", type,
+                    " ", source, " ", options, "\n");
+  }
+
+  StorageLayers layers() const { return StorageLayers(root().string(), mounts_); }
+
+  // "ext4 /data", "dm-0 lvm": the layers from the top, each with the numbers underneath it.
+  static Names Texts(const StorageLayers& layers) {
+    Names texts;
+    for (const v1::StorageLayer& layer : layers.layers()) {
+      const std::string& device = layer.device_name();
+      texts.insert(texts.begin(), absl::StrCat(device.empty() ? layer.kind() : device, " ",
+                                               device.empty() ? layer.mount_point() : layer.kind(),
+                                               " [", absl::StrJoin(layer.underneath(), " "), "]"));
+    }
+    return texts;
+  }
+
+  std::string mounts_;
+};
+
+// LVM over a mirror of two partitions.
+TEST_F(LayersTest, LvmOverAMirrorLeadsToTheDisksOfItsPartitions) {
+  for (const auto& [disk, minor_number] : {std::pair("sda", 0), std::pair("sdb", 16)}) {
+    AddDisk(disk, 8, minor_number, 2000);
+    AddPartition(disk, 1, 8, minor_number + 1);
+    AddSlave("md0", absl::StrCat(disk, "1"));
+  }
+  AddDisk("md0", 9, 0, 1000);
+  Write("sys/devices/md0/md/level", "raid1\n");
+  AddMapped("dm-0", 0, "LVM-abc", "vg-data");
+  AddSlave("dm-0", "md0");
+  Mount(40, "253:0", "/data", "ext4", "/dev/mapper/vg-data");
+  StorageLayers found = layers();
+  const uint32_t top = found.AddMount(40);
+  EXPECT_EQ(Texts(found), (Names{"ext4 /data [4]", "dm-0 lvm [3]", "md0 md raid1 [1 2]",
+                                 "sdb disk []", "sda disk []"}));
+  EXPECT_EQ(found.layers()[3].label(), "vg-data");
+  EXPECT_EQ(top, 5u);
+  EXPECT_EQ(TopDevicesUnder(found.layers(), top), Names{"dm-0"});
+  // What is there already is found again.
+  EXPECT_EQ(found.AddDevice("sda1"), 1u);
+  EXPECT_EQ(found.layers().size(), 5u);
+}
+
+TEST_F(LayersTest, SettingsGoToTheDevicesThatKeepAQueue) {
+  AddDisk("sda", 8, 0, 2000);
+  AddDisk("sdb", 8, 16, 2000);
+  Write("sys/devices/sda/queue/scheduler", "none [mq-deadline] kyber\n");
+  AddMapped("dm-0", 0, "mpath-3600", "mpatha");
+  AddSlave("dm-0", "sda");
+  AddSlave("dm-0", "sdb");
+  AddMapped("dm-1", 1, "CRYPT-LUKS2-abc", "secret");
+  AddSlave("dm-1", "dm-0");
+  Mount(40, "253:1", "/data", "xfs", "/dev/mapper/secret");
+  StorageLayers found = layers();
+  const uint32_t top = found.AddMount(40);
+  EXPECT_EQ(Texts(found), (Names{"xfs /data [4]", "dm-1 crypt [3]", "dm-0 multipath [1 2]",
+                                 "sdb disk []", "sda disk []"}));
+  const std::string root_path = root().string();
+  EXPECT_EQ(QueuesUnder(root_path, found.layers(), top), (Names{"sda", "sdb"}));
+  // A multipath device with a queue of its own: the kernel uses no scheduler of the paths then.
+  Write("sys/devices/dm-0/queue/scheduler", "[mq-deadline] kyber none\n");
+  EXPECT_EQ(QueuesUnder(root_path, found.layers(), top), Names{"dm-0"});
+  EXPECT_EQ(*ReadAheadDevicesUnder(found.layers(), top), Names{"dm-1"});
+}
+
+TEST_F(LayersTest, BtrfsHasAllDevicesOfItsList) {
+  AddDisk("sda", 8, 0, 2000);
+  AddDisk("sdb", 8, 16, 2000);
+  AddPartition("sdb", 2, 8, 18);
+  AddDisk("sdc", 8, 32, 2000);
+  for (const char* device : {"sda", "sdb2"}) {
+    Write(absl::StrCat("sys/fs/btrfs/1b4e28ba/devices/", device, "/size"), "");
+  }
+  Write("sys/fs/btrfs/features/raid1c34", "0\n");
+  Write("sys/fs/btrfs/2c5f39cb/devices/sdc/size", "");
+  Mount(40, "0:40", "/mnt/a", "btrfs", "/dev/sdb2", "rw,subvolid=257,subvol=/a");
+  Mount(41, "0:40", "/mnt/b", "btrfs", "/dev/sdb2", "rw,subvolid=258,subvol=/b");
+  StorageLayers found = layers();
+  const uint32_t top = found.AddMount(40);
+  EXPECT_EQ(Texts(found), (Names{"btrfs /mnt/a [1 2]", "sdb disk []", "sda disk []"}));
+  EXPECT_EQ(TopDevicesUnder(found.layers(), top), (Names{"sda", "sdb"}));
+  EXPECT_EQ(found.AddMount(41), top) << "another subvolume of the same file system";
+  const auto read_ahead = ReadAheadDevicesUnder(found.layers(), top);
+  EXPECT_EQ(read_ahead.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(read_ahead.status().message().find("leave read_ahead out"), std::string::npos);
+}
+
+TEST_F(LayersTest, AnOverlayLeadsToTheFileSystemsOfItsDirectories) {
+  AddDisk("sda", 8, 0, 2000);
+  AddDisk("sdb", 8, 16, 2000);
+  for (const char* directory : {"upper", "work", "lower:1", "images"}) {
+    std::filesystem::create_directories(root() / directory / "x");
+  }
+  Mount(30, "8:0", "/", "ext4", "/dev/sda");
+  Mount(31, "8:16", "/images", "xfs", "/dev/sdb");
+  // As the kernel escapes a colon in a name and a blank.
+  Mount(32, "0:50", "/merged\\040dir", "overlay", "overlay",
+        "rw,lowerdir=/lower\\134:1:/images/x,upperdir=/upper,workdir=/work");
+  StorageLayers found = layers();
+  const uint32_t top = found.AddMount(32);
+  EXPECT_EQ(Texts(found), (Names{"overlay /merged dir [2 4]", "xfs /images [3]", "sdb disk []",
+                                 "ext4 / [1]", "sda disk []"}));
+  EXPECT_EQ(TopDevicesUnder(found.layers(), top), (Names{"sda", "sdb"}));
+  EXPECT_EQ(*ReadAheadDevicesUnder(found.layers(), top), (Names{"sda", "sdb"}));
+}
+
+// As in a container: the directories are those of the host.
+TEST_F(LayersTest, DirectoriesThatAreNotHereLeadNowhere) {
+  AddDisk("sda", 8, 0, 2000);
+  Mount(30, "0:50", "/", "overlay", "overlay",
+        "rw,lowerdir=/var/lib/containers/l1,upperdir=/var/lib/containers/u,workdir=relative");
+  Mount(31, "8:0", "/var", "ext4", "/dev/sda");
+  StorageLayers found = layers();
+  const uint32_t top = found.AddMount(30);
+  EXPECT_EQ(Texts(found), Names{"overlay / []"});
+  EXPECT_TRUE(TopDevicesUnder(found.layers(), top).empty());
+}
+
+TEST_F(LayersTest, ALoopDeviceLeadsToTheFileSystemOfItsFile) {
+  AddDisk("sda", 8, 0, 2000);
+  Write("images/disk.img", "");
+  Write("gone/other", "");
+  AddLoop(0, "/images/disk.img");
+  AddLoop(1, "/dev/loop0");
+  AddLoop(2, "/gone/disk.img (deleted)");
+  Mount(30, "8:0", "/", "ext4", "/dev/sda");
+  Mount(31, "7:1", "/data", "xfs", "/dev/loop1");
+  Mount(32, "0:60", "/gone", "nfs4", "server:/export");
+  StorageLayers found = layers();
+  const uint32_t top = found.AddMount(31);
+  EXPECT_EQ(Texts(found), (Names{"xfs /data [4]", "loop1 loop [3]", "loop0 loop [2]", "ext4 / [1]",
+                                 "sda disk []"}));
+  EXPECT_TRUE(found.layers()[2].page_cached());
+  EXPECT_EQ(TopDevicesUnder(found.layers(), top), Names{"loop1"});
+  EXPECT_EQ(QueuesUnder(root().string(), found.layers(), top), Names{"loop1"})
+      << "it has a queue of its own";
+  const uint32_t deleted = found.AddDevice("loop2");
+  ASSERT_NE(deleted, 0u);
+  const v1::StorageLayer& loop2 = found.layers()[deleted - 1];
+  ASSERT_EQ(loop2.underneath_size(), 1);
+  EXPECT_EQ(found.layers()[loop2.underneath(0) - 1].kind(), "nfs4");
+}
+
+TEST_F(LayersTest, CirclesEndAndStacksThatAreTooDeepAreCut) {
+  AddMapped("dm-0", 0, "", "");
+  AddMapped("dm-1", 1, "", "");
+  AddSlave("dm-0", "dm-1");
+  AddSlave("dm-1", "dm-0");
+  StorageLayers circle = layers();
+  EXPECT_EQ(circle.AddDevice("dm-0"), 2u);
+  EXPECT_EQ(Texts(circle), (Names{"dm-0 dm [1]", "dm-1 dm []"}));
+  for (int i = 2; i < 100; ++i) {
+    AddMapped(absl::StrCat("dm-", i), i, "", "");
+    if (i > 2) AddSlave(absl::StrCat("dm-", i), absl::StrCat("dm-", i - 1));
+  }
+  StorageLayers deep = layers();
+  EXPECT_NE(deep.AddDevice("dm-99"), 0u);
+  EXPECT_EQ(deep.layers().size(), 32u);
+}
+
+TEST_F(LayersTest, ThereAreNoMoreLayersThanTheLimit) {
+  AddDisk("md0", 9, 0, 1000);
+  for (int i = 0; i < 300; ++i) {
+    const std::string disk = absl::StrCat("sd", i, "x");
+    AddDisk(disk, 8, i, 100);
+    AddSlave("md0", disk);
+  }
+  StorageLayers found = layers();
+  EXPECT_EQ(found.AddDevice("md0"), 0u);
+  EXPECT_EQ(found.layers().size(), static_cast<size_t>(limits::kStorageLayers));
+}
+
+TEST_F(LayersTest, WhatIsInMemoryOrUnknownHasNoDevice) {
+  Mount(30, "0:30", "/tmp", "tmpfs", "tmpfs");
+  // The user who mounts a FUSE file system chooses its source.
+  AddDisk("sda", 8, 0, 2000);
+  Mount(31, "0:31", "/fuse", "fuse.sshfs", "/dev/sda");
+  StorageLayers found = layers();
+  EXPECT_TRUE(TopDevicesUnder(found.layers(), found.AddMount(30)).empty());
+  EXPECT_TRUE(TopDevicesUnder(found.layers(), found.AddMount(31)).empty());
+  EXPECT_EQ(found.AddMount(99), 0u);
+  EXPECT_EQ(found.AddDevice("nothing"), 0u);
+  EXPECT_EQ(found.AddDevice("../sda"), 0u);
+  EXPECT_EQ(found.AddDevice(""), 0u);
+}
+
+TEST(MountIdTest, ADescriptorTellsItsMount) {
+  const common::FileDescriptor root(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const uint64_t id = MountIdOf(root.get());
+  EXPECT_NE(id, 0u);
+  const std::string mounts = common::ReadTrimmed("/proc/self/mountinfo");
+  EXPECT_NE(absl::StrCat("\n", mounts).find(absl::StrCat("\n", id, " ")), std::string::npos);
+  EXPECT_EQ(MountIdOf(-1), 0u);
+}
+
+}  // namespace
+}  // namespace lockstep::worker
