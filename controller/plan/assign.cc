@@ -1,12 +1,14 @@
 #include "controller/plan/assign.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "common/timing.h"
 #include "common/units.h"
+#include "controller/plan/layers.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/reservation.h"
 #include "controller/plan/validate.h"
@@ -207,35 +209,73 @@ void DescribeDevices(const SettledRun& run, std::vector<v1::Assignment>* assignm
   }
 }
 
-// The whole-disk names underneath the phase's targets, which this worker samples for its kernel:
-// the first member of each kernel that sees a device does.
-std::vector<std::string> DevicesToSample(const SettledRun& run,
-                                         const std::vector<uint32_t>& targets, uint32_t worker,
-                                         std::set<std::string>* taken) {
-  std::vector<std::string> devices;
-  const PlanWorker& self = run.workers[worker];
-  for (const v1::TargetInspection& found : self.inspection.targets()) {
-    if (found.device_name().empty() ||
-        std::find(targets.begin(), targets.end(), found.target()) == targets.end()) {
-      continue;
-    }
-    if (taken->insert(absl::StrCat(self.hello.host().boot_id(), "/", found.device_name())).second) {
-      devices.push_back(found.device_name());
+// The targets of a worker's inspection that the phase uses.
+std::vector<const v1::TargetInspection*> UsedTargets(const PlanWorker& worker,
+                                                     const std::vector<uint32_t>& targets) {
+  std::vector<const v1::TargetInspection*> used;
+  for (const v1::TargetInspection& found : worker.inspection.targets()) {
+    if (std::find(targets.begin(), targets.end(), found.target()) != targets.end()) {
+      used.push_back(&found);
     }
   }
-  return devices;
+  return used;
 }
 
-// What of the phase's environment this worker changes for its kernel.
+// Says which devices each member samples for its kernel: those underneath the phase's targets, each
+// by the first member that sees it.
+void AssignSampling(const SettledRun& run, const std::vector<uint32_t>& targets,
+                    std::vector<v1::Assignment>* assignments) {
+  std::map<std::string, KernelDevices> kernels;  // by boot id
+  for (const v1::Assignment& a : *assignments) {
+    const PlanWorker& worker = run.workers[a.worker_index()];
+    for (const v1::TargetInspection* found : UsedTargets(worker, targets)) {
+      kernels[worker.hello.host().boot_id()].Add(worker.inspection, *found);
+    }
+  }
+  std::map<std::string, std::set<std::string>> counted;
+  for (const auto& [boot_id, devices] : kernels) counted[boot_id] = devices.Counted();
+  std::map<std::string, std::set<std::string>> taken;
+  std::set<std::string> sampled_hosts;
+  for (v1::Assignment& a : *assignments) {
+    const PlanWorker& worker = run.workers[a.worker_index()];
+    const std::string& boot_id = worker.hello.host().boot_id();
+    a.set_sample_host(sampled_hosts.insert(boot_id).second);
+    const auto add = [&](const std::vector<std::string>& devices) {
+      for (const std::string& device : devices) {
+        if (!taken[boot_id].insert(device).second) continue;
+        counted[boot_id].contains(device) ? a.add_sample_devices(device)
+                                          : a.add_nested_devices(device);
+      }
+    };
+    for (const v1::TargetInspection* found : UsedTargets(worker, targets)) {
+      const TargetDevices devices = DevicesUnder(worker.inspection, *found);
+      add(devices.top);
+      add(devices.lower);
+    }
+  }
+}
+
+// What of the phase's environment this worker changes for its kernel: each device once.
 void AssignSettings(const SettledRun& run, const v1::RunPhase& load,
                     const std::vector<uint32_t>& targets, uint32_t worker,
                     std::set<std::string>* taken, v1::RunAssignment* out) {
   if (!load.has_environment()) return;
   *out->mutable_environment() = load.environment();
-  for (const std::string& device : DevicesToSample(run, targets, worker, taken)) {
-    out->add_settings_devices(device);
+  const PlanWorker& self = run.workers[worker];
+  const std::string& boot_id = self.hello.host().boot_id();
+  for (const v1::TargetInspection* found : UsedTargets(self, targets)) {
+    for (const std::string& device : found->settings_devices()) {
+      if (taken->insert(absl::StrCat(boot_id, "/queue ", device)).second) {
+        out->add_settings_devices(device);
+      }
+    }
+    for (const std::string& device : found->read_ahead_devices()) {
+      if (taken->insert(absl::StrCat(boot_id, "/read-ahead ", device)).second) {
+        out->add_read_ahead_devices(device);
+      }
+    }
   }
-  out->set_remounts(taken->insert(run.workers[worker].hello.host().boot_id()).second);
+  out->set_remounts(taken->insert(boot_id).second);
 }
 
 absl::Status AssignWorkloads(const SettledRun& run, const v1::PhaseSpec& spec, uint32_t phase_index,
@@ -336,8 +376,6 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
   const v1::RunPhase load = LoadOf(run.job, phase);
   const std::vector<uint32_t> targets = TargetsOf(run.job, phase);
   std::vector<v1::Assignment> assignments;
-  std::set<std::string> sampled_devices;
-  std::set<std::string> sampled_kernels;
   std::set<std::string> set_devices;
   for (uint32_t member : members) {
     v1::Assignment out;
@@ -360,12 +398,7 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
       out.mutable_run()->set_duration_ns(load.duration_ns());
       out.mutable_run()->set_ramp_ns(load.ramp_ns());
       out.mutable_run()->set_drop_caches(load.drop_caches());
-      for (const std::string& device : DevicesToSample(run, targets, member, &sampled_devices)) {
-        out.add_sample_devices(device);
-      }
       AssignSettings(run, load, targets, member, &set_devices, out.mutable_run());
-      out.set_sample_host(
-          sampled_kernels.insert(run.workers[member].hello.host().boot_id()).second);
     }
     for (const std::string& identity : run.job.expendable()) out.add_expendable(identity);
     out.set_interval_ns(run.job.interval_ns());
@@ -380,6 +413,7 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
       return status;
     }
     CountKernelThreads(run, &assignments);
+    AssignSampling(run, targets, &assignments);
   }
   // The order matters: the first call sets `written` from the assigned workloads, and the other two
   // read it.

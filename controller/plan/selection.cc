@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "common/text.h"
 #include "common/units.h"
+#include "controller/plan/layers.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/reservation.h"
 #include "controller/plan/validate.h"
@@ -223,31 +224,50 @@ class FleetChecker {
     if (!found.refused().empty()) {
       return Refuse(absl::StrCat(HostOf(w), ": target ", target.name(), ": ", found.refused()));
     }
-    // Device names mean something to one kernel only, hence the boot id.
-    const std::string device =
-        absl::StrCat(worker.hello.host().boot_id(), "/", found.device_name());
+    // Device names mean something to one kernel only.
+    const std::string& boot_id = worker.hello.host().boot_id();
     // The store's own writes disturb the figures, hence a warning. CheckSpace() refuses files that
     // could fill the store's file system.
-    if (!store_.device.empty() && device == store_.device && warned_.insert(target.name()).second) {
-      check_.warnings.push_back(absl::StrCat("target ", target.name(), " lies on ",
-                                             found.device_name(),
-                                             ", where Lockstep's own store writes too; for figures "
-                                             "that count, use another device or --store"));
+    const TargetDevices under = DevicesUnder(worker.inspection, found);
+    for (const auto* devices : {&under.top, &under.lower}) {
+      for (const std::string& name : *devices) {
+        if (store_.device != absl::StrCat(boot_id, "/", name)) continue;
+        if (!warned_.insert(target.name()).second) continue;
+        check_.warnings.push_back(absl::StrCat("target ", target.name(), " lies on ", name,
+                                               ", where Lockstep's own store writes too; for "
+                                               "figures that count, use another device or "
+                                               "--store"));
+      }
     }
-    if (found.page_cached() && warned_.insert("cached " + target.name()).second) {
-      check_.warnings.push_back(
-          absl::StrCat("target ", target.name(), " is a loop device without direct I/O (",
-                       found.device_name(), " on ", HostOf(w),
-                       "): its file goes through the page cache, and memory is measured with "
-                       "it; losetup --direct-io=on /dev/",
-                       found.device_name(), " changes that"));
-    }
+    WarnOfPageCache(w, found, under);
     if (found.device_name().empty() && !target.has_null() && !worker.inspection.synthetic() &&
         warned_.insert("memory " + target.name()).second) {
       check_.warnings.push_back(absl::StrCat(
           "target ", target.name(), " has no block device underneath (", found.filesystem(),
           "): memory or a network is measured, and nothing can be cross-checked"));
     }
+  }
+
+  // Warns of a loop device among the layers whose file the kernel caches.
+  void WarnOfPageCache(uint32_t w, const v1::TargetInspection& found, const TargetDevices& under) {
+    std::string loop = found.page_cached() ? found.device_name() : "";
+    for (const v1::StorageLayer& layer : workers_[w].inspection.layers()) {
+      const std::string& name = layer.device_name();
+      const auto is_in = [&](const std::vector<std::string>& devices) {
+        return std::find(devices.begin(), devices.end(), name) != devices.end();
+      };
+      if (loop.empty() && layer.page_cached() && (is_in(under.top) || is_in(under.lower))) {
+        loop = name;
+      }
+    }
+    const std::string& target = TargetOf(found).name();
+    if (loop.empty() || !warned_.insert("cached " + target).second) return;
+    check_.warnings.push_back(absl::StrCat(
+        "target ", target, TargetOf(found).has_device() && found.page_cached() ? " is" : " lies on",
+        " a loop device without direct I/O (", loop, " on ", HostOf(w),
+        "): its file goes through the page cache, and memory is measured with it; losetup "
+        "--direct-io=on /dev/",
+        loop, " changes that"));
   }
 
   // Private targets have bytes of their own on each worker, and no two targets of which one is

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/limits.h"
 #include "common/timing.h"
 #include "controller/plan/environments.h"
 #include "controller/plan/validate.h"
@@ -104,6 +105,8 @@ void Inspections::OnAnswer(const std::string& worker_id, const v1::Inspection& i
                                       ", but the job has only ", targets, " targets"));
   }
   worker->inspection = inspection;
+  // They are kept with the run. Without the rest a target has its topmost device alone.
+  if (inspection.layers_size() > limits::kStorageLayers) worker->inspection.clear_layers();
   (*worker->inspection.mutable_facts())["wall_clock.difference_ms"] =
       absl::StrCat(fleet_->WallDifferenceNs(worker_id) / 1000000);
   if (--pending.missing == 0) Finish(found, "");

@@ -10,8 +10,9 @@
 namespace lockstep::controller {
 namespace {
 
-// The byte ranges that the job writes on one worker, and the target that each belongs to. What is
-// only read is not locked: any number of runs may read the same bytes.
+// The byte ranges that the job writes on one worker, and those of the devices whose settings it
+// changes, with the target that each belongs to. What is only read is not locked: any number of
+// runs may read the same bytes.
 struct Written {
   std::vector<ByteRange> ranges;
   std::vector<uint32_t> targets;
@@ -20,8 +21,14 @@ struct Written {
 Written WrittenRanges(const std::vector<TargetUse>& use, const v1::Inspection& inspection) {
   Written written;
   for (const v1::TargetInspection& found : inspection.targets()) {
-    if (found.target() >= use.size() || !use[found.target()].changed()) continue;
-    for (const ByteRange& range : RangesOf(found)) {
+    if (found.target() >= use.size()) continue;
+    // A run that changes the scheduler of a disk changes the figures of every other run on it.
+    std::vector<ByteRange> ranges = RangesOf("", found.settings_ranges());
+    if (use[found.target()].changed()) {
+      const std::vector<ByteRange> own = RangesOf(found);
+      ranges.insert(ranges.end(), own.begin(), own.end());
+    }
+    for (const ByteRange& range : ranges) {
       written.ranges.push_back(range);
       written.targets.push_back(found.target());
     }

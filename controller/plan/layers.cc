@@ -1,0 +1,148 @@
+#include "controller/plan/layers.h"
+
+#include <algorithm>
+
+#include "common/limits.h"
+
+namespace lockstep::controller {
+namespace {
+
+using Numbers = std::set<uint32_t>;
+
+// A layer and all underneath it, each once, from the top.
+std::vector<uint32_t> StackOf(const v1::Inspection& inspection, uint32_t top, Numbers* seen) {
+  std::vector<uint32_t> stack;
+  std::vector<uint32_t> next = {top};
+  while (!next.empty()) {
+    const uint32_t number = next.back();
+    next.pop_back();
+    if (LayerOf(inspection, number) == nullptr || !seen->insert(number).second) continue;
+    stack.push_back(number);
+    const std::vector<uint32_t> parts = PartsOf(inspection, number);
+    next.insert(next.end(), parts.rbegin(), parts.rend());
+  }
+  return stack;
+}
+
+// Whether a device lies underneath one of `from`, which `below` leads to.
+bool LiesUnder(const std::map<std::string, std::set<std::string>>& below, const std::string& from,
+               const std::set<std::string>& devices) {
+  std::set<std::string> seen;
+  std::vector<std::string> next = {from};
+  while (!next.empty()) {
+    const auto parts = below.find(next.back());
+    next.pop_back();
+    if (parts == below.end()) continue;
+    for (const std::string& part : parts->second) {
+      if (devices.contains(part)) return true;
+      if (seen.insert(part).second) next.push_back(part);
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+const v1::StorageLayer* LayerOf(const v1::Inspection& inspection, uint32_t number) {
+  const auto size =
+      static_cast<uint32_t>(std::min<int64_t>(inspection.layers_size(), limits::kStorageLayers));
+  return number == 0 || number > size ? nullptr : &inspection.layers(static_cast<int>(number) - 1);
+}
+
+std::vector<uint32_t> PartsOf(const v1::Inspection& inspection, uint32_t number) {
+  Numbers parts;
+  const v1::StorageLayer* layer = LayerOf(inspection, number);
+  if (layer == nullptr) return {};
+  // A smaller number each time: no walk is endless.
+  for (const uint32_t part : layer->underneath()) {
+    if (part > 0 && part < number) parts.insert(part);
+  }
+  return {parts.begin(), parts.end()};
+}
+
+std::vector<uint32_t> NearestDevices(const v1::Inspection& inspection,
+                                     const std::vector<uint32_t>& from) {
+  std::vector<uint32_t> found;
+  Numbers seen;
+  std::vector<uint32_t> next(from.rbegin(), from.rend());
+  while (!next.empty()) {
+    const uint32_t number = next.back();
+    next.pop_back();
+    const v1::StorageLayer* layer = LayerOf(inspection, number);
+    if (layer == nullptr || !seen.insert(number).second) continue;
+    if (!layer->device_name().empty()) {
+      found.push_back(number);
+      continue;
+    }
+    const std::vector<uint32_t> parts = PartsOf(inspection, number);
+    next.insert(next.end(), parts.rbegin(), parts.rend());
+  }
+  return found;
+}
+
+TargetDevices DevicesUnder(const v1::Inspection& inspection, const v1::TargetInspection& target) {
+  TargetDevices devices;
+  if (LayerOf(inspection, target.top_layer()) == nullptr) {
+    if (!target.device_name().empty()) devices.top.push_back(target.device_name());
+    return devices;
+  }
+  const std::vector<uint32_t> nearest = NearestDevices(inspection, {target.top_layer()});
+  Numbers under;
+  std::vector<uint32_t> lower;
+  for (const uint32_t number : nearest) {
+    for (const uint32_t part : PartsOf(inspection, number)) {
+      const std::vector<uint32_t> stack = StackOf(inspection, part, &under);
+      lower.insert(lower.end(), stack.begin(), stack.end());
+    }
+  }
+  // An overlay can have one directory on a disk, and another on a loop device over a file of that
+  // disk.
+  for (const uint32_t number : nearest) {
+    if (!under.contains(number)) {
+      devices.top.push_back(LayerOf(inspection, number)->device_name());
+    }
+  }
+  for (const uint32_t number : lower) {
+    const std::string& name = LayerOf(inspection, number)->device_name();
+    if (!name.empty()) devices.lower.push_back(name);
+  }
+  return devices;
+}
+
+void KernelDevices::Add(const v1::Inspection& inspection, const v1::TargetInspection& target) {
+  const TargetDevices devices = DevicesUnder(inspection, target);
+  tops.insert(devices.top.begin(), devices.top.end());
+  Numbers seen;
+  for (const uint32_t number : StackOf(inspection, target.top_layer(), &seen)) {
+    const std::string& name = LayerOf(inspection, number)->device_name();
+    if (name.empty()) continue;
+    for (const uint32_t part : NearestDevices(inspection, PartsOf(inspection, number))) {
+      below[name].insert(LayerOf(inspection, part)->device_name());
+    }
+  }
+}
+
+std::set<std::string> KernelDevices::Counted() const {
+  const bool overlap = std::any_of(tops.begin(), tops.end(), [this](const std::string& top) {
+    return LiesUnder(below, top, tops);
+  });
+  if (!overlap) return tops;
+  std::set<std::string> lowest;
+  std::set<std::string> seen = tops;
+  std::vector<std::string> next(tops.begin(), tops.end());
+  while (!next.empty()) {
+    const std::string device = next.back();
+    next.pop_back();
+    const auto parts = below.find(device);
+    if (parts == below.end()) {
+      lowest.insert(device);
+      continue;
+    }
+    for (const std::string& part : parts->second) {
+      if (seen.insert(part).second) next.push_back(part);
+    }
+  }
+  return lowest;
+}
+
+}  // namespace lockstep::controller

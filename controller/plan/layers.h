@@ -1,0 +1,41 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "proto/worker.pb.h"
+
+namespace lockstep::controller {
+
+// The block devices underneath a target, each once, in the order of its layers.
+struct TargetDevices {
+  std::vector<std::string> top;    // none of them lies underneath another one
+  std::vector<std::string> lower;  // underneath these
+};
+// Without layers, as of an older worker, TargetInspection::device_name alone is on top. What the
+// worker says is not trusted: a number that is out of order stands for no layer.
+TargetDevices DevicesUnder(const v1::Inspection& inspection, const v1::TargetInspection& target);
+
+// The layer with this number, from 1; null where there is none.
+const v1::StorageLayer* LayerOf(const v1::Inspection& inspection, uint32_t number);
+// The layers underneath the one with this number that it may name: their numbers are smaller.
+std::vector<uint32_t> PartsOf(const v1::Inspection& inspection, uint32_t number);
+// The nearest devices among and underneath these layers, through file systems.
+std::vector<uint32_t> NearestDevices(const v1::Inspection& inspection,
+                                     const std::vector<uint32_t>& from);
+
+// The devices of one kernel that a phase samples.
+struct KernelDevices {
+  std::map<std::string, std::set<std::string>> below;  // the devices directly underneath each
+  std::set<std::string> tops;                          // of its targets
+
+  // Adds those underneath a target.
+  void Add(const v1::Inspection& inspection, const v1::TargetInspection& target);
+  // Those whose figures add up: each byte passes one of them. They are the topmost devices of the
+  // targets. Where one of these lies underneath another one, they are the lowest devices.
+  std::set<std::string> Counted() const;
+};
+
+}  // namespace lockstep::controller
