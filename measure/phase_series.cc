@@ -184,6 +184,8 @@ absl::Status PhaseSeries::Add(uint32_t worker, const v1::IntervalSample& sample)
   // window passes them in Options::parts.
   if (options_.parts.empty()) LearnParts(worker, sample);
   for (const v1::DeviceSample& device : sample.devices()) {
+    // Each byte passes all layers of a stack, and counts in one of them.
+    if (device.nested()) continue;
     part.devices.Add(LoadOf(device, Seconds(sample.end_ns() - sample.begin_ns())));
     if (AwaitNs(device) <= part.longest_await_ns) continue;
     part.longest_await_ns = AwaitNs(device);

@@ -26,6 +26,7 @@ void AddPaths(const v1::DeviceSample& d, const v1::IntervalSample& sample, bool 
 }
 
 void AddDevice(const v1::DeviceSample& d, bool measured, double seconds, DeviceSums* sums) {
+  sums->nested = d.nested();
   sums->read_bytes += static_cast<double>(d.read_bytes());
   sums->write_bytes += static_cast<double>(d.write_bytes());
   sums->reads += static_cast<double>(d.reads());

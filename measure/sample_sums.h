@@ -23,6 +23,7 @@ struct DeviceSums {
   // Over all intervals, ramp and drain included.
   double read_bytes = 0, write_bytes = 0, discard_bytes = 0, reads = 0, writes = 0;
   PathSums paths;
+  bool nested = false;  // as DeviceSample::nested: in no sum over devices
 };
 
 // A sum over the samples that know the figure.

@@ -20,7 +20,10 @@ void WorkerRates::AppendDevices(const v1::IntervalSample& sample, double seconds
   std::map<std::string, const v1::DeviceSample*> sampled;
   for (const v1::DeviceSample& device : sample.devices()) {
     sampled[device.name()] = &device;
-    if (devices.contains(device.name()) || devices.size() >= kMaxDeviceSeries) continue;
+    // Nothing is concluded from the series of a device whose bytes another one has.
+    if (device.nested() || devices.contains(device.name()) || devices.size() >= kMaxDeviceSeries) {
+      continue;
+    }
     // A device that comes later has done nothing before.
     DeviceRates& late = devices[device.name()];
     for (uint32_t i = 0; i < intervals_; ++i) {

@@ -62,6 +62,8 @@ constexpr Addition kAdditions[] = {
     {26, "host_samples", "block_out_bytes"},
     {26, "host_samples", "page_bytes"},
     {27, "time_figures", "interrupts_per_io"},
+    {28, "device_samples", "nested"},
+    {28, "device_rollups", "nested"},
 };
 // A message of rows stays well below the 4 MiB that gRPC receives by default.
 constexpr size_t kPiece = 1 << 20;

@@ -181,6 +181,7 @@ void AddDevices(const IngestBatch& batch, const v1::IntervalSample& sample,
         .Add(d.queue_time_ms())
         .AddUnless(d.paths() == 0, d.paths())
         .AddUnless(d.paths() == 0, d.paths_running())
+        .Add(d.nested() ? "t" : "f")
         .EndRow();
   }
 }
@@ -327,7 +328,7 @@ constexpr char kDeviceSamples[] =
     "interval_class, begin_ns, end_ns, device, reads, read_merges, read_bytes, read_time_ms, "
     "writes, write_merges, write_bytes, write_time_ms, discards, discard_merges, "
     "discard_bytes, discard_time_ms, flushes, flush_time_ms, busy_time_ms, queue_time_ms, "
-    "paths, paths_running)";
+    "paths, paths_running, nested)";
 constexpr char kHostSamples[] =
     "host_samples (started_at, run_id, phase, attempt, worker_index, interval, "
     "interval_class, begin_ns, end_ns, context_switches, interrupts, run_queue, blocked, "

@@ -130,6 +130,7 @@ void AddDevice(const RowStream& row, v1::IntervalSample* sample) {
   d->set_queue_time_ms(row.UInt("queue_time_ms"));
   d->set_paths(static_cast<uint32_t>(row.UInt("paths")));
   d->set_paths_running(static_cast<uint32_t>(row.UInt("paths_running")));
+  d->set_nested(row.Text("nested") == "t");
 }
 
 void AddHost(const RowStream& row, v1::IntervalSample* sample) {
@@ -203,7 +204,7 @@ const Source kSources[] = {
      "device, reads, read_merges, read_bytes, read_time_ms, writes, write_merges, write_bytes, "
      "write_time_ms, discards, discard_merges, discard_bytes, discard_time_ms, flushes, "
      "flush_time_ms, busy_time_ms, queue_time_ms, coalesce(paths, 0) AS paths, "
-     "coalesce(paths_running, 0) AS paths_running",
+     "coalesce(paths_running, 0) AS paths_running, coalesce(nested, false) AS nested",
      "device_samples",
      ", device",
      AddDevice},

@@ -150,6 +150,29 @@ TEST(PhaseSeriesTest, NobodyIsWaitedForBeyondTheLimitAndTheSumsHaveAll) {
   EXPECT_EQ(series.Of(1).MeasuredIos(), 5u);
 }
 
+TEST(PhaseSeriesTest, ANestedDeviceIsInNoSumOverDevices) {
+  PhaseSeries series = Live();
+  v1::IntervalSample sample = Sample(0, 100);
+  for (const char* name : {"dm-0", "sda"}) {
+    v1::DeviceSample* device = sample.add_devices();
+    device->set_name(name);
+    device->set_reads(100);
+    device->set_read_time_ms(name == std::string("sda") ? 5000 : 100);
+    device->set_nested(name == std::string("sda"));
+  }
+  ASSERT_TRUE(series.Add(0, sample).ok());
+  const std::vector<MergedInterval> merged = series.Finish();
+  ASSERT_EQ(merged.size(), 1u);
+  EXPECT_EQ(merged[0].devices.requests, 100);
+  EXPECT_EQ(merged[0].devices.seconds, 1);
+  EXPECT_EQ(merged[0].workers.at(0).slowest_device, "dm-0");
+  const auto& devices = series.Of(0).devices;
+  ASSERT_EQ(devices.size(), 2u);
+  EXPECT_FALSE(devices.at("dm-0").nested);
+  EXPECT_TRUE(devices.at("sda").nested);
+  EXPECT_EQ(devices.at("sda").measured.reads(), 100u);
+}
+
 TEST(PhaseSeriesTest, EachWorkersRateIsOverItsOwnTime) {
   PhaseSeries::Options options;
   options.workers = {0, 1};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "absl/strings/match.h"
@@ -199,19 +200,21 @@ void MakeOlder(Parts* parts) {
         part.set_rows(part.rows().substr(0, part.rows().rfind('\t')) + "\n");
       }
     }
-    // Both have had two columns more since then, which are NULL here.
-    const bool has_more = table == "phase_verdicts" || table == "device_samples";
-    if (has_more && part.has_table()) {
+    // These have had columns more since then, which have these values here.
+    const std::map<std::string, std::pair<int, std::string>> more = {
+        {"phase_verdicts", {2, "\t\\N\t\\N"}}, {"device_samples", {3, "\t\\N\t\\N\tf"}}};
+    const auto added = more.find(table);
+    if (added != more.end() && part.has_table()) {
       auto* columns = part.mutable_table()->mutable_columns();
-      columns->DeleteSubrange(columns->size() - 2, 2);
+      columns->DeleteSubrange(columns->size() - added->second.first, added->second.first);
     }
     // What vmstat prints beside the first columns. This run has no samples of hosts.
     if (table == "host_samples" && part.has_table()) {
       auto* columns = part.mutable_table()->mutable_columns();
       columns->DeleteSubrange(columns->size() - 7, 7);
     }
-    if (has_more && part.has_rows()) {
-      part.set_rows(absl::StrReplaceAll(part.rows(), {{"\t\\N\t\\N\n", "\n"}}));
+    if (added != more.end() && part.has_rows()) {
+      part.set_rows(absl::StrReplaceAll(part.rows(), {{added->second.second + "\n", "\n"}}));
     }
     older.push_back(std::move(part));
   }

@@ -120,6 +120,7 @@ TEST_F(StoreTest, WhatGoesInComesOut) {
   v1::DeviceSample* device = first.mutable_interval()->add_devices();
   device->set_name("sda");
   device->set_reads(9);
+  device->set_nested(true);
   first.mutable_interval()->mutable_host()->set_context_switches(11);
   ASSERT_TRUE(
       store_->Ingest({Batch(phase, 0, 0, {first, Interval(1, {300, 1u << 30}), result})}).ok());
@@ -147,6 +148,7 @@ TEST_F(StoreTest, WhatGoesInComesOut) {
                   .ok());
   ASSERT_EQ(intervals.size(), 2u);
   EXPECT_EQ(intervals[0].devices(0).reads(), 9u);
+  EXPECT_TRUE(intervals[0].devices(0).nested());
   EXPECT_EQ(intervals[0].host().context_switches(), 11u);
   EXPECT_FALSE(data->phases.at(0).workers.at(1).has_result);
 }

@@ -386,7 +386,7 @@ BEGIN
       begin_ns, end_ns, seconds,
       reads, read_merges, read_bytes, read_time_ms, writes, write_merges, write_bytes,
       write_time_ms, discards, discard_merges, discard_bytes, discard_time_ms, flushes,
-      flush_time_ms, busy_time_ms, queue_time_ms)
+      flush_time_ms, busy_time_ms, queue_time_ms, nested)
     SELECT d.run_id, d.phase, d.attempt, d.worker_index, d.device,
       min(d.interval), count(*), d.interval_class, min(d.started_at), min(d.begin_ns),
       max(d.end_ns), sum(d.seconds),
@@ -397,7 +397,8 @@ BEGIN
       sum(d.discards::double precision), sum(d.discard_merges::double precision),
       sum(d.discard_bytes::double precision), sum(d.discard_time_ms::double precision),
       sum(d.flushes::double precision), sum(d.flush_time_ms::double precision),
-      sum(d.busy_time_ms::double precision), sum(d.queue_time_ms::double precision)
+      sum(d.busy_time_ms::double precision), sum(d.queue_time_ms::double precision),
+      bool_or(d.nested)
     FROM (SELECT *, (end_ns::double precision - begin_ns) / 1e9 AS seconds
           FROM lockstep.device_samples) d
     WHERE d.run_id = part.run_id AND d.phase = part.phase AND d.attempt = part.attempt

@@ -674,7 +674,8 @@ SELECT
   c.flushes,
   c.flush_time_ms,
   c.busy_time_ms,
-  c.queue_time_ms
+  c.queue_time_ms,
+  coalesce(c.nested, FALSE) AS nested
 FROM (
   SELECT
     s.*,
@@ -708,7 +709,8 @@ FROM (
       flushes::double precision AS flushes,
       flush_time_ms::double precision AS flush_time_ms,
       busy_time_ms::double precision AS busy_time_ms,
-      queue_time_ms::double precision AS queue_time_ms
+      queue_time_ms::double precision AS queue_time_ms,
+      nested
     FROM device_samples
     UNION ALL
     SELECT
@@ -739,7 +741,8 @@ FROM (
       flushes,
       flush_time_ms,
       busy_time_ms,
-      queue_time_ms
+      queue_time_ms,
+      nested
     FROM device_rollups
   ) s
   JOIN phases n USING (run_id, phase, attempt)
@@ -786,7 +789,8 @@ SELECT
   sum(d.discard_merges) / sum(d.seconds) AS discard_merges_per_second,
   sum(d.discard_time_ms) / nullif(sum(d.discards), 0) AS discard_await_ms,
   sum(d.discard_bytes) / nullif(sum(d.discards), 0) AS discard_request_bytes,
-  sum(d.flush_time_ms) / nullif(sum(d.flushes), 0) AS flush_await_ms
+  sum(d.flush_time_ms) / nullif(sum(d.flushes), 0) AS flush_await_ms,
+  bool_or(d.nested) AS nested
 FROM device_timeline d
 WHERE d.class = 'measured'
 GROUP BY d.run_id, d.phase, d.phase_name, d.host, d.worker_index, d.device
@@ -1097,6 +1101,33 @@ JOIN run_workers w USING (run_id, worker_index)
 WHERE d.paths IS NOT null;
 COMMENT ON VIEW device_paths IS
 'Paths to each device of several paths, and how many of them ran, per interval';
+
+-- What the workers found underneath the targets. Numbers are as `underneath` names them.
+CREATE OR REPLACE VIEW device_layers AS
+SELECT
+  w.run_id,
+  w.host,
+  l.number::integer AS layer,
+  l.found ->> 'kind' AS kind,
+  coalesce(l.found ->> 'deviceName', '') AS device,
+  coalesce(l.found ->> 'label', '') AS label,
+  coalesce(l.found ->> 'identity', '') AS identity,
+  coalesce(l.found ->> 'mountPoint', '') AS mount_point,
+  array(
+    SELECT part::integer FROM jsonb_array_elements_text(
+      CASE jsonb_typeof(l.found -> 'underneath')
+        WHEN 'array' THEN l.found -> 'underneath' ELSE '[]'
+      END
+    ) AS part
+  ) AS underneath
+FROM run_workers w
+CROSS JOIN LATERAL jsonb_array_elements(
+  CASE jsonb_typeof(w.inspection -> 'layers')
+    WHEN 'array' THEN w.inspection -> 'layers' ELSE '[]'
+  END
+) WITH ORDINALITY AS l (found, number);
+COMMENT ON VIEW device_layers IS
+'File systems and devices underneath a run''s targets, and what each of them lies on';
 
 CREATE OR REPLACE VIEW fleet_timeline AS
 SELECT
