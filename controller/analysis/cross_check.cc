@@ -90,7 +90,8 @@ std::string WhyIncomparable(const CrossCheckInput& in, double engine) {
     return "a host was lost: what it did is among the device's bytes, and not among the engines'";
   }
   if (!in.attributable || engine + in.engine_trim_bytes <= 0) {
-    return "a workload spreads over several devices, so its bytes cannot be told apart here";
+    return "a workload spreads over several devices, or reaches this one through another, so its "
+           "bytes cannot be told apart here";
   }
   if (engine <= 0 && !in.trims_reach_device) {
     return "the engines only trimmed files, and a file system need not discard any of that";

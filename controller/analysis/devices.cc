@@ -4,11 +4,13 @@
 #include "controller/analysis/devices.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/cross_check.h"
+#include "controller/plan/layers.h"
 #include "controller/plan/loads.h"
 #include "measure/result_stats.h"
 
@@ -108,8 +110,44 @@ std::vector<std::string> OtherPrograms(const PhaseView& view,
   return names;
 }
 
-EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id,
-                      const std::string& device) {
+namespace {
+
+bool Has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Where the I/O of a workload goes, seen from one device.
+struct Route {
+  bool here = false;       // to it
+  bool elsewhere = false;  // to another device
+  bool through = false;    // to it through a layer above it
+};
+
+Route RouteOf(const PhaseView& view, const measure::RunWorker& worker, const v1::Workload& workload,
+              const std::string& device, EnginesOn* found) {
+  Route route;
+  for (const v1::TargetInspection& target : worker.inspection.targets()) {
+    const v1::Target& spec = view.data().run.job.targets(static_cast<int>(target.target()));
+    if (std::find(workload.targets().begin(), workload.targets().end(), spec.name()) ==
+        workload.targets().end()) {
+      continue;
+    }
+    const TargetDevices under = DevicesUnder(worker.inspection, target);
+    const bool is_top = Has(under.top, device);
+    route.here = route.here || is_top;
+    // A target without a device, such as a null target, takes I/O away as well.
+    route.elsewhere = route.elsewhere || !is_top || under.top.size() > 1;
+    route.through = route.through || (!is_top && Has(under.lower, device));
+    found->files = found->files || (is_top && !spec.has_device());
+    if (target.device_name() == device) found->identity = target.device_identity();
+  }
+  return route;
+}
+
+}  // namespace
+
+EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id, const std::string& device,
+                      Reach reach) {
   EnginesOn found;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
@@ -122,23 +160,14 @@ EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id,
     for (const v1::WorkloadResult& result : worker.result.workloads()) {
       if (static_cast<int>(result.workload()) >= view.load().workloads_size()) continue;
       const v1::Workload& workload = view.load().workloads(static_cast<int>(result.workload()));
-      bool here = false;
-      bool elsewhere = false;
-      for (const v1::TargetInspection& target : self->inspection.targets()) {
-        const v1::Target& spec = view.data().run.job.targets(static_cast<int>(target.target()));
-        if (std::find(workload.targets().begin(), workload.targets().end(), spec.name()) ==
-            workload.targets().end()) {
-          continue;
-        }
-        (target.device_name() == device ? here : elsewhere) = true;
-        if (target.device_name() != device) continue;
-        found.identity = target.device_identity();
-        found.files = found.files || !spec.has_device();
-      }
-      others = others || !here;
-      if (!here) continue;
+      const Route route = RouteOf(view, *self, workload, device, &found);
+      const bool is_here = route.here || (reach == Reach::kAnyLayer && route.through);
+      // Its bytes are among the device's, and cannot be told from those of the others.
+      if (route.through) found.attributable = false;
+      others = others || !is_here;
+      if (!is_here) continue;
       sees = true;
-      if (elsewhere) found.attributable = false;
+      if (route.elsewhere) found.attributable = false;
       if (!workload.direct()) found.buffered = true;
       found.syncs =
           found.syncs || workload.has_fsync() || workload.write_through() > v1::WRITE_THROUGH_NONE;
@@ -152,6 +181,81 @@ EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id,
     if (sees && others) found.alone = false;
   }
   return found;
+}
+
+namespace {
+
+// Puts the devices that one worker sampled into the order of its stacks.
+class StackOrder {
+ public:
+  StackOrder(const measure::WorkerPhaseData& worker, const v1::Inspection& inspection,
+             const std::map<std::string, measure::DeviceSums>& sampled,
+             std::vector<SampledDevice>* out)
+      : worker_(worker), inspection_(inspection), sampled_(sampled), out_(out) {}
+
+  void Walk() {
+    for (const v1::TargetInspection& target : inspection_.targets()) {
+      Visit(target.top_layer(), 0, {});
+    }
+    for (const auto& [name, sums] : sampled_) Put(name, SampledDevice());
+  }
+
+ private:
+  // `filesystems`: those passed since the last device. The depth is that of layers, which are at
+  // most limits::kStorageLayers.
+  void Visit(uint32_t number, uint32_t depth, std::vector<std::string> filesystems) {
+    const v1::StorageLayer* layer = LayerOf(inspection_, number);
+    if (layer == nullptr || !seen_.insert(number).second) return;
+    if (layer->device_name().empty()) {
+      filesystems.push_back(absl::StrCat(layer->kind(), " on ", layer->mount_point()));
+    } else {
+      SampledDevice device;
+      device.layer = layer;
+      device.depth = depth;
+      device.filesystems = std::move(filesystems);
+      for (const uint32_t part : NearestDevices(inspection_, PartsOf(inspection_, number))) {
+        device.underneath.push_back(LayerOf(inspection_, part)->device_name());
+      }
+      Put(layer->device_name(), std::move(device));
+      filesystems.clear();
+    }
+    for (const uint32_t part : PartsOf(inspection_, number)) {
+      Visit(part, depth + 1, filesystems);
+      // The first device has them above it. They are not named again for the others.
+      filesystems.clear();
+    }
+  }
+
+  void Put(const std::string& name, SampledDevice device) {
+    const auto sampled = sampled_.find(name);
+    // Another worker of the kernel may have sampled it.
+    if (sampled == sampled_.end() || !placed_.insert(name).second) return;
+    device.sampler = &worker_;
+    device.name = name;
+    device.sums = &sampled->second;
+    out_->push_back(std::move(device));
+  }
+
+  const measure::WorkerPhaseData& worker_;
+  const v1::Inspection& inspection_;
+  const std::map<std::string, measure::DeviceSums>& sampled_;
+  std::vector<SampledDevice>* const out_;
+  std::set<uint32_t> seen_;
+  std::set<std::string> placed_;
+};
+
+}  // namespace
+
+std::vector<SampledDevice> SampledDevices(const PhaseView& view) {
+  static const v1::Inspection kNone;
+  std::vector<SampledDevice> devices;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
+    StackOrder(worker, self == nullptr ? kNone : self->inspection,
+               view.series().Of(worker.worker_index).devices, &devices)
+        .Walk();
+  }
+  return devices;
 }
 
 namespace {
@@ -198,31 +302,56 @@ std::string ConcurrentOn(const PhaseView& view, const std::string& boot_id,
   return text;
 }
 
+void DescribeLayer(const SampledDevice& device, v1::DeviceReport* out) {
+  out->set_nested(device.sums->nested);
+  out->set_depth(device.depth);
+  for (const std::string& filesystem : device.filesystems) out->add_filesystems(filesystem);
+  for (const std::string& name : device.underneath) out->add_underneath(name);
+  if (device.layer == nullptr) return;
+  out->set_kind(device.layer->kind());
+  out->set_label(device.layer->label());
+}
+
 void AddDevices(const PhaseView& view, v1::PhaseReport* report) {
-  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
-    for (const auto& [name, sums] : view.series().Of(worker.worker_index).devices) {
-      v1::DeviceReport* out = report->add_devices();
-      out->set_name(name);
-      FillDevice(sums.measured, sums.measured_seconds, out);
-      CrossCheckInput input;
-      input.device_read_bytes = sums.read_bytes;
-      input.device_write_bytes = sums.write_bytes;
-      input.device_reads = sums.reads;
-      input.device_writes = sums.writes;
-      input.device_discard_bytes = sums.discard_bytes;
-      if (self != nullptr) {
-        AddEngines(view, FindEngines(view, self->boot_id, name), &input, out);
+  for (const SampledDevice& device : SampledDevices(view)) {
+    const measure::RunWorker* self = view.WorkerOf(device.sampler->worker_index);
+    const measure::DeviceSums& sums = *device.sums;
+    v1::DeviceReport* out = report->add_devices();
+    out->set_name(device.name);
+    DescribeLayer(device, out);
+    FillDevice(sums.measured, sums.measured_seconds, out);
+    CrossCheckInput input;
+    input.device_read_bytes = sums.read_bytes;
+    input.device_write_bytes = sums.write_bytes;
+    input.device_reads = sums.reads;
+    input.device_writes = sums.writes;
+    input.device_discard_bytes = sums.discard_bytes;
+    out->set_device_read_bytes(input.device_read_bytes);
+    out->set_device_write_bytes(input.device_write_bytes);
+    out->set_device_discard_bytes(input.device_discard_bytes);
+    const EnginesOn engines =
+        self == nullptr ? EnginesOn() : FindEngines(view, self->boot_id, device.name);
+    if (self != nullptr && engines.parts.empty()) {
+      const EnginesOn above = FindEngines(view, self->boot_id, device.name, Reach::kAnyLayer);
+      // The engines are compared with the topmost device. What a mirror or a stripe makes of their
+      // I/Os underneath it is no disagreement.
+      if (sums.nested || !above.parts.empty()) {
+        if (device.layer != nullptr) out->set_identity(device.layer->identity());
+        for (const std::string& host : above.hosts) out->add_hosts(host);
+        continue;
       }
-      if (self != nullptr) input.concurrent = ConcurrentOn(view, self->boot_id, name);
-      out->set_engine_read_bytes(input.engine_read_bytes);
-      out->set_engine_write_bytes(input.engine_write_bytes);
-      out->set_device_read_bytes(input.device_read_bytes);
-      out->set_device_write_bytes(input.device_write_bytes);
-      out->set_engine_trim_bytes(input.engine_trim_bytes);
-      out->set_device_discard_bytes(input.device_discard_bytes);
-      *out->mutable_cross_check() = CrossCheckOf(input);
     }
+    if (self != nullptr) {
+      AddEngines(view, engines, &input, out);
+      input.concurrent = ConcurrentOn(view, self->boot_id, device.name);
+    }
+    if (out->identity().empty() && device.layer != nullptr) {
+      out->set_identity(device.layer->identity());
+    }
+    out->set_engine_read_bytes(input.engine_read_bytes);
+    out->set_engine_write_bytes(input.engine_write_bytes);
+    out->set_engine_trim_bytes(input.engine_trim_bytes);
+    *out->mutable_cross_check() = CrossCheckOf(input);
   }
 }
 

@@ -18,16 +18,36 @@ struct EnginesOn {
   std::vector<std::pair<const measure::WorkerPhaseData*, const v1::WorkloadResult*>> parts;
   std::vector<std::string> hosts;
   std::string identity;
-  std::set<double> blocks;   // sizes, of workloads with one size
-  bool attributable = true;  // every such workload's I/O goes to this device alone
-  bool alone = true;         // nor do these workers do I/O elsewhere
-  bool buffered = false;     // one of them goes through the page cache
-  bool syncs = false;        // one of them syncs, or writes through
-  bool lost = false;         // a host of the kernel was lost
-  bool files = false;        // one of them has files on it
-  double in_flight = 0;      // at most, all threads together
+  std::set<double> blocks;  // sizes, of workloads with one size
+  // Every such workload's I/O goes to this device alone, and no other's reaches it through a layer
+  // above it.
+  bool attributable = true;
+  bool alone = true;      // nor do these workers do I/O elsewhere
+  bool buffered = false;  // one of them goes through the page cache
+  bool syncs = false;     // one of them syncs, or writes through
+  bool lost = false;      // a host of the kernel was lost
+  bool files = false;     // one of them has files on it
+  double in_flight = 0;   // at most, all threads together
 };
-EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id, const std::string& device);
+// Which targets count: those whose topmost device it is (of several topmost ones, one of them), or
+// also those that it lies underneath, however deep.
+enum class Reach { kTopmost, kAnyLayer };
+EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id, const std::string& device,
+                      Reach reach = Reach::kTopmost);
+
+// A device that a worker sampled, and its place in the stack of layers.
+struct SampledDevice {
+  const measure::WorkerPhaseData* sampler = nullptr;
+  std::string name;
+  const measure::DeviceSums* sums = nullptr;
+  // Null and empty where the layers are not known.
+  const v1::StorageLayer* layer = nullptr;
+  uint32_t depth = 0;                    // layers above it
+  std::vector<std::string> filesystems;  // directly above it, from the top
+  std::vector<std::string> underneath;   // devices
+};
+// In the order of PhaseReport::devices: worker by worker, each device after those above it.
+std::vector<SampledDevice> SampledDevices(const PhaseView& view);
 
 // How long the requests of some devices took, reads and writes together.
 struct RequestTimes {

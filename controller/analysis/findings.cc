@@ -231,24 +231,22 @@ void AddPaths(const Device& d) {
 }
 
 void AddFindings(const PhaseView& view, v1::PhaseReport* report) {
-  // These loops are those of devices.cc: only the same order finds each device's report by
-  // counting.
+  // The loop is that of devices.cc: only the same order finds each device's report by counting.
   int next = 0;
-  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
-    for (const auto& [name, sums] : view.series().Of(worker.worker_index).devices) {
-      v1::DeviceReport* out = report->mutable_devices(next++);
-      if (self == nullptr) continue;
-      const EnginesOn engines = FindEngines(view, self->boot_id, name);
-      if (engines.parts.empty()) continue;
-      out->set_max_request_bytes(MostRequestBytes(view, self->host, name));
-      const Device device{view, worker, engines, out};
-      AddSplit(device);
-      AddQueue(device);
-      AddFlushes(device);
-      AddInterference(device);
-      AddPaths(device);
-    }
+  for (const SampledDevice& sampled : SampledDevices(view)) {
+    const measure::RunWorker* self = view.WorkerOf(sampled.sampler->worker_index);
+    v1::DeviceReport* out = report->mutable_devices(next++);
+    if (self == nullptr) continue;
+    const EnginesOn engines = FindEngines(view, self->boot_id, sampled.name);
+    // A device underneath another one is left out: the topmost one has the paths of all.
+    if (engines.parts.empty()) continue;
+    out->set_max_request_bytes(MostRequestBytes(view, self->host, sampled.name));
+    const Device device{view, *sampled.sampler, engines, out};
+    AddSplit(device);
+    AddQueue(device);
+    AddFlushes(device);
+    AddInterference(device);
+    AddPaths(device);
   }
 }
 

@@ -6,10 +6,13 @@
 // were on a processor for more than 90 % of their time; CPU quota: their control groups had used it
 // up in more than half of the periods; I/O throttle: a limit of a control group that was reached;
 // network: the target lies on a network file system; device: its queue was never empty (busy 95 %
-// and at least as many requests in it as 4, or 16 per host in all); queue depth: the queue was full
-// of few I/Os, and each waited for the one before; device otherwise.
+// and at least as many requests in it as 4, or 16 per host in all), and the lowest device
+// underneath of which that holds, too, is named; queue depth: the queue was full of few I/Os, and
+// each waited for the one before; device otherwise.
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -17,6 +20,7 @@
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/devices.h"
 #include "controller/analysis/io_throttles.h"
+#include "controller/plan/layers.h"
 #include "controller/plan/loads.h"
 #include "proto/workload.h"
 
@@ -63,11 +67,27 @@ void Set(const char* limit, std::string because, v1::WorkloadReport* out) {
   out->set_limited_because(std::move(because));
 }
 
-// The devices under the workload's targets, and whether any of these lies on a network file system.
+// The topmost devices under the workload's targets, those underneath them, and whether any target
+// lies on a network file system.
 struct Underneath {
   std::vector<const v1::DeviceReport*> devices;
+  std::vector<const v1::DeviceReport*> lower;
   std::string network;
 };
+
+// Adds the reports of these devices of the host, each once.
+void AddReports(const v1::PhaseReport& report, const std::string& host,
+                const std::vector<std::string>& names,
+                std::vector<const v1::DeviceReport*>* found) {
+  for (const v1::DeviceReport& device : report.devices()) {
+    const bool here =
+        std::find(device.hosts().begin(), device.hosts().end(), host) != device.hosts().end();
+    if (here && std::find(names.begin(), names.end(), device.name()) != names.end() &&
+        std::find(found->begin(), found->end(), &device) == found->end()) {
+      found->push_back(&device);
+    }
+  }
+}
 
 Underneath FindUnderneath(const PhaseView& view, const v1::Workload& w,
                           const v1::PhaseReport& report) {
@@ -82,14 +102,9 @@ Underneath FindUnderneath(const PhaseView& view, const v1::Workload& w,
       if (target.filesystem() == "nfs" || target.filesystem() == "fuse") {
         found.network = target.filesystem();
       }
-      for (const v1::DeviceReport& device : report.devices()) {
-        const bool here = std::find(device.hosts().begin(), device.hosts().end(), worker.host) !=
-                          device.hosts().end();
-        if (here && device.name() == target.device_name() &&
-            std::find(found.devices.begin(), found.devices.end(), &device) == found.devices.end()) {
-          found.devices.push_back(&device);
-        }
-      }
+      const TargetDevices under = DevicesUnder(worker.inspection, target);
+      AddReports(report, worker.host, under.top, &found.devices);
+      AddReports(report, worker.host, under.lower, &found.lower);
     }
   }
   return found;
@@ -264,15 +279,38 @@ bool LiesOnNetwork(const LimitEvidence& e, v1::WorkloadReport* out) {
   return true;
 }
 
+// The lowest device underneath `top`, or this itself, of which `holds` says so.
+const v1::DeviceReport* LowestOf(const v1::DeviceReport* top,
+                                 const std::vector<const v1::DeviceReport*>& lower,
+                                 const std::function<bool(const v1::DeviceReport&)>& holds) {
+  const v1::DeviceReport* found = top;
+  std::set<std::string> names(top->underneath().begin(), top->underneath().end());
+  // A device comes after those above it (PhaseReport::devices).
+  for (const v1::DeviceReport* device : lower) {
+    const bool shares_host = device->hosts(0) == top->hosts(0);
+    if (!shares_host || !names.contains(device->name())) continue;
+    names.insert(device->underneath().begin(), device->underneath().end());
+    if (holds(*device) && device->depth() > found->depth()) found = device;
+  }
+  return found;
+}
+
 // The busy time counts the time with at least one request in flight. A device that serves many at
 // once is 100 % busy long before its limit (iostat(1), %util), so that its queue must be deep, too.
 bool DeviceNeverIdle(const LimitEvidence& e, v1::WorkloadReport* out) {
-  for (const v1::DeviceReport* device : e.under.devices) {
-    if (device->queue_size() < kDeepQueue || device->busy_ratio() < kBusy) continue;
+  const auto is_never_idle = [](const v1::DeviceReport& device) {
+    return device.queue_size() >= kDeepQueue && device.busy_ratio() >= kBusy;
+  };
+  for (const v1::DeviceReport* top : e.under.devices) {
+    if (!is_never_idle(*top)) continue;
+    // The topmost device is never idle either while it waits for one of its disks.
+    const v1::DeviceReport* device = LowestOf(top, e.under.lower, is_never_idle);
     Set("device",
         absl::StrFormat(
-            "%s had %.1f requests in its queue on average and was never idle (busy %.0f %%)",
-            device->name(), device->queue_size(), 100 * device->busy_ratio()),
+            "%s%s had %.1f requests in its queue on average and was never idle (busy %.0f %%)",
+            device->name(),
+            device == top ? "" : absl::StrCat(", which lies underneath ", top->name(), ","),
+            device->queue_size(), 100 * device->busy_ratio()),
         out);
     return true;
   }

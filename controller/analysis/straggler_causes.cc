@@ -51,7 +51,7 @@ Surroundings SurroundingsOf(const PhaseView& view, const v1::PhaseReport& report
   for (const v1::DeviceReport& d : report.devices()) {
     const bool is_of =
         std::find(d.hosts().begin(), d.hosts().end(), host.host()) != d.hosts().end();
-    if (is_of) devices.insert(d.name());
+    if (is_of && !d.nested()) devices.insert(d.name());
   }
   const measure::RunWorker* self = view.WorkerOf(host.worker_index());
   double requests = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "controller/analysis/analysis.h"
+#include "controller/plan/layers.h"
 #include "measure/result_stats.h"
 
 namespace lockstep::controller {
@@ -90,7 +91,7 @@ double MeasuredBytes(const v1::WorkloadResult& result) {
   return bytes;
 }
 
-// Adds up the bytes of the engines and those of the devices under them.
+// Adds up the bytes of the engines and those of the devices under them, on one layer of each stack.
 class Bytes {
  public:
   explicit Bytes(const PhaseView& view) : view_(view) {
@@ -99,6 +100,8 @@ class Bytes {
       if (self == nullptr) continue;
       if (!worker.has_result) lost_.insert(self->boot_id);
       for (const auto& [name, sums] : view.series().Of(worker.worker_index).devices) {
+        // Another device of its stack has its bytes.
+        if (sums.nested) continue;
         const v1::DeviceSample& d = sums.measured;
         sampled_[{self->boot_id, name}] += static_cast<double>(d.read_bytes() + d.write_bytes());
       }
@@ -130,12 +133,7 @@ class Bytes {
           view_.data().run.job.targets(static_cast<int>(target.target())).name();
       const auto& targets = workload.targets();
       if (std::find(targets.begin(), targets.end(), name) == targets.end()) continue;
-      const DeviceKey key = {self.boot_id, target.device_name()};
-      if (sampled_.contains(key)) {
-        devices.insert(key);
-      } else {
-        elsewhere = true;
-      }
+      elsewhere = !AddSampledUnder(self, target, &devices) || elsewhere;
     }
     // Memory, a network or a null target: no device counts these bytes.
     if (devices.empty()) return;
@@ -146,9 +144,26 @@ class Bytes {
     used_.merge(devices);
   }
 
+  // Whether all I/O of the target passes the devices that it adds.
+  bool AddSampledUnder(const measure::RunWorker& self, const v1::TargetInspection& target,
+                       std::set<DeviceKey>* devices) const {
+    const TargetDevices under = DevicesUnder(self.inspection, target);
+    const auto add = [&](const std::string& name) {
+      const DeviceKey key = {self.boot_id, name};
+      if (sampled_.contains(key)) devices->insert(key);
+      return sampled_.contains(key);
+    };
+    // Where stacks of the phase overlap, the devices that count are the lowest ones.
+    bool lower = false;
+    for (const std::string& name : under.lower) lower = add(name) || lower;
+    bool all = !under.top.empty();
+    for (const std::string& name : under.top) all = (add(name) || lower) && all;
+    return all;
+  }
+
   const PhaseView& view_;
   std::set<std::string> lost_;           // kernels with a worker that was lost
-  std::map<DeviceKey, double> sampled_;  // bytes by device
+  std::map<DeviceKey, double> sampled_;  // bytes by device, nested ones left out
   std::set<DeviceKey> used_;             // by engines of the phase
   double engine_ = 0;
   bool is_known_ = true;

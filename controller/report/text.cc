@@ -11,6 +11,7 @@
 #include "common/units.h"
 #include "controller/report/first_screen.h"
 #include "controller/report/host_figures.h"
+#include "controller/report/layers_text.h"
 #include "controller/report/report_writer.h"
 #include "controller/report/safe_report.h"
 #include "controller/report/sweep_text.h"
@@ -387,7 +388,12 @@ class Renderer : private ReportWriter {
   void Devices(const v1::PhaseReport& phase) {
     if (phase.devices().empty()) return;
     out_ += RenderIostat(phase, width_);
-    for (const v1::DeviceReport& d : phase.devices()) {
+    out_ += RenderLayers(phase, width_);
+    for (const v1::DeviceReport& d : phase.devices()) CrossCheck(d);
+  }
+
+  void CrossCheck(const v1::DeviceReport& d) {
+    if (d.has_cross_check()) {
       const bool fine = d.cross_check().verdict() == v1::CrossCheck::VERDICT_AGREE;
       const std::string verdict = CrossCheckText(d.cross_check());
       out_ += Wrapped(
@@ -395,9 +401,9 @@ class Renderer : private ReportWriter {
                        d.hosts_size() == 1 ? " host: " : " hosts: ",
                        fine ? Good(verdict) : Bad(verdict), " (", d.cross_check().reason(), ")"),
           "    ", "  cross-check: ");
-      for (const v1::Finding& finding : d.findings()) {
-        out_ += Wrapped(Bad(absl::StrCat(d.name(), ": ", finding.sentence())), "    ", "  ! ");
-      }
+    }
+    for (const v1::Finding& finding : d.findings()) {
+      out_ += Wrapped(Bad(absl::StrCat(d.name(), ": ", finding.sentence())), "    ", "  ! ");
     }
   }
 

@@ -158,18 +158,26 @@ const requestTitles = (kind: string): string[] => [
   `${kind}areq-sz`,
 ];
 
+// Deeper stacks are not drawn deeper.
+const deepest = 16;
+
 function deviceRow(d: DeviceReport, kinds: ((d: DeviceReport) => Requests)[]): Cell[] {
+  // The engines are compared with the topmost device of a stack alone.
+  const engines = (value: number, show: (value: number) => string) =>
+    d.crossCheck ? figure(value, show) : text(none, -1);
+  const indent = "\u2003".repeat(Math.min(d.depth, deepest));
   return [
-    text(d.name),
+    text(`${indent}${d.name}`, d.name),
     ...kinds.flatMap((kind) => requestCells(kind(d))),
     figure(d.flushesPerSecond, count),
     await_(d.flushAwaitMs),
     figure(d.queueSize, (v) => fixed(v, 2)),
     figure(d.busyRatio, wholePercent),
-    figure(d.engineIops, count),
-    figure(d.engineQueueSize, (v) => fixed(v, 2)),
+    engines(d.engineIops, count),
+    engines(d.engineQueueSize, (v) => fixed(v, 2)),
     text(d.hosts.join(", ")),
     text(d.identity),
+    text([...d.filesystems, d.kind, d.label].filter((word) => word).join(" → ")),
   ];
 }
 
@@ -205,6 +213,7 @@ export function devices(phase: PhaseReport): HTMLElement[] {
         ...[...titles, ...all].map(numeric),
         { title: "hosts" },
         { title: "identity" },
+        { title: "layers" },
       ],
       phase.devices.map((d) => deviceRow(d, kinds)),
       true,
