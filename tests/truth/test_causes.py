@@ -251,8 +251,10 @@ phases:
 """
 
     def device_of(self, mix, name="mix"):
-        """The only device of the phase, and its findings, which SQL has, too."""
-        (device,) = mix["devices"]
+        """The only device of the phase beside those underneath it, and its findings, which SQL
+        has, too.
+        """
+        (device,) = [device for device in mix["devices"] if not device["nested"]]
         self.assertEqual(device["name"], self.name)
         findings = {f["kind"]: f["sentence"] for f in device["findings"]}
         in_sql = self.rows(
@@ -398,3 +400,62 @@ phases:
             self.skipTest("the other program got too little of the processors")
         self.assertIn("another program fills it", found["queue"])
         self.assertNotIn("write-back", found["queue"])
+
+
+@needs_root
+class Layers(Causes):
+    """On btrfs, whose files have no number of a device."""
+
+    workers = 1
+
+    @classmethod
+    def setUpClass(cls):
+        directory = call("mktemp", "-d", "/tmp/lscausesXXXXXX")
+        cls.addClassCleanup(call, "rm", "-rf", "--one-file-system", directory)
+        image = f"{directory}/image"
+        with open(image, "wb") as out:
+            out.truncate(256 * MIB)
+        cls.loop = attach(image, "--direct-io=on")
+        cls.addClassCleanup(detach, cls.loop)
+        cls.name = os.path.basename(cls.loop)
+        call("mkfs.btrfs", "-q", "-f", cls.loop)
+        cls.mount = f"{directory}/mount"
+        os.mkdir(cls.mount)
+        call("mount", "-t", "btrfs", cls.loop, cls.mount)
+        cls.addClassCleanup(call, "umount", cls.mount)
+        cls.fleet = Fleet(cls.workers, allow=[cls.mount])
+        cls.addClassCleanup(cls.fleet.__exit__)
+        cls.fleet.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        """The clean-ups do it, in their order."""
+
+    @situation("8", "2,000 direct reads of 4 KiB on btrfs over a loop device")
+    def test_a_file_system_without_a_number_has_its_device(self):
+        job = f"""name: causes
+targets: [{{name: d, file: {{path: "{self.mount}/{{host}}/file", size: 16MiB}}}}]
+phases:
+  - prepare:
+  - {{name: mix, run: {{workloads: [{{name: w, block_size: 4KiB, operations: 2000}}]}}}}
+"""
+        plan = self.ok(self.fleet.lockstep("plan", "-", stdin=job)).text
+        mix = self.phase(self.run_report(job))
+        limit, _, _ = self.limit_of()
+        text = self.ok(self.fleet.lockstep("report", "last", "--detail")).text
+        for said in (plan, text):
+            self.assertNotIn("memory or a network", said)
+        self.assertNotEqual(limit, "page cache")
+        (device,) = [device for device in mix["devices"] if not device["nested"]]
+        self.assertEqual(
+            (device["name"], device["filesystems"]), (self.name, [f"btrfs on {self.mount}"])
+        )
+        engine, moved = device["engineReadBytes"], device["deviceReadBytes"]
+        self.says(f"{self.name} moved {moved / 4096:,.0f} blocks of {engine / 4096:,.0f}")
+        self.assertEqual(engine, 2000 * 4096)
+        self.assertGreaterEqual(moved, 0.95 * engine)
+        (row,) = self.rows(
+            "SELECT reads_per_second > 0 AS reads, nested FROM device_statistics WHERE "
+            f"run_id = last_run() AND phase_name = 'mix' AND device = '{self.name}'"
+        )
+        self.assertEqual((row["reads"], row["nested"]), ("t", "f"))
