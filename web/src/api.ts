@@ -14,10 +14,10 @@ export type {
   StatusReply,
   WatchEvent,
 } from "./proto/controller";
+export type { DeviceReport } from "./proto/device_report";
 export type { DevicesReply } from "./proto/devices";
 export type { BlockDevice } from "./proto/host";
 export type {
-  DeviceReport,
   EventReport,
   Fairness,
   FigureLimit,
