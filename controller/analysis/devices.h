@@ -46,7 +46,8 @@ struct SampledDevice {
   std::vector<std::string> filesystems;  // directly above it, from the top
   std::vector<std::string> underneath;   // devices
 };
-// In the order of PhaseReport::devices: worker by worker, each device after those above it.
+// In the order of PhaseReport::devices: worker by worker, each device after the first of
+// those above it.
 std::vector<SampledDevice> SampledDevices(const PhaseView& view);
 
 // How long the requests of some devices took, reads and writes together.

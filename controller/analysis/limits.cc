@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -284,13 +285,24 @@ const v1::DeviceReport* LowestOf(const v1::DeviceReport* top,
                                  const std::vector<const v1::DeviceReport*>& lower,
                                  const std::function<bool(const v1::DeviceReport&)>& holds) {
   const v1::DeviceReport* found = top;
-  std::set<std::string> names(top->underneath().begin(), top->underneath().end());
-  // A device comes after those above it (PhaseReport::devices).
-  for (const v1::DeviceReport* device : lower) {
-    const bool shares_host = device->hosts(0) == top->hosts(0);
-    if (!shares_host || !names.contains(device->name())) continue;
-    names.insert(device->underneath().begin(), device->underneath().end());
-    if (holds(*device) && device->depth() > found->depth()) found = device;
+  std::set<const v1::DeviceReport*> seen;
+  // Level by level. A device can be underneath several: neither its depth, which is that in the
+  // first of their stacks, nor the order of the reports says which one is lower here.
+  std::vector<const v1::DeviceReport*> level = {top};
+  while (!level.empty()) {
+    std::set<std::string> names;
+    for (const auto* above : level) {
+      names.insert(above->underneath().begin(), above->underneath().end());
+    }
+    level.clear();
+    for (const v1::DeviceReport* device : lower) {
+      const bool shares_host = device->hosts(0) == top->hosts(0);
+      if (!shares_host || !names.contains(device->name()) || !seen.insert(device).second) continue;
+      level.push_back(device);
+    }
+    const auto lowest =
+        std::find_if(level.begin(), level.end(), [&](const auto* d) { return holds(*d); });
+    if (lowest != level.end()) found = *lowest;
   }
   return found;
 }

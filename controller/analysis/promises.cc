@@ -109,16 +109,19 @@ CachedShares CachedOf(const PhaseView& view, const v1::PhaseReport& report) {
 
 // The requests per second of the devices under the load, where all of them got fewer and larger
 // requests than the engines made I/Os.
-std::optional<double> MergedRequests(const v1::PhaseReport& report) {
+struct Merged {
   double requests = 0;
-  bool any = false;
+  std::string device;  // the only one, or "the devices"
+};
+std::optional<Merged> MergedRequests(const v1::PhaseReport& report) {
+  Merged merged;
   for (const v1::DeviceReport& device : report.devices()) {
     if (device.engine_read_bytes() + device.engine_write_bytes() <= 0) continue;
     if (device.cross_check().verdict() != v1::CrossCheck::VERDICT_COALESCED) return std::nullopt;
-    requests += device.reads_per_second() + device.writes_per_second();
-    any = true;
+    merged.requests += device.reads_per_second() + device.writes_per_second();
+    merged.device = merged.device.empty() ? device.name() : "the devices";
   }
-  return any ? std::optional(requests) : std::nullopt;
+  return merged.device.empty() ? std::nullopt : std::optional(merged);
 }
 
 // What served more than was promised. `promise` has its figures.
@@ -147,11 +150,10 @@ std::string CauseOfExcess(const PhaseView& view, const v1::PhaseReport& report,
     parts.emplace_back(unknown);
   }
   if (!parts.empty()) return absl::StrJoin(parts, ", ");
-  const std::optional<double> requests = MergedRequests(report);
-  if (promise.figure() == "iops" && requests.has_value() && *requests <= limit) {
+  const std::optional<Merged> merged = MergedRequests(report);
+  if (promise.figure() == "iops" && merged.has_value() && merged->requests <= limit) {
     return absl::StrFormat("the kernel merged neighbouring I/Os, and %s requests/s reached %s",
-                           common::FormatCount(*requests),
-                           report.devices_size() == 1 ? report.devices(0).name() : "the devices");
+                           common::FormatCount(merged->requests), merged->device);
   }
   return unknown;
 }

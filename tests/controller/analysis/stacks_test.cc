@@ -108,6 +108,19 @@ TEST(StacksTest, AWorkloadOverTwoDevicesOfAFileSystemCountsOnce) {
   for (const std::string& remark : phase.remarks()) {
     EXPECT_EQ(remark.find("no block device"), std::string::npos) << remark;
   }
+  // The bytes of the other copy are then not known.
+  for (v1::IntervalSample& sample : data.intervals[0]) {
+    sample.mutable_devices()->DeleteSubrange(1, 1);
+  }
+  EXPECT_FALSE(ReportOf(data).phases(0).time_spent().has_amplification());
+}
+
+TEST(StacksTest, WhereStacksOverlapTheLowestDevicesCount) {
+  Stored data = OnAMirror();
+  for (v1::IntervalSample& sample : data.intervals[0]) {
+    for (v1::DeviceSample& d : *sample.mutable_devices()) d.set_nested(d.name() == "md0");
+  }
+  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).time_spent().amplification(), 2);
 }
 
 TEST(StacksTest, TheTextDrawsTheStackWithTheTimesOfItsLayers) {
@@ -149,6 +162,40 @@ TEST(StacksTest, TheLowestDeviceThatIsNeverIdleIsTheLimit) {
   const v1::WorkloadReport& workload = ReportOf(data).phases(0).workloads(0);
   EXPECT_EQ(workload.limited_by(), "device");
   EXPECT_EQ(workload.limited_because().find("sdb, which lies underneath md0, had 16.0 requests"),
+            0u)
+      << workload.limited_because();
+}
+
+// Another target's volume lies on the same disk, which its stack comes first with.
+TEST(StacksTest, ADiskUnderTwoVolumesIsLowestInBothStacks) {
+  Stored data = TwoWorkers();
+  data.run.job.add_targets()->set_name("u");
+  for (measure::RunWorker& worker : data.workers) {
+    v1::Inspection* inspection = &worker.inspection;
+    const uint32_t sda = AddLayer(inspection, "sas", "sda", {});
+    const uint32_t other = AddLayer(inspection, "lvm", "dm-0", {sda});
+    const uint32_t crypt = AddLayer(inspection, "crypt", "dm-1", {sda});
+    const uint32_t top = AddLayer(inspection, "lvm", "dm-2", {crypt});
+    inspection->mutable_targets(0)->set_target(1);
+    inspection->mutable_targets(0)->set_device_name("dm-0");
+    inspection->mutable_targets(0)->set_top_layer(other);
+    inspection->add_targets()->set_device_name("dm-2");
+    inspection->mutable_targets(1)->set_top_layer(top);
+  }
+  for (v1::IntervalSample& sample : data.intervals[0]) {
+    sample.mutable_devices(0)->set_busy_time_ms(1000);
+    sample.mutable_devices(0)->set_queue_time_ms(16000);
+    for (const char* name : {"dm-1", "dm-2"}) {
+      *sample.add_devices() = sample.devices(0);
+      sample.mutable_devices(sample.devices_size() - 1)->set_name(name);
+    }
+    for (v1::DeviceSample& d : *sample.mutable_devices()) d.set_nested(d.name() != "dm-2");
+  }
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.mutable_threads(0)->set_wait_time_ns(3000000000);
+  }
+  const v1::WorkloadReport& workload = ReportOf(data).phases(0).workloads(0);
+  EXPECT_EQ(workload.limited_because().find("sda, which lies underneath dm-2, had 16.0 requests"),
             0u)
       << workload.limited_because();
 }
