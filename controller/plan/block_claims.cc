@@ -35,7 +35,9 @@ SettledRun Trimmed(SettledRun run) {
     for (v1::TargetInspection& found : *worker.inspection.mutable_targets()) {
       found.clear_file_ranges();
       found.clear_ranges();
+      found.clear_settings_ranges();
     }
+    worker.inspection.clear_layers();
   }
   return run;
 }

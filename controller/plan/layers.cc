@@ -109,6 +109,17 @@ TargetDevices DevicesUnder(const v1::Inspection& inspection, const v1::TargetIns
   return devices;
 }
 
+std::string CachedDeviceAmong(const v1::Inspection& inspection, const TargetDevices& devices) {
+  for (const v1::StorageLayer& layer : inspection.layers()) {
+    const std::string& name = layer.device_name();
+    const auto is_in = [&](const std::vector<std::string>& names) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (layer.page_cached() && (is_in(devices.top) || is_in(devices.lower))) return name;
+  }
+  return "";
+}
+
 void KernelDevices::Add(const v1::Inspection& inspection, const v1::TargetInspection& target) {
   const TargetDevices devices = DevicesUnder(inspection, target);
   tops.insert(devices.top.begin(), devices.top.end());

@@ -17,6 +17,8 @@ struct TargetDevices {
 // Without layers, as of an older worker, TargetInspection::device_name alone is on top. What the
 // worker says is not trusted: a number that is out of order stands for no layer.
 TargetDevices DevicesUnder(const v1::Inspection& inspection, const v1::TargetInspection& target);
+// The first of these devices whose file the kernel caches; empty where none is.
+std::string CachedDeviceAmong(const v1::Inspection& inspection, const TargetDevices& devices);
 
 // The layer with this number, from 1; null where there is none.
 const v1::StorageLayer* LayerOf(const v1::Inspection& inspection, uint32_t number);

@@ -39,6 +39,9 @@ std::string TextOf(const v1::JobSpec& job, const std::vector<PlanWorker>& worker
       same.clear_filesystem_bytes();
       same.clear_file_ranges();
       same.clear_ranges();
+      same.clear_settings_ranges();
+      // A number among layers, which those of other targets are counted with.
+      same.clear_top_layer();
       found.push_back(absl::StrCat(worker.hello.worker_id(), "\n", Encode(same)));
     }
   }

@@ -250,16 +250,8 @@ class FleetChecker {
 
   // Warns of a loop device among the layers whose file the kernel caches.
   void WarnOfPageCache(uint32_t w, const v1::TargetInspection& found, const TargetDevices& under) {
-    std::string loop = found.page_cached() ? found.device_name() : "";
-    for (const v1::StorageLayer& layer : workers_[w].inspection.layers()) {
-      const std::string& name = layer.device_name();
-      const auto is_in = [&](const std::vector<std::string>& devices) {
-        return std::find(devices.begin(), devices.end(), name) != devices.end();
-      };
-      if (loop.empty() && layer.page_cached() && (is_in(under.top) || is_in(under.lower))) {
-        loop = name;
-      }
-    }
+    const std::string loop = found.page_cached() ? found.device_name()
+                                                 : CachedDeviceAmong(workers_[w].inspection, under);
     const std::string& target = TargetOf(found).name();
     if (loop.empty() || !warned_.insert("cached " + target).second) return;
     check_.warnings.push_back(absl::StrCat(
@@ -278,11 +270,13 @@ class FleetChecker {
       uint32_t worker = 0, target = 0;
     };
     std::vector<Owned> all;
+    size_t settings = 0;  // the run locks them as well (TargetLocks)
     for (uint32_t w = 0; w < workers_.size(); ++w) {
       for (const v1::TargetInspection& found : workers_[w].inspection.targets()) {
         if (found.target() >= static_cast<uint32_t>(job_.targets_size())) continue;
         for (const ByteRange& range : RangesOf(found)) all.push_back({range, w, found.target()});
-        if (all.size() > static_cast<size_t>(limits::kMaxRangesOfARun)) {
+        settings += static_cast<size_t>(found.settings_ranges_size());
+        if (all.size() + settings > static_cast<size_t>(limits::kMaxRangesOfARun)) {
           return Refuse(
               absl::StrCat("the job has more than ", limits::kMaxRangesOfARun,
                            " byte ranges (files, the names by which they are reached, extents "

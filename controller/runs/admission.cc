@@ -294,6 +294,7 @@ void Admission::Plan(const std::shared_ptr<const v1::JobSpec>& shared,
                 // nothing to a person.
                 target.clear_file_ranges();
                 target.clear_ranges();
+                target.clear_settings_ranges();
               }
             }
             done(std::move(reply));

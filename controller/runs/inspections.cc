@@ -98,6 +98,12 @@ void Inspections::OnAnswer(const std::string& worker_id, const v1::Inspection& i
   if (worker == pending.workers.end()) return;
   // The planner uses these numbers as indices into the job's targets.
   const auto targets = static_cast<uint32_t>(pending.question.targets_size());
+  // The layers underneath each are walked.
+  if (static_cast<uint32_t>(inspection.targets_size()) > targets) {
+    return Finish(
+        found, absl::StrCat("the worker on ", worker->hello.host().name(), " named ",
+                            inspection.targets_size(), " targets, but the job has only ", targets));
+  }
   for (const v1::TargetInspection& target : inspection.targets()) {
     if (target.target() < targets) continue;
     return Finish(found, absl::StrCat("the worker on ", worker->hello.host().name(),

@@ -106,7 +106,9 @@ uint32_t StorageLayers::Add(const std::string& key, v1::StorageLayer layer, Find
   std::set<uint32_t> parts;
   find_parts(&parts);
   in_progress_.erase(key);
-  if (layers_.size() >= static_cast<size_t>(limits::kStorageLayers)) return 0;
+  // That it is left out is remembered, too. A stack whose devices share their parts would otherwise
+  // be walked once for each way through it.
+  if (layers_.size() >= static_cast<size_t>(limits::kStorageLayers)) return numbers_[key] = 0;
   for (const uint32_t part : parts) {
     if (part != 0) layer.add_underneath(part);
   }

@@ -411,6 +411,7 @@ v1::Inspection InspectTargets(const Guard& guard, const HostPolicy& policy,
           " bytes of ranges; use fewer files, or lay them out nearer to the root"));
     }
     if (status.ok()) status = CheckSettings(policy, request, layers, found);
+    range_bytes += int64_t{32} * found->settings_ranges_size();
     if (!status.ok()) found->set_refused(std::string(status.message()));
   }
   for (const auto& [key, value] : ReadEnvironment()) (*inspection.mutable_facts())[key] = value;

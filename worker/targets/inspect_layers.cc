@@ -96,6 +96,11 @@ absl::Status AddSettingsDevices(const std::vector<std::string>& devices,
       return absl::OkStatus();
     });
     if (!status.ok()) return status;
+    // Without a byte of it the run would not keep other runs from the device.
+    if (ranges->empty()) {
+      return absl::UnavailableError(
+          absl::StrCat(device.path(), ": has gone; submit the job again"));
+    }
     for (const v1::ByteRange& range : *ranges) *found->add_settings_ranges() = range;
   }
   return absl::OkStatus();

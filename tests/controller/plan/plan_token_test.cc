@@ -70,6 +70,9 @@ TEST(PlanTokenTest, TheSamePlanHasTheSameTokenAndAnyOtherAnother) {
   auto fuller = workers;
   fuller[0].inspection.mutable_targets(0)->set_free_bytes(1);
   EXPECT_TRUE(tokens.IsOf(token, job, fuller)) << "free space changes by itself";
+  auto numbered = workers;
+  numbered[0].inspection.mutable_targets(0)->set_top_layer(3);
+  EXPECT_TRUE(tokens.IsOf(token, job, numbered)) << "other targets have other layers";
   v1::JobSpec seeded = job;
   seeded.set_seed(99);
   EXPECT_TRUE(tokens.IsOf(token, seeded, workers));

@@ -85,6 +85,18 @@ TEST(LayersPlanTest, NumbersThatAreOutOfOrderLeadNowhere) {
   EXPECT_EQ(LayerOf(large, static_cast<uint32_t>(limits::kStorageLayers) + 1), nullptr);
 }
 
+TEST(LayersPlanTest, ACachedLoopDeviceIsFoundInAnyLayerOfTheTarget) {
+  v1::Inspection inspection;
+  const uint32_t loop = Add(&inspection, "loop", "loop0", {});
+  const uint32_t top = Add(&inspection, "lvm", "dm-0", {loop});
+  AddTarget(&inspection, top, "dm-0");
+  const TargetDevices under = DevicesUnder(inspection, inspection.targets(0));
+  EXPECT_EQ(CachedDeviceAmong(inspection, under), "");
+  inspection.mutable_layers(0)->set_page_cached(true);
+  EXPECT_EQ(CachedDeviceAmong(inspection, under), "loop0");
+  EXPECT_EQ(CachedDeviceAmong(inspection, {{"sda"}, {}}), "") << "another target's";
+}
+
 TEST(LayersPlanTest, NoByteCountsInTwoLayers) {
   v1::Inspection inspection = Volume();
   KernelDevices kernel;

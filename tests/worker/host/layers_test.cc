@@ -226,6 +226,25 @@ TEST_F(LayersTest, ThereAreNoMoreLayersThanTheLimit) {
   EXPECT_EQ(found.layers().size(), static_cast<size_t>(limits::kStorageLayers));
 }
 
+// Each device of a level lies on both of the next one: there are 2^29 ways down.
+TEST_F(LayersTest, BeyondTheLimitNoStackIsWalkedAgainAndAgain) {
+  for (int i = 0; i < limits::kStorageLayers; ++i) {
+    AddDisk(absl::StrCat("sd", i, "x"), 8, i, 100);
+  }
+  for (int i = 0; i < 60; ++i) {
+    AddMapped(absl::StrCat("dm-", i), i, "", "");
+    for (const int part : {(i / 2 - 1) * 2, (i / 2 - 1) * 2 + 1}) {
+      if (part >= 0) AddSlave(absl::StrCat("dm-", i), absl::StrCat("dm-", part));
+    }
+  }
+  StorageLayers found = layers();
+  for (int i = 0; i < limits::kStorageLayers; ++i) {
+    EXPECT_NE(found.AddDevice(absl::StrCat("sd", i, "x")), 0u);
+  }
+  EXPECT_EQ(found.AddDevice("dm-59"), 0u);
+  EXPECT_EQ(found.layers().size(), static_cast<size_t>(limits::kStorageLayers));
+}
+
 TEST_F(LayersTest, WhatIsInMemoryOrUnknownHasNoDevice) {
   Mount(30, "0:30", "/tmp", "tmpfs", "tmpfs");
   // The user who mounts a FUSE file system chooses its source.
