@@ -25,7 +25,8 @@ def _links(ctx, packages):
         return _pkg_config(ctx, ["--libs"], packages)
     words = _pkg_config(ctx, ["--libs", "--static"], packages)
     archives = {"-l:lib%s.a" % word[2:]: True for word in words if _is_static(word)}
-    others = {word: True for word in words if word.startswith("-l") and not _is_static(word)}
+    kept = [word for word in words if word[:2] in ("-l", "-L", "-p")]
+    others = {word: True for word in kept if not _is_static(word)}
     return ["-Wl,--start-group"] + archives.keys() + ["-Wl,--end-group"] + others.keys()
 
 def _library(ctx, name, packages):

@@ -400,13 +400,14 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
     if (spec.run().has_curve()) AddCurve(data, static_cast<uint32_t>(p), report);
     if (!spec.run().has_sweep()) continue;
     PointRuns points;
+    SweepSteps steps(spec.run().sweep());
     for (size_t i = 0; i < data.phases.size(); ++i) {
       const measure::PhaseRecord& phase = data.phases[i].phase;
       if (phase.job_phase != static_cast<uint32_t>(p) ||
           static_cast<int>(i) >= report->phases_size()) {
         continue;
       }
-      const auto [kind, point] = StepAt(spec.run().sweep(), phase.step);
+      const auto& [kind, point] = steps.At(phase.step);
       if (kind != StepKind::kRun) continue;
       Add(report->phases(static_cast<int>(i)), spec.run(), point.repeat, &points[point.indices]);
     }

@@ -42,8 +42,9 @@ void FillTargets(const v1::JobSpec& job, const VerifiedBlocks& verified, v1::Pha
   auto* names = const_cast<google::protobuf::RepeatedPtrField<std::string>*>(TargetNames(*phase));
   if (names == nullptr || !names->empty()) return;
   for (const v1::Target& target : job.targets()) {
-    // A sweep makes and removes the files that it varies.
-    if (!target.variant_of().empty()) continue;
+    // A sweep makes and removes the files that it varies. Of devices Validate() says that they
+    // cannot be named here.
+    if (!target.variant_of().empty() && target.has_file()) continue;
     const bool wanted =
         phase->has_verify()
             ? !target.has_null() && (verified.empty() || verified.contains(target.name()))

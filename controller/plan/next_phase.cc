@@ -12,10 +12,10 @@
 namespace lockstep::controller {
 namespace {
 
-// The phase at one point of its sweep.
-v1::PhaseSpec AtPoint(const v1::PhaseSpec& phase, uint32_t step) {
+// The phase at one step of its sweep.
+v1::PhaseSpec AtPoint(const v1::PhaseSpec& phase, uint32_t step, SweepSteps* steps) {
   const v1::Sweep& sweep = phase.run().sweep();
-  const auto [kind, point] = StepAt(sweep, step);
+  const auto& [kind, point] = steps->At(step);
   v1::PhaseSpec spec;
   if (kind == StepKind::kRun) {
     spec = phase;
@@ -26,12 +26,19 @@ v1::PhaseSpec AtPoint(const v1::PhaseSpec& phase, uint32_t step) {
     google::protobuf::RepeatedPtrField<std::string>* targets = nullptr;
     if (kind == StepKind::kPrepare) {
       *spec.mutable_prepare() = sweep.prepare();
+      // What an earlier run left would be older than the files of the other points.
+      spec.mutable_prepare()->set_rewrite(true);
       targets = spec.mutable_prepare()->mutable_targets();
     } else {
       targets = spec.mutable_cleanup()->mutable_targets();
       *targets = sweep.prepare().targets();
     }
     for (std::string& target : *targets) target = TargetAt(target, point);
+    if (kind == StepKind::kCleanup && EndsRepetition(sweep, step)) {
+      // A worker that came back may still have the files of an earlier point.
+      targets->Clear();
+      for (const std::string& name : FileVariantsOf(sweep)) *targets->Add() = name;
+    }
   }
   const std::string name = NameOf(point);
   spec.set_name(absl::StrCat(phase.name(), name.empty() ? "" : " ", name,
@@ -42,8 +49,8 @@ v1::PhaseSpec AtPoint(const v1::PhaseSpec& phase, uint32_t step) {
 }
 
 // The phase at one point of its sweep, or one share of its rates.
-v1::PhaseSpec AtStep(const v1::PhaseSpec& phase, uint32_t step) {
-  if (phase.run().has_sweep()) return AtPoint(phase, step);
+v1::PhaseSpec AtStep(const v1::PhaseSpec& phase, uint32_t step, SweepSteps* steps) {
+  if (phase.run().has_sweep()) return AtPoint(phase, step, steps);
   v1::PhaseSpec spec = phase;
   if (!phase.run().has_curve()) return spec;
   const double share = phase.run().curve().share_ratio(static_cast<int>(step));
@@ -74,11 +81,26 @@ bool RepeatedEnough(const v1::PhaseSpec& phase, const std::vector<StepResult>& r
   return StateOfRepetitions(sweep, own).enough;
 }
 
-// Whether the steps before this one have made files, of one point at most, which are still there.
-// Sets the step that removes them.
-bool GoToCleanup(const v1::Sweep& sweep, uint32_t* step) {
-  if (!sweep.has_prepare() || StepAt(sweep, *step - 1).kind == StepKind::kCleanup) return false;
-  while (StepAt(sweep, *step).kind != StepKind::kCleanup) ++*step;
+// Whether a sweep that was begun, or is due, may have left files. Sets the step that removes them:
+// the last one of the repetition, which removes those of all points. A preparation that was void is
+// no result, so that the first step of a sweep may have made files, too.
+bool GoToCleanup(const v1::PhaseSpec& phase, const std::vector<StepResult>& results,
+                 PhaseStep* next) {
+  const v1::Sweep& sweep = phase.run().sweep();
+  if (!sweep.has_prepare()) return false;
+  const StepResult last =
+      results.empty() ? StepResult{UINT32_MAX, 0, "", false, {}} : results.back();
+  // It is the phase that was running, or the one after that. Later ones have made nothing.
+  const bool is_running = last.job_phase == next->job_phase;
+  if (!is_running && last.job_phase + 1 != next->job_phase) return false;
+  if (is_running && EndsRepetition(sweep, last.step)) {
+    // The step before it is missing where this function chose it: nothing is left to remove.
+    const StepResult* before = results.size() < 2 ? nullptr : &results[results.size() - 2];
+    if (before == nullptr || before->job_phase != last.job_phase || before->step + 1 != last.step) {
+      return false;
+    }
+  }
+  while (!EndsRepetition(sweep, next->step)) ++next->step;
   return true;
 }
 
@@ -125,12 +147,14 @@ absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
   }
   // A run that ends early skips its other phases, and still removes the files that it made.
   while (cleanup_only && next.job_phase < phases && !spec_of(next.job_phase).has_cleanup()) {
-    if (next.step > 0 && GoToCleanup(spec_of(next.job_phase).run().sweep(), &next.step)) break;
+    if (GoToCleanup(spec_of(next.job_phase), results, &next)) break;
     ++next.job_phase;
     next.step = 0;
   }
   if (next.job_phase >= phases) return std::optional<PhaseStep>();
-  next.spec = AtStep(spec_of(next.job_phase), next.step);
+  const v1::PhaseSpec phase = spec_of(next.job_phase);
+  SweepSteps steps(phase.run().sweep());
+  next.spec = AtStep(phase, next.step, &steps);
   next.last = IsLast(job, next.job_phase, next.step);
   if (!next.spec.has_run()) return next;
   if (absl::Status status = TakeMeasuredRates(results, &next); !status.ok()) return status;
@@ -152,7 +176,9 @@ void ForEachStep(const v1::JobSpec& job, absl::FunctionRef<void(const v1::PhaseS
       visit(phase);
       continue;
     }
-    for (uint32_t step = 0; step < CountSteps(phase); ++step) visit(AtStep(phase, step));
+    SweepSteps steps(phase.run().sweep());
+    const uint32_t count = CountSteps(phase);
+    for (uint32_t step = 0; step < count; ++step) visit(AtStep(phase, step, &steps));
   }
 }
 

@@ -32,14 +32,15 @@ RepetitionState StateOfRepetitions(const v1::Sweep& sweep, const std::vector<Ste
   // The largest number of workers that each point had. A repetition with fewer has lost a host, and
   // its IOPS are not comparable. 0 means that the number is not known.
   std::map<std::vector<uint32_t>, uint32_t> workers;
+  SweepSteps steps(sweep);
   for (const StepResult& result : results) {
-    const SweepStep step = StepAt(sweep, result.step);
+    const SweepStep& step = steps.At(result.step);
     if (step.kind != StepKind::kRun) continue;
     uint32_t& most = workers[step.point.indices];
     most = std::max(most, result.figures.workers());
   }
   for (const StepResult& result : results) {
-    const auto [kind, point] = StepAt(sweep, result.step);
+    const auto& [kind, point] = steps.At(result.step);
     if (kind != StepKind::kRun || point.repeat < sweep.warm_up()) continue;
     std::vector<double>& values = points[point.indices];
     // A repetition that ended early or lost a host gives no value. It does not count as a

@@ -16,6 +16,7 @@
 #include "controller/plan/layers.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/reservation.h"
+#include "controller/plan/target_axes.h"
 #include "controller/plan/validate.h"
 #include "proto/workload.h"
 
@@ -224,6 +225,13 @@ class FleetChecker {
     if (!found.refused().empty()) {
       return Refuse(absl::StrCat(HostOf(w), ": target ", target.name(), ": ", found.refused()));
     }
+    if (!target.variant_of().empty() && found.foreign_files_size() > 0) {
+      return Refuse(absl::StrCat(HostOf(w), ": target ", target.name(), ": ",
+                                 found.paths_size() > 0 ? found.paths(0) : "",
+                                 ": Lockstep did not make all of its files. A sweep makes and "
+                                 "removes those that it varies; "
+                                 "use a path without other files"));
+    }
     // Device names mean something to one kernel only.
     const std::string& boot_id = worker.hello.host().boot_id();
     // The store's own writes disturb the figures, hence a warning. CheckSpace() refuses files that
@@ -274,7 +282,8 @@ class FleetChecker {
     for (uint32_t w = 0; w < workers_.size(); ++w) {
       for (const v1::TargetInspection& found : workers_[w].inspection.targets()) {
         if (found.target() >= static_cast<uint32_t>(job_.targets_size())) continue;
-        for (const ByteRange& range : RangesOf(found)) all.push_back({range, w, found.target()});
+        const uint32_t target = FirstVariantOf(job_, found.target());
+        for (const ByteRange& range : RangesOf(found)) all.push_back({range, w, target});
         settings += static_cast<size_t>(found.settings_ranges_size());
         if (all.size() + settings > static_cast<size_t>(limits::kMaxRangesOfARun)) {
           return Refuse(
@@ -305,9 +314,6 @@ class FleetChecker {
         if (!overlaps) continue;
         const v1::Target& a = job_.targets(static_cast<int>(before.target));
         const v1::Target& b = job_.targets(static_cast<int>(here.target));
-        if (!a.variant_of().empty() && a.variant_of() == b.variant_of() && &a != &b) {
-          continue;  // one of them at a time is in use
-        }
         if (here.target != before.target) {
           const bool written = use_[here.target].changed() || use_[before.target].changed();
           if (written && said.insert({before.target, here.target}).second) {

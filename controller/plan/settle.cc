@@ -11,7 +11,7 @@ std::vector<v1::Problem> SettleJob(v1::JobSpec* job) {
   if (std::vector<v1::Problem> beyond = CheckLimits(*job); !beyond.empty()) return beyond;
   if (std::vector<v1::Problem> problems = ExpandTargets(job); !problems.empty()) return problems;
   FillJob(job);
-  FillSizes(job);
+  if (std::vector<v1::Problem> problems = FillSizes(job); !problems.empty()) return problems;
   if (std::vector<v1::Problem> problems = Validate(*job); !problems.empty()) return problems;
   // Curves become phases and shares become rates only now. A small job can pass the first check and
   // be beyond the limits when it is unrolled.

@@ -1,7 +1,6 @@
 #include "controller/plan/sweep.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <numeric>
 #include <random>
@@ -111,6 +110,21 @@ std::vector<SweepStep> GroupedSteps(const v1::Sweep& sweep, uint64_t points, uin
   return steps;
 }
 
+std::vector<SweepStep> StepsOfRepetition(const v1::Sweep& sweep, uint32_t repeat) {
+  const uint64_t points = PointsOnce(sweep);
+  if (sweep.has_prepare() && sweep.group() == v1::SWEEP_GROUP_FILES) {
+    return GroupedSteps(sweep, points, repeat);
+  }
+  std::vector<SweepStep> steps;
+  for (const uint64_t index : OrderOf(sweep, points, repeat)) {
+    const SweepPoint point = PointOf(sweep, index, repeat);
+    if (sweep.has_prepare()) steps.push_back({StepKind::kPrepare, point});
+    steps.push_back({StepKind::kRun, point});
+    if (sweep.has_prepare()) steps.push_back({StepKind::kCleanup, point});
+  }
+  return steps;
+}
+
 // How many steps a repetition has.
 uint64_t StepsOnce(const v1::Sweep& sweep) {
   const uint64_t points = PointsOnce(sweep);
@@ -189,16 +203,19 @@ SweepPoint PointAt(const v1::Sweep& sweep, uint32_t run) {
   return PointOf(sweep, OrderOf(sweep, points, repeat)[run % points], repeat);
 }
 
-SweepStep StepAt(const v1::Sweep& sweep, uint32_t step) {
-  if (!sweep.has_prepare()) return {StepKind::kRun, PointAt(sweep, step)};
-  if (sweep.group() != v1::SWEEP_GROUP_FILES) {
-    constexpr std::array kOrder = {StepKind::kPrepare, StepKind::kRun, StepKind::kCleanup};
-    return {kOrder[step % kOrder.size()], PointAt(sweep, step / kOrder.size())};
+SweepStep StepAt(const v1::Sweep& sweep, uint32_t step) { return SweepSteps(sweep).At(step); }
+
+SweepSteps::SweepSteps(const v1::Sweep& sweep)
+    : sweep_(sweep), once_(std::max<uint64_t>(1, StepsOnce(sweep))) {}
+
+const SweepStep& SweepSteps::At(uint32_t step) {
+  if (step / once_ != repeat_) {
+    repeat_ = step / once_;
+    steps_ = StepsOfRepetition(sweep_, static_cast<uint32_t>(repeat_));
+    // A sweep whose axes do not fit together has no steps.
+    if (steps_.empty()) steps_.emplace_back();
   }
-  const uint64_t once = std::max<uint64_t>(1, StepsOnce(sweep));
-  const std::vector<SweepStep> steps =
-      GroupedSteps(sweep, PointsOnce(sweep), static_cast<uint32_t>(step / once));
-  return steps.empty() ? SweepStep() : steps[std::min<uint64_t>(step % once, steps.size() - 1)];
+  return steps_[std::min<uint64_t>(step % once_, steps_.size() - 1)];
 }
 
 bool EndsRepetition(const v1::Sweep& sweep, uint32_t step) {
@@ -207,10 +224,27 @@ bool EndsRepetition(const v1::Sweep& sweep, uint32_t step) {
 
 bool IsOfTarget(const v1::SweepAxis& axis) { return absl::StartsWith(axis.field(), kOfTarget); }
 
+std::vector<std::string> FileVariantsOf(const v1::Sweep& sweep) {
+  std::vector<std::string> names;
+  std::set<std::string> known;
+  for (uint64_t i = 0; i < PointsOnce(sweep); ++i) {
+    const SweepPoint point = PointOf(sweep, i, 0);
+    for (const std::string& target : sweep.prepare().targets()) {
+      std::string name = TargetAt(target, point);
+      if (known.insert(name).second) names.push_back(std::move(name));
+    }
+  }
+  return names;
+}
+
 std::string TargetAt(const std::string& name, const SweepPoint& point) {
   constexpr size_t kMaxName = 128;  // of a target (proto/job.proto)
   std::string full = name;
-  std::string numbered = name.substr(0, kMaxName / 2) + " #";
+  // A name of several bytes for each letter is not cut within one.
+  size_t kept = std::min(name.size(), kMaxName / 2);
+  while (kept > 0 && kept < name.size() && (static_cast<uint8_t>(name[kept]) & 0xC0) == 0x80)
+    --kept;
+  std::string numbered = name.substr(0, kept) + " #";
   for (size_t a = 0; a < point.values.size(); ++a) {
     const auto& [field, text] = point.values[a];
     if (!absl::StartsWith(field, kOfTarget) || TargetField(field).first != name) continue;

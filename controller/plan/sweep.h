@@ -33,6 +33,19 @@ struct SweepStep {
 // How many phases it becomes; 0 as PointsOf().
 uint64_t StepsOf(const v1::Sweep& sweep);
 SweepStep StepAt(const v1::Sweep& sweep, uint32_t step);
+// The same for many steps: those of a repetition are made once. The sweep must outlive it.
+class SweepSteps {
+ public:
+  explicit SweepSteps(const v1::Sweep& sweep);
+  // Valid until the next call.
+  const SweepStep& At(uint32_t step);
+
+ private:
+  const v1::Sweep& sweep_;
+  const uint64_t once_;
+  uint64_t repeat_ = UINT64_MAX;
+  std::vector<SweepStep> steps_;  // of that repetition
+};
 // Whether all points have run equally often after this step.
 bool EndsRepetition(const v1::Sweep& sweep, uint32_t step);
 
@@ -40,6 +53,8 @@ bool EndsRepetition(const v1::Sweep& sweep, uint32_t step);
 bool IsOfTarget(const v1::SweepAxis& axis);
 // The name that the target of the job file has at this point.
 std::string TargetAt(const std::string& name, const SweepPoint& point);
+// Those names of the file targets that the sweep prepares, over all points, each once.
+std::vector<std::string> FileVariantsOf(const v1::Sweep& sweep);
 
 // "block_size=4KiB queue_depth=16"; of repetitions after the first with "(2)" at the end.
 std::string NameOf(const SweepPoint& point);

@@ -26,6 +26,7 @@ class Expander {
   explicit Expander(v1::JobSpec* job) : job_(job) {}
 
   std::vector<v1::Problem> Run() {
+    Restore();
     for (int p = 0; p < job_->phases_size(); ++p) {
       if (!job_->phases(p).run().has_sweep()) continue;
       AddPhase(p, job_->mutable_phases(p)->mutable_run());
@@ -41,14 +42,39 @@ class Expander {
     problem.set_message(message);
   }
 
-  // The target that the axis varies. None where something is wrong, or the job is expanded already.
+  // Takes an earlier expansion back. A job that is submitted again has been expanded, and one from
+  // outside may have variants that no sweep of it makes.
+  void Restore() {
+    std::map<std::string, const v1::Target*> varied;
+    for (const v1::Target& target : job_->swept_targets()) varied.emplace(target.name(), &target);
+    google::protobuf::RepeatedPtrField<v1::Target> targets;
+    for (const v1::Target& target : job_->targets()) {
+      if (target.variant_of().empty()) {
+        *targets.Add() = target;
+        continue;
+      }
+      const auto found = varied.find(target.variant_of());
+      if (found == varied.end()) continue;
+      // It stands where its first variant was, so that the order remains.
+      *targets.Add() = *found->second;
+      targets.rbegin()->clear_variant_of();
+      varied.erase(found);
+    }
+    if (!job_->swept_targets().empty()) {
+      for (v1::PhaseSpec& phase : *job_->mutable_phases()) {
+        if (!phase.run().sweep().has_prepare()) continue;
+        phase.mutable_run()->mutable_sweep()->mutable_prepare()->clear_targets();
+      }
+    }
+    *job_->mutable_targets() = std::move(targets);
+    job_->clear_swept_targets();
+  }
+
+  // The target that the axis varies; null where there is none.
   const v1::Target* Varied(const std::string& path, const v1::SweepAxis& axis) {
     const std::vector<std::string> parts = absl::StrSplit(axis.field(), '.');
     const std::string name = parts.size() > 1 ? parts[1] : "";
     const std::string shown = common::Printable(name, 100);
-    for (const v1::Target& target : job_->targets()) {
-      if (target.variant_of() == name && !name.empty()) return nullptr;
-    }
     const int index = FindTarget(*job_, name);
     if (name.empty() || index < 0) {
       Add(path + ".field",
@@ -69,10 +95,7 @@ class Expander {
       if (!IsOfTarget(sweep->axes(a))) continue;
       const std::string at = absl::StrCat(path, ".axes[", a, "]");
       const v1::Target* target = Varied(at, sweep->axes(a));
-      if (target == nullptr) {
-        lays_out |= sweep->has_prepare();
-        continue;
-      }
+      if (target == nullptr) continue;
       CheckValues(at, sweep->axes(a), *target);
       varied.insert(target->name());
       lays_out |= target->has_file();
@@ -87,6 +110,11 @@ class Expander {
       return Add(path + ".prepare.targets", "is set by Lockstep: the targets that the axes vary");
     }
     NameTheOnlyTarget();
+    for (const std::string& name : varied) {
+      if (IsUsed(*run, name)) continue;
+      return Add(path,
+                 absl::StrCat("varies target '", name, "', which no workload of the phase uses"));
+    }
     AddVariants(path, *run, varied);
     if (!lays_out) return;
     for (const std::string& name : varied) {
@@ -106,6 +134,12 @@ class Expander {
     }
   }
 
+  static bool IsUsed(const v1::RunPhase& run, const std::string& target) {
+    return std::any_of(run.workloads().begin(), run.workloads().end(), [&](const v1::Workload& w) {
+      return std::find(w.targets().begin(), w.targets().end(), target) != w.targets().end();
+    });
+  }
+
   void CheckValues(const std::string& path, const v1::SweepAxis& axis, const v1::Target& target) {
     for (int v = 0; v < axis.values_size(); ++v) {
       v1::Target probe = target;
@@ -123,7 +157,6 @@ class Expander {
       const SweepPoint point = PointAt(run.sweep(), i);
       for (const std::string& name : varied) {
         const std::string variant = TargetAt(name, point);
-        if (!known_.insert(variant).second) continue;
         v1::Target target = job_->targets(FindTarget(*job_, name));
         target.set_name(variant);
         target.set_variant_of(name);
@@ -133,10 +166,18 @@ class Expander {
             ApplyToTarget(field, text, &target).IgnoreError();
           }
         }
+        const auto [known, is_new] = known_.emplace(variant, target.SerializeAsString());
+        if (!is_new && known->second != target.SerializeAsString()) {
+          return Add(path, absl::StrCat("gives two targets the name '", variant, "'; give '", name,
+                                        "' a shorter name"));
+        }
+        if (!is_new) continue;
         variants_[name].push_back(std::move(target));
-        if (known_.size() <= kMaxTargets) continue;
-        return Add(path, absl::StrCat("makes more than ", kMaxTargets,
-                                      " targets; give fewer values of fields of targets"));
+        if (known_.size() + static_cast<size_t>(job_->targets_size()) <= kMaxTargets) continue;
+        return Add(path,
+                   absl::StrCat("makes more than ", kMaxTargets,
+                                " targets, with the job's others; give fewer values of fields "
+                                "of targets"));
       }
     }
   }
@@ -149,6 +190,7 @@ class Expander {
         *targets.Add() = target;
         continue;
       }
+      *job_->add_swept_targets() = target;
       for (v1::Target& variant : found->second) *targets.Add() = std::move(variant);
     }
     *job_->mutable_targets() = std::move(targets);
@@ -156,7 +198,7 @@ class Expander {
 
   v1::JobSpec* const job_;
   std::map<std::string, std::vector<v1::Target>> variants_;  // by the job file's target
-  std::set<std::string> known_;                              // names of variants
+  std::map<std::string, std::string> known_;                 // variants by name
   std::vector<v1::Problem> problems_;
 };
 
@@ -164,12 +206,20 @@ class Expander {
 
 std::vector<v1::Problem> ExpandTargets(v1::JobSpec* job) { return Expander(job).Run(); }
 
-void FillSizes(v1::JobSpec* job) {
-  const bool any = std::any_of(job->targets().begin(), job->targets().end(), [](const auto& t) {
-    return t.file().total_size_bytes() != 0 && t.file().size_bytes() == 0;
-  });
+uint32_t FirstVariantOf(const v1::JobSpec& job, uint32_t target) {
+  const std::string& name = job.targets(static_cast<int>(target)).variant_of();
+  for (int t = 0; !name.empty() && t < static_cast<int>(target); ++t) {
+    if (job.targets(t).variant_of() == name) return static_cast<uint32_t>(t);
+  }
+  return target;
+}
+
+std::vector<v1::Problem> FillSizes(v1::JobSpec* job) {
+  std::vector<v1::Problem> problems;
+  const bool any = std::any_of(job->targets().begin(), job->targets().end(),
+                               [](const auto& t) { return t.file().total_size_bytes() != 0; });
   // The steps of a sweep are copies of its phase, so they are not made without need.
-  if (!any) return;
+  if (!any) return problems;
   std::map<std::string, int64_t> blocks;  // the largest of a target's I/Os
   ForEachStep(*job, [&](const v1::PhaseSpec& step) {
     for (const v1::Workload& w : step.run().workloads()) {
@@ -178,13 +228,20 @@ void FillSizes(v1::JobSpec* job) {
       }
     }
   });
-  for (v1::Target& target : *job->mutable_targets()) {
-    if (target.file().total_size_bytes() == 0 || target.file().size_bytes() != 0) continue;
-    v1::FileTarget* file = target.mutable_file();
-    const int64_t block = std::max(blocks[target.name()], kSmallestBlock);
-    const int64_t each = file->total_size_bytes() / std::max<int64_t>(1, file->count());
-    file->set_size_bytes(each / block * block);
+  for (int t = 0; t < job->targets_size(); ++t) {
+    const v1::FileTarget& file = job->targets(t).file();
+    if (file.total_size_bytes() == 0) continue;
+    const int64_t block = std::max(blocks[job->targets(t).name()], kSmallestBlock);
+    const int64_t each = file.total_size_bytes() / std::max<int64_t>(1, file.count());
+    const int64_t size = each / block * block;
+    // A job that is submitted again has both.
+    if (file.size_bytes() == 0) job->mutable_targets(t)->mutable_file()->set_size_bytes(size);
+    if (job->targets(t).file().size_bytes() == size) continue;
+    v1::Problem& problem = problems.emplace_back();
+    problem.set_path(absl::StrCat("targets[", t, "].file.size"));
+    problem.set_message("and total_size differ; leave one of them out");
   }
+  return problems;
 }
 
 }  // namespace lockstep::controller

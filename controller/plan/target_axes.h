@@ -14,8 +14,12 @@ namespace lockstep::controller {
 // Idempotent.
 std::vector<v1::Problem> ExpandTargets(v1::JobSpec* job);
 
-// Computes the size of each file where the job gives that of all of them. After FillJob().
-// Idempotent.
-void FillSizes(v1::JobSpec* job);
+// The variants of a target count as one: one of them at a time is in use, in the same way. The
+// number of the first of those that a target belongs to; of another target its own.
+uint32_t FirstVariantOf(const v1::JobSpec& job, uint32_t target);
+
+// Computes the size of each file where the job gives that of all of them, and returns where it
+// gives another size, too. After FillJob(). Idempotent.
+std::vector<v1::Problem> FillSizes(v1::JobSpec* job);
 
 }  // namespace lockstep::controller

@@ -42,8 +42,6 @@ void CheckFile(const v1::FileTarget& file, const Complain& complain) {
                                               common::FormatSize(static_cast<double>(total) /
                                                                  std::max(1U, file.count())),
                                               ", which is less than a block of the I/O on it"));
-  } else if (total != 0 && file.size_bytes() > total / std::max<int64_t>(1, file.count())) {
-    complain(".file.size", "and total_size differ; leave one of them out");
   }
 }
 

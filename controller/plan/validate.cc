@@ -79,6 +79,16 @@ class Checker {
       if (!target.name().empty() && !names.insert(target.name()).second) {
         Add(path + ".name", absl::StrCat("'", target.name(), "' is the name of two targets"));
       }
+      // Files that hosts share are divided among all of the run's, also those that were lost.
+      if (target.has_file() && !target.variant_of().empty() &&
+          target.sharing() != v1::SHARING_PRIVATE &&
+          job_.on_worker_loss() != v1::LOSS_POLICY_ABORT) {
+        Add(path + ".sharing",
+            absl::StrCat("'", target.variant_of(),
+                         "' varies in a sweep, whose later points would "
+                         "lack the files of a lost host: make it private, or abort the run then "
+                         "(on_worker_loss)"));
+      }
       CheckTarget(target, [&](const std::string& field, const std::string& problem) {
         Add(path + field, problem);
       });
@@ -97,7 +107,7 @@ class Checker {
     const auto* names = TargetNames(phase);
     if (names->empty()) {
       Add(absl::StrCat(path, ".", kind),
-          HasVariants()
+          HasFileVariants()
               ? "has nothing to do: a sweep lays out and removes the files that it varies "
                 "by itself; leave this phase out"
           : IsLoad(phase) ? "has nothing to do: the job has no target"
@@ -124,22 +134,22 @@ class Checker {
                  "verify phase for each");
     }
     if (phase.has_verify()) CheckReaders(path + ".verify", phase.verify());
-    if (phase.has_prepare() && (phase.prepare().content().duplicate_ratio() > 0 ||
-                                phase.prepare().content().random().fresh())) {
-      Add(path + ".prepare.content",
-          "duplicate and fresh are for workloads; a precondition phase writes such content");
-    }
-    if (phase.has_prepare() && phase.prepare().content().has_zeros() &&
-        phase.prepare().content().compressed_ratio() != 1) {
-      Add(path + ".prepare.content",
-          "zeros compress completely; give compressed with random content");
-    }
+    if (phase.has_prepare()) CheckPrepare(path + ".prepare.content", phase.prepare().content());
     if (!known || !IsLoad(phase)) return;
     const v1::RunPhase load = LoadOf(job_, phase);
     CheckWorkload(job_, targets_, load, load.workloads(0),
                   [&](const std::string& field, const std::string& problem) {
                     Add(absl::StrCat(path, ".", kind, field), problem);
                   });
+  }
+
+  void CheckPrepare(const std::string& path, const v1::Content& content) {
+    if (content.duplicate_ratio() > 0 || content.random().fresh()) {
+      Add(path, "duplicate and fresh are for workloads; a precondition phase writes such content");
+    }
+    if (content.has_zeros() && content.compressed_ratio() != 1) {
+      Add(path, "zeros compress completely; give compressed with random content");
+    }
   }
 
   void CheckReaders(const std::string& path, const v1::VerifyPhase& verify) {
@@ -203,9 +213,9 @@ class Checker {
     }
   }
 
-  bool HasVariants() const {
+  bool HasFileVariants() const {
     return std::any_of(job_.targets().begin(), job_.targets().end(),
-                       [](const v1::Target& target) { return !target.variant_of().empty(); });
+                       [](const v1::Target& t) { return t.has_file() && !t.variant_of().empty(); });
   }
   // Whether the name is of a target that a sweep varies, or of a variant.
   bool IsVaried(const std::string& name) const {
@@ -278,6 +288,9 @@ class Checker {
       Add(path + field, problem);
     };
     CheckRepetitions(run.sweep(), add);
+    if (run.sweep().has_prepare()) {
+      CheckPrepare(path + ".prepare.content", run.sweep().prepare().content());
+    }
     CheckAxes(run, add);
     const uint64_t points = PointsOf(run.sweep());
     if (points == 0) Add(path, "combines axes of different lengths; a zip needs equal ones");

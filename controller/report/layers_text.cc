@@ -35,7 +35,7 @@ bool HasStack(const v1::PhaseReport& phase) {
   });
 }
 
-std::string HostsOf(const v1::DeviceReport& d) {
+std::string HostsUnder(const v1::DeviceReport& d) {
   if (d.hosts().empty()) return "hosts that are not known";
   return d.hosts_size() == 1
              ? d.hosts(0)
@@ -69,8 +69,8 @@ std::string RenderLayers(const v1::PhaseReport& phase, size_t width) {
     if (shown++ == kRowsShown) break;
     // A device whose layers are all file systems begins a stack.
     const bool is_top = d.depth() <= static_cast<uint32_t>(d.filesystems_size());
-    if (is_top && HostsOf(d) != host) {
-      host = HostsOf(d);
+    if (is_top && HostsUnder(d) != host) {
+      host = HostsUnder(d);
       add(host);
     }
     // The kernel counts no requests for file systems.

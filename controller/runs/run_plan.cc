@@ -35,13 +35,13 @@ bool StillLaysOut(const v1::JobSpec& job, uint32_t phase) {
     if (std::any_of(workloads.begin(), workloads.end(), [](const auto& w) { return w.create(); })) {
       return true;
     }
+    if (spec.run().sweep().has_prepare()) return true;
     if (!spec.run().has_sweep()) continue;
     v1::JobSpec points;
     *points.add_phases() = spec;
     // A point of the sweep may create files where the phase itself does not.
     points = Unrolled(points);
     for (const v1::PhaseSpec& point : points.phases()) {
-      if (point.has_prepare()) return true;
       for (const v1::Workload& w : point.run().workloads()) {
         if (w.create()) return true;
       }

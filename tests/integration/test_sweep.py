@@ -307,6 +307,12 @@ class FileSweeps(FleetTest):
         self.assertIn("cannot be told apart", " ".join(sweep["remarks"]))
         self.assertEqual(self.files(), [])
 
+    def test_two_hosts_do_not_share_private_files(self):
+        job = self.job().replace("{host}/f.{file}", "f.{file}")
+        planned = self.fleet.lockstep("plan", "-", stdin=job)
+        self.assertEqual(planned.code, 3, planned.text)
+        self.assertIn("is also used by node1", " ".join(planned.text.split()))
+
     def test_a_stopped_series_leaves_no_file(self):
         job = self.job().replace("300ms", "600s")
         run = self.ok(self.fleet.lockstep("submit", "-", stdin=job)).out.strip()

@@ -25,7 +25,7 @@ namespace lockstep::worker {
 namespace {
 
 // Of layers that lie on each other. Real stacks have fewer than ten.
-constexpr size_t kDeepest = 32;
+constexpr size_t kMaxDepthOfStack = 32;
 constexpr size_t kMaxText = 128;
 
 // File systems over several devices have a read-ahead of their own (super_setup_bdi()).
@@ -101,7 +101,7 @@ uint32_t StorageLayers::Add(const std::string& key, v1::StorageLayer layer, Find
   if (const auto known = numbers_.find(key); known != numbers_.end()) return known->second;
   // A loop device can lie on an overlay whose lower directory is on that loop device, and sysfs may
   // change during the walk.
-  if (in_progress_.contains(key) || in_progress_.size() >= kDeepest) return 0;
+  if (in_progress_.contains(key) || in_progress_.size() >= kMaxDepthOfStack) return 0;
   in_progress_.insert(key);
   std::set<uint32_t> parts;
   find_parts(&parts);

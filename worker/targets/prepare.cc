@@ -114,7 +114,7 @@ class Preparation {
       if (ours) item.mark = *mark;
       // The content is not read again, which would take as long as to write it: the mark and the
       // size stand for it.
-      item.reuse = ours && mark->filled == FillingOf(phase_) &&
+      item.reuse = !phase_.rewrite() && ours && mark->filled == FillingOf(phase_) &&
                    facts.st_size == static_cast<int64_t>(size_bytes);
     } else if (!absl::IsNotFound(fd.status())) {
       return fd.status();

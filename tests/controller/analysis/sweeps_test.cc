@@ -148,7 +148,8 @@ TEST(SweepsTest, OnlyWholeRoundsAfterTheWarmUpAreCompared) {
         measure::Text(failed ? measure::PhaseState::kFailed : measure::PhaseState::kDone));
     // The device gets slower in each round, and the warm-up and what failed would turn the result.
     const bool second = step % 2 == 1;
-    const double iops = (second ? 1200 : 1000) - 50.0 * static_cast<double>(step / 2);
+    const uint32_t round = step / 2;
+    const double iops = (second ? 1200 : 1000) - 50.0 * round;
     out->mutable_total()->set_iops(failed || (step < 2 && second) ? 1 : iops);
   }
   AddSweeps(data, &report);

@@ -93,14 +93,50 @@ TEST(TargetAxesTest, EachPointMakesItsFilesAndRemovesThem) {
   EXPECT_DOUBLE_EQ(PreparedBytes(job, 4), 2 * 4 * (2.0 * (1 << 20) + 3 * 21 * 16384));
 }
 
-TEST(TargetAxesTest, ARunThatEndsEarlyRemovesTheFilesThatAreThere) {
+// What cleans up where only the first `whole` steps have a result: the last step's targets.
+std::vector<std::string> CleanedAfter(const v1::JobSpec& job, size_t whole) {
+  const std::vector<std::string> steps = StepsOf(job, whole);
+  if (steps.size() == whole) return {};
+  EXPECT_EQ(steps.size(), whole + 1);
+  for (const v1::PhaseSpec& phase : Unrolled(job).phases()) {
+    if (phase.name() != steps.back()) continue;
+    return {phase.cleanup().targets().begin(), phase.cleanup().targets().end()};
+  }
+  return {};
+}
+
+TEST(TargetAxesTest, ARunThatEndsEarlyRemovesTheFilesOfAllPoints) {
+  v1::JobSpec job = Series();
+  job.mutable_phases(0)->mutable_run()->mutable_sweep()->set_repeat(2);
+  ASSERT_TRUE(SettleJob(&job).empty());
+  const std::vector<std::string> all = {"files file.count=16", "files file.count=3",
+                                        "files file.count=1"};
+  // Within a point; between two points, and before the first one, where a preparation may have
+  // been void; between two repetitions.
+  for (const size_t whole : {5, 6, 0, 9}) EXPECT_EQ(CleanedAfter(job, whole), all) << whole;
+  EXPECT_EQ(CleanedAfter(job, 18), std::vector<std::string>());
+}
+
+TEST(TargetAxesTest, WhatOthersSayOfVariantsIsNotTaken) {
+  v1::JobSpec job = Series();
+  v1::Target* forged = job.add_targets();
+  *forged = job.targets(0);
+  forged->set_name("files file.count=16");
+  forged->set_variant_of("files");
+  forged->mutable_file()->set_path("/data/others");
+  ASSERT_EQ(Said(job), "");
+  SettleJob(&job);
+  ASSERT_EQ(job.targets_size(), 3);
+  for (const v1::Target& target : job.targets()) {
+    EXPECT_EQ(target.file().path(), "/data/{host}.{file}");
+  }
+}
+
+TEST(TargetAxesTest, VariantsAreOneTargetToThoseWhoShareBytes) {
   v1::JobSpec job = Series();
   ASSERT_TRUE(SettleJob(&job).empty());
-  const std::vector<std::string> running = StepsOf(job, 5);
-  ASSERT_EQ(running.size(), 6u);
-  EXPECT_EQ(running.back(), "read targets.files.file.count=3, cleanup");
-  EXPECT_EQ(StepsOf(job, 6).size(), 6u);  // between two points nothing is there
-  EXPECT_EQ(StepsOf(job, 0).size(), 0u);
+  EXPECT_EQ(FirstVariantOf(job, 0), 0u);
+  EXPECT_EQ(FirstVariantOf(job, 2), 0u);
 }
 
 TEST(TargetAxesTest, PointsWithTheSameFilesCanShareThem) {
@@ -184,6 +220,26 @@ TEST(TargetAxesTest, WhatCannotBeIsRefusedInWords) {
       << with([](v1::JobSpec* job, v1::RunPhase*) {
            job->mutable_targets(0)->mutable_file()->set_total_size_bytes(65536);
          });
+  EXPECT_NE(with([](v1::JobSpec* job, v1::RunPhase*) {
+              job->mutable_targets(0)->mutable_file()->set_size_bytes(1 << 30);
+            }).find("total_size differ"),
+            std::string::npos);
+  EXPECT_NE(with([](v1::JobSpec* job, v1::RunPhase* run) {
+              v1::Target* other = job->add_targets();
+              *other = job->targets(0);
+              other->set_name("other");
+              run->mutable_workloads(0)->add_targets("other");
+            }).find("which no workload of the phase uses"),
+            std::string::npos);
+  EXPECT_NE(with([](v1::JobSpec*, v1::RunPhase* run) {
+              run->mutable_sweep()->mutable_prepare()->mutable_content()->set_duplicate_ratio(0.5);
+            }).find("duplicate and fresh are for workloads"),
+            std::string::npos);
+  EXPECT_NE(with([](v1::JobSpec* job, v1::RunPhase*) {
+              job->mutable_targets(0)->set_sharing(v1::SHARING_SLICED);
+              job->set_on_worker_loss(v1::LOSS_POLICY_RETRY);
+            }).find("would lack the files of a lost host"),
+            std::string::npos);
   EXPECT_NE(with([](v1::JobSpec*, v1::RunPhase* run) {
               run->mutable_sweep()->mutable_axes(0)->set_field("queue_depth");
               run->mutable_sweep()->mutable_prepare();
