@@ -11,6 +11,19 @@
 #include "controller/plan/validate.h"
 
 namespace lockstep::controller {
+namespace {
+
+// Linux 5.0 removed the single-queue block layer with its schedulers. The kernel still takes
+// "deadline" as an alias and then shows "mq-deadline" (block/mq-deadline.c), so that reading the
+// setting back would fail the phase after all files were prepared.
+struct FormerScheduler {
+  const char* name;
+  const char* successor;
+};
+constexpr FormerScheduler kFormerSchedulers[] = {
+    {"cfq", "bfq"}, {"deadline", "mq-deadline"}, {"noop", "none"}};
+
+}  // namespace
 
 std::vector<v1::EnvironmentUse> EnvironmentsOf(const v1::JobSpec& job) {
   // ForEachStep() copies each step of a sweep. Jobs without an environment, the usual case, skip
@@ -63,10 +76,22 @@ std::string DescribeEnvironment(const v1::Environment& environment) {
   return absl::StrJoin(words, ", ");
 }
 
+std::string FormerSchedulerText(const std::string& scheduler) {
+  for (const FormerScheduler& former : kFormerSchedulers) {
+    if (scheduler != former.name) continue;
+    return absl::StrCat(former.name, " was removed in Linux 5.0; write ", former.successor,
+                        ", its nearest today");
+  }
+  return "";
+}
+
 void CheckEnvironment(const v1::Environment& environment, const Complain& complain) {
   const std::string& scheduler = environment.scheduler();
   if (scheduler.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string::npos) {
     complain(".scheduler", "is no name of an I/O scheduler: none, mq-deadline, kyber, bfq");
+  }
+  if (const std::string former = FormerSchedulerText(scheduler); !former.empty()) {
+    complain(".scheduler", former);
   }
   // The kernel takes this value in KiB: queue/max_sectors_kb.
   if (environment.max_sectors_bytes() % 1024 != 0) {

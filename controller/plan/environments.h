@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "controller/plan/workload_rules.h"
@@ -14,6 +15,10 @@ std::vector<v1::EnvironmentUse> EnvironmentsOf(const v1::JobSpec& job);
 
 // The settings in words: "scheduler kyber, nr_requests 64". Empty where none is changed.
 std::string DescribeEnvironment(const v1::Environment& environment);
+
+// Why a scheduler of kernels before Linux 5.0 cannot be set, with the name of its successor: "cfq
+// was removed in Linux 5.0; …". Empty for all other names.
+std::string FormerSchedulerText(const std::string& scheduler);
 
 // What is wrong with them whatever the hosts are. `complain` gets the rest of the field's path.
 void CheckEnvironment(const v1::Environment& environment, const Complain& complain);

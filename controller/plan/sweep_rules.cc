@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "controller/plan/environments.h"
 #include "controller/plan/sweep.h"
 
 namespace lockstep::controller {
@@ -26,6 +27,13 @@ void CheckAxes(const v1::RunPhase& run, const Complain& complain) {
       const std::string where = absl::StrCat(at, "[", v, "]");
       const absl::Status status = Apply(axis.field(), axis.values(v), &probe);
       if (!status.ok()) complain(where, std::string(status.message()));
+      // Points are checked up to the first that is wrong. A job of those days names several of
+      // these, and all of them are to be said at once.
+      if (const std::string& scheduler = probe.environment().scheduler();
+          scheduler != alone.environment().scheduler()) {
+        const std::string former = FormerSchedulerText(scheduler);
+        if (!former.empty()) complain(where, former);
+      }
       const bool zip = run.sweep().combine() == v1::SWEEP_COMBINE_ZIP;
       if (!seen.insert(axis.values(v)).second && !zip) {
         complain(where, absl::StrCat("'", axis.values(v), "' is there twice"));

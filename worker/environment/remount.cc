@@ -100,6 +100,17 @@ std::string CommitOf(const MountEntry& now) {
   return absl::StrCat(kCommit, kDefaultCommit);
 }
 
+// Why the file system cannot have the option, and what has the same effect; empty if that is not
+// known.
+std::string WithoutOption(const std::string& type, const std::string& word) {
+  if (type != "xfs" || (word != "barrier" && word != "nobarrier")) return "";
+  return absl::StrCat(
+      "xfs has no ", word,
+      " since Linux 4.19: it flushes the device's cache for every sync. ext4 has nobarrier, and "
+      "the "
+      "environment's write_cache: write_through leaves out the flushes of any file system");
+}
+
 // Changes flags by a word; false when it is not one of those.
 bool ChangeFlags(const std::string& word, Words* flags) {
   const std::string atime = word == "atime" ? "strictatime" : word;
@@ -154,6 +165,10 @@ absl::StatusOr<WantedSetting> PlanRemount(const v1::Remount& remount, const Moun
     if (ChangeFlags(word, &flags)) continue;
     const auto restore_to = now.type == "ext4" ? Ext4Restore(word, now) : std::nullopt;
     if (!restore_to) {
+      const std::string without = WithoutOption(now.type, word);
+      if (!without.empty()) {
+        return absl::InvalidArgumentError(absl::StrCat(remount.path(), ": ", without));
+      }
       return absl::InvalidArgumentError(absl::StrCat(
           remount.path(), ": the mount option '", common::Printable(word, 60), "' of ", now.type,
           " cannot be restored with certainty; docs/reference/job.md lists those that can"));

@@ -20,6 +20,10 @@ namespace {
 
 constexpr char kScheduler[] = "scheduler";
 
+// The kernel loads the module of a scheduler that is written to the queue and that it does not
+// offer yet (block/elevator.c). These are all that Linux has.
+constexpr const char* kSchedulers[] = {"none", "mq-deadline", "kyber", "bfq"};
+
 // "none [mq-deadline] kyber": all of them, and the one in brackets.
 std::vector<std::string> ChoicesIn(const std::string& text, std::string* chosen) {
   std::vector<std::string> choices;
@@ -128,6 +132,13 @@ absl::StatusOr<std::vector<WantedSetting>> KernelSettings::OfDevice(
         setting.value != "none") {
       return absl::FailedPreconditionError(
           absl::StrCat(device, " has no scheduler: the kernel offers only none"));
+    }
+    const auto is = [&](const std::string& name) { return name == setting.value; };
+    if (setting.name == kScheduler && std::none_of(choices.begin(), choices.end(), is) &&
+        std::none_of(std::begin(kSchedulers), std::end(kSchedulers), is)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(device, " has no scheduler ", setting.value, ": it offers ",
+                       absl::StrJoin(choices, ", "), "; if a module has it, load that first"));
     }
     // The kernel would refuse the value with a mere EINVAL.
     uint64_t most = 0;

@@ -98,7 +98,8 @@ std::vector<std::string> CleanedAfter(const v1::JobSpec& job, size_t whole) {
   const std::vector<std::string> steps = StepsOf(job, whole);
   if (steps.size() == whole) return {};
   EXPECT_EQ(steps.size(), whole + 1);
-  for (const v1::PhaseSpec& phase : Unrolled(job).phases()) {
+  const v1::JobSpec all = Unrolled(job);
+  for (const v1::PhaseSpec& phase : all.phases()) {
     if (phase.name() != steps.back()) continue;
     return {phase.cleanup().targets().begin(), phase.cleanup().targets().end()};
   }

@@ -28,7 +28,7 @@ class EnvironmentTest : public testing::Test {
     Write("proc/self/mountinfo",
           "30 1 8:1 / /data rw,noatime - ext4 /dev/none rw,commit=30,discard\n");
     Write("sys/class/block/sda/diskseq", "9\n");
-    SetQueue("scheduler", "none abcd");
+    SetQueue("scheduler", "none bfq!");
     SetQueue("nr_requests", "128");
     SetQueue("read_ahead_kb", "128");
     SetQueue("max_sectors_kb", "1280");
@@ -116,7 +116,7 @@ TEST_F(EnvironmentTest, WhatChangesByItselfWithAnotherSettingIsPutBackToo) {
   ASSERT_TRUE(keeper.Apply(Wanted(environment)).ok());
   SetQueue("nr_requests", "777");  // as the kernel does
   keeper.Restore();
-  EXPECT_EQ(Queue("scheduler"), "none abcd");
+  EXPECT_EQ(Queue("scheduler"), "none bfq!");
   EXPECT_EQ(Queue("nr_requests"), "128");
 }
 
@@ -188,6 +188,12 @@ TEST_F(EnvironmentTest, ADeviceWithoutTheSettingIsRefused) {
   SetQueue("scheduler", "[none] mq-deadline");
   EXPECT_TRUE(kernel.OfDevice(scheduler, "sda").ok()) << "a module may be loaded for it";
   EXPECT_FALSE(kernel.OfDevice(scheduler, "../../../sda").ok());
+  scheduler.set_scheduler("round-robin");
+  EXPECT_NE(kernel.OfDevice(scheduler, "sda")
+                .status()
+                .message()
+                .find("sda has no scheduler round-robin: it offers none, mq-deadline"),
+            std::string::npos);
 }
 
 v1::Remount Options(const std::string& options) {
@@ -212,6 +218,11 @@ TEST_F(EnvironmentTest, ARemountKnowsItsWayBack) {
   xfs.type = "xfs";
   EXPECT_FALSE(PlanRemount(Options("discard"), xfs).ok());
   EXPECT_TRUE(PlanRemount(Options("relatime"), xfs).ok());
+  EXPECT_NE(PlanRemount(Options("noatime,nobarrier"), xfs)
+                .status()
+                .message()
+                .find("/data: xfs has no nobarrier since Linux 4.19"),
+            std::string::npos);
   // A read-only bind mount of a file system that is writable elsewhere.
   MountEntry bind = *now;
   bind.options = "ro,noatime";
