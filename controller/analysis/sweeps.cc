@@ -428,6 +428,7 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
     AddKnees(points, sweep);
     AddConclusion(spec.run(), rounds, sweep);
     AddSweepRemarks(sweep);
+    AddBusyRemark(report->phases(), sweep);
     if (spec.run().sweep().group() == v1::SWEEP_GROUP_FILES) {
       sweep->add_remarks(
           "points with the same files ran one after the other on them (group: files): what the "

@@ -1,6 +1,9 @@
 #include "controller/report/first_screen.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_format.h"
@@ -20,6 +23,7 @@ using common::FormatDuration;
 // The first screen is to fit a terminal. --detail has the rest.
 constexpr size_t kEvents = 5;
 constexpr size_t kThingLines = 10;
+constexpr size_t kNamedDevices = 4;
 
 class FirstScreen : private ReportWriter {
  public:
@@ -63,6 +67,36 @@ class FirstScreen : private ReportWriter {
     if (!others_.empty()) {
       out_ += Wrapped(absl::StrJoin(others_, "; "), "    ", "  ");
     }
+    Devices();
+  }
+
+  // The block devices under the load. Here it shows if another disk than the intended one was
+  // tested.
+  void Devices() {
+    std::map<std::string, std::set<std::string>> hosts_of;  // by device
+    for (const v1::PhaseReport& phase : report_.phases()) {
+      for (const v1::DeviceReport& d : phase.devices()) {
+        // Others' devices are none of the load's.
+        if (d.engine_read_bytes() + d.engine_write_bytes() + d.engine_trim_bytes() <= 0) continue;
+        hosts_of[d.name()].insert(d.hosts().begin(), d.hosts().end());
+      }
+    }
+    if (hosts_of.empty()) return;
+    std::vector<std::string> parts;
+    for (const auto& [device, hosts] : hosts_of) {
+      if (parts.size() == kNamedDevices) break;
+      parts.push_back(device);
+      if (hosts.empty()) continue;
+      absl::StrAppend(&parts.back(), " of ", *hosts.begin());
+      if (hosts.size() > 1) {
+        absl::StrAppend(&parts.back(), " and ", hosts.size() - 1, " more");
+      }
+    }
+    if (hosts_of.size() > kNamedDevices) {
+      parts.push_back(absl::StrCat(hosts_of.size() - kNamedDevices, " more"));
+    }
+    out_ +=
+        Wrapped(absl::StrCat("devices under the load: ", absl::StrJoin(parts, ", ")), "    ", "  ");
   }
 
   void Phase(const v1::PhaseReport& phase, TextTable* table) {

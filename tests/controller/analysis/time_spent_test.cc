@@ -59,6 +59,69 @@ TEST(TimeSpentTest, TimeInFsyncIsNamedWhereItDiffers) {
             "fsync=1: the threads spent 71 % of their time in fsync; fsync=100: 12 %");
 }
 
+TEST(TimeSpentTest, TimeInFsyncIsSaidWhereAllPointsSpendIt) {
+  v1::SweepReport sweep = SweepOver("threads", {"1", "16"});
+  SpentAt(&sweep, 0)->set_fsync_ratio(0.84);
+  SpentAt(&sweep, 1)->set_fsync_ratio(0.91);
+  AddSweepRemarks(&sweep);
+  ASSERT_EQ(sweep.remarks_size(), 1);
+  EXPECT_EQ(sweep.remarks(0),
+            "at every point the threads spent 84 to 91 % of their time in fsync, which no latency "
+            "of an I/O shows");
+  sweep.clear_remarks();
+  SpentAt(&sweep, 0)->set_fsync_ratio(0.41);
+  SpentAt(&sweep, 1)->set_fsync_ratio(0.44);
+  AddSweepRemarks(&sweep);
+  EXPECT_TRUE(sweep.remarks().empty());
+}
+
+// A run of each point, in which one device was busy for 99 % of the time.
+google::protobuf::RepeatedPtrField<v1::PhaseReport> BusyPhases(v1::SweepReport* sweep) {
+  google::protobuf::RepeatedPtrField<v1::PhaseReport> phases;
+  for (uint32_t i = 0; i < static_cast<uint32_t>(sweep->points_size()); ++i) {
+    v1::PhaseReport* phase = phases.Add();
+    phase->set_index(10 + i);
+    sweep->mutable_points(static_cast<int>(i))->add_phases(10 + i);
+    v1::DeviceReport* device = phase->add_devices();
+    device->set_name("sda");
+    device->set_engine_read_bytes(1 << 20);
+    device->set_busy_ratio(0.99);
+  }
+  return phases;
+}
+
+TEST(TimeSpentTest, BusyAllTheTimeIsNotFull) {
+  v1::SweepReport sweep = SweepOver("block_size", {"16KiB", "32KiB", "64KiB"});
+  auto phases = BusyPhases(&sweep);
+  const double kMibPerSecond[] = {45, 59, 50};
+  for (int p = 0; p < 3; ++p)
+    sweep.mutable_points(p)->set_bytes_per_second(kMibPerSecond[p] * (1 << 20));
+  AddBusyRemark(phases, &sweep);
+  ASSERT_EQ(sweep.remarks_size(), 1);
+  EXPECT_EQ(sweep.remarks(0),
+            "block_size=16KiB: sda was busy for 99 % of the time, at 45.0 MiB/s; block_size=32KiB: "
+            "for 99 %, at 59.0 MiB/s. A device that is busy all the time can still do more");
+}
+
+TEST(TimeSpentTest, OfADeviceThatIsIdleAtTimesNothingFollows) {
+  v1::SweepReport sweep = SweepOver("block_size", {"16KiB", "32KiB"});
+  auto phases = BusyPhases(&sweep);
+  sweep.mutable_points(0)->set_bytes_per_second(45e6);
+  sweep.mutable_points(1)->set_bytes_per_second(50e6);
+  AddBusyRemark(phases, &sweep);
+  EXPECT_TRUE(sweep.remarks().empty()) << "the same within what runs differ";
+  sweep.mutable_points(1)->set_bytes_per_second(90e6);
+  phases[1].mutable_devices(0)->set_busy_ratio(0.6);
+  AddBusyRemark(phases, &sweep);
+  EXPECT_TRUE(sweep.remarks().empty()) << "one point left it idle";
+  phases[1].mutable_devices(0)->set_busy_ratio(0.99);
+  v1::DeviceReport* second = phases[1].add_devices();
+  *second = phases[1].devices(0);
+  second->set_name("sdb");
+  AddBusyRemark(phases, &sweep);
+  EXPECT_TRUE(sweep.remarks().empty()) << "two devices share the load";
+}
+
 TEST(TimeSpentTest, TheTableHasADashWhereAFigureIsNotKnown) {
   v1::SweepReport sweep = SweepOver("threads", {"1", "2"});
   EXPECT_EQ(RenderTimeSpent(sweep, 100), "");
