@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -160,6 +161,75 @@ const v1::PhaseReport* PhaseOf(const v1::Report& report, const v1::SweepPointRep
   return nullptr;
 }
 
+// A phase with this name is a column of iozone's table, and has its matrix under iozone's title.
+struct IozoneColumn {
+  const char* phase;
+  const char* kind;
+  const char* title;
+};
+// In the order of iozone.
+constexpr IozoneColumn kIozoneColumns[] = {
+    {"write", "write", "Writer"},
+    {"rewrite", "write", "Re-writer"},
+    {"read", "read", "Reader"},
+    {"reread", "read", "Re-Reader"},
+    {"random read", "read", "Random read"},
+    {"random write", "write", "Random write"},
+};
+
+bool IsColumn(const IozoneColumn& column, const v1::SweepReport& sweep, const std::string& kind) {
+  return sweep.phase() == column.phase && kind == column.kind;
+}
+
+// A value of an axis as iozone writes sizes: in KiB.
+std::string IozoneCell(const v1::SweepAxisReport& axis, const std::string& text) {
+  // A bare number is a size on an axis of sizes only. On another axis it is a queue depth, for
+  // example, and must not be divided.
+  const bool bare = text.find_first_not_of("0123456789") == std::string::npos;
+  const bool sizes = IsBlockSize(axis) || absl::EndsWith(axis.field(), "size");
+  const double size = bare && !sizes ? 0 : SizeOf(text);
+  return size > 0 ? absl::StrFormat(" \"%.10g\"", size / 1024) : absl::StrCat(" \"", text, "\"");
+}
+
+// The matrix of one kind of operation. Empty where the sweep has none, or has other axes.
+std::string IozoneMatrix(const v1::Report& report, const v1::SweepReport& sweep,
+                         const std::string& kind, const std::string& title) {
+  const int last = sweep.axes_size() - 1;
+  // iozone prints a matrix of file sizes by record sizes, so there is room for one axis beside the
+  // block size.
+  if (last < 0 || last > 1 || !IsBlockSize(sweep.axes(last))) return "";
+  std::map<uint32_t, std::map<uint32_t, double>> cells;
+  for (const v1::SweepPointReport& point : sweep.points()) {
+    const v1::PhaseReport* phase = PhaseOf(report, point);
+    if (point.runs() == 0 || phase == nullptr) continue;
+    const Sum sum = SumOf(*phase, kind);
+    if (!(sum.operations > 0) || !(phase->total().bytes_per_second() > 0)) continue;
+    // A point's median covers reads and writes together. The last run says which share of it is
+    // this kind's.
+    const double share = sum.bytes_per_second / phase->total().bytes_per_second();
+    cells[last == 1 ? point.indices(0) : 0][point.indices(last)] =
+        share * point.bytes_per_second() / 1024;
+  }
+  if (cells.empty()) return "";
+  std::string out = absl::StrCat("\"", title, " report\"\n       ");
+  for (const std::string& value : sweep.axes(last).values()) {
+    out += IozoneCell(sweep.axes(last), value);
+  }
+  out += "\n";
+  for (const auto& [row, values] : cells) {
+    out += last == 1
+               ? IozoneCell(sweep.axes(0), sweep.axes(0).values(static_cast<int>(row))).substr(1)
+               : "\"all\"";
+    for (uint32_t v = 0; v < static_cast<uint32_t>(sweep.axes(last).values_size()); ++v) {
+      const auto found = values.find(v);
+      absl::StrAppend(&out, "  ",
+                      found == values.end() ? "0" : absl::StrFormat("%.0f", found->second));
+    }
+    out += "\n";
+  }
+  return out + "\n";
+}
+
 }  // namespace
 
 std::string RenderSysbench(const v1::Report& report) {
@@ -201,49 +271,20 @@ std::string RenderIops(const v1::Report& report) {
 std::string RenderIozone(const v1::Report& report) {
   const v1::Report safe = SafeToShow(report);
   std::string out;
+  for (const IozoneColumn& column : kIozoneColumns) {
+    for (const v1::SweepReport& sweep : safe.sweeps()) {
+      if (!IsColumn(column, sweep, column.kind)) continue;
+      out += IozoneMatrix(safe, sweep, column.kind, column.title);
+    }
+  }
   for (const v1::SweepReport& sweep : safe.sweeps()) {
-    const int last = sweep.axes_size() - 1;
-    // iozone prints a matrix of file sizes by record sizes, so there is room for one axis beside
-    // the block size.
-    if (last < 0 || last > 1 || !IsBlockSize(sweep.axes(last))) continue;
-    for (const char* kind : {"read", "write"}) {
-      std::map<uint32_t, std::map<uint32_t, double>> cells;
-      for (const v1::SweepPointReport& point : sweep.points()) {
-        const v1::PhaseReport* phase = PhaseOf(safe, point);
-        if (point.runs() == 0 || phase == nullptr) continue;
-        const Sum sum = SumOf(*phase, kind);
-        if (sum.operations > 0 && phase->total().bytes_per_second() > 0) {
-          // A point's median covers reads and writes together. The last run says which share of it
-          // is this kind's.
-          const double share = sum.bytes_per_second / phase->total().bytes_per_second();
-          cells[last == 1 ? point.indices(0) : 0][point.indices(last)] =
-              share * point.bytes_per_second() / 1024;
-        }
-      }
-      if (cells.empty()) continue;
-      absl::StrAppend(&out, "\"", sweep.phase(), ": ",
-                      kind == std::string("read") ? "Reader" : "Writer", " report\"\n       ");
-      const auto cell = [](const std::string& text, bool is_block) {
-        // A bare number is a size on the axis of block sizes only. On another axis it is a queue
-        // depth, for example, and must not be divided.
-        const bool bare = text.find_first_not_of("0123456789") == std::string::npos;
-        const double size = bare && !is_block ? 0 : SizeOf(text);
-        return size > 0 ? absl::StrFormat(" \"%.4g\"", size / 1024)
-                        : absl::StrCat(" \"", text, "\"");
-      };
-      for (const std::string& value : sweep.axes(last).values()) out += cell(value, true);
-      out += "\n";
-      for (const auto& [row, values] : cells) {
-        out += last == 1 ? cell(sweep.axes(0).values(static_cast<int>(row)), false).substr(1)
-                         : "\"all\"";
-        for (uint32_t v = 0; v < static_cast<uint32_t>(sweep.axes(last).values_size()); ++v) {
-          const auto found = values.find(v);
-          absl::StrAppend(&out, "  ",
-                          found == values.end() ? "0" : absl::StrFormat("%.0f", found->second));
-        }
-        out += "\n";
-      }
-      out += "\n";
+    for (const std::string kind : {"read", "write"}) {
+      const bool is_column =
+          std::any_of(std::begin(kIozoneColumns), std::end(kIozoneColumns),
+                      [&](const IozoneColumn& column) { return IsColumn(column, sweep, kind); });
+      if (is_column) continue;
+      out += IozoneMatrix(safe, sweep, kind,
+                          absl::StrCat(sweep.phase(), kind == "read" ? ": Reader" : ": Writer"));
     }
   }
   return out;

@@ -18,7 +18,8 @@ std::string RenderIops(const v1::Report& report);
 
 // iozone's matrices (iozone -R): kB/s by file size down and record size across, for each kind of
 // operation. From sweeps whose last axis is block_size; the axis before it is the row, or the one
-// row is "all".
+// row is "all". Phases that are named like iozone's columns (write, rewrite, read, reread, random
+// read, random write) come first, in iozone's order and under its titles.
 std::string RenderIozone(const v1::Report& report);
 
 }  // namespace lockstep::controller

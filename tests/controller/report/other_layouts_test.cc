@@ -74,5 +74,63 @@ TEST(IopsTest, ASmallThroughputIsNotNothing) {
   EXPECT_EQ(text.find(" 0.0 MiB/s"), std::string::npos) << text;
 }
 
+// A sweep over file sizes and record sizes that moved one kind of operation.
+void AddMatrix(const std::string& name, const std::string& kind, double kib_per_second,
+               v1::Report* report) {
+  v1::SweepReport* sweep = report->add_sweeps();
+  sweep->set_phase(name);
+  v1::SweepAxisReport* files = sweep->add_axes();
+  files->set_field("targets.f.file.size");
+  for (const char* size : {"64MiB", "1048576"}) files->add_values(size);
+  v1::SweepAxisReport* records = sweep->add_axes();
+  records->set_field("block_size");
+  for (const char* size : {"4KiB", "1MiB"}) records->add_values(size);
+  for (uint32_t i = 0; i < 4; ++i) {
+    const auto index = static_cast<uint32_t>(report->phases_size());
+    v1::PhaseReport* phase = report->add_phases();
+    phase->set_index(index);
+    v1::OperationReport* operation = phase->add_workloads()->add_operations();
+    operation->set_kind(kind);
+    operation->set_operations(1);
+    for (v1::OperationReport* total :
+         {operation, phase->mutable_total(), phase->mutable_workloads(0)->mutable_total()}) {
+      total->set_iops(1);
+      total->set_bytes_per_second(1024 * (kib_per_second + i));
+    }
+    v1::SweepPointReport* point = sweep->add_points();
+    point->add_indices(i / 2);
+    point->add_indices(i % 2);
+    point->add_phases(index);
+    point->set_runs(1);
+    point->set_bytes_per_second(1024 * (kib_per_second + i));
+  }
+}
+
+TEST(IozoneTest, ColumnsOfSeveralSweepsHaveIozonesTitlesAndOrder) {
+  v1::Report report;
+  AddMatrix("other", "write", 700, &report);
+  AddMatrix("random write", "write", 600, &report);
+  AddMatrix("random read", "read", 500, &report);
+  AddMatrix("reread", "read", 400, &report);
+  AddMatrix("read", "read", 300, &report);
+  AddMatrix("rewrite", "write", 200, &report);
+  AddMatrix("write", "write", 100, &report);
+  const auto matrix = [](const char* title, int first) {
+    const auto cell = [&](int i) { return std::to_string(first + i); };
+    return std::string("\"") + title + " report\"\n        \"4\" \"1024\"\n\"65536\"  " + cell(0) +
+           "  " + cell(1) + "\n\"1024\"  " + cell(2) + "  " + cell(3) + "\n\n";
+  };
+  EXPECT_EQ(RenderIozone(report), matrix("Writer", 100) + matrix("Re-writer", 200) +
+                                      matrix("Reader", 300) + matrix("Re-Reader", 400) +
+                                      matrix("Random read", 500) + matrix("Random write", 600) +
+                                      matrix("other: Writer", 700));
+}
+
+TEST(IozoneTest, AColumnThatAlsoMovesTheOtherKindSaysSo) {
+  v1::Report report;
+  AddMatrix("read", "write", 100, &report);
+  EXPECT_EQ(RenderIozone(report).substr(0, 22), "\"read: Writer report\"\n");
+}
+
 }  // namespace
 }  // namespace lockstep::controller
