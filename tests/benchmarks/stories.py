@@ -1,0 +1,243 @@
+"""bench stories: what the stories of docs/guide/stories.md say, beside the tools that they were
+made with; alternated, on the same file system.
+
+`series`: sysbench fileio over 128 files, 16 and one, with one total size, and Lockstep's sweep over
+the number of files. At each point the median of the rounds' ratios must lie within the noise: half
+of the range of sysbench's own rounds, and at least 10 %.
+
+`promise`: fio's direct figure is what was promised. Lockstep's direct phase must come to it within
+the noise. Its buffered phase must be beyond it, with the page cache as the cause, and with the
+share of the reads that /proc/diskstats has.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
+sys.path.insert(0, HERE)
+from agree import Case, disk_bytes, disk_of, run_fio, settle  # noqa: E402
+from fleet import Fleet  # noqa: E402
+from machine import MIB, write_random  # noqa: E402
+from verdict import say  # noqa: E402
+
+COUNTS = (128, 16, 1)
+BLOCK = 16384
+LEAST_NOISE = 0.10
+# By sysbench's name of the test: what it is in a job file.
+MODES = {
+    "rndrd": "pattern: random",
+    "rndrw": "pattern: random, read: 60%, fsync: {every_ios: 100, all_files: true}",
+    "seqrd": "pattern: {sequential: {shared: true}}",
+}
+
+
+def forget(paths):
+    """Takes files out of the page cache. Those that Lockstep lays out are not in it either."""
+    for path in paths:
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(fd)
+
+
+def run_sysbench(work, mode, count, options):
+    """Requests per second, without syncs, over new files."""
+    folder = tempfile.mkdtemp(prefix="sysbench", dir=work)
+    words = [
+        "sysbench",
+        "fileio",
+        f"--file-num={count}",
+        f"--file-total-size={options.mib}M",
+        f"--file-block-size={BLOCK}",
+        f"--file-test-mode={mode}",
+        "--file-io-mode=sync",
+        "--file-fsync-freq=100",
+        "--file-fsync-end=off",
+        "--rand-type=uniform",
+        "--threads=1",
+        f"--time={options.seconds}",
+    ]
+    try:
+        subprocess.run([*words, "prepare"], cwd=folder, check=True, capture_output=True)
+        forget(os.path.join(folder, name) for name in os.listdir(folder))
+        settle()
+        done = subprocess.run(
+            [*words, "run"], cwd=folder, check=True, capture_output=True, text=True
+        )
+    finally:
+        shutil.rmtree(folder)
+    return sum(float(n) for n in re.findall(r"(?:reads|writes)/s:\s+([\d.]+)", done.stdout))
+
+
+def run_point(fleet, work, mode, count, options):
+    """The same of Lockstep: a sweep of one point, whose files are as new."""
+    settle()
+    job = f"""name: stories
+targets:
+  - {{name: files, file: {{path: "{work}/{{host}}/{{file}}", total_size: {options.mib}MiB}}}}
+phases:
+  - name: series
+    run:
+      duration: {options.seconds}s
+      sweep: {{axes: [{{field: targets.files.file.count, values: [{count}]}}]}}
+      workloads: [{{block_size: {BLOCK}, engine: sync, direct: false, {MODES[mode]}}}]
+"""
+    report = run(fleet, job)
+    (point,) = report["sweeps"][0]["points"]
+    return point["iops"]
+
+
+def run(fleet, job):
+    done = fleet.run_job(job, "--format", "json")
+    if done.status != 0:
+        raise RuntimeError(str(done))
+    return done.json()
+
+
+def alternate(rounds, theirs, ours):
+    """Pairs of what the two return; the order changes from round to round, so that a drift of the
+    machine favours nobody.
+    """
+    pairs = []
+    for number in range(rounds):
+        if number % 2 == 0:
+            first = theirs()
+            pairs.append((first, ours()))
+        else:
+            first = ours()
+            pairs.append((theirs(), first))
+    return pairs
+
+
+def noise_of(figures):
+    """Half of the range of a tool's own rounds, as a share of their median; at least 10 %."""
+    spread = (max(figures) - min(figures)) / 2 / statistics.median(figures)
+    return max(LEAST_NOISE, spread)
+
+
+def series(fleet, work, options):
+    targets = []
+    print(f"\n{'series':<18}{'sysbench':>10}{'ours':>10}   ratio (range)        noise")
+    for mode in options.modes:
+        for count in COUNTS:
+            pairs = alternate(
+                options.rounds,
+                lambda mode=mode, count=count: run_sysbench(work, mode, count, options),
+                lambda mode=mode, count=count: run_point(fleet, work, mode, count, options),
+            )
+            theirs, ours = (list(side) for side in zip(*pairs, strict=True))
+            ratios = [o / t for t, o in pairs]
+            ratio, noise = statistics.median(ratios), noise_of(theirs)
+            print(
+                f"{mode} {count:>4} files   {statistics.median(theirs):>10,.0f}"
+                f"{statistics.median(ours):>10,.0f}   {ratio:.2f} ({min(ratios):.2f}–"
+                f"{max(ratios):.2f})   ±{100 * noise:.0f} %",
+                flush=True,
+            )
+            words = f"{mode}, {count} files: {ratio:.2f} x sysbench, within ±{100 * noise:.0f} %"
+            targets.append((words, abs(ratio - 1) <= noise))
+    return targets
+
+
+def promised_phase(fleet, path, promised, direct, options):
+    """A promise over random reads by Lockstep, and the share of their bytes that no disk read."""
+    job = f"""name: stories
+expendable: ["{path}"]
+targets:
+  - {{name: f, file: {{path: "{path}", size: {os.path.getsize(path)}}}, sharing: overlapped}}
+phases:
+  - name: reads
+    run:
+      duration: {options.seconds}s
+      promised: {{iops: {promised:.3f}}}
+      workloads: [{{block_size: 4KiB, pattern: random, direct: {str(direct).lower()}}}]
+"""
+    disk = disk_of(path)
+    before = disk_bytes(disk, "read")
+    phase = run(fleet, job)["phases"][0]
+    read = disk_bytes(disk, "read") - before
+    moved = sum(
+        int(row[0])
+        for row in fleet.sql("SELECT bytes FROM interval_operations WHERE run_id = last_run()")
+    )
+    return phase["promised"][0], 1 - read / moved
+
+
+def promise(fleet, work, options):
+    path = os.path.join(work, "promised")
+    write_random(path, options.mib * MIB)
+    forget([path])
+    reads = Case(True, 4096, "random", "read", 1)
+    pairs = alternate(
+        options.rounds,
+        lambda: run_fio(reads, path, options.seconds)[0],
+        lambda: promised_phase(fleet, path, 1, True, options)[0]["found"],
+    )
+    theirs = [pair[0] for pair in pairs]
+    direct = statistics.median(theirs)
+    ratio, noise = statistics.median(o / t for t, o in pairs), noise_of(theirs)
+    targets = [
+        (
+            f"direct: {ratio:.2f} x fio's {direct:,.0f} IOPS, within ±{100 * noise:.0f} %",
+            abs(ratio - 1) <= noise,
+        )
+    ]
+    # Twice: the first one reads the file into the cache.
+    for name in ("cold", "warm"):
+        said, truth = promised_phase(fleet, path, direct, False, options)
+        print(f"promise, {name}: {said['text']}; by /proc/diskstats {100 * truth:.0f} %")
+        if name == "cold":
+            continue
+        share = re.match(r"(\d+) % of the reads came from the page cache", said["cause"])
+        targets += [
+            (f"buffered: {said['ratio']:.1f} x the promise is beyond it", said["exceeded"]),
+            (
+                "its cause is the page cache, with the share of /proc/diskstats",
+                share is not None and abs(int(share.group(1)) - 100 * truth) <= 2,
+            ),
+        ]
+    return targets
+
+
+# A part is a function of the fleet, the directory of the files and the options: it prints its table
+# and returns its targets. An observed phase beside iostat, or a copy beside dd, is one more part.
+PARTS = {"series": series, "promise": promise}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--mib", type=int, default=64, help="the files' total size")
+    parser.add_argument("--modes", nargs="+", choices=sorted(MODES), default=["rndrd", "rndrw"])
+    parser.add_argument("--only", choices=sorted(PARTS), help="one of the parts")
+    parser.add_argument("--directory", default="/tmp", help="where the files lie")
+    options = parser.parse_args()
+    work = tempfile.mkdtemp(prefix="ls-stories", dir=options.directory)
+    targets = []
+    try:
+        print(
+            f"{options.mib} MiB on {disk_of(work)}; {options.rounds} alternated rounds of "
+            f"{options.seconds} s"
+        )
+        flags = ["--allow-expendable", os.path.join(work, "promised")]
+        with Fleet(1, allow=[work], worker_flags=flags) as fleet:
+            for name, measure in PARTS.items():
+                if options.only in (None, name):
+                    targets += measure(fleet, work, options)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return say("stories", targets)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
