@@ -1,11 +1,12 @@
-"""The jobs in examples/: each is planned as it stands, and run in the shorter form that its own
-head gives.
+"""The jobs in examples/ and examples/stories/: each is planned, and run in the shorter form that
+its own head gives.
 """
 
 import contextlib
 import glob
 import os
 import re
+import subprocess
 import tempfile
 
 from fleet import ROOT, FleetTest, needs_root
@@ -14,23 +15,60 @@ from loops import LoopDevice
 LUN = "/dev/disk/by-id/wwn-0x5000c500a1b2c3d4"
 
 
-def examples():
+# Those that a test of their own runs.
+APART = ("array", "iozone")
+
+
+def jobs_in(folder):
     return {
         os.path.basename(path).removesuffix(".yaml"): path
-        for path in sorted(glob.glob(os.path.join(ROOT, "examples", "*.yaml")))
+        for path in sorted(glob.glob(os.path.join(ROOT, folder, "*.yaml")))
     }
 
 
+def examples():
+    return jobs_in("examples")
+
+
+def stories():
+    return jobs_in("examples/stories")
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as text:
+        return text.read()
+
+
+def sets(job, title):
+    """The --set options in the job's head, below this title."""
+    part = re.search(rf"^# {title}:\n((?:#   .*\n)+)", job, re.MULTILINE)
+    return re.findall(r"--set \S+", part.group(1)) if part else []
+
+
 def shorter(job):
-    """The --set options in the job's head."""
-    head = "\n".join(line for line in job.splitlines() if line.startswith("#"))
-    return re.findall(r"--set (\S+)", head)
+    """The same as words of a command."""
+    return [word for option in sets(job, "Shorter") for word in option.split(" ", 1)]
 
 
-class Examples(FleetTest):
+class RunsJobs(FleetTest):
+    def run_shortly(self, job):
+        """Plans and runs it in its shorter form; the report."""
+        words = shorter(job)
+        self.assertTrue(words, "its head has no shorter form")
+        self.ok(self.fleet.lockstep("plan", "-", *words, stdin=job))
+        report = self.ok(self.fleet.run_job(job, *words, "--format", "json")).json()
+        self.assertEqual(report["run"]["state"], "done")
+        # Every phase with load has measured something.
+        loads = [p for p in report["phases"] if p["kind"] in ("run", "precondition")]
+        self.assertTrue(loads)
+        for phase in loads:
+            self.assertGreater(phase["total"]["operations"], 0, phase["name"])
+        return report
+
+
+class Examples(RunsJobs):
     def job(self, name):
-        with open(examples()[name], encoding="utf-8") as text:
-            return text.read().replace("/mnt/test", self.fleet.data)
+        return text_of(examples()[name]).replace("/mnt/test", self.fleet.data)
 
     def test_there_are_twenty(self):
         self.assertGreaterEqual(len(examples()), 20)
@@ -40,24 +78,91 @@ class Examples(FleetTest):
     def runs(self, names):
         for name in names:
             with self.subTest(name=name):
-                job = self.job(name)
-                self.assertTrue(shorter(job), "its head has no shorter form")
-                words = [word for wanted in shorter(job) for word in ("--set", wanted)]
-                self.ok(self.fleet.lockstep("plan", "-", *words, stdin=job))
-                done = self.ok(self.fleet.run_job(job, *words, "--format", "json"))
-                report = done.json()
-                self.assertEqual(report["run"]["state"], "done")
-                # Every phase with load has measured something.
-                loads = [p for p in report["phases"] if p["kind"] in ("run", "precondition")]
-                self.assertTrue(loads)
-                for phase in loads:
-                    self.assertGreater(phase["total"]["operations"], 0, phase["name"])
+                self.run_shortly(self.job(name))
 
     def test_the_first_half_runs(self):
-        self.runs([name for name in examples() if name != "array"][::2])
+        self.runs([name for name in examples() if name not in APART][::2])
 
     def test_the_second_half_runs(self):
-        self.runs([name for name in examples() if name != "array"][1::2])
+        self.runs([name for name in examples() if name not in APART][1::2])
+
+    def test_iozone_has_iozones_columns(self):
+        report = self.run_shortly(self.job("iozone"))
+        self.assertEqual([len(sweep["points"]) for sweep in report["sweeps"]], 6 * [1])
+        text = self.ok(self.fleet.lockstep("report", "last", "--format", "iozone")).out
+        columns = ("Writer", "Re-writer", "Reader", "Re-Reader", "Random read", "Random write")
+        # 1 MiB in records of 64 KiB; a number of kB/s.
+        pattern = "".join(rf'"{c} report"\n +"64"\n"1024"  [1-9]\d*\n\n' for c in columns)
+        self.assertRegex(text, f"^{pattern}$")
+
+
+class Stories(RunsJobs):
+    workers = 1
+
+    def job(self, name):
+        return text_of(stories()[name]).replace("/mnt/test", self.fleet.data)
+
+    def test_there_are_seven(self):
+        self.assertEqual(len(stories()), 7)
+        guide = text_of(os.path.join(ROOT, "docs/guide/stories.md"))
+        for name, path in stories().items():
+            self.assertIn(f"name: {name}\n", text_of(path))
+            self.assertIn(f"examples/stories/{name}.yaml", guide)
+
+    def test_they_are_jobs_in_the_stories_sizes_too(self):
+        for name in stories():
+            with self.subTest(name=name):
+                options = sets(self.job(name), "As large as in the story")
+                self.assertTrue(options)
+                words = [word for option in options for word in option.split(" ", 1)]
+                self.ok(self.fleet.lockstep("check", "-", *words, stdin=self.job(name)))
+
+    def test_they_run(self):
+        for name in stories():
+            if name == "which-scheduler":  # needs a mount of its own
+                continue
+            with self.subTest(name=name):
+                self.run_shortly(self.job(name))
+
+
+@needs_root
+class SchedulerStory(RunsJobs):
+    """On a file system of its own, whose settings change."""
+
+    workers = 1
+
+    @classmethod
+    def setUpClass(cls):
+        cls.stack = contextlib.ExitStack()
+        try:
+            folder = cls.stack.enter_context(tempfile.TemporaryDirectory())
+            loop = cls.stack.enter_context(LoopDevice(folder))
+            subprocess.run(["mkfs.ext4", "-q", loop.path], check=True)
+            cls.mount = os.path.join(folder, "mount")
+            os.mkdir(cls.mount)
+            subprocess.run(["mount", loop.path, cls.mount], check=True)
+            cls.stack.callback(subprocess.run, ["umount", cls.mount], check=True)
+            cls.fleet_options = {
+                "allow": [cls.mount],
+                "worker_flags": ["--allow-settings", cls.mount, "--allow-settings", loop.path],
+            }
+            super().setUpClass()
+        except BaseException:
+            cls.stack.close()
+            raise
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        cls.stack.close()
+
+    def test_the_schedulers_run(self):
+        job = text_of(stories()["which-scheduler"]).replace("/mnt/test", self.mount)
+        report = self.run_shortly(job)
+        self.assertEqual(len(report["sweeps"][0]["points"]), 6)
+        for phase in report["phases"]:
+            for setting in phase.get("settings", []):
+                self.assertEqual(setting["notRestored"], "", setting)
 
 
 @needs_root
@@ -82,11 +187,9 @@ class ArrayExample(FleetTest):
         cls.stack.close()
 
     def test_the_array_runs(self):
-        with open(examples()["array"], encoding="utf-8") as text:
-            job = text.read()
+        job = text_of(examples()["array"])
         self.assertIn(LUN, job)
-        words = [word for wanted in shorter(job) for word in ("--set", wanted)]
         done = self.ok(
-            self.fleet.run_job(job.replace(LUN, self.lun.path), *words, "--format", "json")
+            self.fleet.run_job(job.replace(LUN, self.lun.path), *shorter(job), "--format", "json")
         )
         self.assertEqual(done.json()["run"]["state"], "done")

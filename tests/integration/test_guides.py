@@ -2,6 +2,7 @@
 test's sizes and times, and looks for what they are said to print.
 """
 
+import contextlib
 import glob
 import os
 import re
@@ -11,8 +12,9 @@ import subprocess
 import unittest
 
 from fleet import BIN, ROOT, Fleet, needs_root, stop, wait_for
-from loops import LoopDevice
+from loops import MIB, LoopDevice
 from test_docs import commands, small, text_of
+from test_examples import shorter, stories
 
 TOKEN = r"\b[0-9a-f]{8}-[0-9a-f]{24}\b"
 
@@ -30,22 +32,36 @@ def said_lines(text):
             yield " ".join(stable)
 
 
+def in_shorter_form(block):
+    """The commands that run a story, with the options that make it short."""
+
+    def more(found):
+        words = shorter(text_of(stories()[found.group(1)]))
+        return f"{found.group(0)} {shlex.join(words)}"
+
+    return re.sub(r"examples/stories/(\S+)\.yaml", more, block)
+
+
 @needs_root
 class Guides(unittest.TestCase):
-    def follow(self, guide, device=""):
-        """Runs its blocks; a block of text that follows one says what that prints."""
+    def follow(self, guide, device="", make=lambda fleet, stack: None):
+        """Runs its blocks; a block of text that follows one says what that prints. `make` makes
+        what the guide takes for granted, and leaves its end to the stack.
+        """
         parts = re.findall(r"^```(sh|text)\n(.*?)^```", text_of(guide), re.DOTALL | re.MULTILINE)
-        with Fleet(0) as fleet:
+        with Fleet(0) as fleet, contextlib.ExitStack() as stack:
+            make(fleet, stack)
             process, address, token, printed = None, "", "TOKEN", ""
             try:
                 for kind, block in parts:
-                    block = small(block, fleet.data).replace("/dev/sdx", device)
+                    block = in_shorter_form(small(block, fleet.data).replace("/dev/sdx", device))
                     if kind == "text":
                         if "/dev/sdy" not in block:  # a story, not an output
                             self.check(guide, block, printed)
                         continue
                     if address:
                         block = block.replace("ctl.example:9640", address)
+                        block = block.replace("localhost:9640", address)
                     if block.startswith(("lockstep-controller ", "lockstep-worker ")):
                         address = self.start_daemon(fleet, block) or address
                         continue
@@ -149,3 +165,19 @@ class Guides(unittest.TestCase):
 
     def test_the_guide_history(self):
         self.follow("docs/guide/history.md")
+
+    def test_the_guide_stories(self):
+        def make(fleet, stack):
+            subprocess.run(["mount", device.path, fleet.data], check=True)
+            # A worker that still runs may hold the directory.
+            stack.callback(subprocess.run, ["umount", "--lazy", fleet.data], check=True)
+            folder = os.path.join(fleet.directory, "examples/stories")
+            os.makedirs(folder)
+            for name, path in stories().items():
+                job = text_of(path).replace("/mnt/test", fleet.data)
+                with open(f"{folder}/{name}.yaml", "w", encoding="utf-8") as out:
+                    out.write(job)
+
+        with Fleet(0) as outer, LoopDevice(outer.directory, 256 * MIB) as device:
+            subprocess.run(["mkfs.ext4", "-q", device.path], check=True)
+            self.follow("docs/guide/stories.md", device.path, make)

@@ -9,7 +9,7 @@ import jsonschema
 import yaml
 from fleet import BIN
 from test_docs import DOCUMENTS, blocks, text_of
-from test_examples import examples
+from test_examples import examples, stories
 
 JOB = """# yaml-language-server: $schema=job.schema.json
 name: schema
@@ -163,7 +163,7 @@ class Schema(unittest.TestCase):
         jsonschema.Draft202012Validator.check_schema(self.schema)
 
     def test_the_examples_are_valid(self):
-        for name, path in examples().items():
+        for name, path in {**examples(), **stories()}.items():
             with self.subTest(name), open(path, encoding="utf-8") as text:
                 job = text.read()
                 self.assertEqual(self.problems(job), [])

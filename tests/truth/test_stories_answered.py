@@ -1,0 +1,262 @@
+"""The questions of the seven stories (docs/guide/stories.md), each answered by a sentence on the
+report's first screen. What is true is scripted: counts of I/Os, files in memory, mount options,
+null targets.
+"""
+
+import os
+import re
+import subprocess
+
+from fleet import MEMORY, Fleet, needs_root
+from loops import attach, detach
+from truth import TruthTest, situation
+
+MIB = 1 << 20
+SWEPT = "order: random, repeat: 5"
+# As the report writes one: 9,312; 128k.
+NUMBER = r"[\d.,]+ ?[kM]?"
+
+
+def call(*words):
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def options_of(mount):
+    with open("/proc/self/mountinfo", encoding="utf-8") as table:
+        fields = next(line.split() for line in table if line.split()[4] == mount)
+    return fields[5] + ";" + fields[-1]
+
+
+class Screens(TruthTest):
+    workers = 1
+
+    def answered(self, pattern):
+        """The sentence on the first screen of the last run."""
+        screen = " ".join(self.report().split())
+        found = re.search(pattern, screen)
+        self.assertIsNotNone(found, f"no '{pattern}' in:\n{screen}")
+        self.says(found.group(0))
+        return found
+
+    def not_said(self, pattern):
+        self.assertNotRegex(" ".join(self.report().split()), pattern)
+
+
+@needs_root
+class Storage(Screens):
+    """On a file system of its own, on a loop device in memory, that nobody else uses."""
+
+    @classmethod
+    def setUpClass(cls):
+        directory = call("mktemp", "-d", f"{MEMORY}/lsstoriesXXXXXX")
+        cls.addClassCleanup(call, "rm", "-rf", directory)
+        image = f"{directory}/image"
+        with open(image, "wb") as out:
+            out.truncate(128 * MIB)
+        cls.loop = attach(image)
+        cls.addClassCleanup(detach, cls.loop)
+        call("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", cls.loop)
+        cls.mount = f"{directory}/mount"
+        os.mkdir(cls.mount)
+        call("mount", cls.loop, cls.mount)
+        cls.addClassCleanup(call, "umount", cls.mount)
+        cls.device = os.path.basename(cls.loop)
+        flags = ["--allow-settings", cls.mount, "--allow-settings", cls.loop]
+        cls.fleet = Fleet(cls.workers, allow=[cls.mount], worker_flags=flags)
+        cls.addClassCleanup(cls.fleet.__exit__)
+        cls.fleet.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        """The clean-ups do it, in their order."""
+
+    def job(self, *phases, size="size: 4MiB"):
+        """Phases on one target, whose files each of them finds laid out."""
+        lines = "".join(f"  - {phase}\n" for phase in phases)
+        return (
+            "name: story\ninterval: 100ms\n"
+            f'targets: [{{name: data, file: {{path: "{self.mount}/{{host}}/{{file}}", {size}}}}}]\n'
+            f"phases:\n  - prepare:\n{lines}  - cleanup:\n"
+        )
+
+    @situation("1", "12,000 reads of 4 MiB that memory can hold; 1 IOPS was promised")
+    def test_which_figure_is_real(self):
+        """The device reads the 4 MiB once at most, of 188 MiB that the load reads."""
+        job = f"""name: story
+interval: 100ms
+targets:
+  - {{name: files, file: {{path: "{self.mount}/{{host}}/files/{{file}}", total_size: 4MiB}}}}
+  - {{name: one, file: {{path: "{self.mount}/{{host}}/one", size: 4MiB}}}}
+phases:
+  - name: buffered
+    run:
+      promised: {{iops: 1}}
+      workloads:
+        - targets: [files]
+          block_size: 16KiB
+          read: 60%
+          engine: sync
+          direct: false
+          operations: 20000
+          fsync: {{every_ios: 100, all_files: true}}
+      sweep: {{repeat: 3, axes: [{{field: targets.files.file.count, values: [16, 1]}}]}}
+  - prepare: {{targets: [one]}}
+  - name: direct
+    run:
+      duration: 2s
+      promised: {{iops: 250}}
+      workloads: [{{targets: [one], block_size: 16KiB, max_iops: 200}}]
+  - cleanup: {{targets: [one]}}
+"""
+        self.run_report(job)
+        # Sixteen syncs of files with new blocks after every hundred I/Os, against one.
+        per_io = rf"{NUMBER} context switches/s, [\d.e+-]+ per I/O"
+        self.answered(rf"16 files: {per_io}; one file: {NUMBER}, [\d.e+-]+")
+        found = self.answered(
+            rf"buffered targets\.files\.file\.count=\d+.*?: {NUMBER} of 1 IOPS promised \(\d+ %\): "
+            r"(\d+) % of the reads came from the page cache"
+        )
+        self.assertGreater(int(found.group(1)), 90)
+        found = self.answered(r"direct: [\d.]+ of 250 IOPS promised: (\d+) %")
+        self.assertLess(int(found.group(1)), 85)
+        self.answered(rf"devices under the load: {self.device} of node1")
+
+    @situation("2", "a mount with `sync`, where every write is durable, and one without")
+    def test_which_scheduler(self):
+        before = options_of(self.mount)
+        report = self.run_report(
+            self.job(
+                "name: mix\n    run: {duration: 300ms, "
+                f"environment: {{remount: [{{path: '{self.mount}', options: async}}]}}, "
+                "workloads: [{block_size: 4KiB, read: 0%, engine: sync, direct: false, "
+                "threads: 16, fsync: {every: 50}}], "
+                f"sweep: {{{SWEPT}, axes: ["
+                "{field: environment.scheduler, values: [none, mq-deadline]}, "
+                "{field: environment.remount.0.options, values: [async, sync]}]}}"
+            )
+        )
+        options = r"environment\.scheduler=\S+ environment\.remount\.0\.options="
+        self.answered(rf"{options}async reaches {NUMBER} IOPS.*?{options}sync is [\d.]+ % slower")
+        shares = r"environment\.scheduler=\S+, environment\.remount\.0\.options="
+        # Of writes that are durable at once, a sync has nothing left to do.
+        found = self.answered(
+            rf"{shares}async: the threads spent (\d+) % of their time in fsync; {shares}sync: (\d+)"
+        )
+        self.assertGreater(int(found.group(1)), int(found.group(2)))
+        (sweep,) = report["sweeps"]
+        for point in sweep["points"]:
+            self.assertGreater(point["threadJain"], 0)
+            self.assertIn("waitRatio", point["timeSpent"])
+        rows = self.rows(
+            "SELECT setting, value, not_restored FROM phase_settings WHERE run_id = last_run() "
+            "AND setting IN ('scheduler', 'mount options')"
+        )
+        self.assertEqual(len(rows), 2 * 20)
+        self.assertEqual({row["not_restored"] for row in rows}, {""})
+        schedulers = {row["value"] for row in rows if row["setting"] == "scheduler"}
+        self.assertEqual(schedulers, {"none", "mq-deadline"})
+        self.assertEqual(options_of(self.mount), before)
+
+    @situation("3", "320 writes of 64 KiB through the page cache, synced in fives; then past it")
+    def test_dd_and_iostat(self):
+        write = "block_size: 64KiB, read: 0%, pattern: sequential, engine: sync, operations: 320"
+        report = self.run_report(
+            self.job(
+                f"name: buffered\n    run: {{workloads: [{{{write}, direct: false, "
+                "fsync: {every: 64, at_end: true}}]}",
+                f"name: direct\n    run: {{workloads: [{{{write}}}]}}",
+                size="size: 20MiB",
+            )
+        )
+        found = self.answered(
+            rf"buffered: {self.device}: agrees in bytes, but in requests of \S+ [KM]iB instead of "
+            r"64 KiB \(merged ×([\d.]+)\): this is the device's rate for large requests, not for "
+            r"blocks of 64 KiB"
+        )
+        self.assertGreater(float(found.group(1)), 1.5)
+        self.not_said(rf"direct: {self.device}: agrees in bytes")
+        (device,) = self.phase(report, "direct")["devices"]
+        self.assertEqual(device["crossCheck"]["verdict"], "VERDICT_AGREE")
+
+    @situation("4", "3,000 writes of 1 KiB, each with a sync; reads at two sizes of an I/O")
+    def test_busy_is_not_full(self):
+        report = self.run_report(
+            self.job(
+                "name: synced\n    run: {workloads: [{block_size: 1KiB, read: 0%, engine: sync, "
+                "direct: false, operations: 3000, fsync: {every: 1}}]}",
+                "name: sizes\n    run: {duration: 500ms, workloads: [{queue_depth: 8}], "
+                "sweep: {axes: [{field: block_size, values: [4KiB, 64KiB]}]}}",
+                size="size: 2MiB",
+            )
+        )
+        # A page of 4 KiB and the journal's blocks, for 1 KiB.
+        self.answered(
+            rf"synced: {self.device}: the device wrote \S+ MiB where the engines asked for 2\.93 "
+            r"MiB, \S+ MiB more: the file system's journal and metadata"
+        )
+        synced = self.phase(report, "synced")
+        (device,) = synced["devices"]
+        self.assertGreater(device["crossCheck"]["factor"], 3)
+        # The kernel's own count says whether the device was busy: beside busy neighbours it waits
+        # for the load.
+        points = report["sweeps"][0]["points"]
+        phases = {phase["index"]: phase for phase in report["phases"]}
+        busy = [phases[point["phases"][0]]["devices"][0]["busyRatio"] for point in points]
+        rates = [point["bytesPerSecond"] for point in points]
+        sentence = (
+            rf"block_size=4KiB: {self.device} was busy for \d+ % of the time, at [\d.]+ MiB/s; "
+            r"block_size=64KiB: for \d+ %, at [\d.]+ MiB/s\. A device that is busy all the time"
+        )
+        if min(busy) >= 0.95 and rates[1] >= 1.25 * rates[0]:
+            self.answered(sentence)
+        else:
+            self.not_said(sentence)
+
+    @situation("5", "writes with a sync after each, and without any")
+    def test_small_sequential_writes(self):
+        report = self.run_report(
+            self.job(
+                "name: writes\n    run: {duration: 300ms, workloads: [{block_size: 4KiB, "
+                "read: 0%, pattern: {sequential: {shared: true}}, engine: sync, direct: false, "
+                "threads: 4, fsync: {every: 1, at_end: true}}], "
+                f"sweep: {{{SWEPT}, axes: [{{field: fsync.every, values: [1, 0]}}]}}}}"
+            )
+        )
+        self.answered(rf"fsync\.every=0 reaches {NUMBER} IOPS.*?fsync\.every=1 is [\d.]+ % slower")
+        found = self.answered(
+            r"fsync\.every=1: the threads spent (\d+) % of their time in fsync; fsync\.every=0: "
+            r"(\d+) %"
+        )
+        self.assertGreater(int(found.group(1)), 50)
+        self.assertEqual(report["sweeps"][0]["points"][0]["limitedBy"], "fsync")
+        self.assertRegex(self.report(), r"(?m)^ +1 .* fsync$")
+
+    @situation("6", "reads of /dev/zero, and of a file on the loop device")
+    def test_the_tool_as_bottleneck(self):
+        job = self.job(
+            "{name: tool, run: {duration: 300ms, workloads: [{targets: [zero], engine: sync, "
+            "block_size: 64KiB, max_iops: 1000}]}}",
+            "{name: storage, run: {duration: 300ms, workloads: [{targets: [data], engine: sync, "
+            "block_size: 64KiB, max_iops: 1000}]}}",
+        ).replace("targets: [", "targets: [{name: zero, null: {device: zero}}, ", 1)
+        self.run_report(job)
+        self.answered(r"tool: no storage: these are the load generator's own figures")
+        self.answered(rf"devices under the load: {self.device} of node1")
+        self.not_said("storage: no storage")
+
+
+class Threads(Screens):
+    @situation("7", "16 ms for each I/O, and no more than 200 of them in a second")
+    def test_how_many_threads(self):
+        """Four threads could do 250."""
+        job = (
+            "name: story\ninterval: 100ms\ntargets: [{name: n, null: {latency: 16ms}}]\nphases:\n"
+            "  - name: threads\n    run: {duration: 500ms, "
+            "workloads: [{engine: 'null', max_iops: 200}],\n"
+            f"      sweep: {{{SWEPT}, axes: [{{field: threads, values: [1, 2, 4, 8, 16]}}]}}}}\n"
+        )
+        self.run_report(job)
+        # Beside busy neighbours an I/O takes longer, and more of them are needed.
+        self.answered(
+            r"threads=(4|8|16) reaches [\d.]+ IOPS.*?threads beyond (2|4|8) adds (nothing|at most)"
+        )
