@@ -5,19 +5,29 @@
 namespace lockstep::v1 {
 
 bool Reads(const Workload& w) {
+  if (w.has_copy()) return true;
   if (w.access().empty()) return w.read_ratio() > 0;
   return std::any_of(w.access().begin(), w.access().end(),
                      [](const AccessLine& line) { return line.read_ratio() > 0; });
 }
 
 bool Writes(const Workload& w) {
+  if (w.has_copy()) return true;
   if (w.access().empty()) return w.read_ratio() < 1;
   return std::any_of(w.access().begin(), w.access().end(),
                      [](const AccessLine& line) { return line.read_ratio() < 1; });
 }
 
 bool Trims(const Workload& w) {
-  return w.access().empty() && w.read_ratio() < 1 && w.trim_ratio() > 0;
+  return !w.has_copy() && w.access().empty() && w.read_ratio() < 1 && w.trim_ratio() > 0;
+}
+
+bool ReadsFrom(const Workload& w, const std::string& target) {
+  return w.has_copy() ? target == w.copy().from() : Reads(w);
+}
+
+bool WritesTo(const Workload& w, const std::string& target) {
+  return w.has_copy() ? target == w.copy().to() : Writes(w);
 }
 
 }  // namespace lockstep::v1

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "proto/job.pb.h"
 
 namespace lockstep::v1 {
@@ -8,5 +10,8 @@ namespace lockstep::v1 {
 bool Reads(const Workload& workload);
 bool Writes(const Workload& workload);
 bool Trims(const Workload& workload);
+// Whether it reads, or writes, this one of its targets: a copy reads one and writes the other.
+bool ReadsFrom(const Workload& workload, const std::string& target);
+bool WritesTo(const Workload& workload, const std::string& target);
 
 }  // namespace lockstep::v1

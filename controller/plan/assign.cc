@@ -15,12 +15,6 @@
 #include "proto/workload.h"
 
 namespace lockstep::controller {
-namespace {
-
-using timing::kSecond;
-// A phase that ends by bytes or operations alone ends after this at the latest.
-constexpr int64_t kMaxPhaseNs = int64_t{7} * 24 * 3600 * kSecond;
-constexpr uint64_t kSliceAlignment = 1 << 20;
 
 uint64_t TargetBytes(const v1::Target& target, const PlanWorker& worker, uint32_t index) {
   if (target.has_file()) return uint64_t{target.file().count()} * target.file().size_bytes();
@@ -33,23 +27,33 @@ uint64_t TargetBytes(const v1::Target& target, const PlanWorker& worker, uint32_
   return 0;
 }
 
-// Gives worker number `position` of `count` its part, on boundaries of 1 MiB if everybody gets one,
-// else of 4 KiB. All parts are equal and the rest at the end stays unused: a worker finds the
-// writer of a block by dividing the offset by the length of a part.
-void Slice(uint64_t total, uint64_t position, uint64_t count, v1::TargetAssignment* out) {
-  uint64_t unit = kSliceAlignment;
+// All parts are equal and the rest at the end stays unused: a worker finds the writer of a block by
+// dividing the offset by the length of a part.
+uint64_t SliceBytes(uint64_t total, uint64_t count) {
+  uint64_t unit = 1 << 20;
   if (total / count < unit) unit = 4096;
-  const uint64_t units = total / unit / count;
-  out->set_slice_begin_bytes(position * units * unit);
+  return total / unit / count * unit;
+}
+
+namespace {
+
+using timing::kSecond;
+// A phase that ends by bytes or operations alone ends after this at the latest.
+constexpr int64_t kMaxPhaseNs = int64_t{7} * 24 * 3600 * kSecond;
+
+// Gives worker number `position` of `count` its part.
+void Slice(uint64_t total, uint64_t position, uint64_t count, v1::TargetAssignment* out) {
+  const uint64_t bytes = SliceBytes(total, count);
+  out->set_slice_begin_bytes(position * bytes);
   // A length of 0 would mean the whole target.
-  out->set_slice_length_bytes(std::max<uint64_t>(units * unit, 1));
+  out->set_slice_length_bytes(std::max<uint64_t>(bytes, 1));
 }
 
 // Whether this worker's own workloads write the target: others' say nothing about what it opens.
 bool IsWrittenBy(const v1::RunAssignment& load, const std::string& name) {
   return std::any_of(
       load.workloads().begin(), load.workloads().end(), [&](const v1::WorkloadAssignment& w) {
-        return Writes(w.workload()) &&
+        return WritesTo(w.workload(), name) &&
                std::find(w.workload().targets().begin(), w.workload().targets().end(), name) !=
                    w.workload().targets().end();
       });

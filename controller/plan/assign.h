@@ -27,6 +27,13 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
                                                             uint32_t phase_index, uint32_t attempt,
                                                             const std::vector<uint32_t>& members);
 
+// Bytes of a target on a worker: what the job says, else what the worker's inspection found. 0 if
+// that is not known.
+uint64_t TargetBytes(const v1::Target& target, const PlanWorker& worker, uint32_t index);
+// The length of a worker's slice of a target that `count` workers share, in bytes: a multiple of
+// 1 MiB if each worker gets one, else of 4 KiB.
+uint64_t SliceBytes(uint64_t total, uint64_t count);
+
 // The part of a target that is a worker's own in each phase that writes: a slice, stripes, or all.
 v1::TargetAssignment OwnPart(const SettledRun& run, uint32_t target, uint32_t worker);
 

@@ -120,6 +120,10 @@ class LimitChecker {
     if (run.has_sweep()) bytes -= static_cast<double>(run.sweep().ByteSizeLong());
     if (run.has_curve()) bytes -= static_cast<double>(run.curve().ByteSizeLong());
     bytes += workloads * kFilledIn;
+    // Its targets' names are filled in, too.
+    for (const v1::Workload& w : run.workloads()) {
+      bytes += static_cast<double>(w.copy().ByteSizeLong());
+    }
     for (const v1::SweepAxis& axis : run.sweep().axes()) {
       size_t longest = 0;
       for (const std::string& value : axis.values()) longest = std::max(longest, value.size());

@@ -34,7 +34,10 @@ void NoteVerified(const v1::JobSpec& job, const v1::PhaseSpec& phase, VerifiedBl
     note(precondition.targets(), precondition.block_size_bytes());
   }
   for (const v1::Workload& w : phase.run().workloads()) {
-    if (w.verify() && Writes(w)) note(w.targets(), w.block_size_bytes());
+    if (!w.verify()) continue;
+    for (const std::string& name : w.targets()) {
+      if (WritesTo(w, name)) (*blocks)[name] = w.block_size_bytes();
+    }
   }
 }
 
@@ -85,6 +88,7 @@ void FillNames(v1::JobSpec* job) {
 }  // namespace
 
 void FillJob(v1::JobSpec* job) {
+  FillCopies(job);
   // FillDefaults() gives every workload an engine. LUNs must have theirs before that.
   ChooseEngines(job);
   v1::FillDefaults(job);

@@ -115,7 +115,34 @@ void ChooseEngines(v1::JobSpec* job) {
   }
 }
 
+namespace {
+
+void FillCopy(v1::Workload* workload) {
+  if (!workload->has_copy()) return;
+  if (workload->targets().empty()) {
+    workload->add_targets(workload->copy().from());
+    workload->add_targets(workload->copy().to());
+  }
+  // Each block is read once and written once.
+  if (!workload->has_read_ratio()) workload->set_read_ratio(0.5);
+  if (workload->pattern().kind_case() == v1::Pattern::KIND_NOT_SET) {
+    workload->mutable_pattern()->mutable_sequential();
+  }
+  if (workload->passes() == 0) workload->set_passes(1);
+}
+
+}  // namespace
+
+void FillCopies(v1::JobSpec* job) {
+  for (v1::PhaseSpec& phase : *job->mutable_phases()) {
+    for (int i = 0; i < phase.run().workloads_size(); ++i) {
+      FillCopy(phase.mutable_run()->mutable_workloads(i));
+    }
+  }
+}
+
 void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload) {
+  FillCopy(workload);
   if (workload->name().empty()) workload->set_name(absl::StrFormat("w%d", index));
   if (workload->targets().empty() && job.targets_size() == 1) {
     workload->add_targets(job.targets(0).name());
@@ -198,6 +225,11 @@ bool HasOwnEnd(const v1::Workload& workload) {
   return workload.operations() != 0 || workload.io_size_bytes() != 0 || workload.passes() != 0;
 }
 
+bool ChoosesContent(const v1::Workload& w) {
+  return w.content().kind_case() != v1::Content::KIND_NOT_SET ||
+         w.content().compressed_ratio() != 1 || w.content().duplicate_ratio() > 0;
+}
+
 int64_t LargestBlock(const v1::Workload& w) {
   int64_t largest = w.block_sizes().empty() && w.access().empty() ? w.block_size_bytes() : 0;
   for (const v1::WeightedBlockSize& line : w.block_sizes()) {
@@ -229,8 +261,8 @@ std::set<uint32_t> TargetsWrittenBy(const v1::JobSpec& job, const v1::PhaseSpec&
   // LoadOf() turns a precondition into a workload, so that its writes are found here, too.
   const v1::RunPhase load = LoadOf(job, phase);
   for (const v1::Workload& workload : load.workloads()) {
-    if (!Writes(workload)) continue;
     for (const std::string& name : workload.targets()) {
+      if (!WritesTo(workload, name)) continue;
       if (const int target = index.Find(name); target >= 0) {
         written.insert(static_cast<uint32_t>(target));
       }

@@ -29,11 +29,18 @@ v1::IntervalSample IdleInterval(uint32_t number, const v1::RunPhase& load, int64
 // targets are iSCSI LUNs. Before the defaults are filled in.
 void ChooseEngines(v1::JobSpec* job);
 
+// Names the targets of each copy, and fills in its order, mix and passes, which are not those of
+// other workloads. Before the defaults are filled in.
+void FillCopies(v1::JobSpec* job);
+
 // Fills in what a workload leaves out, as proto/load.proto says. `index` is its place in the phase.
 void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload);
 
 // Whether it is through after so many operations, bytes or passes, perhaps before its phase is.
 bool HasOwnEnd(const v1::Workload& workload);
+
+// Whether the job chooses what it writes.
+bool ChoosesContent(const v1::Workload& workload);
 
 // The largest and the smallest I/O.
 int64_t LargestBlock(const v1::Workload& workload);

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "common/text.h"
 #include "common/units.h"
+#include "controller/plan/copy_rules.h"
 #include "controller/plan/layers.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/reservation.h"
@@ -193,6 +194,7 @@ class FleetChecker {
     CheckOwners();
     CheckStripes();
     for (const std::string& problem : FenceProblems(job_, workers_)) Refuse(problem);
+    for (const std::string& problem : CopyProblems(job_, workers_)) Refuse(problem);
     CheckSpace();
     return std::move(check_);
   }
@@ -358,11 +360,11 @@ class FleetChecker {
       std::map<std::string, std::set<uint32_t>> writers;
       const v1::RunPhase load = LoadOf(job_, phase);
       for (const v1::Workload& w : load.workloads()) {
-        if (!Writes(w)) continue;
         const auto chosen = Select(w.hosts(), workers_);
         if (!chosen.ok()) continue;  // said elsewhere
-        for (const std::string& name : w.targets())
-          writers[name].insert(chosen->begin(), chosen->end());
+        for (const std::string& name : w.targets()) {
+          if (WritesTo(w, name)) writers[name].insert(chosen->begin(), chosen->end());
+        }
       }
       for (const v1::Target& target : job_.targets()) {
         // The phase names a target that its sweep varies by its name in the job file.

@@ -269,6 +269,10 @@ absl::Status Apply(const std::string& field, const std::string& text, v1::RunPha
   if (path.empty() || path.front().empty()) return Wrong(field, "is no field");
   // A step must be a phase without a sweep or a curve, or its steps would have steps again.
   if (path.front() == "sweep" || path.front() == "curve") return Wrong(field, "cannot be swept");
+  // The targets that a phase writes must be known without its points.
+  if (std::find(path.begin(), path.end(), "copy") != path.end()) {
+    return Wrong(field, "cannot be swept; make a phase for each copy");
+  }
   // A field of the phase, or else of each of its workloads.
   if (Find(*run, path.front()) != nullptr) return SetAt(field, path, text, run);
   if (run->workloads().empty()) return Wrong(field, "is no field of a run phase");
@@ -284,6 +288,10 @@ absl::Status Apply(const SweepPoint& point, v1::RunPhase* run) {
   }
   for (v1::Workload& workload : *run->mutable_workloads()) {
     for (std::string& target : *workload.mutable_targets()) target = TargetAt(target, point);
+    if (!workload.has_copy()) continue;
+    v1::Copy* copy = workload.mutable_copy();
+    copy->set_from(TargetAt(copy->from(), point));
+    copy->set_to(TargetAt(copy->to(), point));
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/units.h"
+#include "controller/plan/copy_rules.h"
 #include "controller/plan/environments.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
@@ -45,6 +46,9 @@ class Checker {
             absl::StrCat("'", job_.phases(i).name(), "' is the name of two phases"));
       }
       CheckPhase(absl::StrCat("phases[", i, "]"), job_.phases(i));
+      headers_.Check(job_.phases(i), [&](const std::string& field, const std::string& problem) {
+        Add(absl::StrCat("phases[", i, "].", field), problem);
+      });
       // A curve becomes a phase for each of its shares, a sweep one for each of its points.
       if (job_.phases(i).run().has_sweep() && !CheckSweep(i)) continue;
       if (!job_.phases(i).run().has_curve() && !job_.phases(i).run().has_sweep()) continue;
@@ -312,6 +316,7 @@ class Checker {
 
   const v1::JobSpec& job_;
   const TargetIndex targets_{job_};
+  HeaderOwners headers_;
   std::vector<v1::Problem> problems_;
   size_t found_ = 0;       // problems, with those beyond the limit
   bool is_point_ = false;  // the phase that is checked is a point of a sweep
@@ -383,8 +388,10 @@ std::vector<TargetUse> UseOfTargets(const v1::JobSpec& job) {
     });
     for (size_t i = 0; i < of_workloads.size(); ++i) {
       const v1::Workload& w = phase.run().workloads(static_cast<int>(i));
-      if (of_workloads[i].written) mark(w.targets(), &TargetUse::written);
-      if (of_workloads[i].prepared) mark(w.targets(), &TargetUse::prepared);
+      std::vector<std::string> names(w.targets().begin(), w.targets().end());
+      if (w.has_copy()) names = {w.copy().to()};
+      if (of_workloads[i].written) mark(names, &TargetUse::written);
+      if (of_workloads[i].prepared) mark(names, &TargetUse::prepared);
     }
     mark(phase.run().sweep().prepare().targets(), &TargetUse::prepared);
   }

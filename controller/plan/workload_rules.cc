@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "common/units.h"
+#include "controller/plan/copy_rules.h"
 #include "controller/plan/loads.h"
 #include "proto/workload.h"
 
@@ -42,6 +43,7 @@ class Rules {
     CheckLoad();
     CheckWriting();
     CheckVerify();
+    if (w_.has_copy()) CheckCopy(job_, targets_, w_, add_);
   }
 
  private:
@@ -67,7 +69,7 @@ class Rules {
     bool others = false;
     std::set<std::string> names;
     for (int i = 0; i < w_.targets_size(); ++i) {
-      const std::string field = absl::StrCat(".targets[", i, "]");
+      const std::string field = TargetField(w_, i);
       const v1::Target* target = TargetAt(i);
       if (!names.insert(w_.targets(i)).second) {
         add_(field, absl::StrCat("'", w_.targets(i), "' is named twice"));
@@ -199,8 +201,7 @@ class Rules {
     if (p.has_shuffled() && !one_size) {
       add_(".pattern", "shuffled needs one block size: every block once");
     }
-    // The shared position counts blocks, and numbers of blocks of different sizes do not fit
-    // together.
+    // The shared position counts blocks, which must be of one size for that.
     if (p.sequential().shared() && (!one_size || w_.merge() > 1)) {
       add_(".pattern", "a shared sequential position needs one block size, and no merging");
     }
@@ -255,7 +256,7 @@ class Rules {
     if (files > 65535) {
       add_(".targets", absl::StrCat(files, " files; a workload has at most 65,535"));
     }
-    if (!w_.create()) return;
+    if (!w_.create() || w_.has_copy()) return;
     if (!only_files) add_(".create", "is for file targets");
     if (!w_.pattern().has_sequential() || Reads(w_) || Trims(w_)) {
       add_(".create", "needs a sequential pattern that only writes (read: 0%)");
@@ -401,15 +402,15 @@ class Rules {
     }
     // What a trimmed block reads as depends on the device (LBPRZ in SCSI, DLFEAT in NVMe).
     if (Trims(w_)) add_(".verify", "trimmed blocks have no content that could be checked");
-    if (w_.content().kind_case() != v1::Content::KIND_NOT_SET ||
-        w_.content().compressed_ratio() != 1 || w_.content().duplicate_ratio() > 0) {
+    if (ChoosesContent(w_)) {
       add_(".content", "verify makes the content of blocks itself; leave content out");
     }
     absl::flat_hash_map<absl::string_view, int> own;  // target → its index in this workload
     for (int i = 0; i < w_.targets_size(); ++i) {
-      own.emplace(w_.targets(i), i);
       const v1::Target* target = TargetAt(i);
-      if (target != nullptr && Writes(w_)) CheckVerifiedWriter(i, *target, w_);
+      if (target == nullptr) continue;  // CheckTargets() says so
+      own.emplace(w_.targets(i), i);
+      if (WritesTo(w_, w_.targets(i))) CheckVerifiedWriter(i, *target, w_);
     }
     for (const v1::Workload& other : run_.workloads()) {
       const bool differs = IsOfOtherStaleness(other);
@@ -419,8 +420,8 @@ class Rules {
         const auto shared = own.find(name);
         if (shared == own.end()) continue;
         if (differs) ComplainOfStaleness(other, name);
-        const v1::Target* target = TargetAt(shared->second);
-        if (writes && target != nullptr) CheckOtherWriter(shared->second, *target, other);
+        if (!writes || !WritesTo(other, name)) continue;
+        CheckOtherWriter(shared->second, *TargetAt(shared->second), other);
       }
     }
   }
@@ -448,7 +449,7 @@ class Rules {
         writer.hosts().count() == 1) {
       return;
     }
-    add_(absl::StrCat(".targets[", i, "]"),
+    add_(TargetField(w_, i),
          absl::StrCat("several hosts write to the overlapped target with '", writer.name(),
                       "', and none of them knows who was last; set the target's sharing to sliced, "
                       "or let one host write: hosts: {count: 1}"));
@@ -456,7 +457,7 @@ class Rules {
 
   // Another workload writes what this one verifies.
   void CheckOtherWriter(int i, const v1::Target& target, const v1::Workload& other) {
-    const std::string at = absl::StrCat(".targets[", i, "]");
+    const std::string at = TargetField(w_, i);
     if (!other.verify()) {
       add_(at, absl::StrCat("workload '", other.name(),
                             "' writes to the same target at the same time, without headers, so "
@@ -473,7 +474,7 @@ class Rules {
                (IsCached(w_) || IsCached(other))) {
       add_(at, absl::StrCat("another host's page cache would hide what workload '", other.name(),
                             "' writes to the device during that time; both need direct: true"));
-    } else if (Writes(w_) && target.sharing() == v1::SHARING_OVERLAPPED) {
+    } else if (WritesTo(w_, w_.targets(i)) && target.sharing() == v1::SHARING_OVERLAPPED) {
       add_(at, absl::StrCat("workload '", other.name(),
                             "' writes to the same overlapped target; let one workload write what "
                             "is verified, or set its sharing to owned"));
