@@ -15,12 +15,11 @@ constexpr int64_t kPollNs = 100 * timing::kMs;
 // A wait for completions lasts at least this long, even where an interval is about to end. Shorter
 // ones would become a series of system calls at each boundary.
 constexpr int64_t kMinWaitNs = timing::kMs;
-// How long a thread with nothing in flight waits for a block that another thread is writing.
-constexpr int64_t kBlockNs = 20 * timing::kUs;
 
 Recorder::Options RecorderOptions(const IoThreadSetup& setup, const Access& access) {
   Recorder::Options options;
-  options.kinds = {access.reads(), access.writes(), access.trims(), setup.sync.any()};
+  options.kinds = {access.reads(), access.writes() || setup.copy != nullptr, access.trims(),
+                   setup.sync.any()};
   options.response = setup.start.open_loop.has_value();
   options.submission = setup.engine.timed_submission;
   return options;
@@ -39,6 +38,7 @@ IoThread::IoThread(IoThreadSetup setup, Access access, const Timeline* timeline,
       content_(setup_.content, setup_.seed),
       slots_(setup_.engine.queue_depth),
       free_(setup_.engine.queue_depth),
+      copy_writes_(setup_.copy != nullptr ? setup_.engine.queue_depth : 0),
       batch_(setup_.engine.queue_depth),
       completions_(setup_.engine.queue_depth),
       left_(setup_.idle         ? 0
@@ -122,6 +122,7 @@ int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
     batch_[count++] = slots_[retry_.back()].request;
     retry_.pop_back();
   }
+  if (setup_.copy != nullptr && !StartCopyWrites(now_ns, &count)) return count;
   while (count < limit && !free_.empty()) {
     // A sync goes before further writes, which it would otherwise have to wait for, too.
     if (!syncs_.empty()) {
@@ -293,7 +294,7 @@ void IoThread::CompletePlain(int count, int64_t now_ns) {
   if (equal != 0) recorder_.RecordEqual(kind, service, equal, bytes);
 }
 
-void IoThread::Succeed(Slot* slot, int32_t result, int64_t now_ns) {
+bool IoThread::Succeed(Slot* slot, int32_t result, int64_t now_ns) {
   const IoRequest& request = slot->request;
   const int64_t service = now_ns - slot->submitted_ns.load(std::memory_order_relaxed);
   // With a schedule an I/O waits for its slot from its intended start on. Leaving that out would be
@@ -312,12 +313,12 @@ void IoThread::Succeed(Slot* slot, int32_t result, int64_t now_ns) {
     ++sync_epoch_;
     durable_sequence_ = std::max(durable_sequence_, slot->sequence);
   }
-  if (checks_.reads() && request.kind == IoKind::kRead && !is_short) {
-    checks_.EndRead(request.file, request.offset, slot->ticket, buffers_->at(request.buffer));
-  }
   if (checks_.writes() && request.kind == IoKind::kWrite) {
     checks_.EndWrite(request.file, request.offset, slot->ticket, !is_short);
   }
+  if (!checks_.reads() || request.kind != IoKind::kRead || is_short) return !is_short;
+  return checks_.EndRead(request.file, request.offset, slot->ticket,
+                         buffers_->at(request.buffer)) == BlockChecks::Verdict::kGood;
 }
 
 void IoThread::Complete(const IoCompletion& completion, int64_t now_ns) {
@@ -370,7 +371,7 @@ void IoThread::Account(int64_t from_ns, int64_t to_ns, bool waited_full) {
 }
 
 bool IoThread::StepIdle(bool load_goes_on, int64_t* now_ns) {
-  const bool waits = load_goes_on && waiting_ != Waiting::kNothing;
+  const bool waits = (load_goes_on || !copy_writes_.empty()) && waiting_ != Waiting::kNothing;
   if (!waits && setup_.sync.at_end && !final_sync_done_ && outcome_.fatal.empty()) {
     // The final sync waits until nothing is in flight, so that it covers every write of the thread.
     final_sync_done_ = true;
@@ -388,6 +389,8 @@ bool IoThread::StepIdle(bool load_goes_on, int64_t* now_ns) {
 }
 
 int IoThread::WaitFor(int count, bool load_goes_on) const {
+  // A batch is full, and the blocks that are left can be written at once.
+  if (!copy_writes_.empty() && waiting_ != Waiting::kBlock) return 0;
   // While slots are free there is more to submit: completions are taken, but not waited for.
   const bool full = free_.empty();
   // A wait for more than is in flight would last until the deadline.
@@ -450,6 +453,8 @@ bool IoThread::Step(int64_t* now_ns) {
   CloseIntervals(done);
   if (plain_) {
     CompletePlain(*reaped, done);
+  } else if (setup_.copy != nullptr) {
+    for (int i = 0; i < *reaped; ++i) CompleteCopy(completions_[i], done);
   } else {
     for (int i = 0; i < *reaped; ++i) Complete(completions_[i], done);
   }
@@ -471,11 +476,12 @@ void IoThread::Run() {
   gate_.Begin(timeline_->go_ns());
   plain_ = gate_.open() && !setup_.sync.any() && !checks_.writes() && !checks_.reads() &&
            content_.is_plain() && !setup_.engine.timed_submission && setup_.quota_bytes == 0 &&
-           !access_.trims() && !access_.pauses();
+           !access_.trims() && !access_.pauses() && setup_.copy == nullptr;
   int64_t now = clock_->MonotonicNs();
   while (Step(&now)) {
   }
   outcome_.usage.End();
+  if (setup_.copy != nullptr) CountUncopied();
   CountBacklog();
   engine_->Finish();
   outcome_.notes = engine_->notes();

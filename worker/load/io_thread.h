@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "common/timing.h"
 #include "worker/engine/io_engine.h"
 #include "worker/load/block_content.h"
 #include "worker/load/placement.h"
@@ -19,6 +20,7 @@
 #include "worker/sampler/timeline.h"
 #include "worker/verify/block_checks.h"
 #include "worker/workload/access.h"
+#include "worker/workload/copy_map.h"
 
 namespace lockstep::worker {
 
@@ -34,6 +36,9 @@ struct IoThreadSetup {
   bool idle = false;         // its share of the limit is nothing
   uint64_t quota = 0;        // I/Os; 0 is no limit
   uint64_t quota_bytes = 0;  // 0 is no limit
+  // Of a copy, whose access is that of its source: where its blocks go. A block is one I/O of the
+  // quota. Null for other workloads.
+  std::shared_ptr<const CopyMap> copy;
   StartGate::Options start;
   SyncRule sync;
   BlockChecks::Options checks;
@@ -68,6 +73,7 @@ struct IoThreadOutcome {
   uint64_t exchanges = 0;     // batches submitted
   uint64_t submitted = 0;
   uint64_t retries = 0;
+  uint64_t uncopied = 0;  // of a copy: blocks without a copy, as WorkloadResult says
   // Open loop: due before the load's end, and of those never started; the longest that one waited
   // for its start.
   uint64_t due = 0;
@@ -128,6 +134,8 @@ class IoThread {
     IoRequest request;
   };
   enum class Waiting { kNothing, kThink, kRate, kBlock };
+  // How long a thread with nothing in flight waits for a block that another thread is writing.
+  static constexpr int64_t kBlockNs = 20 * timing::kUs;
 
   absl::Status MakeBuffers();
   void CloseIntervals(int64_t now_ns) {
@@ -147,8 +155,16 @@ class IoThread {
   uint64_t CompletedWrites() const;
   void Complete(const IoCompletion& completion, int64_t now_ns);
   void CompletePlain(int count, int64_t now_ns);
-  void Succeed(Slot* slot, int32_t result, int64_t now_ns);
+  // Returns whether all of it was moved and, of a read that is checked, is what it must be.
+  bool Succeed(Slot* slot, int32_t result, int64_t now_ns);
   bool Fail(Slot* slot, int error, int64_t now_ns);
+  // Copies (io_thread_copy.cc). Adds to a batch of `*count` I/Os the writes of blocks that have
+  // been read. False when one of them waits for its block: the batch is then complete.
+  bool StartCopyWrites(int64_t now_ns, int* count);
+  void StartCopyWrite(Slot* slot, BlockSpace::Offset to, int64_t now_ns);
+  void CompleteCopy(const IoCompletion& completion, int64_t now_ns);
+  void DropCopyWrites();
+  void CountUncopied();
   void Account(int64_t from_ns, int64_t to_ns, bool waited_full);
   // One turn: submits what may start, waits for some of what is in flight, and records what has
   // completed. False when the thread is done.
@@ -189,6 +205,21 @@ class IoThread {
   };
   FreeSlots free_;
   std::vector<uint32_t> retry_;
+  // Of a copy: the slots whose block has been read and is not being written yet, in the order of
+  // their reads' completions.
+  struct SlotQueue {
+    explicit SlotQueue(size_t most) : ring(most) {}
+    bool empty() const { return count == 0; }
+    uint32_t front() const { return ring[begin]; }
+    void Push(uint32_t number) { ring[(begin + count++) % ring.size()] = number; }
+    void Pop() {
+      begin = (begin + 1) % ring.size();
+      --count;
+    }
+    std::vector<uint32_t> ring;
+    size_t begin = 0, count = 0;
+  };
+  SlotQueue copy_writes_;
   std::vector<IoRequest> batch_;
   std::vector<IoCompletion> completions_;
   uint32_t in_flight_ = 0;

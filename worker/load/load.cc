@@ -1,6 +1,5 @@
 #include "worker/load/load.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "worker/host/control_groups.h"
 #include "worker/host/neighbours.h"
 #include "worker/load/workload_setup.h"
+#include "worker/load/workload_targets.h"
 
 namespace lockstep::worker {
 namespace {
@@ -93,8 +93,10 @@ absl::Status Load::CheckCapacity() const {
     }
     // A merged I/O has one buffer for all of its blocks.
     largest *= std::max<uint32_t>(1, w.merge());
-    const double buffers = (Reads(w) && Writes(w) ? 2.0 : 1.0) * w.queue_depth() +
-                           (w.content().duplicate_ratio() > 0 ? 16 : 0);
+    // A copy writes from the buffer that it has read into.
+    const bool two_sets = Reads(w) && Writes(w) && !w.has_copy();
+    const double buffers =
+        (two_sets ? 2.0 : 1.0) * w.queue_depth() + (w.content().duplicate_ratio() > 0 ? 16 : 0);
     threads += w.threads();
     bytes += w.threads() * (buffers * largest + kThreadBytes + kSlotBytes * w.queue_depth());
   }
@@ -127,30 +129,20 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
     }
   }
   OpenOptions options;
-  options.write = Writes(workload);
-  options.direct = workload.direct();
-  options.create = workload.create();
-  const v1::Content& content = workload.content();
-  options.changes_content = workload.trim_ratio() > 0 || content.has_zeros() ||
-                            content.compressed_ratio() < 1 || content.duplicate_ratio() > 0;
-  options.flags = workload.write_through() == v1::WRITE_THROUGH_SYNC    ? O_SYNC
-                  : workload.write_through() == v1::WRITE_THROUGH_DSYNC ? O_DSYNC
-                                                                        : 0;
   options.expendable.assign(assignment_.expendable().begin(), assignment_.expendable().end());
   options.claims = &claims_;
   options.fences = environment_.fences;
   options.run_id = assignment_.phase().run_id();
-  auto opened = OpenAll(*environment_.guard, targets, who, options);
+  auto opened = OpenTargetsOf(*environment_.guard, workload, targets, who, options);
   if (!opened.ok()) return opened.status();
   part->targets = *std::move(opened);
   part->writes = Writes(workload);
-  if (Writes(workload)) {
-    for (const OpenedFile& file : part->targets.files) {
-      // This must precede Prepare(), which looks ledgers up. A write without headers, or in blocks
-      // of another size, makes all that was expected of the file wrong.
-      const bool goes_on = workload.verify() && !workload.create();
-      environment_.ledgers->Forget(file.thing, goes_on ? workload.block_size_bytes() : 0);
-    }
+  for (const OpenedFile& file : part->targets.files) {
+    if (!file.is_writable) continue;
+    // This must precede Prepare(), which looks ledgers up. A write without headers, or in blocks of
+    // another size, makes all that was expected of the file wrong.
+    const bool goes_on = workload.verify() && !workload.create();
+    environment_.ledgers->Forget(file.thing, goes_on ? workload.block_size_bytes() : 0);
   }
   if (workload.verify()) {
     absl::Status status = verification_.Prepare(assignment, targets, part->targets);

@@ -90,6 +90,7 @@ void Load::AddThread(const LoadPart& part, size_t index, const measure::Operatio
   workload->set_longest_backlog_ns(
       std::max(workload->longest_backlog_ns(), outcome.longest_backlog_ns));
   workload->set_retries(workload->retries() + outcome.retries);
+  workload->set_uncopied_blocks(workload->uncopied_blocks() + outcome.uncopied);
   for (size_t i = 0; i < outcome.gaps_ns.size(); ++i) {
     if (outcome.gaps_ns[i] == 0) continue;
     while (workload->gaps_ns_size() <= static_cast<int>(i)) workload->add_gaps_ns(0);

@@ -217,7 +217,7 @@ void LoadVerification::ReportOverwritten(const LoadParts& parts) {
     const v1::WorkloadAssignment* workload = AssignmentOf(*part);
     if (!Writes(workload->workload())) continue;
     for (const OpenedFile& file : part->targets.files) {
-      if (!file.engine_file.has_storage()) continue;
+      if (!file.engine_file.has_storage() || !file.is_writable) continue;
       v1::BlockWrites told;
       told.set_target_key(TargetKey(file.thing));
       // A file that begins empty has nothing of what was there before.

@@ -32,7 +32,8 @@ AccessLine LineOf(const v1::Workload& w, uint32_t size, uint32_t up_to, double w
   line.block_size_bytes = size;
   line.up_to_bytes = up_to;
   line.weight = weight;
-  line.read_ratio = w.read_ratio();
+  // The writes of a copy follow its reads, and have no offsets of their own.
+  line.read_ratio = w.has_copy() ? 1 : w.read_ratio();
   line.trim_ratio = w.trim_ratio();
   line.random_ratio = w.random_ratio();
   return line;
@@ -238,10 +239,11 @@ bool IsOverlapped(const v1::Assignment& assignment, const v1::Workload& w) {
 class ThreadMaker {
  public:
   ThreadMaker(const v1::WorkloadAssignment& assignment, const WorkloadContext& context,
-              const EngineEntry& engine)
+              const EngineEntry& engine, std::shared_ptr<const CopyMap> copy)
       : assignment_(assignment),
         context_(context),
         engine_(engine),
+        copy_(std::move(copy)),
         w_(assignment.workload()),
         threads_(w_.threads()),
         members_(std::max<uint32_t>(1, assignment.members())),
@@ -253,7 +255,7 @@ class ThreadMaker {
     IoThreadSetup setup;
     ChooseEngine(&setup);
     ChooseContent(thread, &setup);
-    ChooseLimits(thread, access->part_blocks(), &setup);
+    ChooseLimits(thread, *access, &setup);
     ChooseStarts(thread, &setup);
     ChoosePlacement(thread, &setup);
     auto checks = ChecksOf(assignment_, context_, thread);
@@ -316,7 +318,7 @@ class ThreadMaker {
     setup->seed = common::DeriveSeed(assignment_.seed(), 5000 + thread);
   }
 
-  void ChooseLimits(uint32_t thread, uint64_t part_blocks, IoThreadSetup* setup) const {
+  void ChooseLimits(uint32_t thread, const Access& access, IoThreadSetup* setup) const {
     if (assignment_.operations() != 0) {
       setup->quota = common::ShareOf(assignment_.operations(), thread, threads_);
       setup->idle = setup->quota == 0;
@@ -327,9 +329,12 @@ class ThreadMaker {
           std::max<uint64_t>(1, common::ShareOf(assignment_.io_size_bytes(), thread, threads_));
     }
     if (w_.passes() != 0) {
-      const uint64_t blocks = w_.passes() * part_blocks;
+      const uint64_t blocks = w_.passes() * access.part_blocks();
       setup->quota = setup->quota == 0 ? blocks : std::min(setup->quota, blocks);
     }
+    setup->copy = copy_;
+    // With more threads than blocks several threads would copy the same one.
+    if (copy_ != nullptr && access.own_blocks() == 0) setup->idle = true;
     setup->error_limit = w_.error_limit();
     setup->drain_ns = context_.assignment->drain_ns();
   }
@@ -373,6 +378,7 @@ class ThreadMaker {
   const v1::WorkloadAssignment& assignment_;
   const WorkloadContext& context_;
   const EngineEntry& engine_;
+  const std::shared_ptr<const CopyMap> copy_;  // null where the workload is none
   const v1::Workload& w_;
   const uint32_t threads_;
   const uint32_t members_;  // hosts of the workload
@@ -401,7 +407,14 @@ absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(
     return absl::InvalidArgumentError(
         absl::StrCat("engine ", engine->name, " does no I/O on ", file.path));
   }
-  const ThreadMaker maker(assignment, context, *engine);
+  std::shared_ptr<const CopyMap> copy;
+  if (w.has_copy()) {
+    auto map = CopyMap::Make(context.targets->extents, context.targets->copy_extents,
+                             static_cast<uint32_t>(w.block_size_bytes()));
+    if (!map.ok()) return map.status();
+    copy = std::make_shared<const CopyMap>(*std::move(map));
+  }
+  const ThreadMaker maker(assignment, context, *engine, std::move(copy));
   std::vector<std::unique_ptr<IoThread>> made;
   for (uint32_t i = 0; i < w.threads(); ++i) {
     auto thread = maker.Make(i);

@@ -24,7 +24,7 @@ bool SameInode(const FileDescriptor& a, const FileDescriptor& b) {
 
 absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::AllowedPath& allowed,
                                           const FilesUnderDevices& under,
-                                          const FileConsent& consent, uint32_t number) {
+                                          const FileConsent& consent, uint32_t number, int mode) {
   auto fd = guard.Open(allowed, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
   if (fd.ok()) {
     if (absl::Status used = under.Check(allowed.path(), fd->get()); !used.ok()) return used;
@@ -44,7 +44,7 @@ absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Allow
   if (!absl::IsNotFound(fd.status())) return fd.status();
   auto directories = guard.MakeParents(allowed);
   if (!directories.ok()) return directories.status();
-  auto made = guard.Open(allowed, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+  auto made = guard.Open(allowed, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   if (!made.ok()) return made.status();
   const std::string identity = IdentityOf(*made);
   if (identity.empty()) {

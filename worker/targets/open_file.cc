@@ -17,6 +17,24 @@
 namespace lockstep::worker {
 namespace {
 
+constexpr mode_t kOwnerOnly = 0600;
+
+// A copy has the content of its source, which others perhaps may not read.
+absl::Status KeepToOwner(const std::string& path, const common::FileDescriptor& fd,
+                         const struct stat& facts) {
+  constexpr mode_t kMode = 07777;
+  if ((facts.st_mode & kMode) == kOwnerOnly || fchmod(fd.get(), kOwnerOnly) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      path,
+      ": what a copy writes is for its owner alone, and this worker may not change the "
+      "file's mode: ",
+      common::ErrnoText(errno),
+      "; let the worker's user own it, or chmod it to "
+      "0600"));
+}
+
 // The target's file with this number, opened as the options say.
 absl::StatusOr<OpenedFile> Open(const OpenContext& context, const v1::TargetAssignment& target,
                                 uint32_t number, const FilesUnderDevices& under) {
@@ -29,7 +47,8 @@ absl::StatusOr<OpenedFile> Open(const OpenContext& context, const v1::TargetAssi
   if (!allowed.ok()) return allowed.status();
   std::string made;
   if (options.create) {
-    auto identity = MakeEmptyFile(guard, *allowed, under, consent, number);
+    auto identity = MakeEmptyFile(guard, *allowed, under, consent, number,
+                                  options.owner_only ? kOwnerOnly : 0666);
     if (!identity.ok()) return identity.status();
     made = *std::move(identity);
   }
@@ -72,6 +91,9 @@ absl::StatusOr<OpenedFile> Open(const OpenContext& context, const v1::TargetAssi
   }
   if (options.write) {
     if (absl::Status status = under.Check(path, fd->get()); !status.ok()) return status;
+  }
+  if (options.write && options.owner_only) {
+    if (absl::Status status = KeepToOwner(path, *fd, facts); !status.ok()) return status;
   }
   // This comes before the first write. If the worker dies during the load, no prepare may take the
   // file for one that still holds what was laid out.

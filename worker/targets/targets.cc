@@ -101,6 +101,7 @@ absl::StatusOr<OpenTargets> OpenAll(const Guard& guard,
     const absl::Status status = opener({guard, who, options}, target, &open);
     if (!status.ok()) return status;
   }
+  for (OpenedFile& file : open.files) file.is_writable = options.write;
   return open;
 }
 

@@ -40,12 +40,15 @@ struct OpenedFile {
   uint64_t stamp_bytes = 0;  // of an enrolled device: at each of its ends
   uint32_t number = 0;       // among the target's files
   bool is_foreign = false;   // a file that Lockstep did not make
+  bool is_writable = false;  // opened for writing
 };
 
 // The opened targets of one workload, and the bytes of them that the workload may touch.
 struct OpenTargets {
   std::vector<OpenedFile> files;
   std::vector<BlockSpace::Extent> extents;
+  // Of a copy, whose source has the extents above: those of its destination.
+  std::vector<BlockSpace::Extent> copy_extents;
   // all are devices in memory (zram, ram, pmem): I/O completes in the call
   bool in_memory = false;
   std::optional<v1::NullTarget> null_target;  // a workload on one has no other targets
@@ -61,6 +64,7 @@ struct OpenOptions {
   bool direct = false;
   bool create = false;           // files begin empty
   bool changes_content = false;  // afterwards they are not filled as prepare filled them
+  bool owner_only = false;       // files that are written are for this worker's user alone (0600)
   int flags = 0;                 // O_SYNC, O_DSYNC
   std::vector<std::string> expendable;
   DeviceClaims* claims = nullptr;  // of the devices that are written; outlives what is opened

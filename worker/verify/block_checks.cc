@@ -17,8 +17,8 @@ bool BlockChecks::BeginWrite(uint16_t file, uint64_t offset, Ticket* ticket) {
   return ticket->generation != 0;
 }
 
-void BlockChecks::Make(uint16_t file, uint64_t offset, const Ticket& ticket,
-                       const Progress& progress, char* block) const {
+BlockHeader BlockChecks::HeaderFor(uint16_t file, uint64_t offset, const Ticket& ticket,
+                                   const Progress& progress) const {
   BlockHeader header = options_.header;
   header.length = options_.block_size_bytes;
   header.key = options_.keys[file];
@@ -28,8 +28,21 @@ void BlockChecks::Make(uint16_t file, uint64_t offset, const Ticket& ticket,
   header.sequence = progress.sequence;
   header.durable_sequence = progress.durable_sequence;
   header.written_ns = progress.now_ns + options_.wall_offset_ns;
+  return header;
+}
+
+void BlockChecks::Make(uint16_t file, uint64_t offset, const Ticket& ticket,
+                       const Progress& progress, char* block) const {
+  BlockHeader header = HeaderFor(file, offset, ticket, progress);
   header.content_seed = ContentSeed(file, offset, ticket.generation);
   MakeBlock(header, block);
+}
+
+void BlockChecks::MakeCopy(uint16_t file, uint64_t offset, const Ticket& ticket,
+                           const Progress& progress, char* block) const {
+  BlockHeader header = HeaderFor(file, offset, ticket, progress);
+  header.content_seed = HeaderOf(block).content_seed;
+  SealBlock(header, block);
 }
 
 void BlockChecks::EndWrite(uint16_t file, uint64_t offset, const Ticket& ticket, bool succeeded) {
@@ -42,7 +55,8 @@ void BlockChecks::BeginRead(uint16_t file, uint64_t offset, Ticket* ticket) cons
   ticket->state = ledger == nullptr ? 0 : ledger->StateOf(offset / options_.block_size_bytes);
 }
 
-void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, const char* block) {
+BlockChecks::Verdict BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket,
+                                          const char* block) {
   const auto& ledger = options_.ledgers[file];
   BlockExpectation expectation;
   if (ledger != nullptr) {
@@ -57,7 +71,7 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
     expectation.at_least = BlockLedger::IsAtLeast(ticket.state) || expectation.written_since;
     if (!known || (expectation.generation == 0 && !options_.any_run)) {
       ++not_checkable_;
-      return;
+      return Verdict::kNotCheckable;
     }
   }
   // A job may check what another run has left. The ledger then holds that run's generations.
@@ -80,7 +94,7 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
       finding.state == BlockState::kNeverWritten && options_.sparse && expectation.generation == 0;
   if (is_hole || finding.state == BlockState::kUnsettled) {
     ++not_checkable_;
-    return;
+    return Verdict::kNotCheckable;
   }
   ++checked_;
   ++by_state_[static_cast<int>(finding.state)];
@@ -89,6 +103,7 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
       kept_blocks_.emplace(file, offset).second) {
     Keep(finding, file, offset, expectation.generation, block);
   }
+  return finding.state == BlockState::kGood ? Verdict::kGood : Verdict::kMismatch;
 }
 
 void BlockChecks::Keep(const BlockFinding& finding, uint16_t file, uint64_t offset,
@@ -102,13 +117,18 @@ void BlockChecks::Keep(const BlockFinding& finding, uint16_t file, uint64_t offs
   kept.found = finding.found;
   if (kept_.size() >= kSaved) return kept_.push_back(std::move(kept));
   kept.found_block.assign(block, options_.block_size_bytes);
-  BlockHeader header;
-  memcpy(&header, block, sizeof header);
-  if (generation != 0) {  // what only the writer knew (sequence, time) stays zero
+  const BlockHeader header = HeaderOf(block);
+  const bool is_of_here = header.offset == offset && header.length == options_.block_size_bytes;
+  // Where header and content do not fit, the header is of the expected write, and has its seed. For
+  // a block that was copied only the header has it.
+  const bool is_of_content = kept.state == BlockState::kCorrupt || kept.state == BlockState::kTorn;
+  if (is_of_content && is_of_here && header.generation == generation && IsIntact(header)) {
+    kept.expected_block.resize(options_.block_size_bytes);
+    MakeBlock(header, kept.expected_block.data());
+  } else if (generation != 0) {  // what only the writer knew (sequence, time) stays zero
     kept.expected_block.resize(options_.block_size_bytes);
     Make(file, offset, {generation, 0}, {}, kept.expected_block.data());
-  } else if (finding.state == BlockState::kCorrupt && header.offset == offset &&
-             header.length == options_.block_size_bytes) {
+  } else if (finding.state == BlockState::kCorrupt && is_of_here) {
     kept.expected_block.resize(options_.block_size_bytes);
     // The header names seed and length: the block as it was written can be made again.
     MakeBlock(header, kept.expected_block.data());

@@ -61,9 +61,14 @@ class BlockChecks {
   bool BeginWrite(uint16_t file, uint64_t offset, Ticket* ticket);
   void Make(uint16_t file, uint64_t offset, const Ticket& ticket, const Progress& progress,
             char* block) const;
+  // Makes a block that was read from anywhere, and found good, one of this place: its content
+  // stays.
+  void MakeCopy(uint16_t file, uint64_t offset, const Ticket& ticket, const Progress& progress,
+                char* block) const;
   void EndWrite(uint16_t file, uint64_t offset, const Ticket& ticket, bool succeeded);
   void BeginRead(uint16_t file, uint64_t offset, Ticket* ticket) const;
-  void EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, const char* block);
+  enum class Verdict { kGood, kMismatch, kNotCheckable };
+  Verdict EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, const char* block);
 
   // A block that is not what was expected of a known generation.
   struct Missing {
@@ -94,6 +99,9 @@ class BlockChecks {
     std::string expected, found;              // in words
     std::string expected_block, found_block;  // bytes
   };
+  // Without a seed of the content.
+  BlockHeader HeaderFor(uint16_t file, uint64_t offset, const Ticket& ticket,
+                        const Progress& progress) const;
   uint64_t ContentSeed(uint16_t file, uint64_t offset, uint32_t generation) const;
   void Keep(const BlockFinding& finding, uint16_t file, uint64_t offset, uint32_t generation,
             const char* block);

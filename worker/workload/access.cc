@@ -55,6 +55,7 @@ void Access::FindPart(const AccessOptions& options) {
   // With more threads than blocks, several threads have the same one.
   begin_ = std::min(blocks - 1, blocks * options.thread / options.threads);
   const uint64_t end = blocks * (options.thread + 1) / options.threads;
+  own_blocks_ = end - blocks * options.thread / options.threads;
   part_blocks_ = std::max<uint64_t>(1, end > begin_ ? end - begin_ : 1);
   // A sequential thread stays in its part; I/Os that continue a random one go on through all of the
   // space.

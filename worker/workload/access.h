@@ -84,6 +84,8 @@ class Access {
   bool pauses() const { return pauses_; }
   // How many I/Os go once over this thread's part.
   uint64_t part_blocks() const { return part_blocks_; }
+  // How many blocks of this part are no other thread's: 0 where there are more threads than blocks.
+  uint64_t own_blocks() const { return own_blocks_; }
 
  private:
   struct Line {
@@ -137,6 +139,7 @@ class Access {
   // Sequential: this thread's part in blocks of the first line, and the next one.
   uint64_t begin_ = 0;
   uint64_t part_blocks_ = 1;
+  uint64_t own_blocks_ = 0;
   uint64_t position_ = 0;
   // What sequential I/O of several sizes goes through, and where the last one ended.
   std::vector<BlockSpace::Run> stream_;

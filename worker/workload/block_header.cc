@@ -86,9 +86,23 @@ std::string Describe(const BlockHeader& h, const BlockExpectation& e) {
 
 uint64_t TargetKey(const std::string& thing) { return measure::TargetKey(thing); }
 
+BlockHeader HeaderOf(const char* block) {
+  BlockHeader header;
+  memcpy(&header, block, sizeof header);
+  return header;
+}
+
+bool IsIntact(const BlockHeader& header) {
+  return header.magic == BlockHeader::kMagic && header.header_checksum == HeaderChecksum(header);
+}
+
 void MakeBlock(const BlockHeader& header, char* block) {
   assert(header.length % kSector == 0 && header.length >= kMinVerifiableBlock);
   FillContent(block, header.length, 1, header.content_seed);
+  SealBlock(header, block);
+}
+
+void SealBlock(const BlockHeader& header, char* block) {
   for (size_t sector = 0; sector < header.length / kSector; ++sector) {
     const SectorMark mark = {header.generation, LocationMark(header, sector)};
     memcpy(block + (sector + 1) * kSector - sizeof mark, &mark, sizeof mark);

@@ -46,6 +46,12 @@ uint64_t TargetKey(const std::string& thing);
 // Makes the whole block: content, sector marks, and header with its checksums. header.length is a
 // multiple of 512.
 void MakeBlock(const BlockHeader& header, char* block);
+// The same around the content that the block has, as far as sector marks and header leave it.
+// header.content_seed should be what that content was made of.
+void SealBlock(const BlockHeader& header, char* block);
+// The header at a block's start. Its checksum says whether it is what was written.
+BlockHeader HeaderOf(const char* block);
+bool IsIntact(const BlockHeader& header);
 
 // What a block read from a target should hold.
 struct BlockExpectation {

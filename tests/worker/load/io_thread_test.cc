@@ -448,8 +448,8 @@ TEST(IoThreadTest, TheSteadyHotPathDoesNotAllocate) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
   ASSERT_EQ(ftruncate(file, 1 << 20), 0);
   // Every part that a hot path may have: a mix of sizes, zipf, an open loop, syncs, slat,
-  // verification.
-  for (int variant = 0; variant < 3; ++variant) {
+  // verification, a copy from the file's first half to the second one.
+  for (int variant = 0; variant < 4; ++variant) {
     AccessOptions options;
     options.lines = {{}};
     options.lines[0].read_ratio = 0.5;
@@ -475,8 +475,18 @@ TEST(IoThreadTest, TheSteadyHotPathDoesNotAllocate) {
       setup.checks.ledgers = {*BlockLedger::Make(256)};
       setup.checks.written_since = {false};
     }
+    uint64_t end = 1 << 20;
+    if (variant == 3) {
+      end /= 2;
+      options.lines[0].read_ratio = 1;
+      options.order = Order::kSequential;
+      setup.copy =
+          std::make_shared<const CopyMap>(*CopyMap::Make({{0, 0, end}}, {{0, end, 2 * end}}, 4096));
+      setup.quota = uint64_t{1} << 40;
+      setup.sync.every_writes = 100;
+    }
     Timeline timeline(50 * kMs, 0);
-    IoThread thread(std::move(setup), *Access::Make({{0, 0, 1 << 20}}, options), &timeline,
+    IoThread thread(std::move(setup), *Access::Make({{0, 0, end}}, options), &timeline,
                     &common::SystemClock());
     ASSERT_TRUE(thread.Arm().ok());
     timeline.Begin(common::SystemClock().MonotonicNs() + kMs, 300 * kMs);

@@ -2,6 +2,10 @@
 
 #include "worker/load/load.h"
 
+#include <sys/stat.h>
+
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <thread>
 
@@ -160,6 +164,67 @@ TEST_F(LoadTest, TheSyncEngineCountsTheSame) {
   workload->mutable_workload()->set_engine(v1::ENGINE_SYNC);
   workload->mutable_workload()->set_queue_depth(1);
   EXPECT_EQ(Operations(Run().workloads(0).measured()), 500u);
+}
+
+std::string ContentOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_F(LoadTest, ACopyReadsOneTargetAndWritesTheOther) {
+  v1::TargetAssignment to = assignment_.targets(0);
+  const std::string source = to.target().file().path();
+  to.set_index(1);
+  to.set_written(true);
+  to.mutable_target()->set_name("u");
+  to.mutable_target()->mutable_file()->set_path(source + "-copy");
+  *assignment_.add_targets() = to;
+  Prepare();
+  const std::string before = ContentOf(source);
+  v1::Workload* w = assignment_.mutable_run()->mutable_workloads(0)->mutable_workload();
+  w->mutable_copy()->set_from("t");
+  w->mutable_copy()->set_to("u");
+  w->add_targets("u");
+  w->mutable_pattern()->mutable_sequential();
+  w->set_passes(1);
+  EXPECT_NE(ContentOf(source + "-copy"), before);
+  const v1::PhaseResult result = Run();
+  EXPECT_EQ(result.error(), "");
+  EXPECT_EQ(result.workloads(0).uncopied_blocks(), 0u);
+  for (const v1::OperationCounters& counters : result.workloads(0).measured()) {
+    EXPECT_EQ(counters.operations(), 512u);
+    EXPECT_EQ(counters.bytes(), 2u << 20);
+  }
+  EXPECT_EQ(result.workloads(0).measured_size(), 2);
+  for (const char* file : {"", ".1"}) {
+    const std::string copy = source + "-copy" + file;
+    EXPECT_EQ(ContentOf(copy), ContentOf(source + file));
+    struct stat facts;
+    ASSERT_EQ(stat(copy.c_str(), &facts), 0);
+    EXPECT_EQ(facts.st_mode & 07777, 0600u);
+  }
+  EXPECT_EQ(ContentOf(source), before);
+}
+
+TEST_F(LoadTest, ACopyThatWouldNotBeWholeIsRefusedBeforeItStarts) {
+  v1::TargetAssignment to = assignment_.targets(0);
+  to.set_index(1);
+  to.set_written(true);
+  to.mutable_target()->set_name("u");
+  to.mutable_target()->mutable_file()->set_path(to.target().file().path() + "-copy");
+  *assignment_.add_targets() = to;
+  Prepare();
+  assignment_.mutable_targets(1)->mutable_target()->mutable_file()->set_count(1);
+  v1::Workload* w = assignment_.mutable_run()->mutable_workloads(0)->mutable_workload();
+  w->mutable_copy()->set_from("t");
+  w->mutable_copy()->set_to("u");
+  w->add_targets("u");
+  w->mutable_pattern()->mutable_sequential();
+  w->set_passes(1);
+  const auto load = Load::Make(assignment_, {"h", 0}, Environment());
+  ASSERT_FALSE(load.ok());
+  EXPECT_NE(std::string(load.status().message()).find("has 512 blocks"), std::string::npos)
+      << load.status();
 }
 
 TEST_F(LoadTest, AStopEndsTheLoadAtOnceAndKeepsWhatWasMeasured) {

@@ -46,6 +46,25 @@ BlockState StateOf(const std::string& block, const BlockExpectation& e) {
   return finding.state;
 }
 
+TEST(BlockHeaderTest, ABlockThatIsSealedAnewKeepsItsContent) {
+  const std::string from = Block(Header(5, 4096));
+  BlockHeader header = Header(1);
+  header.content_seed = HeaderOf(from.data()).content_seed;
+  std::string copy = from;
+  SealBlock(header, copy.data());
+  EXPECT_EQ(StateOf(copy, Expectation(1)), BlockState::kGood);
+  EXPECT_TRUE(IsIntact(HeaderOf(copy.data())));
+  EXPECT_EQ(copy, Block(header));  // made again from its header
+  // Only the header and the marks at the ends of sectors are new.
+  for (size_t i = sizeof(BlockHeader); i < kLength; ++i) {
+    if (i % 512 < 504) {
+      ASSERT_EQ(copy[i], from[i]) << i;
+    }
+  }
+  copy[20] = static_cast<char>(copy[20] + 1);
+  EXPECT_FALSE(IsIntact(HeaderOf(copy.data())));
+}
+
 TEST(BlockHeaderTest, EachFaultIsToldFromTheOthers) {
   const std::string now = Block(Header(5));
   const std::string before = Block(Header(4));
