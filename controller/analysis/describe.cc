@@ -61,6 +61,7 @@ std::string Sizes(const v1::Workload& w) {
 }
 
 std::string Mix(const v1::Workload& w) {
+  if (w.has_copy()) return absl::StrCat("copy of ", w.copy().from(), " to ", w.copy().to());
   if (!w.access().empty()) return "mixed by line";
   if (w.read_ratio() >= 1) return "reads";
   // The share of trims is one of what is not read, hence "of the rest".

@@ -13,6 +13,7 @@
 #include "controller/plan/layers.h"
 #include "controller/plan/loads.h"
 #include "measure/result_stats.h"
+#include "proto/workload.h"
 
 namespace lockstep::controller {
 namespace {
@@ -121,6 +122,9 @@ struct Route {
   bool here = false;       // to it
   bool elsewhere = false;  // to another device
   bool through = false;    // to it through a layer above it
+  bool spreads = false;    // to it and others from one target
+  // Of a copy, the source may lie on it alone, or the destination.
+  bool reads = false, writes = false;
 };
 
 Route RouteOf(const PhaseView& view, const measure::RunWorker& worker, const v1::Workload& workload,
@@ -137,7 +141,13 @@ Route RouteOf(const PhaseView& view, const measure::RunWorker& worker, const v1:
     route.here = route.here || is_top;
     // A target without a device, such as a null target, takes I/O away as well.
     route.elsewhere = route.elsewhere || !is_top || under.top.size() > 1;
-    route.through = route.through || (!is_top && Has(under.lower, device));
+    route.spreads = route.spreads || (is_top && under.top.size() > 1);
+    const bool is_under = !is_top && Has(under.lower, device);
+    route.through = route.through || is_under;
+    if (is_top || is_under) {
+      route.reads |= !workload.has_copy() || v1::ReadsFrom(workload, spec.name());
+      route.writes |= !workload.has_copy() || v1::WritesTo(workload, spec.name());
+    }
     found->files = found->files || (is_top && !spec.has_device());
     if (target.device_name() == device) found->identity = target.device_identity();
   }
@@ -164,10 +174,12 @@ EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id, const s
       const bool is_here = route.here || (reach == Reach::kAnyLayer && route.through);
       // Its bytes are among the device's, and cannot be told from those of the others.
       if (route.through) found.attributable = false;
-      others = others || !is_here;
+      others = others || !is_here || route.elsewhere;
       if (!is_here) continue;
       sees = true;
-      if (route.elsewhere) found.attributable = false;
+      // Each side of a copy lies on one device: its reads and its writes can be told apart.
+      if (route.spreads || (route.elsewhere && !workload.has_copy())) found.attributable = false;
+      const EnginesOn::Part part{&worker, &result, route.reads, route.writes};
       if (!workload.direct()) found.buffered = true;
       found.syncs =
           found.syncs || workload.has_fsync() || workload.write_through() > v1::WRITE_THROUGH_NONE;
@@ -175,7 +187,7 @@ EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id, const s
         found.blocks.insert(static_cast<double>(LargestBlock(workload)));
       }
       found.in_flight += static_cast<double>(workload.threads()) * workload.queue_depth();
-      found.parts.emplace_back(&worker, &result);
+      found.parts.push_back(part);
     }
     if (sees) found.hosts.push_back(self->host);
     if (sees && others) found.alone = false;
@@ -270,18 +282,25 @@ void AddEngines(const PhaseView& view, const EnginesOn& engines, CrossCheckInput
   if (engines.blocks.size() == 1) input->block_bytes = *engines.blocks.begin();
   out->set_identity(engines.identity);
   for (const std::string& host : engines.hosts) out->add_hosts(host);
-  for (const auto& [worker, result] : engines.parts) {
+  for (const EnginesOn::Part& part : engines.parts) {
+    const v1::WorkloadResult& result = *part.result;
     // Ramp and drain count here, as on the device's side: a write of the ramp may reach the device
     // within the measured time.
-    input->engine_read_bytes +=
-        static_cast<double>(measure::CountsOf(*result, v1::OPERATION_KIND_READ).bytes);
-    input->engine_write_bytes +=
-        static_cast<double>(measure::CountsOf(*result, v1::OPERATION_KIND_WRITE).bytes);
+    if (part.reads) {
+      input->engine_read_bytes +=
+          static_cast<double>(measure::CountsOf(result, v1::OPERATION_KIND_READ).bytes);
+    }
+    if (part.writes) {
+      input->engine_write_bytes +=
+          static_cast<double>(measure::CountsOf(result, v1::OPERATION_KIND_WRITE).bytes);
+    }
     input->engine_trim_bytes +=
-        static_cast<double>(measure::CountsOf(*result, v1::OPERATION_KIND_TRIM).bytes);
-    const measure::WorkerSeries& series = view.series().Of(worker->worker_index);
+        static_cast<double>(measure::CountsOf(result, v1::OPERATION_KIND_TRIM).bytes);
+    const measure::WorkerSeries& series = view.series().Of(part.worker->worker_index);
     measure::StatsOfKinds kinds;
-    measure::AddMeasured(*result, &kinds);
+    measure::AddMeasured(result, &kinds);
+    if (!part.reads) kinds.erase(v1::OPERATION_KIND_READ);
+    if (!part.writes) kinds.erase(v1::OPERATION_KIND_WRITE);
     const measure::OperationCounts ios = measure::Ios(kinds).counts();
     if (!(series.measured_seconds > 0)) continue;
     const double seconds = series.measured_seconds;

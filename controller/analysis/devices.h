@@ -14,8 +14,14 @@ namespace lockstep::controller {
 
 // The engines of one kernel that work on one device.
 struct EnginesOn {
-  // Worker, and what it did in a workload whose targets lie on the device.
-  std::vector<std::pair<const measure::WorkerPhaseData*, const v1::WorkloadResult*>> parts;
+  // Worker, and what it did in a workload whose targets lie on the device. Of a copy only its
+  // source may lie there, or only its destination.
+  struct Part {
+    const measure::WorkerPhaseData* worker = nullptr;
+    const v1::WorkloadResult* result = nullptr;
+    bool reads = true, writes = true;  // these of its I/Os go to the device
+  };
+  std::vector<Part> parts;
   std::vector<std::string> hosts;
   std::string identity;
   std::set<double> blocks;  // sizes, of workloads with one size

@@ -170,10 +170,10 @@ void AddInterference(const Device& d) {
   const std::vector<double> device = found->second.bytes.Points();
   std::vector<double> engine(device.size());
   std::set<uint32_t> counted;
-  for (const auto& [worker, result] : e.parts) {
+  for (const EnginesOn::Part& part : e.parts) {
     // `parts` has an entry for each workload, and the series is the worker's: it counts once.
-    if (!counted.insert(worker->worker_index).second) continue;
-    const measure::WorkerSeries& own = d.view.series().Of(worker->worker_index);
+    if (!counted.insert(part.worker->worker_index).second) continue;
+    const measure::WorkerSeries& own = d.view.series().Of(part.worker->worker_index);
     const std::vector<double> bytes = own.rates.bytes.Points();
     if (!own.gaps.empty() || bytes.size() != device.size()) return;
     for (size_t i = 0; i < bytes.size(); ++i) engine[i] += bytes[i];

@@ -82,7 +82,7 @@ std::vector<std::string> WritersOf(const PhaseView& view, const std::string& tar
       for (const v1::WorkloadResult& result : worker.result.workloads()) {
         if (static_cast<int>(result.workload()) >= load.workloads_size()) continue;
         const v1::Workload& w = load.workloads(static_cast<int>(result.workload()));
-        if (w.verify() && v1::Writes(w) && Names(w, target)) {
+        if (w.verify() && Names(w, target) && v1::WritesTo(w, target)) {
           hosts.insert(view.HostOf(worker.worker_index));
         }
       }

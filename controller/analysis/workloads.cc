@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/describe.h"
 #include "controller/plan/loads.h"
@@ -51,6 +52,7 @@ void AddWorkload(const PhaseView& view, int index, v1::WorkloadReport* out) {
   // Workers often note the same, which stands once.
   std::set<std::string> notes;
   double batches = 0;
+  double uncopied = 0;
   int counted = 0;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     for (const v1::WorkloadResult& result : worker.result.workloads()) {
@@ -62,10 +64,16 @@ void AddWorkload(const PhaseView& view, int index, v1::WorkloadReport* out) {
       }
       AddOpenLoop(view, worker, result, out);
       batches += result.average_batch();
+      uncopied += static_cast<double>(result.uncopied_blocks());
       ++counted;
     }
   }
   for (const std::string& note : notes) out->add_notes(note);
+  if (uncopied > 0) {
+    out->add_notes(absl::StrCat(
+        common::FormatCount(uncopied), uncopied == 1 ? " block was" : " blocks were",
+        " not copied: a read or a write failed, a check did not pass, or the load ended first"));
+  }
   if (counted != 0) out->set_average_batch(batches / counted);
   AddSettings(view.load().workloads(index), out->mutable_settings());
   out->mutable_settings()->set_workers(static_cast<uint32_t>(counted));

@@ -75,6 +75,58 @@ TEST(FillDeviceTest, ADeviceIsNeverBusyForLongerThanTheTime) {
   EXPECT_DOUBLE_EQ(d.busy_ratio(), 1);
 }
 
+// Each of two workers copies from sda to sdb.
+Stored Copying() {
+  Stored data = TwoWorkers();
+  v1::JobSpec& job = data.run.job;
+  v1::Target* to = job.add_targets();
+  to->set_name("u");
+  to->mutable_file()->set_size_bytes(1 << 20);
+  v1::Workload* w = job.mutable_phases(0)->mutable_run()->mutable_workloads(0);
+  w->clear_read_ratio();
+  w->mutable_copy()->set_from("t");
+  w->mutable_copy()->set_to("u");
+  w->add_targets("u");
+  data.phases[0].phase.spec = job.phases(0);
+  for (uint32_t i = 0; i < 2; ++i) {
+    v1::TargetInspection* found = data.workers[i].inspection.add_targets();
+    found->set_target(1);
+    found->set_device_name("sdb");
+    v1::WorkloadResult* result = data.phases[0].workers[i].result.mutable_workloads(0);
+    *result->add_measured() = Counters(
+        v1::OPERATION_KIND_WRITE, std::vector<uint64_t>(result->measured(0).operations(), 700000));
+    result->set_uncopied_blocks(1 + i);
+  }
+  for (v1::IntervalSample& interval : data.intervals[0]) {
+    v1::DeviceSample* d = interval.add_devices();
+    d->set_name("sdb");
+    d->set_writes(400);
+    d->set_write_bytes(uint64_t{400} * 4096);
+  }
+  return data;
+}
+
+TEST(CopyReportTest, ReadsAreOfTheSourcesDeviceAndWritesOfTheOther) {
+  constexpr double kCopied = 1200.0 * 4096;
+  const v1::PhaseReport phase = ReportOf(Copying()).phases(0);
+  ASSERT_EQ(phase.devices_size(), 2);
+  for (const v1::DeviceReport& d : phase.devices()) {
+    const bool is_source = d.name() == "sda";
+    EXPECT_DOUBLE_EQ(d.engine_read_bytes(), is_source ? kCopied : 0) << d.name();
+    EXPECT_DOUBLE_EQ(d.engine_write_bytes(), is_source ? 0 : kCopied) << d.name();
+    EXPECT_EQ(d.cross_check().verdict(), v1::CrossCheck::VERDICT_AGREE)
+        << d.name() << ": " << d.cross_check().reason();
+  }
+}
+
+TEST(CopyReportTest, ACopyIsNamedAndSaysWhatItLeftOut) {
+  const v1::WorkloadReport w = ReportOf(Copying()).phases(0).workloads(0);
+  EXPECT_TRUE(absl::StrContains(w.summary(), "sequential 4 KiB copy of t to u")) << w.summary();
+  EXPECT_DOUBLE_EQ(w.settings().read_share(), 0.5);
+  ASSERT_EQ(w.notes_size(), 1);
+  EXPECT_TRUE(absl::StartsWith(w.notes(0), "3 blocks were not copied")) << w.notes(0);
+}
+
 TEST(HostFiguresTest, TheTableHasALineForEachKindOfRequest) {
   v1::PhaseReport phase;
   v1::DeviceReport* d = phase.add_devices();
