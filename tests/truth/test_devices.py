@@ -93,3 +93,35 @@ class Devices(TruthTest):
             left, fewer = self.bytes_of(name)
             self.assertEqual(left, moved, f"{name}, pruned")
             self.assertLess(fewer, rows)
+
+    @situation("1", "a direct copy of 64 MiB in blocks of 256 KiB, on one loop device")
+    def test_a_copy_reads_and_writes_each_byte_once(self):
+        size = 64 * MIB
+        targets = ", ".join(
+            f'{{name: {name}, file: {{path: "{self.mount}/{{host}}/{name}", size: 64MiB}}}}'
+            for name in ("source", "copied")
+        )
+        workload = "copy: {from: source, to: copied}, block_size: 256KiB, queue_depth: 4"
+        report = self.run_report(
+            f"name: copy\nhosts: {{count: 1}}\ntargets: [{targets}]\nphases:\n  - prepare:\n"
+            f"  - name: mix\n    run: {{workloads: [{{{workload}, max_iops: 400}}]}}\n"
+        )
+        with (
+            open(f"{self.mount}/node1/source", "rb") as source,
+            open(f"{self.mount}/node1/copied", "rb") as copied,
+        ):
+            self.assertEqual(source.read(), copied.read())
+        mix = self.phase(report)
+        kinds = {one["kind"]: one for one in mix["workloads"][0]["operations"]}
+        (device,) = (d for d in mix["devices"] if d["name"] == self.device)
+        for kind in ("read", "write"):
+            self.assertEqual(kinds[kind]["bytes"], size)
+            moved = device[f"device{kind.capitalize()}Bytes"]
+            self.says(f"{kind}: {moved / size:.4f} of the file's bytes")
+            self.assert_near(moved, size, 0.02, kind)
+        self.assertIn(device["crossCheck"]["verdict"], ("VERDICT_AGREE", "VERDICT_COALESCED"))
+        self.ok(
+            self.fleet.run_job(
+                f"name: gone\nhosts: {{count: 1}}\ntargets: [{targets}]\nphases:\n  - cleanup:\n"
+            )
+        )
