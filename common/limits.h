@@ -137,6 +137,13 @@ namespace lockstep::limits {
   LIMIT(kMismatchBytes, 67108864, "bytes", "of such blocks in all",                                \
         "the oldest runs' are removed")                                                            \
   LIMIT(kMarkBytes, 65536, "bytes", "a mark beside a file", "the file is not taken for a mark")    \
+  LIMIT(kSampledInterfaces, 8, "interfaces",                                                       \
+        "that carry traffic of a worker's targets, with those underneath, in a phase",             \
+        "the others are not sampled; their route says so")                                         \
+  LIMIT(kSampledMounts, 16, "NFS mounts", "of a worker's targets in a phase",                      \
+        "the others are not sampled")                                                              \
+  LIMIT(kNfsRows, 128, "rows", "of NFS mounts and operations in an interval of a worker",          \
+        "the others are not sampled in that interval")                                             \
   /* The page. */                                                                                  \
   LIMIT(kPageConnections, 1000, "connections", "to the page",                                      \
         "for each that comes one without a request in progress is closed, first of those that "    \

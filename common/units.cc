@@ -150,6 +150,11 @@ std::string FormatCount(double count) {
   return absl::StrFormat("%d,%03d", whole / 1000, whole % 1000);
 }
 
+std::string FormatBitRate(double bits_per_second) {
+  // Networks count in powers of 1000.
+  return absl::StrCat(Scaled(bits_per_second, 1000, {"bit", "kbit", "Mbit", "Gbit", "Tbit"}), "/s");
+}
+
 std::string FormatThroughput(double bytes_per_second) {
   // As fio does it: data sheets give MB/s, and block sizes times IOPS give MiB/s.
   return absl::StrFormat("%.1f MiB/s (%.1f MB/s)", bytes_per_second / 1048576,

@@ -31,6 +31,8 @@ std::string FormatDuration(double nanoseconds);
 std::string FormatCount(double count);
 // "312.5 MiB/s (327.7 MB/s)".
 std::string FormatThroughput(double bytes_per_second);
+// Of a network: "10 Gbit/s", "1.50 Mbit/s".
+std::string FormatBitRate(double bits_per_second);
 // "2026-01-31T12:00:00.250Z": UTC, RFC 3339, of nanoseconds since 1970.
 std::string FormatInstant(int64_t wall_ns);
 

@@ -25,6 +25,12 @@ constexpr size_t kMaxSilences = 1000;
 
 double Seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
+// What a worker cuts to 200 columns has at most four times as many bytes, and an ellipsis.
+bool IsSampleName(const std::string& text) {
+  constexpr size_t kMaxBytes = 1000;
+  return !text.empty() && text.size() <= kMaxBytes && common::IsPlainLine(text);
+}
+
 // Names a figure that no host can have; empty when all are possible.
 std::string WrongNumber(const v1::IntervalSample& sample) {
   constexpr int kMaxDevices = 1000;
@@ -34,6 +40,18 @@ std::string WrongNumber(const v1::IntervalSample& sample) {
   for (const v1::DeviceSample& device : sample.devices()) {
     if (device.name().size() > 128 || !common::IsPlainLine(device.name())) {
       return "a device has no name";
+    }
+  }
+  if (sample.interfaces_size() > limits::kSampledInterfaces ||
+      sample.nfs_size() > limits::kNfsRows) {
+    return "has more interfaces or NFS mounts than a worker samples";
+  }
+  for (const v1::InterfaceSample& interface : sample.interfaces()) {
+    if (!IsSampleName(interface.name())) return "an interface has no name";
+  }
+  for (const v1::NfsSample& nfs : sample.nfs()) {
+    if (!IsSampleName(nfs.mount()) || !IsSampleName(nfs.operation())) {
+      return "an NFS mount has no name";
     }
   }
   const v1::HostSample& host = sample.host();
@@ -222,6 +240,12 @@ void PhaseSeries::AddUp(const v1::IntervalSample& sample, const std::vector<Deco
       std::min(series->first_measured_seconds, Seconds(sample.begin_ns()));
   series->last_measured_seconds = std::max(series->last_measured_seconds, Seconds(sample.end_ns()));
   if (sample.has_host()) AddHost(sample.host(), seconds, &series->host);
+  for (const v1::InterfaceSample& interface : sample.interfaces()) {
+    AddInterface(interface, seconds, &series->interfaces[interface.name()]);
+  }
+  for (const v1::NfsSample& nfs : sample.nfs()) {
+    AddNfs(nfs, &series->nfs[{nfs.mount(), nfs.operation()}]);
+  }
   if (ios.operations == 0) AddSilence(sample, series);
   // A rest of an interval is too short for a rate that could stand beside the others'.
   series->longest_interval_ns =

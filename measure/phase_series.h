@@ -54,6 +54,8 @@ struct WorkerSeries {
   std::vector<std::pair<int64_t, int64_t>> silences;
   std::map<std::string, DeviceSums> devices;  // by name
   HostSums host;
+  std::map<std::string, InterfaceSums> interfaces;             // by name
+  std::map<std::pair<std::string, std::string>, NfsSums> nfs;  // by mount and operation
   uint32_t next_interval = 0;
 
   // Over the measured intervals.

@@ -93,4 +93,36 @@ void AddHost(const v1::HostSample& h, double seconds, HostSums* sums) {
   sums->blocked += h.blocked();
 }
 
+void AddInterface(const v1::InterfaceSample& i, double seconds, InterfaceSums* sums) {
+  sums->seconds += seconds;
+  sums->received_bytes += static_cast<double>(i.received_bytes());
+  sums->received_packets += static_cast<double>(i.received_packets());
+  sums->received_drops += static_cast<double>(i.received_drops());
+  sums->received_errors += static_cast<double>(i.received_errors());
+  sums->sent_bytes += static_cast<double>(i.sent_bytes());
+  sums->sent_packets += static_cast<double>(i.sent_packets());
+  sums->sent_drops += static_cast<double>(i.sent_drops());
+  sums->sent_errors += static_cast<double>(i.sent_errors());
+  const auto add = [&](uint64_t bits_per_second, KnownSum* capacity) {
+    capacity->Add(static_cast<double>(bits_per_second) * seconds, seconds);
+  };
+  if (i.has_receive_speed_bits_per_second()) {
+    add(i.receive_speed_bits_per_second(), &sums->receive_capacity);
+  }
+  if (i.has_send_speed_bits_per_second()) {
+    add(i.send_speed_bits_per_second(), &sums->send_capacity);
+  }
+}
+
+void AddNfs(const v1::NfsSample& n, NfsSums* sums) {
+  sums->operations += static_cast<double>(n.operations());
+  sums->transmissions += static_cast<double>(n.transmissions());
+  sums->timeouts += static_cast<double>(n.timeouts());
+  sums->sent_bytes += static_cast<double>(n.sent_bytes());
+  sums->received_bytes += static_cast<double>(n.received_bytes());
+  sums->queue_time_ms += static_cast<double>(n.queue_time_ms());
+  sums->round_trip_ms += static_cast<double>(n.round_trip_ms());
+  sums->execution_ms += static_cast<double>(n.execution_ms());
+}
+
 }  // namespace lockstep::measure

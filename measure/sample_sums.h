@@ -56,11 +56,28 @@ struct HostSums {
   KnownSum swap_in, swap_out, block_in, block_out;
 };
 
+// What a network interface did over the measured intervals, by one worker's samples.
+struct InterfaceSums {
+  double seconds = 0;
+  double received_bytes = 0, received_packets = 0, received_drops = 0, received_errors = 0;
+  double sent_bytes = 0, sent_packets = 0, sent_drops = 0, sent_errors = 0;
+  // Bits that it can carry; the weight is the time in which its speed was known, seconds.
+  KnownSum receive_capacity, send_capacity;
+};
+
+// One operation of an NFS mount over the measured intervals, by one worker's samples.
+struct NfsSums {
+  double operations = 0, transmissions = 0, timeouts = 0, sent_bytes = 0, received_bytes = 0;
+  double queue_time_ms = 0, round_trip_ms = 0, execution_ms = 0;
+};
+
 // Each adds what one interval of so many seconds says. Of paths: `is_silent` is whether the worker
 // completed no I/O in the interval.
 void AddDevice(const v1::DeviceSample& device, bool measured, double seconds, DeviceSums* sums);
 void AddPaths(const v1::DeviceSample& device, const v1::IntervalSample& sample, bool is_silent,
               PathSums* sums);
 void AddHost(const v1::HostSample& host, double seconds, HostSums* sums);
+void AddInterface(const v1::InterfaceSample& interface, double seconds, InterfaceSums* sums);
+void AddNfs(const v1::NfsSample& nfs, NfsSums* sums);
 
 }  // namespace lockstep::measure

@@ -64,6 +64,10 @@ constexpr Addition kAdditions[] = {
     {27, "time_figures", "interrupts_per_io"},
     {28, "device_samples", "nested"},
     {28, "device_rollups", "nested"},
+    {29, "interface_rollups", nullptr},
+    {29, "interface_samples", nullptr},
+    {29, "nfs_rollups", nullptr},
+    {29, "nfs_samples", nullptr},
 };
 // A message of rows stays well below the 4 MiB that gRPC receives by default.
 constexpr size_t kPiece = 1 << 20;
@@ -377,7 +381,9 @@ class Importer {
           "UPDATE import_runs SET figures_version = 0 WHERE samples_pruned_at IS NULL");
       if (!status.ok()) return status;
     }
-    for (const char* samples : {"interval_operations", "device_samples", "host_samples"}) {
+    for (const char* samples : {"interval_operations", "device_samples", "host_samples",
+                                "interface_samples", "nfs_samples"}) {
+      if (!seen_.contains(samples)) continue;  // an older schema has no such table
       auto partitions = connection_->Query(
           absl::StrCat("SELECT ensure_partitions(min(started_at), max(started_at)) FROM ",
                        Waiting(samples), " HAVING count(*) > 0"));

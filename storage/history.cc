@@ -268,16 +268,17 @@ absl::Status PruneRuns(PgConnection* connection, const std::vector<v1::RunSummar
   const std::string ids = absl::StrCat(
       "{", absl::StrJoin(runs, ",", [](std::string* out, const auto& r) { *out += r.run_id(); }),
       "}");
-  // Where the run stays, its devices' and hosts' samples do in a coarser form. It is made here,
-  // when all samples are there, and not while they are: it would be the same figures twice.
+  // Where the run stays, its devices', hosts' and networks' samples do in a coarser form. It is
+  // made here, when all samples are there, and not while they are: it would be the same figures
+  // twice.
   if (!reports.empty()) {
     auto rolled = connection->Query("SELECT roll_up_samples($1::uuid[])", {ids});
     if (!rolled.ok()) return rolled.status();
   }
   // The partitioned tables of samples have no foreign key, so no CASCADE reaches them. block_writes
   // has one, but goes with the samples even where the run stays. All other rows go with their run.
-  for (const char* table :
-       {"interval_operations", "device_samples", "host_samples", "block_writes"}) {
+  for (const char* table : {"interval_operations", "device_samples", "host_samples",
+                            "interface_samples", "nfs_samples", "block_writes"}) {
     auto gone = connection->Query(
         absl::StrCat("DELETE FROM ", table, " WHERE run_id = ANY ($1::uuid[])"), {ids});
     if (!gone.ok()) return gone.status();

@@ -216,6 +216,43 @@ void AddHost(const IngestBatch& batch, const v1::IntervalSample& sample, const s
       .EndRow();
 }
 
+void AddInterfaces(const IngestBatch& batch, const v1::IntervalSample& sample,
+                   const std::string& started, CopyRows* rows) {
+  for (const v1::InterfaceSample& i : sample.interfaces()) {
+    SampleKey(rows, batch, sample, started)
+        .Add(i.name())
+        .Add(i.received_bytes())
+        .Add(i.received_packets())
+        .Add(i.received_drops())
+        .Add(i.received_errors())
+        .Add(i.sent_bytes())
+        .Add(i.sent_packets())
+        .Add(i.sent_drops())
+        .Add(i.sent_errors())
+        .AddUnless(!i.has_receive_speed_bits_per_second(), i.receive_speed_bits_per_second())
+        .AddUnless(!i.has_send_speed_bits_per_second(), i.send_speed_bits_per_second())
+        .EndRow();
+  }
+}
+
+void AddNfsMounts(const IngestBatch& batch, const v1::IntervalSample& sample,
+                  const std::string& started, CopyRows* rows) {
+  for (const v1::NfsSample& n : sample.nfs()) {
+    SampleKey(rows, batch, sample, started)
+        .Add(n.mount())
+        .Add(n.operation())
+        .Add(n.operations())
+        .Add(n.transmissions())
+        .Add(n.timeouts())
+        .Add(n.sent_bytes())
+        .Add(n.received_bytes())
+        .Add(n.queue_time_ms())
+        .Add(n.round_trip_ms())
+        .Add(n.execution_ms())
+        .EndRow();
+  }
+}
+
 absl::Status AddPhaseOperations(const IngestBatch& batch, uint32_t workload,
                                 v1::IntervalClass interval_class, const v1::OperationCounters& c,
                                 CopyRows* rows) {
@@ -336,6 +373,15 @@ constexpr char kHostSamples[] =
     "swap_out_pages, free_bytes, cached_bytes, dirty_bytes, cpu_busy_ns, swap_used_bytes, "
     "buffers_bytes, slab_reclaimable_bytes, writeback_bytes, block_in_bytes, block_out_bytes, "
     "page_bytes)";
+constexpr char kInterfaceSamples[] =
+    "interface_samples (started_at, run_id, phase, attempt, worker_index, interval, "
+    "interval_class, begin_ns, end_ns, interface, received_bytes, received_packets, "
+    "received_drops, received_errors, sent_bytes, sent_packets, sent_drops, sent_errors, "
+    "receive_speed_bits_per_second, send_speed_bits_per_second)";
+constexpr char kNfsSamples[] =
+    "nfs_samples (started_at, run_id, phase, attempt, worker_index, interval, interval_class, "
+    "begin_ns, end_ns, mount, operation, operations, transmissions, timeouts, sent_bytes, "
+    "received_bytes, queue_time_ms, round_trip_ms, execution_ms)";
 constexpr char kBlockWrites[] =
     "block_writes (run_id, phase, attempt, worker_index, sequence, target_key, block_size_bytes, "
     "runs, written_from, written_until)";
@@ -386,7 +432,9 @@ absl::Status WriteIntervals(PgConnection* connection, const std::vector<IngestBa
         AddInterval(batch, lengths.at(PhaseKeyOf(batch.phase)), sample, at, rows);
       });
   if (status.ok()) status = write(kDeviceSamples, AddDevices);
-  return status.ok() ? write(kHostSamples, AddHost) : status;
+  if (status.ok()) status = write(kHostSamples, AddHost);
+  if (status.ok()) status = write(kInterfaceSamples, AddInterfaces);
+  return status.ok() ? write(kNfsSamples, AddNfsMounts) : status;
 }
 
 absl::Status WriteResults(PgConnection* connection, const std::vector<IngestBatch>& batches) {

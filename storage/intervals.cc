@@ -163,6 +163,39 @@ void AddHost(const RowStream& row, v1::IntervalSample* sample) {
   if (known("page_bytes")) h->set_page_bytes(static_cast<uint32_t>(row.UInt("page_bytes")));
 }
 
+void AddInterface(const RowStream& row, v1::IntervalSample* sample) {
+  v1::InterfaceSample* i = sample->add_interfaces();
+  i->set_name(row.Text("interface"));
+  i->set_received_bytes(row.UInt("received_bytes"));
+  i->set_received_packets(row.UInt("received_packets"));
+  i->set_received_drops(row.UInt("received_drops"));
+  i->set_received_errors(row.UInt("received_errors"));
+  i->set_sent_bytes(row.UInt("sent_bytes"));
+  i->set_sent_packets(row.UInt("sent_packets"));
+  i->set_sent_drops(row.UInt("sent_drops"));
+  i->set_sent_errors(row.UInt("sent_errors"));
+  if (!row.Null("receive_speed_bits_per_second")) {
+    i->set_receive_speed_bits_per_second(row.UInt("receive_speed_bits_per_second"));
+  }
+  if (!row.Null("send_speed_bits_per_second")) {
+    i->set_send_speed_bits_per_second(row.UInt("send_speed_bits_per_second"));
+  }
+}
+
+void AddNfsMount(const RowStream& row, v1::IntervalSample* sample) {
+  v1::NfsSample* n = sample->add_nfs();
+  n->set_mount(row.Text("mount"));
+  n->set_operation(row.Text("operation"));
+  n->set_operations(row.UInt("operations"));
+  n->set_transmissions(row.UInt("transmissions"));
+  n->set_timeouts(row.UInt("timeouts"));
+  n->set_sent_bytes(row.UInt("sent_bytes"));
+  n->set_received_bytes(row.UInt("received_bytes"));
+  n->set_queue_time_ms(row.UInt("queue_time_ms"));
+  n->set_round_trip_ms(row.UInt("round_trip_ms"));
+  n->set_execution_ms(row.UInt("execution_ms"));
+}
+
 // A table, and what its rows add to a sample.
 struct Source {
   const char* name;
@@ -218,6 +251,23 @@ const Source kSources[] = {
      "host_samples",
      "",
      AddHost},
+    {"interfaces",
+     {IntervalDetail::kHosts},
+     kSampled,
+     "interface, received_bytes, received_packets, received_drops, received_errors, sent_bytes, "
+     "sent_packets, sent_drops, sent_errors, receive_speed_bits_per_second, "
+     "send_speed_bits_per_second",
+     "interface_samples",
+     ", interface",
+     AddInterface},
+    {"nfs",
+     {IntervalDetail::kHosts},
+     kSampled,
+     "mount, operation, operations, transmissions, timeouts, sent_bytes, received_bytes, "
+     "queue_time_ms, round_trip_ms, execution_ms",
+     "nfs_samples",
+     ", mount, operation",
+     AddNfsMount},
 };
 
 struct OpenSource {

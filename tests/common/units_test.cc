@@ -58,6 +58,8 @@ TEST(UnitsTest, FiguresForPeople) {
   EXPECT_EQ(FormatCount(123456), "123 k");
   EXPECT_EQ(FormatCount(0), "0");
   EXPECT_EQ(FormatThroughput(327680000), "312.5 MiB/s (327.7 MB/s)");
+  EXPECT_EQ(FormatBitRate(10e9), "10 Gbit/s");
+  EXPECT_EQ(FormatBitRate(1.5e6), "1.50 Mbit/s");
   EXPECT_EQ(FormatInstant(1769860800250999999), "2026-01-31T12:00:00.250Z");
 }
 

@@ -397,7 +397,11 @@ absl::Status MemoryStore::ReadIntervals(const v1::PhaseId& id, IntervalDetail de
     }
   }
   for (auto& [from, sample] : samples) {
-    if (detail != IntervalDetail::kHosts) sample.clear_host();
+    if (detail != IntervalDetail::kHosts) {
+      sample.clear_host();
+      sample.clear_interfaces();
+      sample.clear_nfs();
+    }
     if (detail == IntervalDetail::kLatencies) sample.clear_devices();
     if (detail == IntervalDetail::kHosts) {
       for (v1::WorkloadSample& workload : *sample.mutable_workloads()) {

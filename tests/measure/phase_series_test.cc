@@ -183,5 +183,45 @@ TEST(PhaseSeriesTest, EachWorkersRateIsOverItsOwnTime) {
   EXPECT_DOUBLE_EQ(series.Figures().iops(), 150);
 }
 
+TEST(PhaseSeriesTest, ASpeedThatIsKnownForAPartOfTheTimeIsNotKnown) {
+  PhaseSeries series = Live();
+  for (uint32_t k = 0; k < 4; ++k) {
+    v1::IntervalSample sample = Sample(k, 10);
+    if (k == 0) sample.set_interval_class(v1::INTERVAL_CLASS_RAMP);
+    v1::InterfaceSample* interface = sample.add_interfaces();
+    interface->set_name("eth0");
+    interface->set_sent_bytes(1000);
+    interface->set_send_speed_bits_per_second(16000);
+    if (k != 2) interface->set_receive_speed_bits_per_second(16000);
+    v1::NfsSample* nfs = sample.add_nfs();
+    nfs->set_mount("/mnt");
+    nfs->set_operation("READ");
+    nfs->set_round_trip_ms(5);
+    ASSERT_TRUE(series.Add(0, sample).ok());
+  }
+  const InterfaceSums& sums = series.Of(0).interfaces.at("eth0");
+  EXPECT_DOUBLE_EQ(sums.seconds, 3) << "the ramp is not in it";
+  EXPECT_DOUBLE_EQ(sums.sent_bytes, 3000);
+  EXPECT_DOUBLE_EQ(sums.send_capacity.weight, 3);
+  EXPECT_DOUBLE_EQ(sums.send_capacity.sum, 48000);
+  EXPECT_DOUBLE_EQ(sums.receive_capacity.weight, 2);
+  EXPECT_DOUBLE_EQ(series.Of(0).nfs.at({"/mnt", "READ"}).round_trip_ms, 15);
+}
+
+TEST(PhaseSeriesTest, NamesThatNoHostHasAreRefused) {
+  PhaseSeries series = Live();
+  v1::IntervalSample sample = Sample(0, 10);
+  sample.add_interfaces()->set_name("eth0\n");
+  EXPECT_FALSE(series.Add(0, sample).ok());
+  sample.mutable_interfaces(0)->set_name("eth0");
+  sample.add_nfs()->set_mount("/mnt");
+  EXPECT_FALSE(series.Add(0, sample).ok()) << "no operation";
+  sample.mutable_nfs(0)->set_operation("READ");
+  EXPECT_TRUE(series.Add(0, sample).ok());
+  v1::IntervalSample many = Sample(1, 10);
+  for (int i = 0; i <= limits::kSampledInterfaces; ++i) many.add_interfaces()->set_name("eth0");
+  EXPECT_FALSE(series.Add(0, many).ok());
+}
+
 }  // namespace
 }  // namespace lockstep::measure

@@ -70,6 +70,8 @@ class ArchiveTest : public testing::Test {
     sample->set_interval_class(v1::INTERVAL_CLASS_MEASURED);
     sample->set_end_ns(1000000000);
     sample->add_workloads();
+    sample->add_interfaces()->set_name("eth0");
+    sample->add_nfs()->set_mount("/mnt");
     batch.items.emplace_back().mutable_result()->add_workloads()->set_engine("strange");
     EXPECT_TRUE(store_->Ingest({batch}).ok());
     EXPECT_TRUE(store_->EndPhase(run.run_id, 0, 1, measure::PhaseState::kDone, "", {}, {}).ok());
@@ -104,7 +106,8 @@ class ArchiveTest : public testing::Test {
   }
 
   void Remove(const std::string& run) {
-    for (const char* table : {"interval_operations", "device_samples", "host_samples", "runs"}) {
+    for (const char* table : {"interval_operations", "device_samples", "host_samples",
+                              "interface_samples", "nfs_samples", "runs"}) {
       EXPECT_TRUE(
           connection_->Query(std::string("DELETE FROM ") + table + " WHERE run_id = $1", {run})
               .ok());
@@ -191,7 +194,8 @@ void MakeOlder(Parts* parts) {
         "findings",     "block_writes",         "fleet_intervals",     "host_lines",
         "host_spans",   "fleet_interval_kinds", "latency_blocks",      "percentile_figures",
         "time_figures", "sweep_figures",        "sweep_point_figures", "device_rollups",
-        "host_rollups"};
+        "host_rollups", "interface_samples",    "interface_rollups",   "nfs_samples",
+        "nfs_rollups"};
     if (later.contains(table) && !part.has_end()) continue;
     // confirm, saved_report
     for (int i = 0; i < 2 && table == "runs"; ++i) {

@@ -122,6 +122,14 @@ TEST_F(StoreTest, WhatGoesInComesOut) {
   device->set_reads(9);
   device->set_nested(true);
   first.mutable_interval()->mutable_host()->set_context_switches(11);
+  v1::InterfaceSample* interface = first.mutable_interval()->add_interfaces();
+  interface->set_name("eth0");
+  interface->set_sent_bytes(12);
+  interface->set_send_speed_bits_per_second(16000000);
+  v1::NfsSample* nfs = first.mutable_interval()->add_nfs();
+  nfs->set_mount("/mnt/my nas");
+  nfs->set_operation("READ");
+  nfs->set_round_trip_ms(13);
   ASSERT_TRUE(
       store_->Ingest({Batch(phase, 0, 0, {first, Interval(1, {300, 1u << 30}), result})}).ok());
   EXPECT_EQ(*store_->Cursor(phase, 0), 3u);
@@ -150,6 +158,10 @@ TEST_F(StoreTest, WhatGoesInComesOut) {
   EXPECT_EQ(intervals[0].devices(0).reads(), 9u);
   EXPECT_TRUE(intervals[0].devices(0).nested());
   EXPECT_EQ(intervals[0].host().context_switches(), 11u);
+  ASSERT_EQ(intervals[0].interfaces_size(), 1);
+  EXPECT_EQ(intervals[0].interfaces(0).DebugString(), interface->DebugString());
+  ASSERT_EQ(intervals[0].nfs_size(), 1);
+  EXPECT_EQ(intervals[0].nfs(0).DebugString(), nfs->DebugString());
   EXPECT_FALSE(data->phases.at(0).workers.at(1).has_result);
 }
 
@@ -290,6 +302,20 @@ std::vector<v1::DeliveryItem> ThirtySeconds() {
     if (k < 20) host->set_writeback_bytes(1 << 20);
     host->set_swap_in_pages(1);
     host->set_page_bytes(65536);
+    v1::InterfaceSample* interface = sample->add_interfaces();
+    interface->set_name("eth0");
+    interface->set_sent_bytes(1000000);
+    interface->set_sent_drops(k);
+    interface->set_send_speed_bits_per_second(16000000);
+    if (k < 20) interface->set_receive_speed_bits_per_second(16000000);
+    if (k % 2 == 1) continue;
+    v1::NfsSample* nfs = sample->add_nfs();
+    nfs->set_mount("/mnt");
+    nfs->set_operation("READ");
+    nfs->set_operations(10);
+    nfs->set_transmissions(11);
+    nfs->set_round_trip_ms(50);
+    nfs->set_execution_ms(60);
   }
   return items;
 }
@@ -334,6 +360,15 @@ TEST_F(StoreTest, PrunedSamplesLeaveRowsOfTenSeconds) {
   const auto kernels = [&](const std::string& what) {
     return read("SELECT " + what + " FROM kernel_timeline WHERE run_id = $1");
   };
+  const auto network = [&](const std::string& what, const std::string& view) {
+    return read("SELECT string_agg(concat_ws('|', interval, intervals, " + what +
+                "), ' ' ORDER BY interval) FROM " + view + " WHERE run_id = $1 AND interval < 40");
+  };
+  EXPECT_TRUE(
+      absl::StartsWith(network("txutil, round(txmib_s::numeric, 3), txdrop_s", "network_timeline"),
+                       "0|1|50|0.954|0 1|1|50|0.954|1 "));
+  EXPECT_TRUE(absl::StartsWith(network("ops_s, rtt, exe, retrans", "nfs_timeline"),
+                               "0|1|10|5|6|1 2|1|10|5|6|1 "));
   const std::string sums =
       "concat_ws('|', sum(reads), sum(read_bytes), sum(discard_bytes), sum(flush_time_ms), "
       "sum(seconds), sum(intervals), sum(intervals) FILTER (WHERE class = 'ramp'))";
@@ -354,7 +389,13 @@ TEST_F(StoreTest, PrunedSamplesLeaveRowsOfTenSeconds) {
       });
   ASSERT_TRUE(pruned.ok()) << pruned.status();
   EXPECT_EQ(pruned->runs(), 1);
-  EXPECT_EQ(Count("device_samples", phase) + Count("host_samples", phase), 0);
+  EXPECT_EQ(Count("device_samples", phase) + Count("host_samples", phase) +
+                Count("interface_samples", phase) + Count("nfs_samples", phase),
+            0);
+  EXPECT_EQ(network("txutil, sent_drops, receive_speed_bits_per_second", "network_timeline"),
+            "0|2|50|1|16000000 2|8|50|44|16000000 10|10|50|145|16000000 20|10|50|245");
+  EXPECT_EQ(network("operations, rtt, exe, retrans", "nfs_timeline"),
+            "0|1|10|5|6|1 2|4|40|5|6|4 10|5|50|5|6|5 20|5|50|5|6|5");
   // The ramp, the rest of its ten seconds, and two times ten.
   EXPECT_EQ(devices("string_agg(concat_ws('+', interval, intervals), ' ' ORDER BY interval)"),
             "0+2 2+8 10+10 20+10");

@@ -67,6 +67,7 @@ absl::StatusOr<std::shared_ptr<Load>> Load::Make(const v1::Assignment& assignmen
   for (const v1::WorkloadAssignment& workload : load->assignment_.run().workloads()) {
     if (absl::Status status = load->AddWorkload(workload, who); !status.ok()) return status;
   }
+  load->FindServers();
   return load;
 }
 
@@ -343,6 +344,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   options.nested_devices.insert(assignment_.nested_devices().begin(),
                                 assignment_.nested_devices().end());
   options.sample_host = assignment_.sample_host();
+  options.network = &network_;
   options.paths = [this](const std::string& device) {
     const PathWatch::Count count = paths_.CountOf(device);
     return std::pair(count.paths, count.running);
@@ -391,6 +393,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   result.set_cpu_user_ns(collector.cpu_user_ns());
   result.set_cpu_system_ns(collector.cpu_system_ns());
   neighbours.End(&result);
+  network_.AddRoutes(&result);
   // An I/O that hangs may still change the content after it was described.
   if (!hangs_) AddLeftContents(&result);
   return result;

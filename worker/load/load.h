@@ -12,6 +12,7 @@
 #include "common/mutex.h"
 #include "proto/worker.pb.h"
 #include "worker/host/path_watch.h"
+#include "worker/host/storage_network.h"
 #include "worker/load/hang_monitor.h"
 #include "worker/load/io_thread.h"
 #include "worker/load/load_part.h"
@@ -61,6 +62,8 @@ class Load : public std::enable_shared_from_this<Load> {
   void ThreadMain(IoThread* thread);
   // Checks, before any of them is made, that the phase's threads and buffers fit into this host.
   absl::Status CheckCapacity() const;
+  // Finds the servers of the targets, and the ways to them.
+  void FindServers();
   void EndAfterLocked(uint32_t interval) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void JoinThreads(bool complete);
   // What is looked after while the load runs, several times a second.
@@ -88,6 +91,7 @@ class Load : public std::enable_shared_from_this<Load> {
   LoadVerification verification_;
   HangMonitor hang_monitor_;
   PathWatch paths_;
+  StorageNetwork network_;
   std::vector<std::thread> threads_;
 
   common::Mutex mutex_;

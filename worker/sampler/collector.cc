@@ -56,6 +56,7 @@ Collector::HostReading Collector::ReadHost() const {
     }
   }
   if (options_.sample_host) reading.host = ReadHostCounters();
+  if (options_.network != nullptr) reading.network = options_.network->Read();
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
   reading.cpu_user_ns = CpuNs(usage.ru_utime);
@@ -216,6 +217,9 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
   if (options_.sample_host) {
     *sample.mutable_host() =
         Difference(last_reading_.host, reading.host, ClockTickNs(), PageBytes());
+  }
+  if (options_.network != nullptr) {
+    options_.network->AddDifference(last_reading_.network, reading.network, &sample);
   }
   if (sample.interval_class() == v1::INTERVAL_CLASS_MEASURED) {
     cpu_user_ns_ += reading.cpu_user_ns - last_reading_.cpu_user_ns;

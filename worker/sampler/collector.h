@@ -10,6 +10,7 @@
 #include "proto/result.pb.h"
 #include "worker/host/disk_stats.h"
 #include "worker/host/host_stats.h"
+#include "worker/host/storage_network.h"
 #include "worker/sampler/recorder.h"
 #include "worker/sampler/timeline.h"
 
@@ -31,6 +32,9 @@ class Collector {
     std::vector<std::string> sample_devices;  // names in /proc/diskstats
     std::set<std::string> nested_devices;     // among them, as DeviceSample::nested
     bool sample_host = false;
+    // What lies between this worker and the servers of its targets; outlives this. Null: not
+    // sampled.
+    StorageNetwork* network = nullptr;
     // The number of a device's paths, and the number of those that work. 0 and 0 for a device with
     // one path.
     std::function<std::pair<uint32_t, uint32_t>(const std::string& device)> paths =
@@ -62,6 +66,7 @@ class Collector {
   struct HostReading {
     std::map<std::string, v1::DeviceSample> devices;
     HostCounters host;
+    StorageNetwork::Reading network;
     int64_t cpu_user_ns = 0, cpu_system_ns = 0;  // of this process
   };
   using Sums = std::map<uint32_t, StatsByKind>;  // by workload

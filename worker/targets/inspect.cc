@@ -22,6 +22,7 @@
 #include "worker/host/device_stamp.h"
 #include "worker/host/facts.h"
 #include "worker/host/layers.h"
+#include "worker/host/storage_servers.h"
 #include "worker/host/time_limit.h"
 #include "worker/targets/foreign_files.h"
 #include "worker/targets/inspect_layers.h"
@@ -29,28 +30,6 @@
 
 namespace lockstep::worker {
 namespace {
-
-// The numbers are those of statfs(2).
-std::string FileSystemName(int64_t type) {
-  switch (type) {
-    case 0xef53:
-      return "ext4";
-    case 0x58465342:
-      return "xfs";
-    case 0x01021994:
-      return "tmpfs";
-    case 0x9123683e:
-      return "btrfs";
-    case 0x6969:
-      return "nfs";
-    case 0x65735546:
-      return "fuse";
-    case 0x794c7630:
-      return "overlay";
-    default:
-      return absl::StrCat("type 0x", absl::Hex(type));
-  }
-}
 
 // The kernel's facts about devices, asked once for all targets of a request: hundreds of files lie
 // on few devices. Thread-safe.

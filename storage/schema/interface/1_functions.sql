@@ -338,7 +338,9 @@ BEGIN
   IF last > first + interval '20 years' THEN
     RAISE EXCEPTION 'partitions from % to % are more than samples can need', first, last;
   END IF;
-  FOREACH parent IN ARRAY ARRAY['device_samples', 'host_samples', 'interval_operations'] LOOP
+  FOREACH parent IN ARRAY ARRAY[
+    'device_samples', 'host_samples', 'interface_samples', 'interval_operations', 'nfs_samples'
+  ] LOOP
     FOR month IN SELECT generate_series(date_trunc('month', first AT TIME ZONE 'UTC'),
         date_trunc('month', last AT TIME ZONE 'UTC'), interval '1 month') LOOP
       part := parent || to_char(month, '_YYYY_MM');
@@ -360,10 +362,10 @@ COMMENT ON FUNCTION ensure_partitions(timestamp with time zone, timestamp with t
 
 REVOKE EXECUTE ON FUNCTION ensure_partitions(timestamptz, timestamptz) FROM PUBLIC;
 
--- What prune() leaves of the samples of devices and hosts: rows of ten seconds, and of more where a
--- phase would have more than 128 of a device. The phase makes up to 126, and where its ramp ends
--- and its drain begins two of them are divided. The controller calls this in the transaction that
--- removes the samples; a second call finds none.
+-- What prune() leaves of the samples of devices, hosts, interfaces and NFS mounts: rows of ten
+-- seconds, and of more where a phase would have more than 128 of a device. The phase makes up to
+-- 126, and where its ramp ends and its drain begins two of them are divided. The controller calls
+-- this in the transaction that removes the samples; a second call finds none.
 CREATE OR REPLACE FUNCTION roll_up_samples(pruned uuid[])
 RETURNS void
 LANGUAGE plpgsql AS $$
@@ -441,10 +443,52 @@ BEGIN
     WHERE h.run_id = part.run_id AND h.phase = part.phase AND h.attempt = part.attempt
     GROUP BY 1, 2, 3, 4, h.interval_class, h.interval / part.step
     ON CONFLICT DO NOTHING;
+    INSERT INTO lockstep.interface_rollups (
+      run_id, phase, attempt, worker_index, interface, interval, intervals, interval_class,
+      started_at, begin_ns, end_ns, seconds, received_bytes, received_packets,
+      received_drops, received_errors, sent_bytes, sent_packets, sent_drops, sent_errors,
+      receive_speed_bits_per_second, send_speed_bits_per_second)
+    SELECT
+      s.run_id, s.phase, s.attempt, s.worker_index, s.interface, min(s.interval), count(*),
+      s.interval_class, min(s.started_at), min(s.begin_ns), max(s.end_ns), sum(s.seconds),
+      sum(s.received_bytes::double precision), sum(s.received_packets::double precision),
+      sum(s.received_drops::double precision), sum(s.received_errors::double precision),
+      sum(s.sent_bytes::double precision), sum(s.sent_packets::double precision),
+      sum(s.sent_drops::double precision), sum(s.sent_errors::double precision),
+      CASE WHEN count(s.receive_speed_bits_per_second) = count(*) THEN
+        sum(s.receive_speed_bits_per_second::double precision * s.seconds)
+        / nullif(sum(s.seconds), 0) END,
+      CASE WHEN count(s.send_speed_bits_per_second) = count(*) THEN
+        sum(s.send_speed_bits_per_second::double precision * s.seconds)
+        / nullif(sum(s.seconds), 0) END
+    FROM (SELECT *, (end_ns::double precision - begin_ns) / 1e9 AS seconds
+          FROM lockstep.interface_samples) s
+    WHERE s.run_id = part.run_id AND s.phase = part.phase AND s.attempt = part.attempt
+    GROUP BY s.run_id, s.phase, s.attempt, s.worker_index, s.interface, s.interval_class,
+      s.interval / part.step
+    ON CONFLICT DO NOTHING;
+    INSERT INTO lockstep.nfs_rollups (
+      run_id, phase, attempt, worker_index, mount, operation, interval, intervals,
+      interval_class, started_at, begin_ns, end_ns, seconds, operations, transmissions,
+      timeouts, sent_bytes, received_bytes, queue_time_ms, round_trip_ms, execution_ms)
+    SELECT
+      s.run_id, s.phase, s.attempt, s.worker_index, s.mount, s.operation, min(s.interval),
+      count(*), s.interval_class, min(s.started_at), min(s.begin_ns), max(s.end_ns),
+      sum(s.seconds), sum(s.operations::double precision),
+      sum(s.transmissions::double precision), sum(s.timeouts::double precision),
+      sum(s.sent_bytes::double precision), sum(s.received_bytes::double precision),
+      sum(s.queue_time_ms::double precision), sum(s.round_trip_ms::double precision),
+      sum(s.execution_ms::double precision)
+    FROM (SELECT *, (end_ns::double precision - begin_ns) / 1e9 AS seconds
+          FROM lockstep.nfs_samples) s
+    WHERE s.run_id = part.run_id AND s.phase = part.phase AND s.attempt = part.attempt
+    GROUP BY s.run_id, s.phase, s.attempt, s.worker_index, s.mount, s.operation, s.interval_class,
+      s.interval / part.step
+    ON CONFLICT DO NOTHING;
   END LOOP;
 END $$;
 COMMENT ON FUNCTION roll_up_samples(uuid[]) IS
-'Keeps the samples of devices and hosts of these runs in rows of ten seconds or more';
+'Keeps the samples of devices, hosts and networks of these runs in rows of ten seconds or more';
 
 REVOKE EXECUTE ON FUNCTION roll_up_samples(uuid[]) FROM PUBLIC;
 

@@ -1,0 +1,257 @@
+#include "worker/host/storage_servers.h"
+
+#include <arpa/inet.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/files.h"
+
+namespace lockstep::worker {
+namespace {
+
+// Devices of devices, at most so deep. sysfs has no cycles.
+constexpr int kMaxStack = 16;
+
+// A mount as mountinfo has it.
+struct MountLine {
+  std::string point, type, source, options;  // options of the file system
+};
+
+// Of a mount that covers another one the later line counts.
+MountLine MountLineOf(const std::string& mounts, dev_t device) {
+  const std::string number = absl::StrCat(major(device), ":", minor(device));
+  MountLine found;
+  std::istringstream lines(mounts);
+  for (std::string line; std::getline(lines, line);) {
+    const std::vector<std::string> fields = absl::StrSplit(line, ' ');
+    // The number of fields before the dash varies (proc(5), mountinfo).
+    const auto dash = std::find(fields.begin(), fields.end(), "-");
+    if (fields.size() < 6 || fields.end() - dash < 4 || fields[2] != number) continue;
+    found = {fields[4], dash[1], dash[2], dash[3]};
+  }
+  return found;
+}
+
+// The value of an option of a mount; empty without the option or without a value.
+std::string OptionOf(const std::string& options, const std::string& name) {
+  for (const auto option : absl::StrSplit(options, ',')) {
+    if (absl::StartsWith(option, name + "=")) return std::string(option.substr(name.size() + 1));
+  }
+  return "";
+}
+
+bool HasOption(const std::string& options, const std::string& option) {
+  const std::vector<std::string> all = absl::StrSplit(options, ',');
+  return std::find(all.begin(), all.end(), option) != all.end();
+}
+
+bool IsNumericAddress(const std::string& text) {
+  in6_addr bytes;
+  const std::string address = text.substr(0, text.find('%'));
+  return inet_pton(AF_INET, address.c_str(), &bytes) == 1 ||
+         inet_pton(AF_INET6, address.c_str(), &bytes) == 1;
+}
+
+// Addresses between separators, each with or without a port.
+std::vector<std::string> AddressesIn(const std::string& text, char separator) {
+  std::vector<std::string> found;
+  for (const auto part : absl::StrSplit(text, separator, absl::SkipEmpty())) {
+    const std::string host = HostIn(std::string(part));
+    if (IsNumericAddress(host) && std::find(found.begin(), found.end(), host) == found.end()) {
+      found.push_back(host);
+    }
+  }
+  return found;
+}
+
+// Monitors: the clients' traffic goes to other daemons, whose addresses the kernel does not tell,
+// usually in the same network. "a:6789,b:6789:/path", or since Linux 5.17 "name@fsid.fs=/path" with
+// mon_addr=a:6789/b:6789.
+std::vector<std::string> CephMonitors(const MountLine& mount) {
+  const std::string option = OptionOf(mount.options, "mon_addr");
+  if (!option.empty()) return AddressesIn(option, '/');
+  return AddressesIn(mount.source.substr(0, mount.source.find(":/")), ',');
+}
+
+// "10.0.0.1@tcp:10.0.0.2@tcp:/fs": the nodes of the management service.
+std::vector<std::string> LustreNodes(const std::string& source, bool* has_other_networks) {
+  std::vector<std::string> found;
+  for (const auto node :
+       absl::StrSplit(source.substr(0, source.find(":/")), absl::ByAnyChar(":,"))) {
+    const std::vector<std::string> parts = absl::StrSplit(node, '@');
+    // Without a network the node is of tcp0.
+    if (parts.size() > 1 && !absl::StartsWith(parts[1], "tcp")) {
+      *has_other_networks = true;
+    } else if (IsNumericAddress(parts[0])) {
+      found.push_back(parts[0]);
+    }
+  }
+  return found;
+}
+
+// What a mount of this type speaks; empty for other file systems.
+std::string ProtocolOf(const std::string& type) {
+  static const std::map<std::string, std::string> kProtocols = {
+      {"nfs", "nfs"},  {"nfs4", "nfs"},  {"cifs", "smb"},
+      {"smb3", "smb"}, {"ceph", "ceph"}, {"lustre", "lustre"}};
+  const auto found = kProtocols.find(type);
+  return found == kProtocols.end() ? "" : found->second;
+}
+
+constexpr char kRdma[] = "its traffic is RDMA, which interfaces do not count";
+
+// The component of a path in sysfs that is `prefix` with a number behind it; empty without one.
+std::string NumberedIn(const std::string& path, const std::string& prefix) {
+  for (const auto part : absl::StrSplit(path, '/')) {
+    const auto rest = absl::StartsWith(part, prefix) ? part.substr(prefix.size()) : "";
+    if (!rest.empty() && rest.find_first_not_of("0123456789") == std::string::npos) {
+      return std::string(part);
+    }
+  }
+  return "";
+}
+
+// Of a SCSI disk that the kernel's own initiator has: its session's connections.
+void AddIscsi(const std::string& root, const std::string& disk, std::vector<StorageServer>* out) {
+  char resolved[PATH_MAX];
+  if (realpath(absl::StrCat(root, "/sys/class/block/", disk, "/device").c_str(), resolved) ==
+      nullptr) {
+    return;
+  }
+  const std::string session = NumberedIn(resolved, "session");
+  if (session.empty()) return;
+  const std::string host = NumberedIn(resolved, "host");
+  StorageServer server;
+  server.protocol = "iscsi";
+  const std::string driver =
+      common::ReadTrimmed(absl::StrCat(root, "/sys/class/scsi_host/", host, "/proc_name"));
+  if (!driver.empty() && driver != "iscsi_tcp") {
+    server.not_known = absl::StrCat("its driver ", driver, " has a network stack of its own");
+    out->push_back(server);
+    return;
+  }
+  server.interface =
+      common::ReadTrimmed(absl::StrCat(root, "/sys/class/iscsi_host/", host, "/netdev"));
+  const std::string connections = root + "/sys/class/iscsi_connection";
+  const std::string prefix = absl::StrCat("connection", session.substr(strlen("session")), ":");
+  for (const std::string& entry : EntriesOf(connections)) {
+    if (!absl::StartsWith(entry, prefix)) continue;
+    server.address = HostIn(common::ReadTrimmed(absl::StrCat(connections, "/", entry, "/address")));
+    // While a session is being recovered it has no address.
+    server.not_known = IsNumericAddress(server.address) ? "" : "its session has no connection";
+    out->push_back(server);
+  }
+}
+
+// Of a namespace, or of the path to one: its controller's address.
+void AddNvme(const std::string& root, const std::string& path, std::vector<StorageServer>* out) {
+  const std::string controller = absl::StrCat(root, "/sys/class/block/", path, "/device/");
+  const std::string transport = common::ReadTrimmed(controller + "transport");
+  if (transport != "tcp" && transport != "rdma") return;
+  StorageServer server;
+  server.protocol = "nvme-" + transport;
+  const std::string address = common::ReadTrimmed(controller + "address");
+  server.address = HostIn(OptionOf(address, "traddr"));
+  server.interface = OptionOf(address, "host_iface");
+  if (transport == "rdma") {
+    server.not_known = kRdma;
+  } else if (!IsNumericAddress(server.address)) {
+    server.not_known = "its controller has no address";
+  }
+  out->push_back(server);
+}
+
+void AddDisks(const KernelBlocks& blocks, const std::string& name, int depth,
+              std::set<std::string>* disks) {
+  const BlockDeviceParts parts = blocks.PartsOf(name);
+  if (depth >= kMaxStack) return;
+  if (!parts.parent.empty()) {
+    AddDisks(blocks, parts.parent, depth + 1, disks);
+  } else if (parts.underneath.empty()) {
+    disks->insert(name);
+  }
+  for (const std::string& below : parts.underneath) AddDisks(blocks, below, depth + 1, disks);
+}
+
+}  // namespace
+
+std::string HostIn(const std::string& address) {
+  if (absl::StartsWith(address, "[")) {
+    return address.substr(1, std::min(address.find(']'), address.size()) - 1);
+  }
+  const size_t colon = address.find(':');
+  // With several colons it is an IPv6 address without a port.
+  return colon == address.rfind(':') ? address.substr(0, colon) : address;
+}
+
+// The numbers are those of statfs(2), Lustre's and BeeGFS's those of their sources.
+std::string FileSystemName(int64_t type) {
+  static const std::map<int64_t, std::string> kNames = {
+      {0xef53, "ext4"},      {0x58465342, "xfs"},  {0x01021994, "tmpfs"},   {0x9123683e, "btrfs"},
+      {0x6969, "nfs"},       {0x65735546, "fuse"}, {0x794c7630, "overlay"}, {0xff534d42, "smb"},
+      {0xfe534d42, "smb"},   {0x517b, "smb"},      {0x00c36400, "ceph"},    {0x0bd00bd0, "lustre"},
+      {0x19830326, "beegfs"}};
+  const auto found = kNames.find(type);
+  return found == kNames.end() ? absl::StrCat("type 0x", absl::Hex(type)) : found->second;
+}
+
+std::vector<StorageServer> ServersOfMount(const std::string& mounts, dev_t device) {
+  const MountLine mount = MountLineOf(mounts, device);
+  StorageServer server;
+  server.protocol = ProtocolOf(mount.type);
+  if (server.protocol.empty()) return {};
+  server.mount_escaped = mount.point;
+  server.mount = absl::StrReplaceAll(
+      mount.point, {{"\\040", " "}, {"\\011", "\t"}, {"\\012", "\n"}, {"\\134", "\\"}});
+  std::vector<std::string> addresses;
+  bool is_rdma = OptionOf(mount.options, "proto") == "rdma" || HasOption(mount.options, "rdma");
+  if (server.protocol == "ceph") {
+    addresses = CephMonitors(mount);
+  } else if (server.protocol == "lustre") {
+    addresses = LustreNodes(mount.source, &is_rdma);
+  } else {
+    const std::string address = OptionOf(mount.options, "addr");
+    if (IsNumericAddress(address)) addresses.push_back(address);
+  }
+  if (is_rdma) addresses.clear();
+  std::vector<StorageServer> servers;
+  for (const std::string& address : addresses) {
+    servers.push_back(server);
+    servers.back().address = address;
+  }
+  if (!servers.empty()) return servers;
+  server.not_known = is_rdma ? kRdma : "its mount has no address of the server";
+  return {server};
+}
+
+std::vector<StorageServer> ServersOfDevice(const KernelBlocks& blocks, const std::string& root,
+                                           const std::string& name) {
+  std::set<std::string> disks;
+  AddDisks(blocks, name, 0, &disks);
+  std::vector<StorageServer> servers;
+  for (const std::string& disk : disks) {
+    if (!absl::StartsWith(disk, "nvme")) {
+      AddIscsi(root, disk, &servers);
+      continue;
+    }
+    // With the kernel's own multipath each controller has a path of its own.
+    const auto paths = blocks.PathsOf(disk);
+    for (const v1::DevicePath& path : paths) AddNvme(root, path.name(), &servers);
+    if (paths.empty()) AddNvme(root, disk, &servers);
+  }
+  return servers;
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,58 @@
+// Which servers serve the targets of a load?
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "common/files.h"
+#include "worker/host/block_devices.h"
+#include "worker/host/storage_servers.h"
+#include "worker/iscsi/luns.h"
+#include "worker/load/load.h"
+
+namespace lockstep::worker {
+namespace {
+
+// The number of the block device that is open, or of the file system that an open file is on; 0
+// where it is not known. A network file system answers from memory, whatever its server does.
+dev_t DeviceUnder(int descriptor) {
+  struct statx facts;
+  if (statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &facts) != 0) return 0;
+  return S_ISBLK(facts.stx_mode) ? makedev(facts.stx_rdev_major, facts.stx_rdev_minor)
+                                 : makedev(facts.stx_dev_major, facts.stx_dev_minor);
+}
+
+}  // namespace
+
+void Load::FindServers() {
+  std::set<std::pair<uint32_t, dev_t>> seen;  // hundreds of files lie on few file systems
+  std::string mounts;
+  for (const auto& part : parts_) {
+    for (const OpenedFile& file : part->targets.files) {
+      if (file.lun != nullptr) {
+        StorageServer server;
+        server.protocol = "iscsi";
+        server.address = HostIn(file.lun->numeric.portal);
+        network_.Add(file.target, server);
+        continue;
+      }
+      const int descriptor = file.engine_file.descriptor();
+      const dev_t device = descriptor < 0 ? 0 : DeviceUnder(descriptor);
+      if (device == 0 || !seen.insert({file.target, device}).second) continue;
+      std::vector<StorageServer> servers;
+      if (const auto name = ThisKernel().NameOf(device); name.ok()) {
+        servers = ServersOfDevice(ThisKernel(), "", *name);
+      } else {
+        if (mounts.empty()) mounts = common::ReadTrimmed("/proc/self/mountinfo");
+        servers = ServersOfMount(mounts, device);
+      }
+      for (const StorageServer& server : servers) network_.Add(file.target, server);
+    }
+  }
+}
+
+}  // namespace lockstep::worker
