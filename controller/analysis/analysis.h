@@ -30,6 +30,7 @@ inline constexpr int kChanges = 335;
 inline constexpr int kSettings = 340;
 inline constexpr int kDevices = 400;
 inline constexpr int kKernels = 410;
+inline constexpr int kNetwork = 412;
 inline constexpr int kTimeSpent = 415;
 inline constexpr int kFindings = 420;
 inline constexpr int kFairness = 430;

@@ -5,10 +5,12 @@
 // went there; page cache: the device served less than half of the bytes; generator CPU: the threads
 // were on a processor for more than 90 % of their time; CPU quota: their control groups had used it
 // up in more than half of the periods; I/O throttle: a limit of a control group that was reached;
-// network: the target lies on a network file system; device: its queue was never empty (busy 95 %
-// and at least as many requests in it as 4, or 16 per host in all), and the lowest device
-// underneath of which that holds, too, is named; queue depth: the queue was full of few I/Os, and
-// each waited for the one before; device otherwise.
+// network: an interface to the targets' servers reached its line rate, or lost packets while the
+// threads waited; device: its queue was never empty (busy 95 % and at least as many requests in it
+// as 4, or 16 per host in all), and the lowest device underneath of which that holds, too, is named;
+// queue depth: the queue was full of few I/Os, and each waited for the one before; server or
+// network: the threads waited, and NFS operations for their replies; device otherwise, where there
+// is one.
 
 #include <algorithm>
 #include <functional>
@@ -21,6 +23,7 @@
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/devices.h"
 #include "controller/analysis/io_throttles.h"
+#include "controller/analysis/network_limit.h"
 #include "controller/plan/layers.h"
 #include "controller/plan/loads.h"
 #include "proto/workload.h"
@@ -68,13 +71,20 @@ void Set(const char* limit, std::string because, v1::WorkloadReport* out) {
   out->set_limited_because(std::move(because));
 }
 
-// The topmost devices under the workload's targets, those underneath them, and whether any target
-// lies on a network file system.
+// The topmost devices under the workload's targets, those underneath them, and the file system of a
+// target that another host or a daemon serves.
 struct Underneath {
   std::vector<const v1::DeviceReport*> devices;
   std::vector<const v1::DeviceReport*> lower;
-  std::string network;
+  std::string remote;
 };
+
+// Whether such a file system has no block device of this host below it. A FUSE daemon often serves
+// a remote store.
+bool IsRemote(const std::string& filesystem) {
+  static const std::set<std::string> kRemote = {"nfs", "smb", "ceph", "lustre", "beegfs", "fuse"};
+  return kRemote.contains(filesystem);
+}
 
 // Adds the reports of these devices of the host, each once.
 void AddReports(const v1::PhaseReport& report, const std::string& host,
@@ -98,11 +108,7 @@ Underneath FindUnderneath(const PhaseView& view, const v1::Workload& w,
       const std::string& name =
           view.data().run.job.targets(static_cast<int>(target.target())).name();
       if (std::find(w.targets().begin(), w.targets().end(), name) == w.targets().end()) continue;
-      // Neither has a block device of this host below it that could be compared. A FUSE daemon
-      // often serves a remote store.
-      if (target.filesystem() == "nfs" || target.filesystem() == "fuse") {
-        found.network = target.filesystem();
-      }
+      if (IsRemote(target.filesystem())) found.remote = target.filesystem();
       const TargetDevices under = DevicesUnder(worker.inspection, target);
       AddReports(report, worker.host, under.top, &found.devices);
       AddReports(report, worker.host, under.lower, &found.lower);
@@ -132,6 +138,10 @@ struct LimitEvidence {
   Shares shares;
   Underneath under;
   double queue_full = 0;  // share of the time
+  NetworkEvidence network;
+
+  // Whether the threads had full queues, or waited in I/O, for most of the time.
+  bool waits() const { return queue_full > kMajority || shares.io > kMajority; }
 };
 
 // A rate that stalls kept the load from is not made up for. What was below it was limited by them.
@@ -250,7 +260,7 @@ bool LimitedByThrottle(const LimitEvidence& e, v1::WorkloadReport* out) {
 // Direct I/Os that take much longer than the device's requests wait above it. Then it is not the
 // device that limits, whatever the queue depth.
 bool WaitsAboveDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
-  if (!e.workload.direct() || (e.queue_full <= kMajority && e.shares.io <= kMajority)) return false;
+  if (!e.workload.direct() || !e.waits()) return false;
   RequestTimes times;
   for (const v1::DeviceReport* d : e.under.devices) {
     if (d->busy_ratio() >= kBusy) return false;
@@ -271,11 +281,24 @@ bool WaitsAboveDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
   return true;
 }
 
-bool LiesOnNetwork(const LimitEvidence& e, v1::WorkloadReport* out) {
-  if (e.under.network.empty()) return false;
-  Set("network",
-      absl::StrCat("the target lies on ", e.under.network,
-                   ": a server or daemon answers, and this host's devices do not show it"),
+// The type of a file system proves nothing: its server may be as slow as any device. A line that is
+// full does, and so do packets that are lost while the threads wait.
+bool LimitedByNetwork(const LimitEvidence& e, v1::WorkloadReport* out) {
+  const std::string& because =
+      !e.network.line_rate.empty() || !e.waits() ? e.network.line_rate : e.network.losses;
+  if (because.empty()) return false;
+  Set("network", because, out);
+  return true;
+}
+
+// NFS's own counters tell its client from what is behind it. They do not tell the server from the
+// network between both.
+bool WaitsForServer(const LimitEvidence& e, v1::WorkloadReport* out) {
+  if (e.network.round_trips.empty() || !e.waits()) return false;
+  Set("server or network",
+      absl::StrFormat("the threads waited in I/O for %.0f %% of their time; %s%s",
+                      100 * e.shares.io, e.network.round_trips,
+                      e.network.use.empty() ? "" : absl::StrCat("; ", e.network.use)),
       out);
   return true;
 }
@@ -336,7 +359,7 @@ bool WaitsForWriteBack(const LimitEvidence& e, v1::WorkloadReport* out) {
   const v1::Workload& w = e.workload;
   const bool buffered_writes =
       !w.direct() && Writes(w) && w.write_through() <= v1::WRITE_THROUGH_NONE;
-  if (!buffered_writes || (e.queue_full <= kMajority && e.shares.io <= kMajority)) return false;
+  if (!buffered_writes || !e.waits()) return false;
   Set("page cache",
       absl::StrFormat(
           "the threads were in buffered writes for %.0f %% of their time, the longest took %s: "
@@ -352,20 +375,29 @@ bool LimitedByQueueDepth(const LimitEvidence& e, v1::WorkloadReport* out) {
   const auto hosts = static_cast<double>(std::max<size_t>(1, e.view.phase().workers.size()));
   if (e.queue_full <= kMajority || in_flight > kDeepQueue * hosts) return false;
   Set("queue depth",
-      absl::StrFormat("all %d I/Os that a thread may have in flight were, for %.0f %% of the "
-                      "time, and each waited for one before it; whether a greater queue_depth or "
-                      "more threads give more, only a run with them can tell",
-                      e.workload.queue_depth(), 100 * e.queue_full),
+      absl::StrFormat(
+          "all %d I/Os that a thread may have in flight were, for %.0f %% of the "
+          "time, and each waited for one before it; whether a greater queue_depth or "
+          "more threads give more, only a run with them can tell%s",
+          e.workload.queue_depth(), 100 * e.queue_full,
+          e.network.round_trips.empty() ? "" : absl::StrCat("; ", e.network.round_trips)),
       out);
   return true;
 }
 
 bool WaitsForDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
-  if (e.queue_full <= kMajority && e.shares.io <= kMajority) return false;
-  Set("device",
-      absl::StrFormat("the threads waited in I/O for %.0f %% of their time, on a processor for "
-                      "%.0f %%, with a full queue for %.0f %%",
-                      100 * e.shares.io, 100 * e.shares.cpu, 100 * e.queue_full),
+  if (!e.waits()) return false;
+  // Without a device on this host nothing tells a server or a daemon from the network.
+  const bool is_remote = e.under.devices.empty() && !e.under.remote.empty();
+  Set(is_remote ? "not clear" : "device",
+      absl::StrFormat(
+          "the threads waited in I/O for %.0f %% of their time, on a processor for %.0f %%, with a "
+          "full queue for %.0f %%%s%s",
+          100 * e.shares.io, 100 * e.shares.cpu, 100 * e.queue_full,
+          is_remote ? absl::StrCat("; the target lies on ", e.under.remote,
+                                   ", whose server or daemon this host does not see")
+                    : "",
+          e.network.use.empty() ? "" : absl::StrCat("; ", e.network.use)),
       out);
   return true;
 }
@@ -378,7 +410,8 @@ void Decide(const PhaseView& view, int index, const v1::PhaseReport& report,
                                w,
                                SharesOf(report, w.name()),
                                FindUnderneath(view, w, report),
-                               QueueFull(view, index)};
+                               QueueFull(view, index),
+                               NetworkEvidenceOf(view, report, w)};
   const Shares& shares = evidence.shares;
   // Without an I/O there is no evidence, and the shares of the time would name a limit all the
   // same.
@@ -387,8 +420,8 @@ void Decide(const PhaseView& view, int index, const v1::PhaseReport& report,
   // storage is never seen at its limit. A cache or a busy generator comes before the device: either
   // hides what the device could do. The weakest evidence, time spent waiting, comes last.
   for (const auto rule : {LimitedByJob, ServedFromPageCache, LimitedByGenerator, LimitedByQuota,
-                          LimitedByThrottle, LiesOnNetwork, DeviceNeverIdle, WaitsForWriteBack,
-                          WaitsAboveDevice, LimitedByQueueDepth, WaitsForDevice}) {
+                          LimitedByThrottle, LimitedByNetwork, DeviceNeverIdle, WaitsForWriteBack,
+                          WaitsAboveDevice, LimitedByQueueDepth, WaitsForServer, WaitsForDevice}) {
     if (rule(evidence, out)) return;
   }
   Set("not clear",

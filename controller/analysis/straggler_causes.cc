@@ -1,7 +1,8 @@
 // The cause is the first of these that holds in the time in which the host was slow: its
 // processors' quota, steal, an I/O throttle of its control group, waiting above a device that is
-// not busy, a slower device, the network, a run queue; each clearly more than at the others.
-// Quotas, throttles and segments are counted per phase, the rest per interval.
+// not busy, an interface at its line rate, a slower device, lost TCP segments, a run queue; each
+// clearly more than at the others. Quotas, throttles, interfaces and segments are counted per
+// phase, the rest per interval.
 
 #include "controller/analysis/straggler_causes.h"
 
@@ -14,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/analysis/io_throttles.h"
+#include "controller/analysis/network_limit.h"
 #include "controller/analysis/statistics.h"
 
 namespace lockstep::controller {
@@ -91,6 +93,7 @@ struct CauseEvidence {
   Surroundings before;  // all 0 where the stretch is the whole phase
   std::vector<Surroundings> peers;
   std::vector<double> throttled, retransmits;  // of the peers
+  std::vector<double> line_rates;              // shares of them; of the peers that know it
   std::set<std::string> limits_of_peers;
 
   double OfPeers(double Surroundings::*figure) const { return MedianOfPeers(peers, figure); }
@@ -106,7 +109,8 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
                          const std::vector<int>& peers, const Stretch& stretch) {
   const v1::HostReport& self = report.hosts(host);
   CauseEvidence e{report, self, true, Over::kPhase, SurroundingsOf(view, report, self, stretch),
-                  {},     {},   {},   {},           {}};
+                  {},     {},   {},   {},           {},
+                  {}};
   for (const v1::Workload& w : view.load().workloads()) e.direct = e.direct && w.direct();
   const size_t points = view.series().Of(self.worker_index()).rates.iops.Points().size();
   if (stretch.begin > 0 || stretch.end < points) e.over = Over::kStretch;
@@ -116,6 +120,7 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
     e.peers.push_back(SurroundingsOf(view, report, peer, stretch));
     e.throttled.push_back(peer.throttled_ratio());
     e.retransmits.push_back(peer.tcp_retransmit_ratio());
+    if (const auto line = BusiestLineOf(report, peer.host())) e.line_rates.push_back(line->ratio);
     for (const std::string& throttle : peer.throttles()) {
       e.limits_of_peers.insert(ThrottleOf(throttle));
     }
@@ -175,6 +180,14 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
 
 // What it works with is slower than the others'.
 std::optional<Cause> Slower(const CauseEvidence& e) {
+  // Requests of a device behind a full line take longer, too. The line therefore comes first.
+  const auto line = BusiestLineOf(e.report, e.self.host());
+  const double peer_line = MedianOf(e.line_rates);
+  if (line && line->ratio >= kLineRateReached && !e.line_rates.empty() &&
+      line->ratio > kSlower * peer_line) {
+    return Cause{"network", absl::StrFormat("its %s, the others' lines were at %.0f %%", line->text,
+                                            100 * peer_line)};
+  }
   const double peer_await = e.OfPeers(&Surroundings::await_ms);
   if (e.own.await_ms > kSlower * peer_await && peer_await > 0) {
     return Cause{"device",

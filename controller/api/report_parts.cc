@@ -33,6 +33,8 @@ void CutHead(v1::Report* report) {
     phase.clear_threads();
     phase.clear_devices();
     phase.clear_kernels();
+    phase.clear_interfaces();
+    phase.clear_nfs();
     phase.clear_settings();
     Keep(kNamed, phase.mutable_stragglers());
     Keep(kNamed, phase.mutable_starvations());

@@ -12,6 +12,7 @@
 #include "controller/report/first_screen.h"
 #include "controller/report/host_figures.h"
 #include "controller/report/layers_text.h"
+#include "controller/report/network_figures.h"
 #include "controller/report/report_writer.h"
 #include "controller/report/safe_report.h"
 #include "controller/report/sweep_text.h"
@@ -70,6 +71,8 @@ class Renderer : private ReportWriter {
       }
       Settings(phase);
       Devices(phase);
+      out_ += RenderInterfaces(phase, width_);
+      out_ += RenderNfs(phase, width_);
       Kernels(phase);
     }
     for (const v1::Expectation& e : phase.expectations()) {

@@ -17,6 +17,7 @@ export type {
 export type { DeviceReport } from "./proto/device_report";
 export type { DevicesReply } from "./proto/devices";
 export type { BlockDevice } from "./proto/host";
+export type { InterfaceReport, NfsReport } from "./proto/network";
 export type {
   EventReport,
   Fairness,

@@ -42,6 +42,10 @@ export const bothThroughputs = (bytesPerSecond: number): string =>
 export const bothUnits = (bytesPerSecond: number): string =>
   `${mebibytes(bytesPerSecond)} (${fixed(bytesPerSecond / 1e6, 1)})`;
 
+// Networks count bits, in powers of 1000.
+export const bitRate = (bitsPerSecond: number): string =>
+  `${scaled(bitsPerSecond, 1000, ["bit", "kbit", "Mbit", "Gbit", "Tbit"])}/s`;
+
 export function latency(nanoseconds: number): string {
   if (nanoseconds < 0) return `-${latency(-nanoseconds)}`;
   if (nanoseconds === 0) return "0";

@@ -7,6 +7,7 @@ import { seconds } from "./format";
 import { PhaseCharts, type HostLines } from "./report_charts";
 import { devices, hosts, kernels, settings, threads } from "./report_hosts";
 import { expectations, fairness, files, steady, window, workloads } from "./report_load";
+import { network } from "./report_network";
 import { pill, verdictOfPhase } from "./verdict";
 import type { Requests } from "./view";
 
@@ -72,6 +73,7 @@ export class PhaseSection {
       this.details.append(
         hosts(phase, lines),
         ...devices(phase),
+        ...network(phase),
         ...kernels(phase),
         ...threads(phase),
         ...settings(phase),

@@ -1,0 +1,117 @@
+// What did the network do between the hosts and the servers of their targets?
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "controller/analysis/analysis.h"
+
+namespace lockstep::controller {
+namespace {
+
+// A share of what could have been carried; nothing unless the speed was known all the time.
+std::optional<double> ShareOfLine(double bytes, const measure::KnownSum& capacity_bits,
+                                  double seconds) {
+  // Both are sums of the same lengths, but for rounding.
+  if (!(capacity_bits.sum > 0) || capacity_bits.weight < 0.999999 * seconds) return std::nullopt;
+  return 8 * bytes / capacity_bits.sum;
+}
+
+void FillInterface(const measure::InterfaceSums& sums, v1::InterfaceReport* out) {
+  const double seconds = sums.seconds;
+  out->set_seconds(seconds);
+  out->set_received_bytes_per_second(sums.received_bytes / seconds);
+  out->set_received_packets_per_second(sums.received_packets / seconds);
+  out->set_sent_bytes_per_second(sums.sent_bytes / seconds);
+  out->set_sent_packets_per_second(sums.sent_packets / seconds);
+  out->set_received_drops(sums.received_drops);
+  out->set_received_errors(sums.received_errors);
+  out->set_sent_drops(sums.sent_drops);
+  out->set_sent_errors(sums.sent_errors);
+  if (const auto share = ShareOfLine(sums.received_bytes, sums.receive_capacity, seconds)) {
+    out->set_received_ratio(*share);
+    out->set_receive_speed_bits_per_second(*sums.receive_capacity.mean());
+  }
+  if (const auto share = ShareOfLine(sums.sent_bytes, sums.send_capacity, seconds)) {
+    out->set_sent_ratio(*share);
+    out->set_send_speed_bits_per_second(*sums.send_capacity.mean());
+  }
+}
+
+void FillNfs(const measure::NfsSums& sums, double seconds, v1::NfsReport* out) {
+  out->set_operations(sums.operations);
+  out->set_per_second(sums.operations / seconds);
+  out->set_sent_bytes_per_second(sums.sent_bytes / seconds);
+  out->set_received_bytes_per_second(sums.received_bytes / seconds);
+  out->set_round_trip_ms(sums.round_trip_ms / sums.operations);
+  out->set_execution_ms(sums.execution_ms / sums.operations);
+  out->set_queue_ms(sums.queue_time_ms / sums.operations);
+  // Each operation is sent once, or not at all where it failed before.
+  out->set_retransmits(std::max(0.0, sums.transmissions - sums.operations));
+  out->set_timeouts(sums.timeouts);
+}
+
+// The traffic that the worker's routes lead through the interface.
+void AddCarried(const v1::PhaseResult& result, const std::string& name, v1::InterfaceReport* out) {
+  for (const v1::StorageRoute& route : result.routes()) {
+    const auto& interfaces = route.interfaces();
+    if (std::find(interfaces.begin(), interfaces.end(), name) == interfaces.end()) continue;
+    const std::string text = absl::StrCat(route.protocol(), " ", route.server());
+    const auto& known = out->carries();
+    if (std::find(known.begin(), known.end(), text) == known.end()) out->add_carries(text);
+  }
+}
+
+std::string ServerOf(const v1::PhaseResult& result, const std::string& mount) {
+  for (const v1::StorageRoute& route : result.routes()) {
+    if (route.mount() == mount) return route.server();
+  }
+  return "";
+}
+
+// Workers of one network namespace sample the same interfaces, and workers of one kernel the same
+// mounts. The first one's samples count, and the others' hosts and routes are added.
+void AddNetwork(const PhaseView& view, v1::PhaseReport* report) {
+  std::map<std::tuple<std::string, std::string>, v1::InterfaceReport*> interfaces;
+  std::map<std::tuple<std::string, std::string, std::string>, v1::NfsReport*> mounts;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
+    const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
+    // A lost worker has not told its namespace.
+    const std::string space =
+        self == nullptr || worker.result.network_namespace().empty()
+            ? absl::StrCat("worker ", worker.worker_index)
+            : absl::StrCat(self->boot_id, " ", worker.result.network_namespace());
+    for (const auto& [name, sums] : series.interfaces) {
+      if (!(sums.seconds > 0)) continue;
+      v1::InterfaceReport*& out = interfaces[{space, name}];
+      if (out == nullptr) {
+        out = report->add_interfaces();
+        out->set_name(name);
+        FillInterface(sums, out);
+      }
+      out->add_hosts(view.HostOf(worker.worker_index));
+      AddCarried(worker.result, name, out);
+    }
+    for (const auto& [key, sums] : series.nfs) {
+      if (!(series.measured_seconds > 0) || !(sums.operations > 0)) continue;
+      v1::NfsReport*& out = mounts[{space, key.first, key.second}];
+      if (out == nullptr) {
+        out = report->add_nfs();
+        out->set_mount(key.first);
+        out->set_operation(key.second);
+        out->set_server(ServerOf(worker.result, key.first));
+        FillNfs(sums, series.measured_seconds, out);
+      }
+      out->add_hosts(view.HostOf(worker.worker_index));
+    }
+  }
+}
+
+const RegisterAnalysis kNetworkRegistered(order::kNetwork, "network", &AddNetwork);
+
+}  // namespace
+}  // namespace lockstep::controller

@@ -1,0 +1,282 @@
+// What limits a load behind a network, by scripted samples.
+
+#include "absl/strings/match.h"
+#include "controller/report/network_figures.h"
+#include "tests/controller/analysis/stored_phases.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr uint64_t kGigabit = 1000000000;
+
+// Four hosts, ten seconds, whose threads wait for LUNs, and how they reach these.
+Stored WithLuns() {
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
+  data.run.job.mutable_targets(0)->mutable_iscsi()->set_url("iscsi://10.0.0.1/x/1");
+  for (measure::RunWorker& worker : data.workers) {
+    worker.inspection.mutable_targets(0)->clear_device_name();
+  }
+  for (auto& [worker, samples] : data.intervals) {
+    for (v1::IntervalSample& sample : samples) sample.clear_devices();
+  }
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    v1::ThreadResult* thread = worker.result.add_threads();
+    thread->set_operations(2000);
+    thread->set_execution_time_ns(10000000000);
+    thread->set_wait_time_ns(9900000000);
+    v1::StorageRoute* route = worker.result.add_routes();
+    route->add_targets(0);
+    route->set_protocol("iscsi");
+    route->set_server("10.0.0.1");
+    route->add_interfaces("eth0");
+    worker.result.set_network_namespace("net:[1]");
+  }
+  return data;
+}
+
+// In each interval of a host eth0 sends so many bytes; a speed of 0 is not known.
+void Send(Stored* data, uint32_t host, uint64_t bytes, uint64_t speed,
+          const std::string& name = "eth0") {
+  for (v1::IntervalSample& sample : data->intervals[host]) {
+    v1::InterfaceSample* i = sample.add_interfaces();
+    i->set_name(name);
+    i->set_sent_bytes(bytes);
+    i->set_sent_packets(bytes / 1000);
+    i->set_received_bytes(bytes / 100);
+    i->set_received_packets(bytes / 10000);
+    if (speed == 0) continue;
+    i->set_send_speed_bits_per_second(speed);
+    i->set_receive_speed_bits_per_second(speed);
+  }
+}
+
+v1::WorkloadReport LimitOf(const Stored& data) { return ReportOf(data).phases(0).workloads(0); }
+
+TEST(NetworkLimitTest, ALineThatIsFullLimits) {
+  Stored data = WithLuns();
+  for (uint32_t host = 0; host < 4; ++host) Send(&data, host, 120000000, kGigabit);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.interfaces_size(), 4);
+  EXPECT_DOUBLE_EQ(phase.interfaces(0).sent_ratio(), 0.96);
+  EXPECT_DOUBLE_EQ(phase.interfaces(0).sent_bytes_per_second(), 120000000);
+  EXPECT_EQ(phase.interfaces(0).carries(0), "iscsi 10.0.0.1");
+  EXPECT_EQ(phase.workloads(0).limited_by(), "network");
+  EXPECT_EQ(phase.workloads(0).limited_because(),
+            "on 4 of 4 hosts (node0: eth0 sent at 96 % of its line rate of 1 Gbit/s)");
+}
+
+TEST(NetworkLimitTest, ALineThatIsNotFullDoesNot) {
+  Stored data = WithLuns();
+  for (uint32_t host = 0; host < 4; ++host) Send(&data, host, 110000000, kGigabit);
+  const v1::WorkloadReport workload = LimitOf(data);
+  EXPECT_EQ(workload.limited_by(), "device");
+  EXPECT_TRUE(absl::EndsWith(workload.limited_because(),
+                             "; eth0 sent at 88 % of its line rate of 1 Gbit/s"))
+      << workload.limited_because();
+}
+
+TEST(NetworkLimitTest, OneFullLineOfManyHostsDoesNotLimitTheFleet) {
+  Stored data = WithLuns();
+  Send(&data, 0, 120000000, kGigabit);
+  for (uint32_t host = 1; host < 4; ++host) Send(&data, host, 120000000, 10 * kGigabit);
+  EXPECT_EQ(LimitOf(data).limited_by(), "device");
+}
+
+TEST(NetworkLimitTest, AnUnknownSpeedGivesNoShareAndNoVerdict) {
+  Stored data = WithLuns();
+  for (uint32_t host = 0; host < 4; ++host) Send(&data, host, 2000000000, 0);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_FALSE(phase.interfaces(0).has_sent_ratio());
+  EXPECT_FALSE(phase.interfaces(0).has_send_speed_bits_per_second());
+  EXPECT_EQ(phase.workloads(0).limited_by(), "device");
+  EXPECT_TRUE(absl::EndsWith(phase.workloads(0).limited_because(),
+                             "eth0 received 19.1 MiB/s and sent 1907.3 MiB/s, its speed is not "
+                             "known"))
+      << phase.workloads(0).limited_because();
+  EXPECT_TRUE(absl::StrContains(RenderInterfaces(phase, 100), "speed not known"));
+  // Known for a part of the time only.
+  data = WithLuns();
+  for (uint32_t host = 0; host < 4; ++host) {
+    Send(&data, host, 120000000, kGigabit);
+    data.intervals[host][5].mutable_interfaces(0)->clear_send_speed_bits_per_second();
+  }
+  EXPECT_FALSE(ReportOf(data).phases(0).interfaces(0).has_sent_ratio());
+}
+
+TEST(NetworkLimitTest, AMemberOfABondMayBeFullWhileTheBondIsNot) {
+  Stored data = WithLuns();
+  for (uint32_t host = 0; host < 4; ++host) {
+    Send(&data, host, 120000000, 2 * kGigabit, "bond0");
+    Send(&data, host, 120000000, kGigabit, "eth1");
+    auto* interfaces = data.phases[0].workers[host].result.mutable_routes(0)->mutable_interfaces();
+    interfaces->Clear();
+    for (const char* name : {"bond0", "eth1"}) *interfaces->Add() = name;
+  }
+  EXPECT_EQ(LimitOf(data).limited_by(), "network");
+}
+
+TEST(NetworkLimitTest, InterfacesOfOtherTargetsDoNotCount) {
+  Stored data = WithLuns();
+  data.run.job.add_targets()->set_name("other");
+  for (uint32_t host = 0; host < 4; ++host) {
+    Send(&data, host, 120000000, kGigabit);
+    data.phases[0].workers[host].result.mutable_routes(0)->set_targets(0, 1);
+  }
+  EXPECT_EQ(LimitOf(data).limited_by(), "device");
+}
+
+TEST(NetworkLimitTest, LostPacketsLimitWhileThreadsWait) {
+  Stored data = WithLuns();
+  for (uint32_t host = 0; host < 4; ++host) Send(&data, host, 1000000, 0);
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.set_tcp_segments(10000);
+    worker.result.set_tcp_retransmits(300);
+  }
+  v1::WorkloadReport workload = LimitOf(data);
+  EXPECT_EQ(workload.limited_by(), "network");
+  EXPECT_EQ(workload.limited_because(),
+            "on 4 of 4 hosts (node0: 3.0 % of the TCP segments were sent again)");
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.set_tcp_retransmits(100);
+  }
+  EXPECT_EQ(LimitOf(data).limited_by(), "device") << "1 % is not more than the bound";
+  for (auto& [host, samples] : data.intervals) {
+    for (v1::IntervalSample& sample : samples) sample.mutable_interfaces(0)->set_sent_drops(50);
+  }
+  EXPECT_TRUE(absl::StrContains(LimitOf(data).limited_because(),
+                                "eth0 lost 4.8 % of the packets that it sent"));
+  // Threads that did not wait were not held up by it.
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.mutable_threads(worker.result.threads_size() - 1)->set_wait_time_ns(1000000000);
+  }
+  EXPECT_EQ(LimitOf(data).limited_by(), "not clear");
+}
+
+TEST(NetworkLimitTest, RetransmitsOfAWorkerWithoutNetworkStorageSayNothing) {
+  Stored data = WithLuns();
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.clear_routes();
+    worker.result.set_tcp_segments(10000);
+    worker.result.set_tcp_retransmits(5000);
+  }
+  EXPECT_EQ(LimitOf(data).limited_by(), "device");
+}
+
+// The same hosts, with files on NFS.
+Stored WithNfs(uint64_t round_trip_ms, uint64_t execution_ms) {
+  Stored data = WithLuns();
+  data.run.job.mutable_targets(0)->mutable_file()->set_size_bytes(1 << 20);
+  for (measure::RunWorker& worker : data.workers) {
+    worker.inspection.mutable_targets(0)->set_filesystem("nfs");
+  }
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.mutable_routes(0)->set_protocol("nfs");
+    worker.result.mutable_routes(0)->set_mount("/mnt/nas");
+  }
+  for (auto& [host, samples] : data.intervals) {
+    for (v1::IntervalSample& sample : samples) {
+      v1::NfsSample* n = sample.add_nfs();
+      n->set_mount("/mnt/nas");
+      n->set_operation("READ");
+      n->set_operations(200);
+      n->set_transmissions(201);
+      n->set_round_trip_ms(200 * round_trip_ms);
+      n->set_execution_ms(200 * execution_ms);
+    }
+  }
+  return data;
+}
+
+TEST(NetworkLimitTest, NfsTellsItsClientFromWhatIsBehindIt) {
+  Stored data = WithNfs(4, 5);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.nfs_size(), 4);
+  EXPECT_DOUBLE_EQ(phase.nfs(0).round_trip_ms(), 4);
+  EXPECT_DOUBLE_EQ(phase.nfs(0).per_second(), 200);
+  EXPECT_DOUBLE_EQ(phase.nfs(0).retransmits(), 10);
+  EXPECT_EQ(phase.nfs(0).server(), "10.0.0.1");
+  EXPECT_EQ(phase.workloads(0).limited_by(), "server or network");
+  EXPECT_EQ(phase.workloads(0).limited_because(),
+            "the threads waited in I/O for 99 % of their time; NFS operations took 5 ms on "
+            "average, of which 80 % was their way to the server and back");
+  // A full line is what the server's replies wait for.
+  for (uint32_t host = 0; host < 4; ++host) Send(&data, host, 120000000, kGigabit);
+  EXPECT_EQ(LimitOf(data).limited_by(), "network");
+}
+
+TEST(NetworkLimitTest, AFileSystemsTypeAloneIsNoVerdict) {
+  // The operations wait in the client.
+  v1::WorkloadReport workload = LimitOf(WithNfs(1, 5));
+  EXPECT_EQ(workload.limited_by(), "not clear");
+  EXPECT_TRUE(absl::StrContains(workload.limited_because(), "the target lies on nfs"))
+      << workload.limited_because();
+  Stored data = WithNfs(4, 5);
+  for (auto& [host, samples] : data.intervals) {
+    for (v1::IntervalSample& sample : samples) sample.clear_nfs();
+  }
+  EXPECT_EQ(LimitOf(data).limited_by(), "not clear");
+}
+
+TEST(NetworkReportTest, WorkersOfOneNamespaceShareItsInterfaces) {
+  Stored data = WithLuns();
+  for (uint32_t host = 0; host < 4; ++host) {
+    data.workers[host].boot_id = "boot";
+    Send(&data, host, 1000000, kGigabit);
+  }
+  data.phases[0].workers[3].result.set_network_namespace("net:[2]");
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.interfaces_size(), 2);
+  EXPECT_EQ(phase.interfaces(0).hosts_size(), 3);
+  EXPECT_EQ(phase.interfaces(0).carries_size(), 1);
+  EXPECT_EQ(phase.interfaces(1).hosts(0), "node3");
+}
+
+TEST(NetworkReportTest, TablesHaveALineForEachDirection) {
+  v1::PhaseReport phase;
+  EXPECT_EQ(RenderInterfaces(phase, 100), "");
+  EXPECT_EQ(RenderNfs(phase, 100), "");
+  v1::InterfaceReport* i = phase.add_interfaces();
+  i->set_name("eth0");
+  i->add_hosts("node1");
+  i->add_hosts("node2");
+  i->add_carries("nfs 10.0.0.1");
+  i->set_received_bytes_per_second(10 << 20);
+  i->set_sent_bytes_per_second(1 << 20);
+  i->set_sent_ratio(0.5);
+  i->set_send_speed_bits_per_second(16000000);
+  i->set_sent_drops(3);
+  EXPECT_EQ(RenderInterfaces(phase, 100),
+            "    interface  host           MiB/s       of line rate  drops  errors  carries\n"
+            "    eth0       node1 + 1  rx   10.0    speed not known      0       0  nfs 10.0.0.1\n"
+            "                          tx    1.0  50 % of 16 Mbit/s      3       0\n");
+  v1::NfsReport* n = phase.add_nfs();
+  n->set_mount("/mnt/nas");
+  n->add_hosts("node1");
+  n->set_operation("READ");
+  n->set_per_second(200);
+  n->set_round_trip_ms(4);
+  n->set_execution_ms(5.5);
+  EXPECT_EQ(RenderNfs(phase, 100),
+            "    NFS mount  host   operation  per s   RTT  execution  queue  retrans\n"
+            "    /mnt/nas   node1  READ         200  4 ms    5.50 ms      0        0\n");
+}
+
+TEST(StragglerTest, AFullLineIsTheCauseOfAStraggler) {
+  Stored data = FourHosts([](uint32_t h, uint32_t) { return h == 2 ? 100 : 200; });
+  for (uint32_t host = 0; host < 4; ++host) {
+    Send(&data, host, 120000000, host == 2 ? kGigabit : 10 * kGigabit);
+    // Requests of a device behind a full line take longer, too.
+    for (v1::IntervalSample& sample : data.intervals[host]) {
+      if (host != 2) continue;
+      sample.mutable_devices(0)->set_read_time_ms(10 * sample.devices(0).read_time_ms());
+    }
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).cause(), "network");
+  EXPECT_EQ(phase.stragglers(0).reason(),
+            "its eth0 sent at 96 % of its line rate of 1 Gbit/s, the others' lines were at 10 %");
+}
+
+}  // namespace
+}  // namespace lockstep::controller

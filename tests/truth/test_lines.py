@@ -1,0 +1,77 @@
+"""A line between a host and its LUN whose rate is known: it limits, or it does not."""
+
+import unittest
+
+from fleet import needs_root
+from truth import TruthTest, situation
+from veth import HAS_TC, LunBehindALine
+
+WRITES = "block_size: 64KiB, queue_depth: 16, read: 0%, pattern: sequential"
+RATE = 16_000_000  # bits per second
+
+
+@needs_root
+@unittest.skipUnless(HAS_TC, "needs tc (iproute2)")
+class Lines(TruthTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.lun = LunBehindALine()
+        cls.addClassCleanup(cls.lun.close)
+        cls.lun.__enter__()
+        cls.fleet = cls.lun.fleet
+
+    @classmethod
+    def tearDownClass(cls):
+        """The clean-ups do it, in their order."""
+
+    def run_writes(self, workload=WRITES):
+        """The phase, its only interface and its only workload."""
+        phase = self.phase(self.run_report(self.lun.job(workload)))
+        (interface,) = phase["interfaces"]
+        (workload,) = phase["workloads"]
+        text = self.ok(self.fleet.lockstep("report", "last", "--detail")).text
+        self.assertIn(f"limited by: {workload['limitedBy']} ({workload['limitedBecause']})", text)
+        self.says(f"{workload['limitedBy']} ({workload['limitedBecause']})")
+        # What the interface sent is what the engine wrote, and headers.
+        (row,) = self.rows(
+            "SELECT sum(sent_bytes) AS bytes, max(txutil) AS most FROM network_timeline WHERE "
+            "run_id = last_run() AND phase_name = 'mix'"
+        )
+        (engine,) = self.rows(
+            "SELECT sum(bytes) AS bytes FROM fleet_timeline WHERE run_id = last_run() AND "
+            "phase_name = 'mix'"
+        )
+        self.assertGreaterEqual(float(row["bytes"]), float(engine["bytes"]))
+        return phase, interface, workload
+
+    @situation("8", "a LUN behind a line that sends 16 Mbit/s, written with 16 I/Os in flight")
+    def test_a_full_line_is_the_limit(self):
+        self.lun.line.limit("16mbit")
+        self.addCleanup(self.lun.line.unlimit)
+        phase, interface, workload = self.run_writes()
+        self.assertEqual(interface["sendSpeedBitsPerSecond"], RATE)
+        # A token bucket lets its burst of 256 KiB through once.
+        seconds = interface["seconds"]
+        self.assertLessEqual(8 * interface["sentBytesPerSecond"] * seconds, RATE * seconds + 2.5e6)
+        if interface["sentRatio"] < 0.9:
+            self.skipTest("the load got too little of the processors to fill the line")
+        self.assertEqual(workload["limitedBy"], "network")
+        self.assertLess(phase["total"]["bytesPerSecond"], 1.2 * RATE / 8)
+
+    @situation("8", "the same line at 16 Mbit/s, and a load that asks for a tenth of it")
+    def test_a_line_with_room_is_not_the_limit(self):
+        self.lun.line.limit("16mbit")
+        self.addCleanup(self.lun.line.unlimit)
+        _, interface, workload = self.run_writes(f"{WRITES}, max_throughput: 200kB")
+        self.assertLess(interface["sentRatio"], 0.5)
+        self.assertNotEqual(workload["limitedBy"], "network")
+
+    @situation("8", "the same LUN over a veth without a limit")
+    def test_a_line_of_unknown_speed_is_not_the_limit(self):
+        _, interface, workload = self.run_writes()
+        self.assertNotIn("sentRatio", interface)
+        self.assertNotIn("network", workload["limitedBy"])
+
+
+if __name__ == "__main__":
+    unittest.main()
