@@ -7,8 +7,8 @@
 // up in more than half of the periods; I/O throttle: a limit of a control group that was reached;
 // network: an interface to the targets' servers reached its line rate, or lost packets while the
 // threads waited; device: its queue was never empty (busy 95 % and at least as many requests in it
-// as 4, or 16 per host in all), and the lowest device underneath of which that holds, too, is named;
-// queue depth: the queue was full of few I/Os, and each waited for the one before; server or
+// as 4, or 16 per host in all), and the lowest device underneath of which that holds, too, is
+// named; queue depth: the queue was full of few I/Os, and each waited for the one before; server or
 // network: the threads waited, and NFS operations for their replies; device otherwise, where there
 // is one.
 

@@ -75,7 +75,7 @@ SweepPoint PointOf(const v1::Sweep& sweep, uint64_t index, uint32_t repeat) {
 constexpr char kOfTarget[] = "targets.";
 
 // NAME and FIELD of "targets.NAME.FIELD".
-std::pair<std::string, std::string> TargetField(const std::string& field) {
+std::pair<std::string, std::string> NameAndField(const std::string& field) {
   const std::vector<std::string> parts = absl::StrSplit(field, absl::MaxSplits('.', 2));
   return parts.size() == 3 ? std::pair(parts[1], parts[2]) : std::pair<std::string, std::string>();
 }
@@ -247,8 +247,8 @@ std::string TargetAt(const std::string& name, const SweepPoint& point) {
   std::string numbered = name.substr(0, kept) + " #";
   for (size_t a = 0; a < point.values.size(); ++a) {
     const auto& [field, text] = point.values[a];
-    if (!absl::StartsWith(field, kOfTarget) || TargetField(field).first != name) continue;
-    absl::StrAppend(&full, " ", TargetField(field).second, "=", text);
+    if (!absl::StartsWith(field, kOfTarget) || NameAndField(field).first != name) continue;
+    absl::StrAppend(&full, " ", NameAndField(field).second, "=", text);
     absl::StrAppend(&numbered, absl::EndsWith(numbered, "#") ? "" : ".", point.indices[a] + 1);
   }
   // Values can be long, such as paths. The report of the sweep has them.
@@ -297,7 +297,7 @@ absl::Status Apply(const SweepPoint& point, v1::RunPhase* run) {
 }
 
 absl::Status ApplyToTarget(const std::string& field, const std::string& text, v1::Target* target) {
-  const std::vector<std::string> path = absl::StrSplit(TargetField(field).second, '.');
+  const std::vector<std::string> path = absl::StrSplit(NameAndField(field).second, '.');
   const FieldDescriptor* kind = Find(*target, path.front());
   if (kind == nullptr || kind->name() == "name" || kind->options().GetExtension(v1::derived)) {
     return Wrong(field, absl::StrCat("is no field of a target that can vary: there is no `",

@@ -44,11 +44,11 @@ v1::JobSpec Bare() {
   return job;
 }
 
-v1::Workload* WorkloadOf(v1::JobSpec* job) {
+v1::Workload* CopyWorkloadOf(v1::JobSpec* job) {
   return job->mutable_phases(1)->mutable_run()->mutable_workloads(0);
 }
 
-std::vector<std::string> ProblemsOf(v1::JobSpec job) {
+std::vector<std::string> CopyProblemsOf(v1::JobSpec job) {
   FillJob(&job);
   std::vector<std::string> list;
   for (const v1::Problem& problem : Validate(job)) {
@@ -58,7 +58,7 @@ std::vector<std::string> ProblemsOf(v1::JobSpec job) {
 }
 
 bool HasProblem(const v1::JobSpec& job, const std::string& begin, const std::string& words) {
-  for (const std::string& problem : ProblemsOf(job)) {
+  for (const std::string& problem : CopyProblemsOf(job)) {
     if (absl::StartsWith(problem, begin) && absl::StrContains(problem, words)) return true;
   }
   return false;
@@ -78,7 +78,7 @@ PlanWorker Inspected(const std::string& host, uint64_t from_bytes, uint64_t to_b
 TEST(CopyPlanTest, ACopyNamesItsTargetsAndEndsAfterAPass) {
   v1::JobSpec job = Bare();
   FillJob(&job);
-  EXPECT_EQ(absl::StrJoin(ProblemsOf(job), "\n"), "");
+  EXPECT_EQ(absl::StrJoin(CopyProblemsOf(job), "\n"), "");
   const v1::Workload& w = job.phases(1).run().workloads(0);
   EXPECT_EQ(absl::StrJoin(w.targets(), " "), "src dst");
   EXPECT_TRUE(w.pattern().has_sequential());
@@ -94,7 +94,7 @@ TEST(CopyPlanTest, OnlyTheDestinationIsWritten) {
   job.mutable_phases()->DeleteSubrange(0, 1);
   job.mutable_phases(0)->mutable_run()->mutable_workloads(0)->set_create(true);
   FillJob(&job);
-  ASSERT_EQ(absl::StrJoin(ProblemsOf(job), "\n"), "");
+  ASSERT_EQ(absl::StrJoin(CopyProblemsOf(job), "\n"), "");
   const std::vector<TargetUse> use = UseOfTargets(job);
   EXPECT_FALSE(use[0].written || use[0].prepared);
   EXPECT_TRUE(use[1].written && use[1].prepared);
@@ -115,7 +115,7 @@ TEST(CopyPlanTest, LunsAreCopiedByTheirEngine) {
         absl::StrCat("iscsi://array/iqn.2026-11.test:one/", t));
   }
   FillJob(&job);
-  EXPECT_EQ(absl::StrJoin(ProblemsOf(job), "\n"), "");
+  EXPECT_EQ(absl::StrJoin(CopyProblemsOf(job), "\n"), "");
   EXPECT_EQ(job.phases(0).run().workloads(0).engine(), v1::ENGINE_ISCSI);
 }
 
@@ -125,29 +125,31 @@ struct BadCopy {
   const char* words;
 };
 const BadCopy kBadCopies[] = {
-    {[](v1::JobSpec* job) { WorkloadOf(job)->mutable_copy()->set_to("src"); }, "copy.to",
+    {[](v1::JobSpec* job) { CopyWorkloadOf(job)->mutable_copy()->set_to("src"); }, "copy.to",
      "needs two targets"},
-    {[](v1::JobSpec* job) { WorkloadOf(job)->mutable_copy()->set_from("none"); }, "copy.from",
+    {[](v1::JobSpec* job) { CopyWorkloadOf(job)->mutable_copy()->set_from("none"); }, "copy.from",
      "no target is named 'none'"},
-    {[](v1::JobSpec* job) { WorkloadOf(job)->add_targets("dst"); }, "targets", "leave targets out"},
-    {[](v1::JobSpec* job) { WorkloadOf(job)->set_read_ratio(1); }, "read", "leave read out"},
-    {[](v1::JobSpec* job) { WorkloadOf(job)->set_trim_ratio(0.5); }, "trim", "leave trim out"},
-    {[](v1::JobSpec* job) { WorkloadOf(job)->set_merge(2); }, "copy", "one block size"},
-    {[](v1::JobSpec* job) { WorkloadOf(job)->mutable_pattern()->mutable_random(); }, "pattern",
+    {[](v1::JobSpec* job) { CopyWorkloadOf(job)->add_targets("dst"); }, "targets",
+     "leave targets out"},
+    {[](v1::JobSpec* job) { CopyWorkloadOf(job)->set_read_ratio(1); }, "read", "leave read out"},
+    {[](v1::JobSpec* job) { CopyWorkloadOf(job)->set_trim_ratio(0.5); }, "trim", "leave trim out"},
+    {[](v1::JobSpec* job) { CopyWorkloadOf(job)->set_merge(2); }, "copy", "one block size"},
+    {[](v1::JobSpec* job) { CopyWorkloadOf(job)->mutable_pattern()->mutable_random(); }, "pattern",
      "sequential or shuffled"},
-    {[](v1::JobSpec* job) { WorkloadOf(job)->mutable_open_loop()->set_rate_per_second(5); },
+    {[](v1::JobSpec* job) { CopyWorkloadOf(job)->mutable_open_loop()->set_rate_per_second(5); },
      "open_loop", "use max_iops"},
-    {[](v1::JobSpec* job) { WorkloadOf(job)->set_operations(5); }, "operations", "its passes"},
-    {[](v1::JobSpec* job) { WorkloadOf(job)->set_io_size_bytes(kMib); }, "io_size", "its passes"},
-    {[](v1::JobSpec* job) { WorkloadOf(job)->mutable_content()->mutable_zeros(); }, "content",
+    {[](v1::JobSpec* job) { CopyWorkloadOf(job)->set_operations(5); }, "operations", "its passes"},
+    {[](v1::JobSpec* job) { CopyWorkloadOf(job)->set_io_size_bytes(kMib); }, "io_size",
+     "its passes"},
+    {[](v1::JobSpec* job) { CopyWorkloadOf(job)->mutable_content()->mutable_zeros(); }, "content",
      "leave content out"},
-    {[](v1::JobSpec* job) { WorkloadOf(job)->set_files_per_thread(true); }, "files_per_thread",
+    {[](v1::JobSpec* job) { CopyWorkloadOf(job)->set_files_per_thread(true); }, "files_per_thread",
      "leave it out"},
-    {[](v1::JobSpec* job) { WorkloadOf(job)->set_file_order(v1::FILE_ORDER_RANDOM); }, "file_order",
-     "leave it out"},
+    {[](v1::JobSpec* job) { CopyWorkloadOf(job)->set_file_order(v1::FILE_ORDER_RANDOM); },
+     "file_order", "leave it out"},
     {[](v1::JobSpec* job) {
-       WorkloadOf(job)->mutable_fsync()->set_every(1);
-       WorkloadOf(job)->mutable_fsync()->set_all_files(true);
+       CopyWorkloadOf(job)->mutable_fsync()->set_every(1);
+       CopyWorkloadOf(job)->mutable_fsync()->set_all_files(true);
      },
      "fsync.all_files", "the source, too"},
     {[](v1::JobSpec* job) {
@@ -167,11 +169,11 @@ const BadCopy kBadCopies[] = {
      },
      "copy", "a file of 'dst'"},
     {[](v1::JobSpec* job) {
-       WorkloadOf(job)->set_create(true);
+       CopyWorkloadOf(job)->set_create(true);
        job->mutable_targets(1)->set_sharing(v1::SHARING_SLICED);
      },
      "create", "each host's own"},
-    {[](v1::JobSpec* job) { WorkloadOf(job)->set_verify(true); }, "verify",
+    {[](v1::JobSpec* job) { CopyWorkloadOf(job)->set_verify(true); }, "verify",
      "write it with verify in an earlier phase"},
 };
 
@@ -180,7 +182,7 @@ TEST(CopyPlanTest, CopiesThatCannotBeAreRefusedWithTheirReason) {
     v1::JobSpec job = Bare();
     c.spoil(&job);
     EXPECT_TRUE(HasProblem(job, absl::StrCat("phases[1].run.workloads[0].", c.field), c.words))
-        << c.field << ": " << c.words << "; found " << absl::StrJoin(ProblemsOf(job), "\n");
+        << c.field << ": " << c.words << "; found " << absl::StrJoin(CopyProblemsOf(job), "\n");
   }
 }
 
@@ -190,7 +192,7 @@ TEST(CopyPlanTest, ManyFilesGoIntoOneThatIsLarger) {
   job.mutable_targets(0)->mutable_file()->set_count(9);
   // A rest of no whole block stays as it is.
   job.mutable_targets(1)->mutable_file()->set_size_bytes(64 * kMib + 512);
-  EXPECT_EQ(absl::StrJoin(ProblemsOf(job), "\n"), "");
+  EXPECT_EQ(absl::StrJoin(CopyProblemsOf(job), "\n"), "");
 }
 
 TEST(CopyPlanTest, SizesThatWorkersFindMustFit) {
@@ -198,7 +200,7 @@ TEST(CopyPlanTest, SizesThatWorkersFindMustFit) {
   job.mutable_phases()->DeleteSubrange(0, 1);
   job.mutable_targets(0)->mutable_device()->set_path("/dev/sda");
   FillJob(&job);
-  ASSERT_EQ(absl::StrJoin(ProblemsOf(job), "\n"), "");
+  ASSERT_EQ(absl::StrJoin(CopyProblemsOf(job), "\n"), "");
   const auto problems = [&](std::vector<PlanWorker> workers) {
     return absl::StrJoin(CopyProblems(job, workers), "\n");
   };
@@ -253,21 +255,21 @@ TEST(CopyPlanTest, ACopyWithVerifyIsVerifiedAndOneWithoutIsNot) {
   fill->add_targets("src");
   fill->set_block_size_bytes(kMib);
   fill->set_verify(true);
-  WorkloadOf(&job)->set_verify(true);
+  CopyWorkloadOf(&job)->set_verify(true);
   job.add_phases()->mutable_verify();
-  EXPECT_EQ(absl::StrJoin(ProblemsOf(job), "\n"), "");
+  EXPECT_EQ(absl::StrJoin(CopyProblemsOf(job), "\n"), "");
   FillJob(&job);
   EXPECT_EQ(absl::StrJoin(job.phases(2).verify().targets(), " "), "src dst");
   EXPECT_EQ(job.phases(2).verify().block_size_bytes(), kMib);
-  WorkloadOf(&job)->set_verify(false);
+  CopyWorkloadOf(&job)->set_verify(false);
   EXPECT_TRUE(HasProblem(job, "phases[2].verify.targets[1]", "was copied without verify"));
   job.mutable_phases(2)->mutable_verify()->set_any_run(true);
-  EXPECT_EQ(absl::StrJoin(ProblemsOf(job), "\n"), "");
+  EXPECT_EQ(absl::StrJoin(CopyProblemsOf(job), "\n"), "");
   // What is written over it with headers may be verified again.
   job.mutable_phases(2)->mutable_precondition()->add_targets("dst");
   job.mutable_phases(2)->mutable_precondition()->set_verify(true);
   job.add_phases()->mutable_verify()->add_targets("dst");
-  EXPECT_EQ(absl::StrJoin(ProblemsOf(job), "\n"), "");
+  EXPECT_EQ(absl::StrJoin(CopyProblemsOf(job), "\n"), "");
 }
 
 TEST(CopyPlanTest, BlocksOfAnotherSizeCannotBeCheckedOnTheWay) {
@@ -276,7 +278,7 @@ TEST(CopyPlanTest, BlocksOfAnotherSizeCannotBeCheckedOnTheWay) {
   fill->add_targets("src");
   fill->set_block_size_bytes(65536);
   fill->set_verify(true);
-  WorkloadOf(&job)->set_verify(true);
+  CopyWorkloadOf(&job)->set_verify(true);
   EXPECT_TRUE(HasProblem(job, "phases[1].run.workloads[0].verify", "no blocks of this size"));
 }
 

@@ -7,7 +7,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr uint32_t kBlock = 4096;
+constexpr uint32_t kCopiedBlock = 4096;
 
 std::pair<int, uint64_t> To(const CopyMap& map, uint16_t file, uint64_t offset) {
   const BlockSpace::Offset to = map.DestinationOf(file, offset);
@@ -15,46 +15,49 @@ std::pair<int, uint64_t> To(const CopyMap& map, uint16_t file, uint64_t offset) 
 }
 
 TEST(CopyMapTest, FilesGoOneAfterTheOtherIntoOne) {
-  const auto map =
-      CopyMap::Make({{0, 0, 2 * kBlock}, {1, 0, 3 * kBlock}}, {{2, 0, 8 * kBlock}}, kBlock);
+  const auto map = CopyMap::Make({{0, 0, 2 * kCopiedBlock}, {1, 0, 3 * kCopiedBlock}},
+                                 {{2, 0, 8 * kCopiedBlock}}, kCopiedBlock);
   ASSERT_TRUE(map.ok()) << map.status();
   EXPECT_EQ(To(*map, 0, 0), std::pair(2, uint64_t{0}));
-  EXPECT_EQ(To(*map, 0, kBlock), std::pair(2, uint64_t{kBlock}));
-  EXPECT_EQ(To(*map, 1, 0), std::pair(2, uint64_t{2 * kBlock}));
-  EXPECT_EQ(To(*map, 1, 2 * kBlock), std::pair(2, uint64_t{4 * kBlock}));
+  EXPECT_EQ(To(*map, 0, kCopiedBlock), std::pair(2, uint64_t{kCopiedBlock}));
+  EXPECT_EQ(To(*map, 1, 0), std::pair(2, uint64_t{2 * kCopiedBlock}));
+  EXPECT_EQ(To(*map, 1, 2 * kCopiedBlock), std::pair(2, uint64_t{4 * kCopiedBlock}));
 }
 
 TEST(CopyMapTest, AStampIsLeftOutOnEitherSide) {
-  const auto map = CopyMap::Make({{0, 1 << 20, 2 << 20}}, {{1, 0, 1 << 20}}, kBlock);
+  const auto map = CopyMap::Make({{0, 1 << 20, 2 << 20}}, {{1, 0, 1 << 20}}, kCopiedBlock);
   ASSERT_TRUE(map.ok()) << map.status();
   EXPECT_EQ(To(*map, 0, 1 << 20), std::pair(1, uint64_t{0}));
-  EXPECT_EQ(To(*map, 0, (1 << 20) + 7 * kBlock), std::pair(1, uint64_t{7 * kBlock}));
+  EXPECT_EQ(To(*map, 0, (1 << 20) + 7 * kCopiedBlock), std::pair(1, uint64_t{7 * kCopiedBlock}));
 }
 
 TEST(CopyMapTest, StripesKeepTheirPlaces) {
-  const std::vector<BlockSpace::Extent> stripes = {
-      {0, 0, 2 * kBlock}, {0, 4 * kBlock, 6 * kBlock}, {0, 8 * kBlock, 10 * kBlock}};
+  const std::vector<BlockSpace::Extent> stripes = {{0, 0, 2 * kCopiedBlock},
+                                                   {0, 4 * kCopiedBlock, 6 * kCopiedBlock},
+                                                   {0, 8 * kCopiedBlock, 10 * kCopiedBlock}};
   std::vector<BlockSpace::Extent> others = stripes;
   for (BlockSpace::Extent& extent : others) extent.file = 1;
-  const auto map = CopyMap::Make(stripes, others, kBlock);
+  const auto map = CopyMap::Make(stripes, others, kCopiedBlock);
   ASSERT_TRUE(map.ok()) << map.status();
   for (const uint64_t block : {0, 1, 4, 5, 8, 9}) {
-    EXPECT_EQ(To(*map, 0, block * kBlock), std::pair(1, block * kBlock));
+    EXPECT_EQ(To(*map, 0, block * kCopiedBlock), std::pair(1, block * kCopiedBlock));
   }
 }
 
 TEST(CopyMapTest, WhatWouldNotBeWholeIsRefused) {
-  const std::vector<BlockSpace::Extent> ten = {{1, 0, 10 * kBlock}};
-  EXPECT_FALSE(CopyMap::Make({{0, 0, kBlock + 512}}, ten, kBlock).ok());
-  EXPECT_FALSE(CopyMap::Make({{0, 512, kBlock}}, ten, kBlock).ok());
-  EXPECT_FALSE(CopyMap::Make({{0, 0, 11 * kBlock}}, ten, kBlock).ok());
-  EXPECT_FALSE(CopyMap::Make({}, ten, kBlock).ok());
-  EXPECT_FALSE(CopyMap::Make(ten, {}, kBlock).ok());
+  const std::vector<BlockSpace::Extent> ten = {{1, 0, 10 * kCopiedBlock}};
+  EXPECT_FALSE(CopyMap::Make({{0, 0, kCopiedBlock + 512}}, ten, kCopiedBlock).ok());
+  EXPECT_FALSE(CopyMap::Make({{0, 512, kCopiedBlock}}, ten, kCopiedBlock).ok());
+  EXPECT_FALSE(CopyMap::Make({{0, 0, 11 * kCopiedBlock}}, ten, kCopiedBlock).ok());
+  EXPECT_FALSE(CopyMap::Make({}, ten, kCopiedBlock).ok());
+  EXPECT_FALSE(CopyMap::Make(ten, {}, kCopiedBlock).ok());
   // A rest at the end of the destination is not written; one between two of its files would be a
   // hole.
-  EXPECT_TRUE(CopyMap::Make({{0, 0, kBlock}}, {{1, 0, kBlock + 512}}, kBlock).ok());
-  EXPECT_FALSE(
-      CopyMap::Make({{0, 0, kBlock}}, {{1, 0, kBlock + 512}, {2, 0, kBlock}}, kBlock).ok());
+  EXPECT_TRUE(
+      CopyMap::Make({{0, 0, kCopiedBlock}}, {{1, 0, kCopiedBlock + 512}}, kCopiedBlock).ok());
+  EXPECT_FALSE(CopyMap::Make({{0, 0, kCopiedBlock}},
+                             {{1, 0, kCopiedBlock + 512}, {2, 0, kCopiedBlock}}, kCopiedBlock)
+                   .ok());
 }
 
 }  // namespace
