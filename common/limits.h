@@ -123,6 +123,8 @@ namespace lockstep::limits {
         "further ones are not answered")                                                           \
   LIMIT(kInspectNs, 20000000000, "ns", "that inspecting a target's files may take",                \
         "the target is refused: its file system does not answer")                                  \
+  LIMIT(kObservedDevices, 256, "devices", "that an observe phase samples on one host",             \
+        "the run is refused before it begins; name fewer under `devices`")                         \
   LIMIT(kForeignFiles, 1024, "files",                                                              \
         "of a target that Lockstep did not make and a job may overwrite", "the target is refused") \
   LIMIT(kInspectionBytes, 8 << 20, "bytes",                                                        \

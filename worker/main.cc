@@ -46,6 +46,7 @@ struct Flags {
   bool allow_enroll = false;
   std::vector<std::string> allow_settings;
   std::vector<std::string> approve_labels;
+  std::string observe = "allowed";
   std::vector<std::string> adopt;
   std::string iscsi_initiator;
   std::string iscsi_secrets;
@@ -80,6 +81,12 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--allow-settings", flags->allow_settings,
                   "A device, or its identity, whose scheduler and queue jobs may change for a "
                   "phase, or a mount point that they may remount");
+  app->add_option(
+         "--observe", flags->observe,
+         "Which block devices observe phases see, without opening them: those that --allow "
+         "covers (allowed), or all of the host (all)")
+      ->check(CLI::IsMember({"allowed", "all"}))
+      ->capture_default_str();
   app->add_option("--adopt", flags->adopt,
                   "Only sign a mark for this file, which was not made by a worker of this fleet, "
                   "and end: jobs may then overwrite and remove it")
@@ -325,9 +332,15 @@ int main(int argc, char** argv) {
   options->allow = guard->allow();
   options->allow_expendable = guard->allow_expendable();
   options->allow_enroll = flags.allow_enroll;
-  if (flags.allow.empty()) spdlog::warn("--allow names nothing: every job will be refused here");
+  const worker::ObserveScope observes =
+      flags.observe == "all" ? worker::ObserveScope::kAll : worker::ObserveScope::kAllowed;
+  if (flags.allow.empty()) {
+    spdlog::warn("--allow names nothing: every job {}will be refused here",
+                 observes == worker::ObserveScope::kAll ? "that does more than observe " : "");
+  }
 
-  const auto policy = worker::HostPolicy::Make(flags.allow_settings, flags.approve_labels);
+  const auto policy =
+      worker::HostPolicy::Make(flags.allow_settings, flags.approve_labels, observes);
   if (!policy.ok()) return Fail(policy.status());
   // Settings that a killed worker has left changed are restored before the first phase, which would
   // take them for the host's own.

@@ -210,6 +210,11 @@ std::map<std::string, std::string> ReadTargetFacts(const v1::Inspection& inspect
     const std::string mount = MountOf(mounts, path);
     if (!mount.empty()) facts[absl::StrCat("mount.", path.substr(0, path.rfind('/')))] = mount;
   }
+  std::set<std::string> observed;
+  for (const v1::ObservedDevices& devices : inspection.observed()) {
+    for (const v1::ObservedDevice& device : devices.devices()) observed.insert(device.name());
+  }
+  for (const std::string& name : observed) AddDeviceFacts(name, &facts);
   return facts;
 }
 

@@ -25,8 +25,8 @@ v1::HostFacts ReadHostFacts(const std::string& host_id);
 // Settings that a result depends on, kept with the run: sysctl values, cpu governor, io_uring,
 // transparent pages.
 std::map<std::string, std::string> ReadEnvironment();
-// The same about each device under a run's targets: `device.vda.scheduler`, queue limits, firmware,
-// and `mount.PATH`, the options of the mount.
+// The same about each device under a run's targets, and about what it observes:
+// `device.vda.scheduler`, queue limits, firmware, and `mount.PATH`, the options of the mount.
 std::map<std::string, std::string> ReadTargetFacts(const v1::Inspection& inspection);
 // The type and the options of the mount that holds the path, by /proc/self/mountinfo; empty when
 // none does.

@@ -166,6 +166,18 @@ absl::StatusOr<Guard> Guard::Make(const std::vector<std::string>& allow,
   return guard;
 }
 
+std::vector<Guard::Named> Guard::Names() const {
+  std::vector<Named> names;
+  for (const Entry& entry : entries_) {
+    const Named::Kind kind = entry.is_lun        ? Named::Kind::kLun
+                             : entry.by_identity ? Named::Kind::kIdentity
+                             : entry.is_device   ? Named::Kind::kDevice
+                                                 : Named::Kind::kPath;
+    names.push_back({entry.text, kind, entry.identity, entry.disk_sequence});
+  }
+  return names;
+}
+
 absl::Status Guard::NotAllowed(const std::string& path) const {
   return absl::PermissionDeniedError(
       absl::StrCat(path, ": outside of what this worker's --allow permits (",

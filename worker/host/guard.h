@@ -154,6 +154,17 @@ class Guard {
   absl::Status Stamp(const v1::StampOrder& order, const std::string& by, const std::string& at,
                      int64_t limit_ns) const;
 
+  // What the allow-list names, for who opens nothing: no file system is asked.
+  struct Named {
+    enum class Kind { kPath, kDevice, kIdentity, kLun };
+    std::string text;
+    Kind kind = Kind::kPath;  // kPath: a directory or a file
+    // Of a device: which one it was when the worker started.
+    std::string identity;
+    uint64_t disk_sequence = 0;
+  };
+  std::vector<Named> Names() const;
+
   const std::vector<std::string>& allow() const { return allow_; }
   const std::vector<std::string>& allow_expendable() const { return allow_expendable_; }
   const MarkKeys& mark_keys() const { return *keys_; }

@@ -17,8 +17,10 @@ absl::Status NotAllowed(const std::string& what, const std::vector<std::string>&
 }  // namespace
 
 absl::StatusOr<HostPolicy> HostPolicy::Make(const std::vector<std::string>& settings,
-                                            const std::vector<std::string>& approving) {
+                                            const std::vector<std::string>& approving,
+                                            ObserveScope observes) {
   HostPolicy policy;
+  policy.observes_ = observes;
   for (const std::string& label : approving) {
     const size_t equals = label.find('=');
     if (equals == 0 || equals == std::string::npos) {

@@ -12,6 +12,12 @@
 
 namespace lockstep::worker {
 
+// Which block devices of the host observe phases may see.
+enum class ObserveScope {
+  kAllowed,  // those that --allow covers
+  kAll,
+};
+
 // What this host's operator lets jobs do beyond using what --allow names. Immutable; thread-safe.
 class HostPolicy {
  public:
@@ -20,15 +26,18 @@ class HostPolicy {
   // remount. `approving`: labels, as KEY=VALUE; a job that has one needs no confirmation to
   // overwrite what is expendable here. Errors name the entry.
   static absl::StatusOr<HostPolicy> Make(const std::vector<std::string>& settings,
-                                         const std::vector<std::string>& approving);
+                                         const std::vector<std::string>& approving,
+                                         ObserveScope observes = ObserveScope::kAllowed);
 
   bool Approves(const google::protobuf::Map<std::string, std::string>& labels) const;
   // PERMISSION_DENIED with the remedy.
   absl::Status MayChangeDevice(const v1::BlockDevice& device) const;
   absl::Status MayRemount(const std::string& path) const;
+  ObserveScope observes() const { return observes_; }
 
  private:
   std::vector<std::pair<std::string, std::string>> approving_;
+  ObserveScope observes_ = ObserveScope::kAllowed;
   std::vector<std::string> settings_;
   std::vector<Guard> devices_;  // one, or none where nothing is allowed
 };

@@ -11,7 +11,6 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr int64_t kPauseNs = 200 * timing::kMs;
 // After a query without an answer, multipathd is asked again so much later.
 constexpr int64_t kRefreshNs = timing::kSecond;
 // The last answer of multipathd counts for so long.
@@ -30,7 +29,7 @@ bool Runs(const std::string& state) {
 }  // namespace
 
 PathWatch::PathWatch(const std::vector<std::string>& devices, Ports ports)
-    : ports_(std::move(ports)), kernel_(ports_.root), ticker_(kPauseNs, [this] { Poll(); }) {
+    : ports_(std::move(ports)), kernel_(ports_.root), ticker_(ports_.pause_ns, [this] { Poll(); }) {
   std::set<std::string> sources;
   for (const std::string& device : devices) {
     std::vector<std::string> found;
@@ -160,7 +159,7 @@ void PathWatch::Compare(const Paths& now) {
                     ", now ", after.state);
     // Stalls are followed one at a time: a further loss, while I/O still waits after the first one,
     // has its event and no stall of its own.
-    if (before.runs && !after.runs && stall_since_ns_ == 0) {
+    if (before.runs && !after.runs && stall_since_ns_ == 0 && ports_.oldest_in_flight_ns) {
       stall_since_ns_ = ports_.clock->MonotonicNs();
       stall_cause_ = absl::StrCat(is_alone ? "device " : "path ", key.second,
                                   is_alone ? "" : absl::StrCat(" of ", key.first));
@@ -195,7 +194,7 @@ void PathWatch::MonitorStall(bool at_end) {
   event.text = absl::StrCat(
       "after the loss of ", stall_cause_, " the I/O that waited longest was in flight for ",
       stall_ns_ == 0
-          ? absl::StrCat("less than ", common::FormatDuration(static_cast<double>(kPauseNs)))
+          ? absl::StrCat("less than ", common::FormatDuration(static_cast<double>(ports_.pause_ns)))
           : absl::StrCat("at least ", common::FormatDuration(static_cast<double>(stall_ns_))),
       is_over ? "" : ", and it is still");
   if (events_.size() < kMaxEvents) events_.push_back(event);

@@ -10,6 +10,7 @@
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "common/ticker.h"
+#include "common/timing.h"
 #include "worker/host/kernel_blocks.h"
 #include "worker/host/multipathd.h"
 
@@ -24,9 +25,11 @@ class PathWatch {
   struct Ports {
     std::string root;  // as KernelBlocks'
     std::string multipathd = kMultipathdSocket;
-    // How long the load's oldest I/O in flight has been, nanoseconds; 0 when there is none.
+    // How long the load's oldest I/O in flight has been, nanoseconds; 0 when there is none. Null
+    // without a load: then no stall is told.
     std::function<int64_t()> oldest_in_flight_ns = [] { return int64_t{0}; };
     const common::Clock* clock = nullptr;
+    int64_t pause_ns = 200 * timing::kMs;  // between two looks
   };
   struct Count {
     uint32_t paths = 0;  // 0: not a multipath device

@@ -59,6 +59,7 @@ class Load : public std::enable_shared_from_this<Load> {
 
   Load(const v1::Assignment& assignment, Environment environment);
   absl::Status AddWorkload(const v1::WorkloadAssignment& assignment, const RunIdentity& who);
+  PathWatch::Ports WatchPorts(const v1::Assignment& assignment);
   void ThreadMain(IoThread* thread);
   // Checks, before any of them is made, that the phase's threads and buffers fit into this host.
   absl::Status CheckCapacity() const;

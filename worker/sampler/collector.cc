@@ -12,6 +12,9 @@ namespace lockstep::worker {
 namespace {
 
 constexpr int64_t kPollNs = 5 * timing::kMs;
+// Between two looks at whether the load has been ended: with threads of its own, and without.
+constexpr int64_t kStepNs = 4 * kPollNs;
+constexpr int64_t kIdleStepNs = 100 * timing::kMs;
 
 // How long a thread that has not handed an interval over is waited for beyond the interval's end.
 constexpr int64_t kHungNs = timing::kSecond;
@@ -237,7 +240,8 @@ bool Collector::Run(const std::function<int64_t()>& give_up_ns) {
       const int64_t now = clock_->MonotonicNs();
       const int64_t end = timeline_->EndOf(interval);
       if (now >= end) break;
-      Sleep(interval, std::min(end, now + 4 * kPollNs));
+      // Without threads nothing has to be taken from them, and waking up is all that it costs.
+      Sleep(interval, std::min(end, now + (sources_.empty() ? kIdleStepNs : kStepNs)));
     }
     const bool drain = ClassOf(interval) == v1::INTERVAL_CLASS_DRAIN;
     HostReading reading;

@@ -228,6 +228,10 @@ class SyntheticFleet::Impl::Member
         target->mutable_file_ranges()->push_back(static_cast<char>(thing >> (8 * byte)));
       }
     }
+    for (int i = 0; i < inspect.observes_size(); ++i) {
+      inspection.add_observed()->set_refused(
+          "a synthetic worker (--simulate) has no devices to observe");
+    }
     inspection.set_synthetic(true);
     (*inspection.mutable_facts())["synthetic"] = "this worker does no I/O: its figures are made up";
     common::MutexLock lock(&mutex_);

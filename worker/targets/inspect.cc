@@ -22,6 +22,7 @@
 #include "worker/host/device_stamp.h"
 #include "worker/host/facts.h"
 #include "worker/host/layers.h"
+#include "worker/host/observed_devices.h"
 #include "worker/host/storage_servers.h"
 #include "worker/host/time_limit.h"
 #include "worker/targets/foreign_files.h"
@@ -392,6 +393,10 @@ v1::Inspection InspectTargets(const Guard& guard, const HostPolicy& policy,
     if (status.ok()) status = CheckSettings(policy, request, layers, found);
     range_bytes += int64_t{32} * found->settings_ranges_size();
     if (!status.ok()) found->set_refused(std::string(status.message()));
+  }
+  for (v1::ObservedDevices& observed :
+       AnswerObserves(guard, policy.observes(), request.observes())) {
+    *inspection.add_observed() = std::move(observed);
   }
   for (const auto& [key, value] : ReadEnvironment()) (*inspection.mutable_facts())[key] = value;
   for (const auto& [key, value] : ReadTargetFacts(inspection)) {

@@ -149,6 +149,27 @@ TEST_F(LoadTest, ByTimeTheGridIsKeptAndTheSumsAgree) {
   }
 }
 
+// An observe phase.
+TEST_F(LoadTest, WithoutAWorkloadItSamplesTheHostUntilItsEnd) {
+  assignment_.clear_targets();
+  assignment_.mutable_run()->clear_workloads();
+  assignment_.mutable_run()->set_duration_ns(300 * kMs);
+  assignment_.set_sample_host(true);
+  const v1::PhaseResult result = Run();
+  EXPECT_EQ(result.error(), "");
+  EXPECT_FALSE(result.stopped_early());
+  EXPECT_EQ(result.intervals(), 3u);
+  EXPECT_EQ(result.first_io_ns(), 0);
+  EXPECT_TRUE(result.workloads().empty());
+  ASSERT_EQ(samples_.size(), 3u);
+  for (const v1::IntervalSample& sample : samples_) {
+    EXPECT_EQ(sample.interval_class(), v1::INTERVAL_CLASS_MEASURED);
+    EXPECT_TRUE(sample.has_host());
+    EXPECT_TRUE(sample.workloads().empty());
+  }
+  EXPECT_EQ(samples_.back().end_ns(), 300 * kMs);
+}
+
 TEST_F(LoadTest, ByOperationsItEndsExactlyThere) {
   assignment_.mutable_run()->mutable_workloads(0)->set_operations(777);
   const v1::PhaseResult result = Run();

@@ -1,0 +1,140 @@
+#include "worker/host/mount_tree.h"
+
+#include <libmount/libmount.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <deque>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace lockstep::worker {
+namespace {
+
+// The kernel gives up after so many links, too (path_resolution(7), ELOOP).
+constexpr int kMaxLinks = 40;
+
+std::string TextOf(const char* text) { return text == nullptr ? "" : text; }
+
+std::deque<std::string> PartsOf(const std::string& path) {
+  std::deque<std::string> parts;
+  for (const auto& part : absl::StrSplit(path, '/', absl::SkipEmpty())) {
+    if (part != ".") parts.emplace_back(part);
+  }
+  return parts;
+}
+
+}  // namespace
+
+MountTree::MountTree(std::string root) : root_(std::move(root)) {
+  const std::unique_ptr<libmnt_table, void (*)(libmnt_table*)> table(
+      mnt_new_table_from_file((root_ + "/proc/self/mountinfo").c_str()), mnt_unref_table);
+  if (table == nullptr) return;
+  libmnt_iter* walk = mnt_new_iter(MNT_ITER_FORWARD);
+  libmnt_fs* entry = nullptr;
+  while (mnt_table_next_fs(table.get(), walk, &entry) == 0) {
+    mounts_.push_back({mnt_fs_get_id(entry), mnt_fs_get_parent_id(entry), mnt_fs_get_devno(entry),
+                       TextOf(mnt_fs_get_target(entry)), TextOf(mnt_fs_get_fstype(entry)),
+                       TextOf(mnt_fs_get_source(entry)), TextOf(mnt_fs_get_fs_options(entry))});
+  }
+  mnt_free_iter(walk);
+  std::set<int> ids;
+  for (const Mount& mount : mounts_) ids.insert(mount.id);
+  for (const Mount& mount : mounts_) {
+    // The parent of the root is the root of another namespace, or itself: it is in no table.
+    const bool is_first = !ids.contains(mount.parent) || mount.parent == mount.id;
+    if (mount.target == "/" && is_first && top_ == nullptr) top_ = &mount;
+  }
+  if (top_ != nullptr) top_ = Topmost(top_, "/");
+}
+
+// By the parents' ids, and not by the longest path: a mount that another one above it hides is in
+// the table, too.
+const MountTree::Mount* MountTree::Topmost(const Mount* below, const std::string& path) const {
+  for (size_t i = 0; i < mounts_.size(); ++i) {
+    // The later of two mounts at one place has the earlier one as its parent.
+    const auto over = std::find_if(mounts_.begin(), mounts_.end(), [&](const Mount& mount) {
+      return mount.parent == below->id && mount.id != below->id && mount.target == path;
+    });
+    if (over == mounts_.end()) return below;
+    below = &*over;
+  }
+  return below;
+}
+
+bool MountTree::IsLocal(const Mount& mount) {
+  // FUSE asks a process, and a cluster's file system its other hosts.
+  static const std::set<std::string> kServed = {"nfs", "nfs4", "gfs2", "ocfs2", "fuse", "fuseblk"};
+  if (kServed.contains(mount.type) || absl::StartsWith(mount.type, "fuse.")) return false;
+  // Only these are known to answer among those without a block device: SMB, Ceph, Lustre, 9p and
+  // automounts do not.
+  static const std::set<std::string> kWithout = {"tmpfs", "devtmpfs", "ramfs",   "rootfs", "proc",
+                                                 "sysfs", "btrfs",    "overlay", "zfs"};
+  return major(mount.number) != 0 || kWithout.contains(mount.type);
+}
+
+std::string MountTree::Describe(const Mount& mount) {
+  const bool says_no_more =
+      mount.source.empty() || mount.source == mount.type || mount.source == "none";
+  return says_no_more ? mount.type : absl::StrCat(mount.type, " (", mount.source, ")");
+}
+
+absl::StatusOr<MountTree::Place> MountTree::Find(const std::string& path) const {
+  if (path.empty() || path[0] != '/') {
+    return absl::InvalidArgumentError(absl::StrCat("'", path, "' is not an absolute path"));
+  }
+  if (top_ == nullptr) return absl::InternalError("/proc/self/mountinfo cannot be read");
+  std::deque<std::string> parts = PartsOf(path);
+  std::vector<Place> above = {{top_, "", true}};  // of each directory on the way
+  for (int links = 0; !parts.empty();) {
+    const std::string part = std::move(parts.front());
+    parts.pop_front();
+    if (part == "..") {
+      if (above.size() > 1) above.pop_back();
+      continue;
+    }
+    const Place here = above.back();
+    Place next = {here.mount, absl::StrCat(here.path, "/", part), true};
+    next.mount = Topmost(here.mount, next.path);
+    next.is_local = here.is_local && IsLocal(*next.mount);
+    // The name of a mount point is never asked: its attributes are those of what is mounted there,
+    // whose server may not answer.
+    char target[PATH_MAX] = {};
+    const bool is_link = next.is_local && next.mount == here.mount &&
+                         readlink((root_ + next.path).c_str(), target, sizeof target - 1) > 0;
+    if (!is_link) {
+      above.push_back(std::move(next));
+      continue;
+    }
+    if (++links > kMaxLinks) {
+      return absl::FailedPreconditionError(absl::StrCat(path, ": has too many links"));
+    }
+    if (target[0] == '/') above.resize(1);
+    std::deque<std::string> led = PartsOf(target);
+    led.insert(led.end(), parts.begin(), parts.end());
+    parts = std::move(led);
+  }
+  Place found = above.back();
+  if (found.path.empty()) found.path = "/";
+  return found;
+}
+
+std::vector<const MountTree::Mount*> MountTree::Beneath(const std::string& directory) const {
+  std::vector<const Mount*> found;
+  for (const Mount& mount : mounts_) {
+    if (!absl::StartsWith(mount.target, directory + "/")) continue;
+    // One that is hidden is not where its path leads.
+    const auto place = Find(mount.target);
+    if (place.ok() && place->mount == &mount) found.push_back(&mount);
+  }
+  return found;
+}
+
+}  // namespace lockstep::worker
