@@ -82,6 +82,10 @@ class FindingRows {
       rows_.Add(promise.cause()).Add(promise.text()).EndRow();
     }
     for (const v1::DeviceReport& device : phase.devices()) Add(device);
+    for (const v1::ObservedSentence& s : phase.observed().sentences()) {
+      Row(s.kind(), s.hosts(), s.device());
+      rows_.AddNull().AddNull().AddNull().AddNull().Add("").Add(s.sentence()).EndRow();
+    }
   }
   const CopyRows& rows() const { return rows_; }
 

@@ -16,8 +16,8 @@ std::vector<Analysis>* Registered() {
 }  // namespace
 
 RegisterAnalysis::RegisterAnalysis(int order, const char* name,
-                                   void (*add)(const PhaseView&, v1::PhaseReport*)) {
-  Registered()->push_back({order, name, add});
+                                   void (*add)(const PhaseView&, v1::PhaseReport*), About about) {
+  Registered()->push_back({order, name, add, about});
 }
 
 std::vector<Analysis> Analyses() {

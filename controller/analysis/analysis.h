@@ -7,12 +7,17 @@
 
 namespace lockstep::controller {
 
-// An analysis answers one question about a phase with load: it reads what was measured and what
+// What a question is about: the load of a phase, or the devices and hosts, which an observe phase
+// samples, too.
+enum class About { kLoad, kDevices };
+
+// An analysis answers one question about a measured phase: it reads what was measured and what
 // earlier analyses have added to the phase's report, and adds its own answer. Pure.
 struct Analysis {
   int order = 0;  // analyses run in ascending order
   const char* name = "";
   void (*add)(const PhaseView& view, v1::PhaseReport* report) = nullptr;
+  About about = About::kLoad;
 };
 
 // The order of the analyses. A new one takes a number after those whose answers it reads.
@@ -33,6 +38,7 @@ inline constexpr int kKernels = 410;
 inline constexpr int kNetwork = 412;
 inline constexpr int kTimeSpent = 415;
 inline constexpr int kFindings = 420;
+inline constexpr int kObserved = 425;
 inline constexpr int kFairness = 430;
 inline constexpr int kStragglers = 440;
 inline constexpr int kSkew = 500;
@@ -47,7 +53,8 @@ inline constexpr int kRemarks = 900;
 // file is enough: `const RegisterAnalysis kTail(order::kRemarks + 10, "tail", &AddTail);`
 class RegisterAnalysis {
  public:
-  RegisterAnalysis(int order, const char* name, void (*add)(const PhaseView&, v1::PhaseReport*));
+  RegisterAnalysis(int order, const char* name, void (*add)(const PhaseView&, v1::PhaseReport*),
+                   About about = About::kLoad);
 };
 
 // All registered analyses, by order, then by name.

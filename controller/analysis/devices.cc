@@ -331,50 +331,75 @@ void DescribeLayer(const SampledDevice& device, v1::DeviceReport* out) {
   out->set_label(device.layer->label());
 }
 
-void AddDevices(const PhaseView& view, v1::PhaseReport* report) {
-  for (const SampledDevice& device : SampledDevices(view)) {
-    const measure::RunWorker* self = view.WorkerOf(device.sampler->worker_index);
-    const measure::DeviceSums& sums = *device.sums;
-    v1::DeviceReport* out = report->add_devices();
-    out->set_name(device.name);
-    DescribeLayer(device, out);
-    FillDevice(sums.measured, sums.measured_seconds, out);
-    CrossCheckInput input;
-    input.device_read_bytes = sums.read_bytes;
-    input.device_write_bytes = sums.write_bytes;
-    input.device_reads = sums.reads;
-    input.device_writes = sums.writes;
-    input.device_discard_bytes = sums.discard_bytes;
-    out->set_device_read_bytes(input.device_read_bytes);
-    out->set_device_write_bytes(input.device_write_bytes);
-    out->set_device_discard_bytes(input.device_discard_bytes);
-    const EnginesOn engines =
-        self == nullptr ? EnginesOn() : FindEngines(view, self->boot_id, device.name);
-    if (self != nullptr && engines.parts.empty()) {
-      const EnginesOn above = FindEngines(view, self->boot_id, device.name, Reach::kAnyLayer);
-      // The engines are compared with the topmost device. What a mirror or a stripe makes of their
-      // I/Os underneath it is no disagreement.
-      if (sums.nested || !above.parts.empty()) {
-        if (device.layer != nullptr) out->set_identity(device.layer->identity());
-        for (const std::string& host : above.hosts) out->add_hosts(host);
-        continue;
-      }
+// Who sees a device that no engine of the phase works on.
+void AddObservers(const PhaseView& view, const std::string& boot_id, v1::DeviceReport* out) {
+  for (const measure::RunWorker& worker : view.data().workers) {
+    const v1::ObservedDevices* observed = view.ObservedBy(worker);
+    if (observed == nullptr || worker.boot_id != boot_id) continue;
+    for (const v1::ObservedDevice& device : observed->devices()) {
+      if (device.name() != out->name()) continue;
+      out->set_identity(device.identity());
+      out->add_hosts(worker.host);
     }
-    if (self != nullptr) {
-      AddEngines(view, engines, &input, out);
-      input.concurrent = ConcurrentOn(view, self->boot_id, device.name);
-    }
-    if (out->identity().empty() && device.layer != nullptr) {
-      out->set_identity(device.layer->identity());
-    }
-    out->set_engine_read_bytes(input.engine_read_bytes);
-    out->set_engine_write_bytes(input.engine_write_bytes);
-    out->set_engine_trim_bytes(input.engine_trim_bytes);
-    *out->mutable_cross_check() = CrossCheckOf(input);
   }
 }
 
-const RegisterAnalysis kDevicesRegistered(order::kDevices, "devices", &AddDevices);
+// What the engines did to the device, beside what it did.
+void CompareWithEngines(const PhaseView& view, const measure::RunWorker* self,
+                        const SampledDevice& device, v1::DeviceReport* out) {
+  const measure::DeviceSums& sums = *device.sums;
+  CrossCheckInput input;
+  input.device_read_bytes = sums.read_bytes;
+  input.device_write_bytes = sums.write_bytes;
+  input.device_reads = sums.reads;
+  input.device_writes = sums.writes;
+  input.device_discard_bytes = sums.discard_bytes;
+  const EnginesOn engines =
+      self == nullptr ? EnginesOn() : FindEngines(view, self->boot_id, device.name);
+  if (self != nullptr && engines.parts.empty()) {
+    const EnginesOn above = FindEngines(view, self->boot_id, device.name, Reach::kAnyLayer);
+    // The engines are compared with the topmost device. What a mirror or a stripe makes of their
+    // I/Os underneath it is no disagreement.
+    if (sums.nested || !above.parts.empty()) {
+      if (device.layer != nullptr) out->set_identity(device.layer->identity());
+      for (const std::string& host : above.hosts) out->add_hosts(host);
+      return;
+    }
+  }
+  out->set_engine_iops(0);
+  out->set_engine_queue_size(0);
+  if (self != nullptr) {
+    AddEngines(view, engines, &input, out);
+    input.concurrent = ConcurrentOn(view, self->boot_id, device.name);
+  }
+  if (out->identity().empty() && device.layer != nullptr) {
+    out->set_identity(device.layer->identity());
+  }
+  out->set_engine_read_bytes(input.engine_read_bytes);
+  out->set_engine_write_bytes(input.engine_write_bytes);
+  out->set_engine_trim_bytes(input.engine_trim_bytes);
+  *out->mutable_cross_check() = CrossCheckOf(input);
+}
+
+void AddDevices(const PhaseView& view, v1::PhaseReport* report) {
+  for (const SampledDevice& device : SampledDevices(view)) {
+    const measure::RunWorker* self = view.WorkerOf(device.sampler->worker_index);
+    v1::DeviceReport* out = report->add_devices();
+    out->set_name(device.name);
+    DescribeLayer(device, out);
+    FillDevice(device.sums->measured, device.sums->measured_seconds, out);
+    out->set_device_read_bytes(device.sums->read_bytes);
+    out->set_device_write_bytes(device.sums->write_bytes);
+    out->set_device_discard_bytes(device.sums->discard_bytes);
+    if (!view.IsObserve()) {
+      CompareWithEngines(view, self, device, out);
+    } else if (self != nullptr) {
+      AddObservers(view, self->boot_id, out);
+    }
+  }
+}
+
+const RegisterAnalysis kDevicesRegistered(order::kDevices, "devices", &AddDevices, About::kDevices);
 
 }  // namespace
 }  // namespace lockstep::controller

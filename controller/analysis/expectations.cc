@@ -107,7 +107,7 @@ void AddExpectations(const PhaseView& view, v1::PhaseReport* report) {
 }
 
 const RegisterAnalysis kExpectationsRegistered(order::kExpectations, "expectations",
-                                               &AddExpectations);
+                                               &AddExpectations, About::kDevices);
 
 }  // namespace
 }  // namespace lockstep::controller

@@ -219,7 +219,8 @@ void AddPaths(const Device& d) {
       absl::StrFormat("of its %d paths only %d ran, in %.3g s of the time from %.3g to %.3g s%s",
                       paths.most, paths.fewest, paths.seconds, paths.begin_seconds,
                       paths.end_seconds,
-                      paths.silent_seconds > 0
+                      // Without a load no I/O of this host completes in any case.
+                      paths.silent_seconds > 0 && !d.view.IsObserve()
                           ? absl::StrFormat("; in %.3g s of them no I/O of this host completed",
                                             paths.silent_seconds)
                           : ""),
@@ -239,18 +240,22 @@ void AddFindings(const PhaseView& view, v1::PhaseReport* report) {
     if (self == nullptr) continue;
     const EnginesOn engines = FindEngines(view, self->boot_id, sampled.name);
     // A device underneath another one is left out: the topmost one has the paths of all.
-    if (engines.parts.empty()) continue;
+    if (engines.parts.empty() && !view.IsObserve()) continue;
     out->set_max_request_bytes(MostRequestBytes(view, self->host, sampled.name));
     const Device device{view, *sampled.sampler, engines, out};
-    AddSplit(device);
-    AddQueue(device);
-    AddFlushes(device);
-    AddInterference(device);
+    // All but the last compare the device with the engines.
+    if (!view.IsObserve()) {
+      AddSplit(device);
+      AddQueue(device);
+      AddFlushes(device);
+      AddInterference(device);
+    }
     AddPaths(device);
   }
 }
 
-const RegisterAnalysis kFindingsRegistered(order::kFindings, "findings", &AddFindings);
+const RegisterAnalysis kFindingsRegistered(order::kFindings, "findings", &AddFindings,
+                                           About::kDevices);
 
 }  // namespace
 }  // namespace lockstep::controller

@@ -63,7 +63,7 @@ void AddKernels(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-const RegisterAnalysis kKernelsRegistered(order::kKernels, "kernels", &AddKernels);
+const RegisterAnalysis kKernelsRegistered(order::kKernels, "kernels", &AddKernels, About::kDevices);
 
 }  // namespace
 }  // namespace lockstep::controller

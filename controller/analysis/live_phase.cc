@@ -42,6 +42,7 @@ LivePhase::LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts,
                      const v1::RunPhase& load, int64_t interval_ns)
     : phase_(phase),
       hosts_(std::move(hosts)),
+      has_load_(!load.workloads().empty()),
       abort_if_(load.abort_if()),
       series_(OptionsOf(hosts_, load)) {
   if (load.has_until_steady() && !load.until_steady().only_tell()) {
@@ -129,6 +130,14 @@ v1::FleetInterval LivePhase::Describe(const measure::MergedInterval& merged) con
   interval.set_interval(merged.interval);
   interval.set_interval_class(measure::ClassName(merged.interval_class));
   interval.set_end_seconds(merged.end_seconds);
+  if (!merged.devices.empty()) {
+    interval.add_iostat(merged.devices.await_ns());
+    interval.add_iostat(merged.devices.queue_size());
+    interval.add_iostat(merged.devices.request_bytes());
+    interval.add_iostat(merged.devices.busy_ratio());
+  }
+  // An observe phase has no load, of which zeros would be figures.
+  if (!has_load_) return interval;
   double errors = 0;
   double longest = 1e-9;
   for (const auto& [worker, part] : merged.workers) {
@@ -155,12 +164,6 @@ v1::FleetInterval LivePhase::Describe(const measure::MergedInterval& merged) con
   interval.set_p50_ns(merged.p50_ns);
   interval.set_p99_ns(merged.p99_ns);
   interval.set_p999_ns(merged.p999_ns);
-  if (!merged.devices.empty()) {
-    interval.add_iostat(merged.devices.await_ns());
-    interval.add_iostat(merged.devices.queue_size());
-    interval.add_iostat(merged.devices.request_bytes());
-    interval.add_iostat(merged.devices.busy_ratio());
-  }
   DescribeHosts(merged, &interval);
   return interval;
 }

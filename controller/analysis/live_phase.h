@@ -62,6 +62,7 @@ class LivePhase {
 
   const uint32_t phase_;
   const std::map<uint32_t, std::string> hosts_;
+  const bool has_load_;
   const v1::AbortIf abort_if_;
   measure::PhaseSeries series_;
   std::string abort_reason_;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/observes.h"
 
 namespace lockstep::controller {
 
@@ -14,6 +15,7 @@ PhaseView::PhaseView(const measure::RunData& data, const measure::PhaseData& pha
       phase_(phase),
       series_(series),
       load_(LoadOf(data.run.job, phase.phase.spec)),
+      observe_(ObserveIndexOf(data.run.job, phase.phase.spec)),
       steady_(steady) {}
 
 const measure::RunWorker* PhaseView::WorkerOf(uint32_t index) const {
@@ -37,6 +39,11 @@ std::vector<const measure::RunWorker*> PhaseView::Absent() const {
     if (!there) absent.push_back(&worker);
   }
   return absent;
+}
+
+const v1::ObservedDevices* PhaseView::ObservedBy(const measure::RunWorker& worker) const {
+  const bool is_known = observe_ >= 0 && observe_ < worker.inspection.observed_size();
+  return is_known ? &worker.inspection.observed(observe_) : nullptr;
 }
 
 bool PhaseView::IsSynthetic() const {

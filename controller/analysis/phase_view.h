@@ -31,6 +31,11 @@ class PhaseView {
   std::string HostOf(uint32_t index) const;
   // The run's workers that the phase's last attempt was begun without: lost earlier, and not back.
   std::vector<const measure::RunWorker*> Absent() const;
+  // Whether it samples devices and hosts, and has no load.
+  bool IsObserve() const { return phase_.phase.spec.has_observe(); }
+  // What the worker said, when the run was admitted, that it sees in an observe phase; null for
+  // another phase, and where it said nothing.
+  const v1::ObservedDevices* ObservedBy(const measure::RunWorker& worker) const;
   // Whether its figures are made up (lockstep-worker --simulate).
   bool IsSynthetic() const;
   // Whether the workload's target is a null target.
@@ -72,6 +77,7 @@ class PhaseView {
   const measure::PhaseData& phase_;
   const measure::PhaseSeries& series_;
   const v1::RunPhase load_;
+  const int observe_;  // ObserveIndexOf()
   const measure::SteadyState::Verdict* steady_;
 };
 

@@ -166,7 +166,12 @@ absl::StatusOr<v1::PhaseReport> BuildLoad(const measure::RunData& data,
                        series->steady ? &series->steady->verdict() : nullptr);
   v1::PhaseReport report;
   // Analyses() sorts them by their order, because each reads what earlier ones have added.
-  for (const Analysis& analysis : Analyses()) analysis.add(view, &report);
+  for (const Analysis& analysis : Analyses()) {
+    // An observe phase has no load: figures of one would be zeros that nobody has measured.
+    if (view.IsObserve() && analysis.about == About::kLoad) continue;
+    analysis.add(view, &report);
+  }
+  if (view.IsObserve()) return report;
   if (absl::Status status = AddFromLatencies(phase, read, latencies_left, &report); !status.ok()) {
     return status;
   }

@@ -119,6 +119,15 @@ void AddFleetSeries(const std::vector<measure::FleetPoint>& points, v1::SeriesRe
   for (const measure::FleetPoint& point : points) AddPoint(point, devices, fleet);
 }
 
+void DropLoad(v1::FleetSeries* fleet) {
+  v1::FleetSeries devices;
+  devices.mutable_await_ns()->Swap(fleet->mutable_await_ns());
+  devices.mutable_queue_size()->Swap(fleet->mutable_queue_size());
+  devices.mutable_request_bytes()->Swap(fleet->mutable_request_bytes());
+  devices.mutable_busy_ratio()->Swap(fleet->mutable_busy_ratio());
+  *fleet = std::move(devices);
+}
+
 void AddHostSeries(const measure::HostTable& table, const std::map<uint32_t, std::string>& hosts,
                    v1::SeriesReply* reply) {
   AddSpans(table.spans, reply->mutable_spans());

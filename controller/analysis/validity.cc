@@ -94,6 +94,32 @@ void AddEndOfLoad(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
+bool HasMeasured(const PhaseView& view) {
+  const std::vector<measure::WorkerPhaseData>& workers = view.phase().workers;
+  return std::any_of(workers.begin(), workers.end(), [&](const auto& worker) {
+    return view.series().Of(worker.worker_index).measured_seconds > 0;
+  });
+}
+
+void AddUnobserved(const PhaseView& view, v1::PhaseReport* report) {
+  if (IsOver(view.phase().phase.state) && !HasMeasured(view)) {
+    report->add_remarks("NOTHING OBSERVED: no device was sampled");
+  }
+}
+
+void AddUnmeasured(const PhaseView& view, v1::PhaseReport* report) {
+  const std::vector<measure::WorkerPhaseData>& workers = view.phase().workers;
+  if (!HasMeasured(view) && std::any_of(workers.begin(), workers.end(), &PhaseView::CutShort)) {
+    report->add_remarks("NOTHING MEASURED: the load ended in its ramp");
+  } else if (IsOver(view.phase().phase.state) && report->workers_lost() < report->workers() &&
+             report->total().operations() + report->total().errors() == 0) {
+    report->add_remarks("NOTHING MEASURED: no I/O was completed in the measured time");
+  }
+  if (view.series().window().empty() && report->total().operations() > 0) {
+    report->add_remarks("no whole interval in which all hosts ran: rates are over the whole phase");
+  }
+}
+
 void AddValidity(const PhaseView& view, v1::PhaseReport* report) {
   if (view.IsSynthetic()) {
     report->add_remarks(
@@ -115,22 +141,11 @@ void AddValidity(const PhaseView& view, v1::PhaseReport* report) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     AddGaps(view, worker.worker_index, report);
   }
-  const std::vector<measure::WorkerPhaseData>& workers = view.phase().workers;
-  const bool measured = std::any_of(workers.begin(), workers.end(), [&](const auto& worker) {
-    return view.series().Of(worker.worker_index).measured_seconds > 0;
-  });
-  if (!measured && std::any_of(workers.begin(), workers.end(), &PhaseView::CutShort)) {
-    report->add_remarks("NOTHING MEASURED: the load ended in its ramp");
-  } else if (over && report->workers_lost() < report->workers() &&
-             report->total().operations() + report->total().errors() == 0) {
-    report->add_remarks("NOTHING MEASURED: no I/O was completed in the measured time");
-  }
-  if (view.series().window().empty() && report->total().operations() > 0) {
-    report->add_remarks("no whole interval in which all hosts ran: rates are over the whole phase");
-  }
+  view.IsObserve() ? AddUnobserved(view, report) : AddUnmeasured(view, report);
 }
 
-const RegisterAnalysis kValidityRegistered(order::kValidity, "validity", &AddValidity);
+const RegisterAnalysis kValidityRegistered(order::kValidity, "validity", &AddValidity,
+                                           About::kDevices);
 
 }  // namespace
 }  // namespace lockstep::controller

@@ -30,7 +30,7 @@ void AddWindow(const PhaseView& view, v1::PhaseReport* report) {
   report->set_window_end_seconds(static_cast<double>(end) / 1e9);
 }
 
-const RegisterAnalysis kWindowRegistered(order::kWindow, "window", &AddWindow);
+const RegisterAnalysis kWindowRegistered(order::kWindow, "window", &AddWindow, About::kDevices);
 
 }  // namespace
 }  // namespace lockstep::controller

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/text.h"
@@ -55,6 +56,13 @@ void DescribePhases(const v1::JobSpec& job, v1::PlanReply* reply) {
     line->set_duration_seconds(static_cast<double>(load.ramp_ns() + load.duration_ns()) / 1e9);
     if (const std::string settings = DescribeEnvironment(load.environment()); !settings.empty()) {
       line->add_lines(absl::StrCat("with ", settings, ", restored afterwards"));
+    }
+    if (phase.has_observe()) {
+      line->add_lines(absl::StrCat("samples ",
+                                   phase.observe().devices().empty()
+                                       ? "the devices that each worker may observe"
+                                       : absl::StrJoin(phase.observe().devices(), ", "),
+                                   ", and the hosts; opens no device and writes nothing"));
     }
     for (const v1::Workload& w : load.workloads()) {
       line->add_lines(absl::StrCat(w.name(), ": ", DescribeWorkload(w)));

@@ -36,6 +36,10 @@ void CutHead(v1::Report* report) {
     phase.clear_interfaces();
     phase.clear_nfs();
     phase.clear_settings();
+    if (phase.has_observed()) {
+      phase.mutable_observed()->clear_hosts();
+      phase.mutable_observed()->clear_sentences();
+    }
     Keep(kNamed, phase.mutable_stragglers());
     Keep(kNamed, phase.mutable_starvations());
   }

@@ -89,6 +89,13 @@ grpc::ServerUnaryReactor* ControllerService::GetSeries(grpc::CallbackServerConte
     const v1::PhaseId id = IdOf(run_id, stored->phase);
     const size_t most = request->max_points() == 0 ? kPoints : request->max_points();
     const auto step_ns = static_cast<int64_t>(step * 1e9);
+    const bool has_load = stored->phase.kind != "observe";
+    if (!has_load && (request->what() == v1::SeriesRequest::WHAT_HOSTS ||
+                      request->what() == v1::SeriesRequest::WHAT_LATENCIES)) {
+      return grpc::Status(grpc::StatusCode::NOT_FOUND,
+                          absl::StrCat("phase ", stored->phase.name,
+                                       " observes, and has no IOPS and latencies of hosts"));
+    }
     if (request->what() == v1::SeriesRequest::WHAT_HOSTS) {
       auto table = parts_.store->HostTimeline(id);
       if (!table.ok()) return ToGrpc(table.status());
@@ -101,6 +108,7 @@ grpc::ServerUnaryReactor* ControllerService::GetSeries(grpc::CallbackServerConte
     const std::vector<measure::FleetPoint> thin = measure::Thinned(*points, step_ns, most);
     request->what() == v1::SeriesRequest::WHAT_LATENCIES ? AddLatencySeries(thin, reply)
                                                          : AddFleetSeries(thin, reply);
+    if (!has_load) DropLoad(reply->mutable_fleet());
     return grpc::Status::OK;
   });
   return call;

@@ -170,6 +170,13 @@ std::string UnknownFieldText(const Descriptor& type, const std::string& path,
     if (key == word.theirs) name = word.ours;
   }
   if (Has(type, name)) return absl::StrCat("is not a field; it is called ", name, " here");
+  // Such a field would promise something that the phase cannot measure.
+  if (type.name() == "ObservePhase" && Has(*v1::RunPhase::descriptor(), name)) {
+    return absl::StrCat(
+        "belongs to run phases; an observe phase does no I/O of its own, so that it "
+        "has no figures for it. Known here: ",
+        FieldNames(type));
+  }
   if (const std::string nearby = NearestPath(path, name); !nearby.empty()) {
     return absl::StrCat("is not a field here; ",
                         name == key ? "" : absl::StrCat("it is called ", name, ", and "),

@@ -71,6 +71,7 @@ class Printer {
 
   void PrintPhase(const v1::PhaseChange& phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (phase.state() == shown_state_ && phase.index() == shown_phase_) return;
+    is_observe_ = phase.kind() == "observe";
     shown_state_ = phase.state();
     shown_phase_ = phase.index();
     EndLineNow();
@@ -87,6 +88,7 @@ class Printer {
   void PrintInterval(const v1::FleetInterval& interval) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     EndLineNow();
     if (interval.interval_class() == "drain") return;  // a fraction of a second: no rate for people
+    if (is_observe_) return PrintDevices(interval);
     const bool counted = interval.interval_class() == "measured";
     std::cerr << absl::StrFormat(
         "  %6.1f s  %9s IOPS  %9.1f MiB/s  p99 %9s%s%s\n", interval.end_seconds(),
@@ -97,6 +99,22 @@ class Printer {
         : interval.iops() > 0 ? ""
                               : "  NO I/O COMPLETED",
         interval.errors() > 0 ? absl::StrFormat("  %.0f errors", interval.errors()) : "");
+  }
+
+  // An observe phase has no load: what its devices did on average.
+  static void PrintDevices(const v1::FleetInterval& interval) {
+    std::cerr << absl::StrFormat("  %6.1f s  ", interval.end_seconds());
+    constexpr int kFigures = 4;  // FleetInterval.iostat
+    if (interval.iostat_size() < kFigures) {
+      std::cerr << "no device\n";
+      return;
+    }
+    const double request_bytes = interval.iostat(2);
+    std::cerr << absl::StrFormat(
+        "await %9s  request %9s  queue %6.2f  busy %3.0f %%\n",
+        request_bytes > 0 ? common::FormatDuration(interval.iostat(0)) : "-",
+        request_bytes > 0 ? common::FormatSize(request_bytes) : "-", interval.iostat(1),
+        100 * interval.iostat(3));
   }
 
   void PrintProgress(const v1::ProgressUpdate& progress) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -125,6 +143,7 @@ class Printer {
   bool pending_ ABSL_GUARDED_BY(mutex_) = false;
   std::string shown_state_ ABSL_GUARDED_BY(mutex_);
   uint32_t shown_phase_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool is_observe_ ABSL_GUARDED_BY(mutex_) = false;  // that phase
 };
 
 int interrupt_pipe = -1;  // where the handlers write; a signal's handler can reach nothing else

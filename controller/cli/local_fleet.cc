@@ -162,6 +162,7 @@ absl::StatusOr<pid_t> LocalFleet::StartWorker(int index) {
     words.insert(words.end(), {"--approve-label", label});
   }
   if (options_.allow_enroll) words.emplace_back("--allow-enroll");
+  words.insert(words.end(), {"--observe", options_.observe});
   for (const std::string& entry : options_.allow_expendable) {
     words.insert(words.end(), {"--allow-expendable", entry});
   }

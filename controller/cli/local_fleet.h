@@ -25,7 +25,8 @@ class LocalFleet {
     std::vector<std::string> allow_expendable;
     std::vector<std::string> approve_labels;
     bool allow_enroll = false;
-    bool store_filesystem = false;  // jobs may lay out files on the store's own file system
+    std::string observe = "allowed";  // of each worker: --observe
+    bool store_filesystem = false;    // jobs may lay out files on the store's own file system
     // a network namespace per worker; EnterPrivateNetwork() was called
     bool namespaces = false;
     bool quiet = false;  // the daemons' logs go to files in the state directory

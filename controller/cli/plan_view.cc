@@ -2,13 +2,35 @@
 
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/report/text_table.h"
 
 namespace lockstep::cli {
+namespace {
+
+void PrintObserves(const v1::PlanReply& plan) {
+  for (const v1::PlannedWorker& worker : plan.workers()) {
+    for (const v1::PlannedObserve& planned : worker.observes()) {
+      std::vector<std::string> names;
+      for (const v1::ObservedDevice& device : planned.observed().devices()) {
+        names.push_back(device.name());
+      }
+      std::cout << "\n"
+                << worker.host() << ": " << planned.phase()
+                << (names.empty() ? " observes nothing: REFUSED"
+                                  : absl::StrCat(" observes ", absl::StrJoin(names, ", "),
+                                                 "; nothing is written to them"))
+                << "\n";
+    }
+  }
+}
+
+}  // namespace
 
 void PrintPlan(const v1::PlanReply& plan, size_t width) {
   for (const v1::PlannedPhase& phase : plan.phases()) {
@@ -43,6 +65,7 @@ void PrintPlan(const v1::PlanReply& plan, size_t width) {
     }
   }
   if (!table.empty()) std::cout << "\n" << table.Render("", width);
+  PrintObserves(plan);
   if (plan.prepared_bytes() > 0) {
     std::cout << "\nPrepare phases write " << common::FormatSize(plan.prepared_bytes())
               << " on all hosts together.\n";

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "common/text.h"
 #include "common/units.h"
 #include "controller/cli/ab_command.h"
@@ -15,7 +14,6 @@
 #include "controller/cli/plan_view.h"
 #include "controller/cli/refusals.h"
 #include "controller/report/json.h"
-#include "controller/report/text_table.h"
 #include "controller/report/verdict.h"
 #include "proto/fields.h"
 

@@ -158,6 +158,11 @@ void AddUpCommand(CLI::App* app, const Context* context, int* status) {
                  "KEY=VALUE: a job with this label needs no confirmation for what the workers' "
                  "--allow-expendable names; may be given several times")
       ->allow_extra_args(false);
+  up->add_option("--observe", options.observe,
+                 "Which block devices observe phases see, without opening them: those that --allow "
+                 "covers (allowed), or all of this machine (all)")
+      ->check(CLI::IsMember({"allowed", "all"}))
+      ->capture_default_str();
   up->add_option("--listen", options.listen, "HOST:PORT of the controller")->capture_default_str();
   up->add_option("--http", options.http, "HOST:PORT of the web page")->capture_default_str();
   up->add_flag("--no-web", flags->no_web, "No web page");

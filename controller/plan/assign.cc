@@ -10,6 +10,7 @@
 #include "common/units.h"
 #include "controller/plan/layers.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/observes.h"
 #include "controller/plan/reservation.h"
 #include "controller/plan/validate.h"
 #include "proto/workload.h"
@@ -259,6 +260,38 @@ void AssignSampling(const SettledRun& run, const std::vector<uint32_t>& targets,
   }
 }
 
+// The same of an observe phase. A device that is built on others of the list is in no sum.
+void AssignObserving(const SettledRun& run, int observe, std::vector<v1::Assignment>* assignments) {
+  const auto observed_by = [&](const v1::Assignment& a) {
+    const v1::Inspection& inspection = run.workers[a.worker_index()].inspection;
+    return observe < inspection.observed_size() ? inspection.observed(observe)
+                                                : v1::ObservedDevices();
+  };
+  // Workers of one kernel may see different devices: what is built on what is known of all
+  // together.
+  std::set<std::string> stacked;
+  const auto key_of = [&](const v1::Assignment& a, const v1::ObservedDevice& device) {
+    return absl::StrCat(run.workers[a.worker_index()].hello.host().boot_id(), "/", device.name());
+  };
+  for (const v1::Assignment& a : *assignments) {
+    for (const v1::ObservedDevice& device : observed_by(a).devices()) {
+      if (!device.on().empty()) stacked.insert(key_of(a, device));
+    }
+  }
+  std::set<std::string> taken;
+  std::set<std::string> sampled_hosts;
+  for (v1::Assignment& a : *assignments) {
+    a.set_sample_host(
+        sampled_hosts.insert(run.workers[a.worker_index()].hello.host().boot_id()).second);
+    for (const v1::ObservedDevice& device : observed_by(a).devices()) {
+      const std::string key = key_of(a, device);
+      if (!taken.insert(key).second) continue;
+      stacked.contains(key) ? a.add_nested_devices(device.name())
+                            : a.add_sample_devices(device.name());
+    }
+  }
+}
+
 // What of the phase's environment this worker changes for its kernel: each device once.
 void AssignSettings(const SettledRun& run, const v1::RunPhase& load,
                     const std::vector<uint32_t>& targets, uint32_t worker,
@@ -417,7 +450,11 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
       return status;
     }
     CountKernelThreads(run, &assignments);
-    AssignSampling(run, targets, &assignments);
+    if (phase.has_observe()) {
+      AssignObserving(run, ObserveIndexOf(run.job, phase), &assignments);
+    } else {
+      AssignSampling(run, targets, &assignments);
+    }
   }
   // The order matters: the first call sets `written` from the assigned workloads, and the other two
   // read it.

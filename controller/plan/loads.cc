@@ -20,6 +20,8 @@ std::string KindName(const v1::PhaseSpec& phase) {
       return "verify";
     case v1::PhaseSpec::kCleanup:
       return "cleanup";
+    case v1::PhaseSpec::kObserve:
+      return "observe";
     case v1::PhaseSpec::KIND_NOT_SET:
       break;
   }
@@ -27,7 +29,7 @@ std::string KindName(const v1::PhaseSpec& phase) {
 }
 
 bool IsLoad(const v1::PhaseSpec& phase) {
-  return phase.has_run() || phase.has_precondition() || phase.has_verify();
+  return phase.has_run() || phase.has_precondition() || phase.has_verify() || phase.has_observe();
 }
 
 const google::protobuf::RepeatedPtrField<std::string>* TargetNames(const v1::PhaseSpec& phase) {
@@ -203,6 +205,11 @@ v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
     }
   }
   if (phase.has_verify()) *load.add_workloads() = VerifyLoad(phase.verify());
+  // Nothing but a common begin and end, between which devices and hosts are sampled.
+  if (phase.has_observe()) {
+    load.set_duration_ns(phase.observe().duration_ns());
+    if (phase.observe().has_abort_if()) *load.mutable_abort_if() = phase.observe().abort_if();
+  }
   for (int i = 0; i < load.workloads_size(); ++i) {
     FillWorkload(job, i, load.mutable_workloads(i));
   }

@@ -13,10 +13,12 @@ namespace lockstep::controller {
 // prepare, run, …
 std::string KindName(const v1::PhaseSpec& phase);
 
-// Whether a phase is measured I/O on the fleet: run, precondition, verify.
+// Whether a phase is measured on the fleet between a common begin and end: run, precondition,
+// verify, observe.
 bool IsLoad(const v1::PhaseSpec& phase);
 // What such a phase does, as a run phase: a precondition is one workload that writes everything, a
-// verify one that reads and checks everything. Empty for other kinds. Defaults are filled in.
+// verify one that reads and checks everything, and an observe phase has no workload. Empty for
+// other kinds. Defaults are filled in.
 v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase);
 
 // Indices of the targets that such a load writes.

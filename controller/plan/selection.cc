@@ -16,6 +16,7 @@
 #include "controller/plan/copy_rules.h"
 #include "controller/plan/layers.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/observes.h"
 #include "controller/plan/reservation.h"
 #include "controller/plan/target_axes.h"
 #include "controller/plan/validate.h"
@@ -190,6 +191,7 @@ class FleetChecker {
         CheckTarget(w, found);
       }
     }
+    CheckObserved();
     CheckSharedBytes();
     CheckOwners();
     CheckStripes();
@@ -270,6 +272,30 @@ class FleetChecker {
         "): its file goes through the page cache, and memory is measured with it; losetup "
         "--direct-io=on /dev/",
         loop, " changes that"));
+  }
+
+  // That each worker sees a device in each observe phase.
+  void CheckObserved() {
+    const std::vector<Observe> observes = ObservesOf(job_);
+    for (size_t i = 0; i < observes.size(); ++i) {
+      for (uint32_t w = 0; w < workers_.size(); ++w) {
+        const v1::Inspection& inspection = workers_[w].inspection;
+        const std::string where = absl::StrCat(HostOf(w), ": phase ", observes[i].phase, ": ");
+        if (static_cast<int>(i) >= inspection.observed_size()) {
+          Refuse(where +
+                 "its worker does not say what it can observe; install the controller's version "
+                 "of Lockstep on it");
+          continue;
+        }
+        const v1::ObservedDevices& observed = inspection.observed(static_cast<int>(i));
+        if (!observed.refused().empty()) Refuse(where + observed.refused());
+        for (const std::string& reason : observed.left_out()) {
+          if (warned_.insert("observe " + reason).second) {
+            check_.warnings.push_back(absl::StrCat(where, "not observed: ", reason));
+          }
+        }
+      }
+    }
   }
 
   // Private targets have bytes of their own on each worker, and no two targets of which one is

@@ -360,7 +360,7 @@ class Rules {
                                  "' has a curve or a sweep: it becomes several phases, of which "
                                  "none has this name"));
       }
-      if (phase.name() == measured.phase() && IsLoad(phase)) return;
+      if (phase.name() == measured.phase() && IsLoad(phase) && !phase.has_observe()) return;
     }
     add_(".open_loop.measured.phase",
          absl::StrCat("no earlier phase with load is named '", measured.phase(), "'"));

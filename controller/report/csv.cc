@@ -48,6 +48,23 @@ std::vector<std::string> OperationCells(const v1::OperationReport& o) {
   return cells;
 }
 
+// A device of an observe phase: bytes, rates and the mean time of its requests. The other cells are
+// of engines, and stay empty.
+void AddObservedDevice(const std::string& head, const v1::DeviceReport& d, const char* operation,
+                       std::string* out) {
+  const bool reads = operation == std::string("device read");
+  const double rate = reads ? d.reads_per_second() : d.writes_per_second();
+  const double await_ms = reads ? d.read_await_ms() : d.write_await_ms();
+  std::vector<std::string> cells(9 + std::size(kCsvPercents));
+  cells[0] = operation;
+  cells[2] = Number(reads ? d.device_read_bytes() : d.device_write_bytes());
+  cells[4] = Number(rate);
+  cells[5] = Number(reads ? d.read_bytes_per_second() : d.write_bytes_per_second());
+  if (rate > 0) cells[7] = Number(await_ms * 1e6);
+  absl::StrAppend(out, head, ",", Quoted(d.hosts().empty() ? "" : d.hosts(0)), ",",
+                  absl::StrJoin(cells, ","), ",", Quoted(d.name()), "\r\n");
+}
+
 }  // namespace
 
 std::string RenderCsv(const v1::Report& report) {
@@ -56,7 +73,7 @@ std::string RenderCsv(const v1::Report& report) {
       "run,job,phase,phase_name,workload,host,operation,operations,bytes,errors,iops,bytes_per_"
       "second,"
       "latency_min_ns,latency_avg_ns,latency_max_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_"
-      "ns\r\n";
+      "ns,device\r\n";
   for (const v1::PhaseReport& phase : report.phases()) {
     const std::string head =
         absl::StrCat(Quoted(report.run().run_id()), ",", Quoted(report.run().job_name()), ",",
@@ -64,14 +81,18 @@ std::string RenderCsv(const v1::Report& report) {
     for (const v1::WorkloadReport& workload : phase.workloads()) {
       for (const v1::OperationReport& operation : workload.operations()) {
         absl::StrAppend(&out, head, Quoted(workload.name()), ",,",
-                        absl::StrJoin(OperationCells(operation), ","), "\r\n");
+                        absl::StrJoin(OperationCells(operation), ","), ",\r\n");
       }
+    }
+    for (int i = 0; phase.has_observed() && i < phase.devices_size(); ++i) {
+      AddObservedDevice(head, phase.devices(i), "device read", &out);
+      AddObservedDevice(head, phase.devices(i), "device write", &out);
     }
     for (const v1::HostReport& host : phase.hosts()) {
       for (const v1::HostWorkloadReport& workload : host.workloads()) {
         for (const v1::OperationReport& operation : workload.operations()) {
           absl::StrAppend(&out, head, Quoted(workload.name()), ",", Quoted(host.host()), ",",
-                          absl::StrJoin(OperationCells(operation), ","), "\r\n");
+                          absl::StrJoin(OperationCells(operation), ","), ",\r\n");
         }
       }
     }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
+#include "controller/report/observed_text.h"
 #include "controller/report/report_writer.h"
 #include "controller/report/text_table.h"
 #include "controller/report/verdict.h"
@@ -24,6 +25,7 @@ using common::FormatDuration;
 constexpr size_t kEvents = 5;
 constexpr size_t kThingLines = 10;
 constexpr size_t kNamedDevices = 4;
+constexpr size_t kMaxSentences = 8;
 
 class FirstScreen : private ReportWriter {
  public:
@@ -64,6 +66,7 @@ class FirstScreen : private ReportWriter {
       Steady(phase, phase.name() + " ");
       Promises(phase, phase.name() + ": ");
     }
+    for (const std::string& sentence : sentences_) out_ += Wrapped(sentence, "    ", "  ");
     if (!others_.empty()) {
       out_ += Wrapped(absl::StrJoin(others_, "; "), "    ", "  ");
     }
@@ -102,13 +105,15 @@ class FirstScreen : private ReportWriter {
   void Phase(const v1::PhaseReport& phase, TextTable* table) {
     const std::string state = measure::Is(phase, measure::PhaseState::kDone) ? "" : phase.state();
     // Phases without figures share one line. In the table they would be rows without a value.
-    const bool nothing = phase.workloads().empty() || phase.workers_lost() >= phase.workers();
+    const bool nothing = (phase.workloads().empty() && !phase.has_observed()) ||
+                         phase.workers_lost() >= phase.workers();
     if (nothing) {
       std::string what = state.empty() ? "done" : state;
       if (phase.files_made() > 0) what = Plural(phase.files_made(), "file") + " made";
       if (phase.files_removed() > 0) what = Plural(phase.files_removed(), "file") + " removed";
       return others_.push_back(absl::StrCat(phase.name(), ": ", what));
     }
+    if (phase.has_observed()) return Observed(phase, state, table);
     std::vector<v1::OperationReport> rows;
     for (const v1::WorkloadReport& w : phase.workloads()) {
       for (const v1::OperationReport& o : w.operations()) {
@@ -145,6 +150,24 @@ class FirstScreen : private ReportWriter {
     }
   }
 
+  // What the devices did. Of an engine there is nothing.
+  void Observed(const v1::PhaseReport& phase, const std::string& state, TextTable* table) {
+    const std::string name = phase.name() + (state.empty() ? "" : " (" + state + ")");
+    const std::vector<ObservedRow> rows = RowsOf(phase.observed().total());
+    for (const ObservedRow& row : rows) {
+      const bool fair = &row == &rows.back() && phase.fairness_size() > 0;
+      table->Add({&row == &rows.front() ? name : "", row.name, FormatCount(row.per_second),
+                  absl::StrFormat("%.1f", row.bytes_per_second / 1048576), "–", "–", "–", "–", "–",
+                  fair ? absl::StrFormat("%.4f", phase.fairness(0).jain()) : "", "–"});
+    }
+    sentences_.push_back(absl::StrCat(phase.name(), ": ", SummaryOf(phase.observed())));
+    for (const v1::ObservedSentence& s : phase.observed().sentences()) {
+      if (s.kind() != "programs" || sentences_.size() >= kMaxSentences) continue;
+      sentences_.push_back(absl::StrCat(phase.name(), ": programs on ",
+                                        s.hosts().empty() ? "?" : s.hosts(0), ": ", s.sentence()));
+    }
+  }
+
   void Things() {
     const std::vector<std::string> things = Warnings(report_);
     if (things.empty()) return;
@@ -162,7 +185,8 @@ class FirstScreen : private ReportWriter {
     if (shown < things.size()) Line("  and ", things.size() - shown, " more in --detail");
   }
 
-  std::vector<std::string> others_;  // phases without load, and what they did
+  std::vector<std::string> others_;     // phases without load, and what they did
+  std::vector<std::string> sentences_;  // of observe phases
 };
 
 }  // namespace

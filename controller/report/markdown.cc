@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/text.h"
 #include "common/units.h"
+#include "controller/report/observed_text.h"
 #include "controller/report/report_writer.h"
 #include "controller/report/safe_report.h"
 #include "controller/report/sweep_text.h"
@@ -58,10 +59,23 @@ void AddRow(const v1::PhaseReport& phase, const std::string& workload, const v1:
       phase.hosts_size() > 1 && o.kind() == "total" ? absl::StrFormat("%.4f", jain) : "", " |\n");
 }
 
+// Devices have no figures of an engine.
+void AddObserved(const v1::PhaseReport& phase, std::string* out) {
+  const std::vector<ObservedRow> rows = RowsOf(phase.observed().total());
+  for (const ObservedRow& row : rows) {
+    const bool fair = &row == &rows.back() && phase.fairness_size() > 0;
+    absl::StrAppend(out, "| ", Plain(phase.name()), " | – | ", Plain(row.name), " | ",
+                    FormatCount(row.per_second), " | ",
+                    absl::StrFormat("%.1f", row.bytes_per_second / 1048576),
+                    " | – | – | – | – | – | – | ",
+                    fair ? absl::StrFormat("%.4f", phase.fairness(0).jain()) : "", " |\n");
+  }
+}
+
 void AddTable(const v1::Report& report, std::string* out) {
   bool any = false;
   for (const v1::PhaseReport& phase : report.phases()) {
-    if (phase.workloads().empty()) continue;
+    if (phase.workloads().empty() && !phase.has_observed()) continue;
     if (!any) {
       absl::StrAppend(out,
                       "| phase | workload | operation | IOPS | MiB/s | mean | p50 | p99 | p99.9 | "
@@ -69,6 +83,10 @@ void AddTable(const v1::Report& report, std::string* out) {
                       "---: | ---: | ---: | ---: | ---: |\n");
     }
     any = true;
+    if (phase.has_observed()) {
+      AddObserved(phase, out);
+      continue;
+    }
     for (const v1::WorkloadReport& w : phase.workloads()) {
       for (const v1::OperationReport& o : w.operations()) AddRow(phase, w.name(), o, out);
     }

@@ -13,6 +13,7 @@
 #include "controller/report/host_figures.h"
 #include "controller/report/layers_text.h"
 #include "controller/report/network_figures.h"
+#include "controller/report/observed_text.h"
 #include "controller/report/report_writer.h"
 #include "controller/report/safe_report.h"
 #include "controller/report/sweep_text.h"
@@ -53,7 +54,9 @@ class Renderer : private ReportWriter {
         phase.name(), phase.name() == phase.kind() ? "" : absl::StrCat(" (", phase.kind(), ")"),
         phase.duration_seconds() > 0 ? absl::StrFormat(", %.1f s", phase.duration_seconds()) : "",
         measure::Is(phase, measure::PhaseState::kDone) ? "" : absl::StrCat(", ", phase.state())));
-    if (phase.workloads().empty()) {
+    if (phase.has_observed()) {
+      Observed(phase);
+    } else if (phase.workloads().empty()) {
       Files(phase);
     } else {
       // Without a single result there are no totals. The rows of the hosts still show what they had
@@ -90,6 +93,24 @@ class Renderer : private ReportWriter {
     for (const v1::Omission& omission : phase.omissions()) {
       out_ += Wrapped(omission.sentence(), "    ", "  ! ");
     }
+  }
+
+  void Observed(const v1::PhaseReport& phase) {
+    out_ += Wrapped(SummaryOf(phase.observed()), "    ", "  ");
+    out_ += Wrapped(
+        absl::StrFormat("by the devices' own counters, from %.2f to %.2f s after T; this phase did "
+                        "no I/O, so that there are no latencies and errors of an engine",
+                        phase.window_begin_seconds(), phase.window_end_seconds()),
+        "    ", "  ");
+    out_ += RenderObservedHosts(phase.observed(), width_);
+    Fairness(phase);
+    out_ += RenderObservedDevices(phase, width_);
+    for (const v1::DeviceReport& d : phase.devices()) {
+      for (const v1::Finding& finding : d.findings()) {
+        out_ += Wrapped(Bad(absl::StrCat(d.name(), ": ", finding.sentence())), "    ", "  ! ");
+      }
+    }
+    Kernels(phase);
   }
 
   void Files(const v1::PhaseReport& phase) {
@@ -415,8 +436,8 @@ class Renderer : private ReportWriter {
       out_ += Wrapped(RenderVmstat(k), "    ", absl::StrCat("  ", HostsOf(k), ": "));
       const std::string memory = RenderMemory(k);
       if (!memory.empty()) out_ += Wrapped(memory, "      ", "    ");
-      // Without an I/O there is nothing to divide by.
-      if (k.cpu_ns_per_io() > 0) {
+      // Without an I/O of the engines there is nothing to divide by.
+      if (k.has_cpu_ns_per_io()) {
         Line(absl::StrFormat(
             "    per I/O: %.2f context switches, %.2f interrupts, %s of all CPU; workers alone %s "
             "user + %s system",

@@ -7,6 +7,7 @@
 #include "common/ids.h"
 #include "controller/plan/fleet_uses.h"
 #include "controller/plan/next_phase.h"
+#include "controller/plan/observes.h"
 #include "controller/plan/plan_token.h"
 #include "spdlog/spdlog.h"
 
@@ -39,6 +40,17 @@ void CheckConfirmed(const PlanTokens& tokens, const measure::RunRecord& run,
       overwrites[0],
       overwrites.size() > 1 ? absl::StrCat(" (and ", overwrites.size() - 1, " more)") : "",
       "; look at `lockstep plan`, and give its token: --confirm"));
+}
+
+// What the worker sees in the job's observe phases.
+void AddObserves(const v1::JobSpec& job, const v1::Inspection& inspection,
+                 v1::PlannedWorker* worker) {
+  const std::vector<Observe> observes = ObservesOf(job);
+  for (int i = 0; i < inspection.observed_size() && i < static_cast<int>(observes.size()); ++i) {
+    v1::PlannedObserve* planned = worker->add_observes();
+    planned->set_phase(observes[static_cast<size_t>(i)].phase);
+    *planned->mutable_observed() = inspection.observed(i);
+  }
 }
 
 // Whether the inspection says what is on a target that would be overwritten.
@@ -296,6 +308,7 @@ void Admission::Plan(const std::shared_ptr<const v1::JobSpec>& shared,
                 target.clear_ranges();
                 target.clear_settings_ranges();
               }
+              AddObserves(job, inspected[i].inspection, worker);
             }
             done(std::move(reply));
           });

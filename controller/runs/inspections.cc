@@ -7,6 +7,7 @@
 #include "common/limits.h"
 #include "common/timing.h"
 #include "controller/plan/environments.h"
+#include "controller/plan/observes.h"
 #include "controller/plan/validate.h"
 
 namespace lockstep::controller {
@@ -28,6 +29,9 @@ v1::Inspect RequestAbout(const std::string& id, const v1::JobSpec& job) {
   }
   for (v1::EnvironmentUse& use : EnvironmentsOf(job)) {
     *inspect.add_environments() = std::move(use);
+  }
+  for (Observe& observe : ObservesOf(job)) {
+    *inspect.add_observes() = std::move(observe.request);
   }
   *inspect.mutable_labels() = job.labels();
   return inspect;

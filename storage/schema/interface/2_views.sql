@@ -1367,22 +1367,22 @@ SELECT
   f.begin_ns / 1e9 AS begin_seconds,
   f.end_ns / 1e9 AS end_seconds,
   f.hosts,
-  f.operations,
-  f.bytes,
-  f.errors,
-  f.operations::double precision * 1e9
+  o.operations,
+  o.bytes,
+  o.errors,
+  o.operations::double precision * 1e9
   / rate_length(f.end_ns - f.begin_ns, n.interval_ns) AS iops,
-  f.bytes::double precision * 1e9
+  o.bytes::double precision * 1e9
   / rate_length(f.end_ns - f.begin_ns, n.interval_ns) / 1048576 AS mib_per_second,
   if_above(50, f.operations, f.p50_ns) / 1e6 AS p50_ms,
   if_above(90, f.operations, f.p90_ns) / 1e6 AS p90_ms,
   if_above(99, f.operations, f.p99_ns) / 1e6 AS p99_ms,
   if_above(99.9, f.operations, f.p999_ns) / 1e6 AS p999_ms,
-  f.latency_max_ns::double precision / 1e6 AS max_ms,
-  f.host_iops[1] AS min_host_iops,
-  f.host_iops[3] AS median_host_iops,
-  f.host_iops[5] AS max_host_iops,
-  f.jain,
+  o.latency_max_ns::double precision / 1e6 AS max_ms,
+  o.host_iops[1] AS min_host_iops,
+  o.host_iops[3] AS median_host_iops,
+  o.host_iops[5] AS max_host_iops,
+  o.jain,
   f.device_time_ms / nullif(f.device_requests, 0) AS await_ms,
   f.device_queue_time_ms / 1e3 / nullif(f.device_seconds, 0) AS queue_size,
   f.device_bytes / nullif(f.device_requests, 0) AS request_bytes,
@@ -1390,6 +1390,15 @@ SELECT
   hist_decode(f.latencies)::histogram AS latencies
 FROM fleet_intervals f
 JOIN phase_overview p USING (run_id, phase, attempt)
-JOIN phases n USING (run_id, phase, attempt);
+JOIN phases n USING (run_id, phase, attempt)
+-- An observe phase has no load, of which zeros would be figures.
+LEFT JOIN LATERAL (SELECT
+  f.operations,
+  f.bytes,
+  f.errors,
+  f.latency_max_ns,
+  f.host_iops,
+  f.jain
+WHERE n.kind <> 'observe') o ON true;
 COMMENT ON VIEW fleet_timeline IS
 'The whole fleet, interval by interval, ramp and drain included, as when the phase ended';

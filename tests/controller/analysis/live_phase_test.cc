@@ -95,6 +95,27 @@ TEST(LivePhaseTest, WhoKeepsTheOthersWaitingIsNamed) {
   EXPECT_TRUE(phase.Behind().empty());
 }
 
+TEST(LivePhaseTest, AnObservePhaseHasTheDevicesAndNoLoad) {
+  LivePhase phase(0, {{0, "a"}}, v1::RunPhase(), 1000000000);
+  v1::IntervalSample sample;
+  sample.set_interval_class(v1::INTERVAL_CLASS_MEASURED);
+  sample.set_end_ns(1000000000);
+  v1::DeviceSample* device = sample.add_devices();
+  device->set_name("sda");
+  device->set_reads(10);
+  device->set_read_time_ms(50);
+  device->set_read_bytes(40960);
+  ASSERT_TRUE(phase.Add(0, sample).ok());
+  const auto complete = phase.TakeComplete();
+  ASSERT_EQ(complete.size(), 1u);
+  ASSERT_EQ(complete[0].iostat_size(), 4);
+  EXPECT_DOUBLE_EQ(complete[0].iostat(0), 5e6);
+  EXPECT_DOUBLE_EQ(complete[0].iostat(2), 4096);
+  EXPECT_EQ(complete[0].all_iops_size(), 0);
+  EXPECT_EQ(complete[0].host_quantiles_size(), 0);
+  EXPECT_TRUE(phase.CheckResult(0, v1::PhaseResult()).ok());
+}
+
 TEST(LivePhaseTest, WhoMissesAnIntervalHasNothingInIt) {
   LivePhase phase = Phase();
   phase.Leave(1);

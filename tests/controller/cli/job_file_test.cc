@@ -104,6 +104,21 @@ TEST(JobFileTest, AFieldOfAnotherToolOrLevelIsNamed) {
   EXPECT_NE(error_of("quue_depth: 4").find("did you mean queue_depth?"), std::string::npos);
 }
 
+TEST(JobFileTest, AnObservePhaseSaysWhyItHasNoLoad) {
+  const auto error_of = [](const std::string& more) {
+    const JobFile file =
+        ParseJobFile("x.yaml", "phases:\n  - observe: {duration: 1s, " + more + "}\n", {});
+    return file.errors.empty() ? "" : file.errors[0];
+  };
+  for (const char* more : {"expect: {iops: 1}", "workloads: [{}]", "until_steady: {}"}) {
+    EXPECT_NE(error_of(more).find("an observe phase does no I/O of its own"), std::string::npos)
+        << error_of(more);
+  }
+  EXPECT_NE(error_of("devises: [/dev/sda]").find("did you mean devices?"), std::string::npos)
+      << error_of("devises: [/dev/sda]");
+  EXPECT_EQ(error_of("devices: [/dev/sda]"), "");
+}
+
 TEST(JobFileTest, ABareHostAndAnOpenBracketAreSaid) {
   const auto error_of = [](const std::string& source) {
     const JobFile file = ParseJobFile("x.yaml", source, {});

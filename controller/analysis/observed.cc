@@ -1,0 +1,209 @@
+// What did the devices of an observe phase do, of each host and together, and whose I/O was it?
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/units.h"
+#include "controller/analysis/analysis.h"
+#include "controller/analysis/fairness.h"
+#include "controller/plan/fleet_uses.h"
+
+namespace lockstep::controller {
+namespace {
+
+// A fleet's devices are many, and each sentence is a row. The table of devices has all.
+constexpr int kMaxSentences = 1000;
+constexpr int kMaxShared = 64;
+
+// Devices added up.
+class Sum {
+ public:
+  void Add(const v1::DeviceReport& d) {
+    ++devices_;
+    reads_ += d.reads_per_second();
+    writes_ += d.writes_per_second();
+    read_bytes_ += d.read_bytes_per_second();
+    write_bytes_ += d.write_bytes_per_second();
+    read_ms_ += d.reads_per_second() * d.read_await_ms();
+    write_ms_ += d.writes_per_second() * d.write_await_ms();
+    queue_ += d.queue_size();
+    if (busiest_.empty() || d.busy_ratio() > busy_) {
+      busy_ = d.busy_ratio();
+      busiest_ = d.name();
+    }
+  }
+  double iops() const { return reads_ + writes_; }
+  double bytes() const { return read_bytes_ + write_bytes_; }
+  v1::ObservedFigures Figures() const {
+    v1::ObservedFigures f;
+    f.set_devices(devices_);
+    f.set_reads_per_second(reads_);
+    f.set_writes_per_second(writes_);
+    f.set_read_bytes_per_second(read_bytes_);
+    f.set_write_bytes_per_second(write_bytes_);
+    if (iops() > 0) f.set_read_ratio(reads_ / iops());
+    if (reads_ > 0) f.set_read_request_bytes(read_bytes_ / reads_);
+    if (reads_ > 0) f.set_read_await_ms(read_ms_ / reads_);
+    if (writes_ > 0) f.set_write_request_bytes(write_bytes_ / writes_);
+    if (writes_ > 0) f.set_write_await_ms(write_ms_ / writes_);
+    f.set_queue_size(queue_);
+    f.set_busy_ratio(busy_);
+    f.set_busiest(busiest_);
+    return f;
+  }
+
+ private:
+  uint32_t devices_ = 0;
+  double reads_ = 0, writes_ = 0, read_bytes_ = 0, write_bytes_ = 0;
+  double read_ms_ = 0, write_ms_ = 0;  // of waiting, in a second
+  double queue_ = 0, busy_ = 0;
+  std::string busiest_;
+};
+
+// "120 reads/s of 16 KiB in 1.2 ms"; empty where there were none.
+std::string Requests(const char* what, double per_second, double bytes, double ms) {
+  if (!(per_second > 0)) return "";
+  return absl::StrCat(common::FormatCount(per_second), " ", what, "/s of ",
+                      common::FormatSize(std::round(bytes)), " in ",
+                      common::FormatDuration(ms * 1e6));
+}
+
+std::string SentenceOf(const v1::DeviceReport& d) {
+  std::vector<std::string> parts;
+  for (std::string& part : std::vector<std::string>{
+           Requests("reads", d.reads_per_second(), d.read_request_bytes(), d.read_await_ms()),
+           Requests("writes", d.writes_per_second(), d.write_request_bytes(),
+                    d.write_await_ms())}) {
+    if (!part.empty()) parts.push_back(std::move(part));
+  }
+  if (parts.empty()) return absl::StrCat(d.name(), ": no reads and no writes");
+  const double bytes = d.read_bytes_per_second() + d.write_bytes_per_second();
+  return absl::StrCat(
+      d.name(), ": ", absl::StrJoin(parts, ", "), "; ", common::FormatThroughput(bytes),
+      absl::StrFormat(", queue %.2f, busy %.0f %%", d.queue_size(), 100 * d.busy_ratio()));
+}
+
+// The devices of a worker's list that are built on others of it: their requests are those devices'.
+std::set<std::string> Stacked(const PhaseView& view, const measure::RunWorker& worker) {
+  std::set<std::string> stacked;
+  const v1::ObservedDevices* observed = view.ObservedBy(worker);
+  if (observed == nullptr) return stacked;
+  for (const v1::ObservedDevice& device : observed->devices()) {
+    if (!device.on().empty()) stacked.insert(device.name());
+  }
+  return stacked;
+}
+
+void AddSentence(const char* kind, const google::protobuf::RepeatedPtrField<std::string>& hosts,
+                 const std::string& device, std::string text, v1::ObservedReport* observed) {
+  if (observed->sentences_size() >= kMaxSentences) return;
+  v1::ObservedSentence* sentence = observed->add_sentences();
+  sentence->set_kind(kind);
+  *sentence->mutable_hosts() = hosts;
+  sentence->set_device(device);
+  sentence->set_sentence(std::move(text));
+}
+
+// The time in which devices were sampled, in place of the window in which all hosts had load.
+void SetTimes(const PhaseView& view, v1::PhaseReport* report) {
+  double begin = std::numeric_limits<double>::infinity();
+  double end = 0;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
+    begin = std::min(begin, series.first_measured_seconds);
+    end = std::max(end, series.last_measured_seconds);
+  }
+  const double seconds = std::max(0.0, end - begin);
+  report->mutable_observed()->set_seconds(seconds);
+  report->set_duration_seconds(seconds);
+  if (!(seconds > 0)) return;
+  report->set_window_begin_seconds(begin);
+  report->set_window_end_seconds(end);
+  report->set_window_seconds(seconds);
+  report->set_points_begin_seconds(begin);
+}
+
+// How evenly the hosts used the devices, in all, and each device that several of them share.
+void AddFairness(const std::vector<Sum>& hosts,
+                 const std::map<std::string, std::vector<double>>& by_identity,
+                 v1::PhaseReport* report) {
+  if (hosts.size() < 2) return;
+  std::vector<double> iops;
+  std::vector<double> bytes;
+  for (const Sum& host : hosts) {
+    iops.push_back(host.iops());
+    bytes.push_back(host.bytes());
+  }
+  // The first entry is the one that tables show.
+  *report->add_fairness() = FairnessOf("device IOPS over hosts", iops);
+  *report->add_fairness() = FairnessOf("device bytes over hosts", bytes);
+  int shared = 0;
+  for (const auto& [identity, values] : by_identity) {
+    if (values.size() < 2 || ++shared > kMaxShared) continue;
+    *report->add_fairness() = FairnessOf(absl::StrCat("IOPS on ", identity, " over hosts"), values);
+  }
+}
+
+void AddObserved(const PhaseView& view, v1::PhaseReport* report) {
+  if (!view.IsObserve()) return;
+  v1::ObservedReport* observed = report->mutable_observed();
+  SetTimes(view, report);
+  Sum total;
+  std::vector<Sum> hosts;
+  std::map<std::string, std::vector<double>> by_identity;
+  // devices.cc has added the devices worker by worker, in this order.
+  int next = 0;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
+    const auto& sampled = view.series().Of(worker.worker_index).devices;
+    const std::set<std::string> stacked =
+        self == nullptr ? std::set<std::string>() : Stacked(view, *self);
+    Sum own;
+    for (size_t i = 0; i < sampled.size(); ++i) {
+      const v1::DeviceReport& d = report->devices(next++);
+      AddSentence("observed", d.hosts(), d.name(), SentenceOf(d), observed);
+      // Rates are of the workers that have a result, as everywhere in the report.
+      if (!worker.has_result) continue;
+      if (!d.identity().empty() && self != nullptr) {
+        by_identity[DeviceKey(d.identity(), self->boot_id)].push_back(d.reads_per_second() +
+                                                                      d.writes_per_second());
+      }
+      if (stacked.contains(d.name())) continue;
+      own.Add(d);
+      total.Add(d);
+    }
+    // A worker beside another one of its kernel has no devices to sample.
+    if (sampled.empty() && worker.has_result) continue;
+    v1::ObservedHost* host = observed->add_hosts();
+    host->set_host(view.HostOf(worker.worker_index));
+    host->set_lost(!worker.has_result);
+    if (!worker.has_result) continue;
+    *host->mutable_devices() = own.Figures();
+    hosts.push_back(own);
+  }
+  for (const measure::RunWorker* worker : view.Absent()) {
+    v1::ObservedHost* host = observed->add_hosts();
+    host->set_host(worker->host);
+    host->set_lost(true);
+  }
+  *observed->mutable_total() = total.Figures();
+  AddFairness(hosts, by_identity, report);
+  for (const v1::KernelReport& kernel : report->kernels()) {
+    if (kernel.others().empty()) continue;
+    AddSentence("programs", kernel.hosts(), "", absl::StrJoin(kernel.others(), ", "), observed);
+  }
+}
+
+const RegisterAnalysis kObservedRegistered(order::kObserved, "observed", &AddObserved,
+                                           About::kDevices);
+
+}  // namespace
+}  // namespace lockstep::controller

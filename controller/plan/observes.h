@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "proto/inspection.pb.h"
+#include "proto/job.pb.h"
+
+namespace lockstep::controller {
+
+// What the job's observe phases are to see, as workers are asked: each list of devices once, in the
+// order in which they come, with the name of its first phase.
+struct Observe {
+  std::string phase;
+  v1::ObserveRequest request;
+};
+std::vector<Observe> ObservesOf(const v1::JobSpec& job);
+
+// The place of an observe phase's list among these, and so of a worker's answer in
+// Inspection.observed; -1 for a phase of another kind.
+int ObserveIndexOf(const v1::JobSpec& job, const v1::PhaseSpec& phase);
+
+}  // namespace lockstep::controller

@@ -1,0 +1,148 @@
+#include "controller/report/observed_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/units.h"
+#include "controller/report/report_writer.h"
+#include "controller/report/text_table.h"
+
+namespace lockstep::controller {
+namespace {
+
+using common::FormatCount;
+using common::FormatDuration;
+using common::FormatSize;
+
+constexpr int kHostsShown = 64;
+constexpr int kDevicesShown = 256;
+constexpr char kNone[] = "–";
+
+std::string Percent(double ratio) { return absl::StrFormat("%.0f %%", 100 * ratio); }
+
+std::string Mebibytes(double bytes) { return absl::StrFormat("%.1f", bytes / 1048576); }
+
+// Of requests of one kind; a mean needs one of them.
+std::string Await(bool any, double ms) { return any ? FormatDuration(ms * 1e6) : kNone; }
+std::string Size(bool any, double bytes) {
+  return any ? absl::StrFormat("%.1fk", bytes / 1024) : kNone;
+}
+
+std::vector<std::string> Titles(const char* first) {
+  return {first, "reads",  "r/s",     "rMiB/s", "r_await", "rareq",
+          "w/s", "wMiB/s", "w_await", "wareq",  "aqu-sz",  "busy"};
+}
+
+std::vector<std::string> Cells(const std::string& name, const v1::ObservedFigures& f) {
+  return {name,
+          f.has_read_ratio() ? Percent(f.read_ratio()) : kNone,
+          FormatCount(f.reads_per_second()),
+          Mebibytes(f.read_bytes_per_second()),
+          Await(f.has_read_await_ms(), f.read_await_ms()),
+          Size(f.has_read_request_bytes(), f.read_request_bytes()),
+          FormatCount(f.writes_per_second()),
+          Mebibytes(f.write_bytes_per_second()),
+          Await(f.has_write_await_ms(), f.write_await_ms()),
+          Size(f.has_write_request_bytes(), f.write_request_bytes()),
+          absl::StrFormat("%.2f", f.queue_size()),
+          Percent(f.busy_ratio())};
+}
+
+// "reads of 16 KiB in 1.2 ms"; empty without any.
+std::string Requests(const char* what, bool any, double bytes, double ms) {
+  if (!any) return "";
+  return absl::StrCat(what, " of ", FormatSize(std::round(bytes)), " in ",
+                      FormatDuration(ms * 1e6));
+}
+
+v1::ObservedFigures FiguresOf(const v1::DeviceReport& d) {
+  v1::ObservedFigures f;
+  const double requests = d.reads_per_second() + d.writes_per_second();
+  f.set_reads_per_second(d.reads_per_second());
+  f.set_writes_per_second(d.writes_per_second());
+  f.set_read_bytes_per_second(d.read_bytes_per_second());
+  f.set_write_bytes_per_second(d.write_bytes_per_second());
+  if (requests > 0) f.set_read_ratio(d.reads_per_second() / requests);
+  if (d.reads_per_second() > 0) {
+    f.set_read_request_bytes(d.read_request_bytes());
+    f.set_read_await_ms(d.read_await_ms());
+  }
+  if (d.writes_per_second() > 0) {
+    f.set_write_request_bytes(d.write_request_bytes());
+    f.set_write_await_ms(d.write_await_ms());
+  }
+  f.set_queue_size(d.queue_size());
+  f.set_busy_ratio(d.busy_ratio());
+  return f;
+}
+
+}  // namespace
+
+std::vector<ObservedRow> RowsOf(const v1::ObservedFigures& f) {
+  return {{"device reads", f.reads_per_second(), f.read_bytes_per_second()},
+          {"device writes", f.writes_per_second(), f.write_bytes_per_second()},
+          {"devices", f.reads_per_second() + f.writes_per_second(),
+           f.read_bytes_per_second() + f.write_bytes_per_second()}};
+}
+
+std::string SummaryOf(const v1::ObservedReport& observed) {
+  const v1::ObservedFigures& f = observed.total();
+  const auto hosts = std::count_if(observed.hosts().begin(), observed.hosts().end(),
+                                   [](const v1::ObservedHost& host) { return !host.lost(); });
+  std::string text = absl::StrCat(Plural(f.devices(), "device"), " on ",
+                                  Plural(static_cast<double>(hosts), "host"));
+  if (!f.has_read_ratio()) return absl::StrCat(text, ": no request");
+  std::vector<std::string> parts;
+  for (const std::string& part :
+       {Requests("reads", f.has_read_await_ms(), f.read_request_bytes(), f.read_await_ms()),
+        Requests("writes", f.has_write_await_ms(), f.write_request_bytes(), f.write_await_ms())}) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return absl::StrCat(text, ", ", Percent(f.read_ratio()), " reads: ", absl::StrJoin(parts, ", "),
+                      absl::StrFormat("; %.2f requests in their queues; the busiest, %s, for %s "
+                                      "of the time",
+                                      f.queue_size(), f.busiest(), Percent(f.busy_ratio())));
+}
+
+std::string RenderObservedHosts(const v1::ObservedReport& observed, size_t width) {
+  TextTable table(Titles("host"));
+  int shown = 0;
+  for (const v1::ObservedHost& host : observed.hosts()) {
+    if (++shown > kHostsShown) break;
+    if (host.lost()) {
+      std::vector<std::string> row(12, kNone);
+      row[0] = host.host() + " (lost)";
+      table.Add(std::move(row));
+    } else {
+      table.Add(Cells(host.host(), host.devices()));
+    }
+  }
+  if (observed.hosts_size() > 1) table.Add(Cells("all", observed.total()));
+  std::string out = table.Render("    ", width);
+  if (observed.hosts_size() > kHostsShown) {
+    absl::StrAppend(&out, "    and ", observed.hosts_size() - kHostsShown,
+                    " more; --format json lists all\n");
+  }
+  return out;
+}
+
+std::string RenderObservedDevices(const v1::PhaseReport& phase, size_t width) {
+  TextTable table(Titles("device"));
+  for (int i = 0; i < phase.devices_size() && i < kDevicesShown; ++i) {
+    const v1::DeviceReport& d = phase.devices(i);
+    // Names mean something to one host only.
+    const std::string name = d.hosts().empty() ? d.name() : absl::StrCat(d.hosts(0), "/", d.name());
+    table.Add(Cells(name, FiguresOf(d)));
+  }
+  std::string out = table.empty() ? "" : table.Render("    ", width);
+  if (phase.devices_size() > kDevicesShown) {
+    absl::StrAppend(&out, "    and ", phase.devices_size() - kDevicesShown,
+                    " more; --format json lists all\n");
+  }
+  return out;
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "proto/report.pb.h"
+
+namespace lockstep::controller {
+
+// What an observe phase saw, for people. A figure that nobody has measured is "–".
+
+// One kind of requests, or all: "device reads", "device writes", "devices".
+struct ObservedRow {
+  std::string name;
+  double per_second = 0;
+  double bytes_per_second = 0;
+};
+std::vector<ObservedRow> RowsOf(const v1::ObservedFigures& figures);
+
+// "3 devices on 2 hosts, 58 % reads: reads of 16 KiB in 1.2 ms, …".
+std::string SummaryOf(const v1::ObservedReport& observed);
+
+// A table of the hosts, and one of the devices: the columns of iostat -x, apart from the units.
+std::string RenderObservedHosts(const v1::ObservedReport& observed, size_t width);
+std::string RenderObservedDevices(const v1::PhaseReport& phase, size_t width);
+
+}  // namespace lockstep::controller

@@ -1,0 +1,161 @@
+// The report of an observe phase: figures of devices, and none of an engine.
+
+#include "controller/report/csv.h"
+#include "controller/report/json.h"
+#include "controller/report/markdown.h"
+#include "controller/report/text.h"
+#include "gtest/gtest.h"
+#include "tests/controller/analysis/stored_phases.h"
+
+namespace lockstep::controller {
+namespace {
+
+// Two hosts, four seconds. Each reads `reads` and writes 50 times a second on its sda, and dm-0
+// lies on that.
+Stored Observed(uint64_t reads_of_a, uint64_t reads_of_b) {
+  Stored data;
+  data.run.state = measure::RunState::kDone;
+  v1::PhaseSpec* spec = data.run.job.add_phases();
+  spec->set_name("watch");
+  spec->mutable_observe()->set_duration_ns(4000000000);
+  measure::PhaseData phase;
+  phase.phase.spec = *spec;
+  phase.phase.name = "watch";
+  phase.phase.kind = "observe";
+  phase.phase.state = measure::PhaseState::kDone;
+  phase.phase.interval_ns = 1000000000;
+  for (uint32_t h = 0; h < 2; ++h) {
+    measure::RunWorker worker;
+    worker.worker_index = h;
+    worker.host = h == 0 ? "a" : "b";
+    worker.boot_id = "boot" + worker.host;
+    v1::ObservedDevices* observed = worker.inspection.add_observed();
+    for (const char* name : {"dm-0", "sda"}) {
+      v1::ObservedDevice* device = observed->add_devices();
+      device->set_name(name);
+      device->set_identity(name == std::string("sda") ? "naa.600" : "");
+    }
+    observed->mutable_devices(0)->add_on("sda");
+    data.workers.push_back(worker);
+    measure::WorkerPhaseData part;
+    part.worker_index = h;
+    part.has_result = true;
+    part.result.set_go_ns(1);
+    part.result.set_end_ns(4000000001);
+    v1::ProcessIo* program = part.result.add_others();
+    program->set_command("mysqld");
+    program->set_pid(7);
+    program->set_write_bytes(2 << 20);
+    const uint64_t reads = h == 0 ? reads_of_a : reads_of_b;
+    for (uint32_t k = 0; k < 4; ++k) {
+      v1::IntervalSample interval;
+      interval.set_interval(k);
+      interval.set_interval_class(v1::INTERVAL_CLASS_MEASURED);
+      interval.set_begin_ns(k * 1000000000ll);
+      interval.set_end_ns((k + 1) * 1000000000ll);
+      for (const char* name : {"dm-0", "sda"}) {
+        v1::DeviceSample* d = interval.add_devices();
+        d->set_name(name);
+        d->set_reads(reads);
+        d->set_read_bytes(reads * 8192);
+        d->set_read_time_ms(reads * 2);
+        d->set_writes(50);
+        d->set_write_bytes(uint64_t{50} * 4096);
+        d->set_write_time_ms(50);
+        d->set_queue_time_ms(500);
+        d->set_busy_time_ms(250);
+      }
+      interval.mutable_host()->set_context_switches(800);
+      data.intervals[h].push_back(interval);
+    }
+    phase.workers.push_back(part);
+  }
+  data.phases.push_back(phase);
+  return data;
+}
+
+TEST(ObservedTest, StackedDevicesAreNotAddedToThoseBeneath) {
+  const v1::Report report = ReportOf(Observed(100, 300));
+  const v1::PhaseReport& phase = report.phases(0);
+  ASSERT_TRUE(phase.has_observed());
+  EXPECT_EQ(phase.devices_size(), 4);
+  const v1::ObservedFigures& total = phase.observed().total();
+  EXPECT_EQ(total.devices(), 2u);
+  EXPECT_DOUBLE_EQ(total.reads_per_second(), 400);
+  EXPECT_DOUBLE_EQ(total.writes_per_second(), 100);
+  EXPECT_DOUBLE_EQ(total.read_ratio(), 0.8);
+  EXPECT_DOUBLE_EQ(total.read_request_bytes(), 8192);
+  EXPECT_DOUBLE_EQ(total.read_await_ms(), 2);
+  EXPECT_DOUBLE_EQ(total.write_await_ms(), 1);
+  EXPECT_DOUBLE_EQ(total.queue_size(), 1);
+  EXPECT_DOUBLE_EQ(total.busy_ratio(), 0.25);
+  ASSERT_EQ(phase.observed().hosts_size(), 2);
+  EXPECT_DOUBLE_EQ(phase.observed().hosts(1).devices().reads_per_second(), 300);
+  EXPECT_DOUBLE_EQ(phase.observed().seconds(), 4);
+}
+
+TEST(ObservedTest, FairnessIsOverTheHostsAndOnWhatTheyShare) {
+  const v1::Report report = ReportOf(Observed(50, 250));
+  const auto& fairness = report.phases(0).fairness();
+  ASSERT_EQ(fairness.size(), 3);
+  EXPECT_EQ(fairness[0].of(), "device IOPS over hosts");
+  EXPECT_DOUBLE_EQ(fairness[0].jain(), 160000.0 / (2 * (10000.0 + 90000.0)));
+  EXPECT_EQ(fairness[1].of(), "device bytes over hosts");
+  EXPECT_EQ(fairness[2].of(), "IOPS on naa.600 over hosts");
+}
+
+TEST(ObservedTest, NoFigureOfAnEngineIsMadeUp) {
+  const v1::Report report = ReportOf(Observed(100, 300));
+  const v1::PhaseReport& phase = report.phases(0);
+  EXPECT_FALSE(phase.has_total());
+  EXPECT_TRUE(phase.workloads().empty());
+  EXPECT_TRUE(phase.hosts().empty());
+  EXPECT_TRUE(phase.remarks().empty()) << phase.remarks(0);
+  const std::string json = ToJson(report);
+  for (const char* word : {"engineIops", "engineReadBytes", "crossCheck", "cpuNsPerIo"}) {
+    EXPECT_EQ(json.find(word), std::string::npos) << word;
+  }
+  EXPECT_EQ(phase.devices(1).hosts(0), "a");
+  EXPECT_EQ(phase.devices(1).identity(), "naa.600");
+}
+
+TEST(ObservedTest, TextHasDashesForEngineFigures) {
+  const v1::Report report = ReportOf(Observed(100, 0));
+  TextOptions options;
+  options.width = 120;
+  const std::string first = RenderText(report, options);
+  EXPECT_NE(first.find("device reads"), std::string::npos) << first;
+  EXPECT_NE(first.find("–"), std::string::npos) << first;
+  EXPECT_NE(first.find("mysqld[7] wrote 2 MiB"), std::string::npos) << first;
+  options.detail = true;
+  const std::string detail = RenderText(report, options);
+  EXPECT_NE(detail.find("b/sda"), std::string::npos) << detail;
+  EXPECT_EQ(detail.find("cross-check"), std::string::npos) << detail;
+  EXPECT_EQ(detail.find("per I/O"), std::string::npos) << detail;
+  EXPECT_NE(RenderMarkdown(report).find("| device writes | 100 |"), std::string::npos)
+      << RenderMarkdown(report);
+}
+
+TEST(ObservedTest, CsvNamesTheDeviceAndLeavesTheRestEmpty) {
+  const std::string csv = RenderCsv(ReportOf(Observed(100, 300)));
+  EXPECT_NE(csv.find(",watch,,a,device read,,3276800,,100,819200,,2000000,,,,,,,,sda\r\n"),
+            std::string::npos)
+      << csv;
+}
+
+TEST(ObservedTest, ALostHostIsInNoSum) {
+  Stored data = Observed(100, 300);
+  data.phases[0].workers[1].has_result = false;
+  data.phases[0].workers[1].result.Clear();
+  const v1::Report report = ReportOf(data);
+  const v1::PhaseReport& phase = report.phases(0);
+  EXPECT_EQ(phase.workers_lost(), 1u);
+  EXPECT_DOUBLE_EQ(phase.observed().total().reads_per_second(), 100);
+  EXPECT_TRUE(phase.observed().hosts(1).lost());
+  EXPECT_TRUE(phase.fairness().empty());
+  ASSERT_EQ(phase.remarks_size(), 1);
+  EXPECT_NE(phase.remarks(0).find("DEGRADED"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep::controller
