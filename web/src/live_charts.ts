@@ -11,10 +11,11 @@ const kinds = ["read", "write", "trim", "fsync"];
 
 export class LiveCharts {
   private readonly group: ChartGroup;
-  private readonly iops: TimeChart;
-  private readonly bytes: TimeChart;
-  private readonly latencies: TimeChart;
-  private readonly hosts: TimeChart;
+  // Of an observe phase there is none of these: it has no load.
+  private readonly iops?: TimeChart;
+  private readonly bytes?: TimeChart;
+  private readonly latencies?: TimeChart;
+  private readonly hosts?: TimeChart;
   private readonly heat?: HeatMap;
   private iostat: TimeChart[] = [];
   private later = 0;
@@ -37,6 +38,8 @@ export class LiveCharts {
       measured: (): [number, number] => data.measured,
     };
     const { group } = this;
+    parent.append(group.root);
+    if (change?.kind === "observe") return;
     this.iops = group.chart({
       title: "IOPS of the fleet, by kind",
       show: count,
@@ -69,7 +72,6 @@ export class LiveCharts {
         group,
       );
     }
-    parent.append(group.root);
   }
 
   destroy(): void {
@@ -85,9 +87,9 @@ export class LiveCharts {
   draw(): void {
     const { data } = this;
     const ends = data.ends();
-    const set = (chart: TimeChart, lines: Line[]) => {
+    const set = (chart: TimeChart | undefined, lines: Line[]) => {
       const whole = withGaps(data.begins, ends, lines);
-      chart.set(whole.x, whole.lines);
+      chart?.set(whole.x, whole.lines);
     };
     // One kind alone is all there is.
     const found = kinds.filter((_, k) => data.points.some((point) => (point.kindIops[k] ?? 0) > 0));

@@ -294,11 +294,22 @@ export class LiveView implements View {
     const waiting = change?.waitingFor ?? [];
     this.line.textContent =
       `${last.endSeconds.toFixed(0)} s (${last.intervalClass})${left}: ` +
-      `${count(last.iops)} IOPS, ${size(last.bytesPerSecond)}/s, p99 ${known(last.p99Ns)}` +
+      this.figures(last) +
       (waiting.length > 0 ? `; waiting for ${waiting.join(", ")}` : "");
     this.charts?.draw();
     this.drawTiles(last);
     this.drawVerdict();
+  }
+
+  private get isObserve(): boolean {
+    return this.phases[this.phase]?.kind === "observe";
+  }
+
+  private figures(last: FleetInterval): string {
+    if (!this.isObserve)
+      return `${count(last.iops)} IOPS, ${size(last.bytesPerSecond)}/s, p99 ${known(last.p99Ns)}`;
+    if (last.iostat.length < 4) return "no device";
+    return `await ${known(last.iostat[0])}, busy ${percent(last.iostat[3])}`;
   }
 
   private drawTitle(): void {
@@ -324,6 +335,21 @@ export class LiveView implements View {
     const slowest = last.worst.length > 0 ? last.worst[0] : -1;
     const tile = (what: string, value: string, tone = "") =>
       element("div", { class: `tile ${tone}` }, element("b", {}, value), element("span", {}, what));
+    if (this.isObserve) {
+      const [await_, queue, request, busy] = last.iostat;
+      const shown = (value: number | undefined, show: (value: number) => string) =>
+        value === undefined ? none : show(value);
+      this.tiles.replaceChildren(
+        tile("await", shown(await_, known)),
+        tile("size of a request", shown(request, orNone(size))),
+        tile(
+          "requests at a device",
+          shown(queue, (v) => v.toFixed(1)),
+        ),
+        tile("busy", shown(busy, percent)),
+      );
+      return this.drawExtremes();
+    }
     this.tiles.replaceChildren(
       tile("IOPS", count(last.iops)),
       tile("throughput", `${size(last.bytesPerSecond)}/s`),
@@ -346,6 +372,10 @@ export class LiveView implements View {
     if (!last) return;
     const list = (places: number[], iops: number[]) =>
       places.map((place, i) => `${this.nameOf(place)} ${count(iops[i] ?? 0)}`).join(", ");
+    if (this.isObserve && !this.isOver) {
+      this.extremes.textContent = "";
+      return;
+    }
     this.extremes.textContent = this.isOver
       ? `the last figures of ${this.phases[this.phase]?.name ?? "a phase"}, which is over`
       : `most: ${list(last.best, last.bestIops)}; ` +

@@ -123,6 +123,8 @@ export class PhaseCharts {
       return undefined;
     }
     this.drawFleet(fleet);
+    // An observe phase has no load, and so neither hosts' IOPS nor latencies.
+    if (this.phase.observed) return undefined;
     const [hosts, latencies] = await Promise.all([
       find<SeriesReply>(`${of}/hosts${which}&bins=${bins}`, this.requests),
       find<SeriesReply>(`${of}/latency${which}&bins=${bins}`, this.requests),
@@ -212,6 +214,7 @@ export class PhaseCharts {
       );
       return chart;
     };
+    if (this.phase.observed) return this.drawDevices(fleet, draw);
     this.drawRates(fleet, draw);
     const bands = linesOf({
       least: fleet.hostMin,

@@ -161,10 +161,11 @@ const requestTitles = (kind: string): string[] => [
 // Deeper stacks are not drawn deeper.
 const deepest = 16;
 
-function deviceRow(d: DeviceReport, kinds: ((d: DeviceReport) => Requests)[]): Cell[] {
-  // The engines are compared with the topmost device of a stack alone.
-  const engines = (value: number, show: (value: number) => string) =>
-    d.crossCheck ? figure(value, show) : text(none, -1);
+function deviceRow(
+  d: DeviceReport,
+  kinds: ((d: DeviceReport) => Requests)[],
+  engines: Cell[],
+): Cell[] {
   const indent = "\u2003".repeat(Math.min(d.depth, deepest));
   return [
     text(`${indent}${d.name}`, d.name),
@@ -173,8 +174,7 @@ function deviceRow(d: DeviceReport, kinds: ((d: DeviceReport) => Requests)[]): C
     await_(d.flushAwaitMs),
     figure(d.queueSize, (v) => fixed(v, 2)),
     figure(d.busyRatio, wholePercent),
-    engines(d.engineIops, count),
-    engines(d.engineQueueSize, (v) => fixed(v, 2)),
+    ...engines,
     text(d.hosts.join(", ")),
     text(d.identity),
     text([...d.filesystems, d.kind, d.label].filter((word) => word).join(" → ")),
@@ -205,17 +205,24 @@ export function devices(phase: PhaseReport): HTMLElement[] {
   const hasDiscards = phase.devices.some((d) => d.discardsPerSecond > 0);
   const kinds = hasDiscards ? [reads, writes, discards] : [reads, writes];
   const titles = ["r", "w", "d"].slice(0, kinds.length).flatMap(requestTitles);
-  const all = ["f/s", "f_await", "aqu-sz", "util", "engines' IOPS", "engines' queue"];
+  const all = ["f/s", "f_await", "aqu-sz", "util"];
+  // An observe phase has no engines. Those of a load are compared with the topmost device of a stack
+  // alone.
+  const ofEngines = phase.observed ? [] : ["engines' IOPS", "engines' queue"];
+  const engines = (d: DeviceReport): Cell[] =>
+    phase.observed
+      ? []
+      : [optional(d.engineIops, count), optional(d.engineQueueSize, (v) => fixed(v, 2))];
   return [
     table(
       [
         { title: "device" },
-        ...[...titles, ...all].map(numeric),
+        ...[...titles, ...all, ...ofEngines].map(numeric),
         { title: "hosts" },
         { title: "identity" },
         { title: "layers" },
       ],
-      phase.devices.map((d) => deviceRow(d, kinds)),
+      phase.devices.map((d) => deviceRow(d, kinds, engines(d))),
       true,
       keptSorting(`devices-${phase.index}`),
     ),
@@ -278,14 +285,17 @@ export function kernels(phase: PhaseReport): HTMLElement[] {
         figure(k.blockedAvg, (v) => fixed(v, 1)),
         figure(k.contextSwitchesPerSecond, count),
         figure(k.interruptsPerSecond, count),
-        figure(k.contextSwitchesPerIo, (v) => fixed(v, 2)),
-        figure(k.interruptsPerIo, (v) => fixed(v, 2)),
-        figure(k.cpuNsPerIo, latency),
+        optional(k.contextSwitchesPerIo, (v) => fixed(v, 2)),
+        optional(k.interruptsPerIo, (v) => fixed(v, 2)),
+        optional(k.cpuNsPerIo, latency),
         text(k.others.join(", ")),
       ]),
     ),
     ...memory(phase),
-    element("p", {}, `per I/O: workers alone ${user} user + ${system} system`),
+    // Without a load there is no I/O of the workers.
+    ...(phase.observed
+      ? []
+      : [element("p", {}, `per I/O: workers alone ${user} user + ${system} system`)]),
   ];
 }
 

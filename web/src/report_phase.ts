@@ -8,6 +8,7 @@ import { PhaseCharts, type HostLines } from "./report_charts";
 import { devices, hosts, kernels, settings, threads } from "./report_hosts";
 import { expectations, fairness, files, steady, window, workloads } from "./report_load";
 import { network } from "./report_network";
+import { observed, observedHosts } from "./report_observed";
 import { pill, verdictOfPhase } from "./verdict";
 import type { Requests } from "./view";
 
@@ -37,6 +38,11 @@ export class PhaseSection {
         element("div", { class: "remark" }, remark),
       ),
     );
+    if (phase.observed) {
+      this.charts = new PhaseCharts(run, phase, requests);
+      this.root.append(...observed(phase), ...fairness(phase), this.charts.root, this.details);
+      return;
+    }
     if (phase.workloads.length === 0) {
       this.root.append(files(phase), ...expectations(phase), this.details);
       return;
@@ -69,6 +75,10 @@ export class PhaseSection {
       ]);
       if (this.requests.isOver) return;
       const phase = { ...this.phase, ...part.phases[0] };
+      if (phase.observed) {
+        this.details.append(...observedHosts(phase), ...devices(phase), ...kernels(phase));
+        return;
+      }
       if (phase.workloads.length === 0) return this.details.append(...settings(phase));
       this.details.append(
         hosts(phase, lines),

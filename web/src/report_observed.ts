@@ -1,0 +1,78 @@
+// What an observe phase saw: the devices of the hosts, by their own counters. There is no engine.
+
+import { keptSorting } from "./address";
+import type { ObservedFigures, PhaseReport } from "./api";
+import { element, figure, table, text, type Cell } from "./dom";
+import { count, fixed, latency, mebibytes, none, plural, size, wholePercent } from "./format";
+
+const titles = [
+  ...["reads", "r/s", "rMiB/s", "r_await", "rareq"],
+  ...["w/s", "wMiB/s", "w_await", "wareq", "aqu-sz", "busy"],
+].map((title) => ({ title, numeric: true }));
+
+// A dash where there was no request.
+const known = (value: number | undefined, show: (value: number) => string): Cell =>
+  value === undefined ? text(none, -1) : figure(value, show);
+
+const kibibytes = (bytes: number) => `${fixed(bytes / 1024, 1)}k`;
+const milliseconds = (ms: number) => latency(ms * 1e6);
+
+function cells(f: ObservedFigures): Cell[] {
+  return [
+    known(f.readRatio, wholePercent),
+    figure(f.readsPerSecond, count),
+    figure(f.readBytesPerSecond, mebibytes),
+    known(f.readAwaitMs, milliseconds),
+    known(f.readRequestBytes, kibibytes),
+    figure(f.writesPerSecond, count),
+    figure(f.writeBytesPerSecond, mebibytes),
+    known(f.writeAwaitMs, milliseconds),
+    known(f.writeRequestBytes, kibibytes),
+    figure(f.queueSize, (v) => fixed(v, 2)),
+    figure(f.busyRatio, wholePercent),
+  ];
+}
+
+function summary(f: ObservedFigures, hosts: number): string {
+  const where = `${plural(f.devices, "device")} on ${plural(hosts, "host")}`;
+  if (f.readRatio === undefined) return `${where}: no read and no write`;
+  const bytes = f.readBytesPerSecond + f.writeBytesPerSecond;
+  return (
+    `${where}: ${count(f.readsPerSecond + f.writesPerSecond)} IOPS, ` +
+    `${wholePercent(f.readRatio)} reads, ${size(bytes)}/s; the busiest, ${f.busiest}, ` +
+    `for ${wholePercent(f.busyRatio)} of the time`
+  );
+}
+
+// What stands in the place of workloads.
+export function observed(phase: PhaseReport): HTMLElement[] {
+  const total = phase.observed?.total;
+  if (!total) return [];
+  const over = `${fixed(phase.windowBeginSeconds, 2)}–${fixed(phase.windowEndSeconds, 2)} s`;
+  return [
+    element("p", {}, summary(total, phase.workers - phase.workersLost)),
+    element(
+      "p",
+      { class: "muted" },
+      `by the devices' own counters, over ${over} after T; this phase did no I/O, so that there ` +
+        "are no latencies and errors of an engine",
+    ),
+  ];
+}
+
+// Its hosts, when the details are there.
+export function observedHosts(phase: PhaseReport): HTMLElement[] {
+  const hosts = phase.observed?.hosts ?? [];
+  return [
+    table(
+      [{ title: "host" }, ...titles],
+      hosts.map((h) =>
+        h.lost || !h.devices
+          ? [text(`${h.host} (lost)`), ...titles.map(() => text(none, -1))]
+          : [text(h.host), ...cells(h.devices)],
+      ),
+      true,
+      keptSorting(`observed-hosts-${phase.index}`),
+    ),
+  ];
+}
