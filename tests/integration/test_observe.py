@@ -1,0 +1,292 @@
+"""Observe phases: the devices' own figures beside other programs, and nothing opened or written."""
+
+import contextlib
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from fleet import ROOT, Fleet, needs_root, wait_for
+from loops import MIB, LoopDevice
+from test_guard import call
+
+SECTOR = 512
+
+
+def counted(device):
+    """Bytes read and written since the device was attached, by /proc/diskstats."""
+    with open("/proc/diskstats", encoding="ascii") as text:
+        for line in text:
+            fields = line.split()
+            if fields[2] == os.path.basename(device):
+                return int(fields[5]) * SECTOR, int(fields[9]) * SECTOR
+    raise AssertionError(f"{device} is not in /proc/diskstats")
+
+
+def job(duration="1s", more=""):
+    return f"name: watch\nphases:\n  - {{name: watch, observe: {{duration: {duration}{more}}}}}\n"
+
+
+def content(path):
+    with open(path, "rb") as image:
+        return hashlib.sha256(image.read()).hexdigest()
+
+
+def mounts_at(directory):
+    with open("/proc/self/mountinfo", encoding="utf-8") as table:
+        return any(line.split()[4] == directory for line in table)
+
+
+@contextlib.contextmanager
+def mounted(device, options="rw"):
+    """A file system of the device, which writes nothing by itself."""
+    directory = tempfile.mkdtemp(prefix="lsobs", dir="/tmp")
+    lazy = "lazy_itable_init=0,lazy_journal_init=0"
+    call("mkfs.ext4", "-q", "-F", "-E", lazy, device)
+    call("mount", "-o", options, device, directory)
+    try:
+        yield directory
+    finally:
+        call("umount", directory)
+        os.rmdir(directory)
+
+
+class Base(unittest.TestCase):
+    def ok(self, done, status=0):
+        self.assertEqual(done.status, status, str(done))
+        return done
+
+    def setUp(self):
+        directory = tempfile.mkdtemp(prefix="lsobs", dir="/tmp")
+        self.addCleanup(os.rmdir, directory)
+        self.device = LoopDevice(directory)
+        self.device.__enter__()
+        self.addCleanup(self.device.__exit__)
+        self.path = self.device.path
+        self.name = os.path.basename(self.path)
+
+    def fleet(self, workers=1, **options):
+        fleet = Fleet(workers, **options)
+        self.addCleanup(fleet.__exit__)
+        fleet.__enter__()
+        return fleet
+
+    def await_samples(self, fleet, intervals=1):
+        samples = (
+            "SELECT count(*) FROM device_samples WHERE run_id = last_run() AND "
+            f"device = '{self.name}'"
+        )
+        wait_for(f"{intervals} samples", lambda: int(fleet.sql(samples)[0][0]) >= intervals)
+
+    def device_in(self, report):
+        (found,) = [d for d in report["phases"][0]["devices"] if d["name"] == self.name]
+        return found
+
+
+def copy(source, target, count, *flags):
+    """So many MiB, by another program."""
+    words = [f"if={source}", f"of={target}", "bs=1M", f"count={count}", "status=none", *flags]
+    subprocess.run(["dd", *words], check=True)
+
+
+@needs_root
+class BesideOthers(Base):
+    def test_bytes_are_those_of_the_program_beside_it(self):
+        with mounted(self.path) as directory:
+            fleet = self.fleet(allow=[self.path])
+            before = counted(self.path)
+            running = fleet.start_lockstep(
+                "run", "-", "--format", "json", stdin=job("600s", f', devices: ["{directory}"]')
+            )
+            self.await_samples(fleet)
+            copy("/dev/zero", f"{directory}/file", 32, "oflag=direct")
+            copy(f"{directory}/file", "/dev/null", 16, "iflag=direct")
+            done = fleet.sql("SELECT count(*) FROM device_samples WHERE run_id = last_run()")
+            self.await_samples(fleet, int(done[0][0]) + 2)
+            self.ok(fleet.lockstep("stop", "last", "--phase"))
+            out, err = running.communicate(timeout=300)
+            self.assertEqual(running.returncode, 0, err)
+            after = counted(self.path)
+        report = json.loads(out)
+        found = self.device_in(report)
+        # Beside the two copies there is the file system's metadata, which the device counts, too.
+        for key, least, all_of_it in (
+            ("deviceReadBytes", 16 * MIB, after[0] - before[0]),
+            ("deviceWriteBytes", 32 * MIB, after[1] - before[1]),
+        ):
+            self.assertGreaterEqual(found[key], least, key)
+            self.assertLessEqual(found[key], all_of_it, key)
+        sums = fleet.sql(
+            "SELECT sum(read_bytes), sum(write_bytes) FROM device_samples WHERE run_id = last_run()"
+        )
+        self.assertEqual(
+            [float(value) for value in sums[0]],
+            [found["deviceReadBytes"], found["deviceWriteBytes"]],
+        )
+        total = report["phases"][0]["observed"]["total"]
+        self.assertEqual(total["devices"], 1)
+        self.assertGreater(total["readBytesPerSecond"], 0)
+        self.assertGreater(total["writeRequestBytes"], 4096)
+        self.assertEqual(report["run"]["state"], "done")
+
+    def test_a_mounted_device_is_seen_and_nothing_is_written(self):
+        with mounted(self.path, "ro") as directory:
+            fleet = self.fleet(allow=[self.path])
+            watch = job(more=f", devices: [{self.path}]")
+            before, image = counted(self.path), content(self.device.file)
+            plan = self.ok(fleet.lockstep("plan", "-", stdin=watch))
+            self.assertIn("opens no device and writes nothing", plan.text)
+            self.assertIn(
+                f"node1: watch observes {self.name}; nothing is written to them", plan.text
+            )
+            done = self.ok(fleet.run_job(watch, "--detail"))
+            self.assertIn(f"node1/{self.name}", done.text)
+            self.assertTrue(mounts_at(directory))
+            self.assertEqual(counted(self.path)[1], before[1])
+            self.assertEqual(content(self.device.file), image)
+
+    def test_a_killed_controller_is_replaced_and_it_goes_on(self):
+        fleet = self.fleet(allow=[self.path], controller_flags=["--lease", "4"])
+        watch = job("600s", f", devices: [{self.path}]")
+        running = fleet.start_lockstep("run", "-", "--format", "json", stdin=watch)
+        self.await_samples(fleet)
+        fleet.controller.send_signal(signal.SIGKILL)
+        fleet.controller.wait()
+        fleet.start_controller(listen=fleet.address)
+        fleet.wait_attached(1)
+        copy("/dev/zero", self.path, 8, "oflag=direct")
+        seen = fleet.sql("SELECT count(*) FROM device_samples WHERE run_id = last_run()")
+        self.await_samples(fleet, int(seen[0][0]) + 2)
+        self.ok(fleet.lockstep("stop", "last", "--phase"))
+        out, err = running.communicate(timeout=300)
+        self.assertEqual(running.returncode, 0, err)
+        report = json.loads(out)
+        self.assertEqual((report["run"]["state"], report["run"]["degraded"]), ("done", False))
+        self.assertEqual(self.device_in(report)["deviceWriteBytes"], 8 * MIB)
+
+
+@needs_root
+class Figures(Base):
+    def test_the_job_of_the_guide_runs(self):
+        with open(os.path.join(ROOT, "docs/guide/observe.md"), encoding="utf-8") as text:
+            watch = text.read().split("```yaml\n")[1].split("```")[0]
+        fleet = self.fleet(2, allow=[self.path])
+        shorter = watch.replace("60s", "1s")
+        report = self.ok(fleet.run_job(shorter, "--format", "json")).json()
+        # Two workers of one kernel: its devices are sampled once.
+        self.assertEqual(self.device_in(report)["hosts"], ["node1", "node2"])
+        self.assertEqual(len(report["phases"][0]["observed"]["hosts"]), 1)
+
+    def test_engine_figures_are_dashes_and_never_nought(self):
+        fleet = self.fleet(allow=[self.path])
+        watch = job("2s", f", devices: [{self.path}]")
+        done = self.ok(fleet.run_job(watch))
+        (row,) = [line for line in done.out.splitlines() if "device reads" in line]
+        self.assertGreaterEqual(row.split().count("–"), 5, row)
+        report = self.ok(fleet.lockstep("report", "last", "--format", "json")).json()
+        (phase,) = report["phases"]
+        self.assertEqual((phase["kind"], phase["state"]), ("observe", "done"))
+        self.assertNotIn("total", phase)
+        self.assertEqual((phase["workloads"], phase["hosts"], phase["threads"]), ([], [], []))
+        for name in ("crossCheck", "engineIops", "engineReadBytes"):
+            self.assertNotIn(name, self.device_in(report))
+        self.assertNotIn("readAwaitMs", phase["observed"]["total"])
+        self.assertNotIn("cpuNsPerIo", phase["kernels"][0])
+        for view in ("phase_summary", "host_operations", "host_timeline", "phase_percentiles"):
+            rows = fleet.sql(f"SELECT 1 FROM {view} WHERE run_id = last_run()")
+            self.assertEqual(rows, [], view)
+        self.assertEqual(
+            fleet.sql(
+                "SELECT DISTINCT iops IS NULL, errors IS NULL, p99_ms IS NULL, busy_ratio IS NULL "
+                "FROM fleet_timeline WHERE run_id = last_run()"
+            ),
+            [["t", "t", "t", "f"]],
+        )
+
+    def test_sql_and_exports_have_the_devices(self):
+        fleet = self.fleet(allow=[self.path])
+        watch = job("2s", f", devices: [{self.path}]")
+        self.ok(fleet.run_job(watch))
+        rows = fleet.sql(
+            "SELECT host, device, busy_ratio <= 1 FROM device_statistics WHERE run_id = last_run()"
+        )
+        self.assertEqual(rows, [["node1", self.name, "t"]])
+        found = fleet.sql(
+            "SELECT device FROM phase_findings WHERE run_id = last_run() AND kind = 'observed'"
+        )
+        self.assertEqual(found, [[self.name]])
+        seconds = fleet.sql("SELECT count(*) FROM host_samples WHERE run_id = last_run()")
+        self.assertEqual(seconds, [["2"]])
+        csv = self.ok(fleet.lockstep("report", "last", "--format", "csv")).out
+        self.assertEqual(csv.count("device read,"), 1)
+        self.assertIn(f",{self.name}\r\n".replace("\r\n", "\n"), csv.replace("\r\n", "\n"))
+        markdown = self.ok(fleet.lockstep("report", "last", "--format", "markdown")).out
+        self.assertIn("| device reads |", markdown)
+        html = self.ok(fleet.lockstep("report", "last", "--format", "html")).out
+        self.assertIn("observed", html)
+
+
+@needs_root
+class Permission(Base):
+    def memory(self):
+        directory = tempfile.mkdtemp(prefix="lsobs", dir="/dev/shm")
+        self.addCleanup(os.rmdir, directory)
+        return directory
+
+    def worker_with(self, allow, *flags):
+        """A fleet whose only worker allows just this."""
+        fleet = self.fleet(0)
+        fleet.allow = allow
+        fleet.start_worker("node1", flags=list(flags))
+        fleet.wait_attached(1)
+        return fleet
+
+    def test_without_an_allowed_device_it_is_refused(self):
+        directory = self.memory()
+        fleet = self.worker_with([directory])
+        done = self.ok(fleet.run_job(job()), 3)
+        self.assertIn("no block device lies under what this worker's --allow names", done.text)
+        self.assertIn(f"--allow {directory}: lies on tmpfs", done.text)
+        self.assertIn("--observe all", done.text)
+        plan = self.ok(fleet.lockstep("plan", "-", stdin=job()), 2)
+        self.assertIn("no block device lies under", plan.err)
+
+    def test_a_job_cannot_widen_what_the_worker_shows(self):
+        fleet = self.worker_with([self.memory()])
+        watch = job(more=f", devices: [{self.path}]")
+        done = self.ok(fleet.run_job(watch), 3)
+        self.assertIn(f"{self.path}: is on {self.name}, which this worker does not", done.text)
+
+    def test_observe_all_shows_devices_that_are_not_allowed(self):
+        fleet = self.worker_with([self.memory()], "--observe", "all")
+        report = self.ok(fleet.run_job(job(), "--format", "json")).json()
+        self.assertEqual(self.device_in(report)["hosts"], ["node1"])
+        # To see a device is no permission to use it.
+        load = (
+            f"name: load\ntargets: [{{name: t, device: {{path: {self.path}}}}}]\nphases:\n"
+            "  - run: {duration: 1s, workloads: [{name: w}]}\n"
+        )
+        done = self.ok(fleet.run_job(load), 3)
+        self.assertIn("outside of what this worker's --allow permits", done.text)
+
+    def test_conditions_on_an_engine_are_refused(self):
+        fleet = self.fleet(0)
+        for more, words in (
+            (", expect: {iops: 1}", "an observe phase does no I/O of its own"),
+            (", workloads: [{name: w}]", "an observe phase does no I/O of its own"),
+            (", abort_if: {p99: 1ms}", "cannot be a condition of an observe phase"),
+            (", abort_if: {errors: 1}", "cannot be a condition of an observe phase"),
+            (", devices: [sda]", "is not an absolute path"),
+        ):
+            with self.subTest(more):
+                done = self.ok(fleet.run_job(job(more=more)), 2)
+                self.assertIn(words, " ".join(done.err.split()))
+        check = fleet.lockstep("check", "-", stdin=job(more=", abort_if: {device_await: 1s}"))
+        self.ok(check)
+
+
+if __name__ == "__main__":
+    unittest.main()
