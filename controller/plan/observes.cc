@@ -1,9 +1,15 @@
 #include "controller/plan/observes.h"
 
 #include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
 
 namespace lockstep::controller {
 namespace {
+
+// A fleet's hosts may leave out as many things, of which the first tell what is wrong.
+constexpr size_t kMaxWarnings = 100;
 
 v1::ObserveRequest RequestOf(const v1::ObservePhase& observe) {
   v1::ObserveRequest request;
@@ -34,6 +40,32 @@ int ObserveIndexOf(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
     if (observes[i].request.SerializeAsString() == wanted) return static_cast<int>(i);
   }
   return -1;
+}
+
+ObserveCheck CheckObserves(const v1::JobSpec& job, const std::vector<PlanWorker>& workers) {
+  ObserveCheck check;
+  std::set<std::string> warned;
+  const std::vector<Observe> observes = ObservesOf(job);
+  for (size_t i = 0; i < observes.size(); ++i) {
+    for (const PlanWorker& worker : workers) {
+      const std::string where =
+          absl::StrCat(worker.hello.host().name(), ": phase ", observes[i].phase, ": ");
+      if (static_cast<int>(i) >= worker.inspection.observed_size()) {
+        check.refusals.push_back(
+            where +
+            "its worker does not say what it can observe; install the controller's version of "
+            "Lockstep on it");
+        continue;
+      }
+      const v1::ObservedDevices& observed = worker.inspection.observed(static_cast<int>(i));
+      if (!observed.refused().empty()) check.refusals.push_back(where + observed.refused());
+      for (const std::string& reason : observed.left_out()) {
+        if (warned.size() >= kMaxWarnings || !warned.insert(reason).second) continue;
+        check.warnings.push_back(absl::StrCat(where, "not observed: ", reason));
+      }
+    }
+  }
+  return check;
 }
 
 }  // namespace lockstep::controller

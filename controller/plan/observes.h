@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/plan/selection.h"
 #include "proto/inspection.pb.h"
 #include "proto/job.pb.h"
 
@@ -19,5 +20,13 @@ std::vector<Observe> ObservesOf(const v1::JobSpec& job);
 // The place of an observe phase's list among these, and so of a worker's answer in
 // Inspection.observed; -1 for a phase of another kind.
 int ObserveIndexOf(const v1::JobSpec& job, const v1::PhaseSpec& phase);
+
+// Whether each worker sees a device in each observe phase, and what the workers leave out, as
+// messages that name the host and the phase. What several hosts leave out is said of the first.
+struct ObserveCheck {
+  std::vector<std::string> refusals;
+  std::vector<std::string> warnings;
+};
+ObserveCheck CheckObserves(const v1::JobSpec& job, const std::vector<PlanWorker>& workers);
 
 }  // namespace lockstep::controller

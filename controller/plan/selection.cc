@@ -191,7 +191,9 @@ class FleetChecker {
         CheckTarget(w, found);
       }
     }
-    CheckObserved();
+    const ObserveCheck observes = CheckObserves(job_, workers_);
+    for (const std::string& refusal : observes.refusals) Refuse(refusal);
+    for (const std::string& warning : observes.warnings) check_.warnings.push_back(warning);
     CheckSharedBytes();
     CheckOwners();
     CheckStripes();
@@ -272,30 +274,6 @@ class FleetChecker {
         "): its file goes through the page cache, and memory is measured with it; losetup "
         "--direct-io=on /dev/",
         loop, " changes that"));
-  }
-
-  // That each worker sees a device in each observe phase.
-  void CheckObserved() {
-    const std::vector<Observe> observes = ObservesOf(job_);
-    for (size_t i = 0; i < observes.size(); ++i) {
-      for (uint32_t w = 0; w < workers_.size(); ++w) {
-        const v1::Inspection& inspection = workers_[w].inspection;
-        const std::string where = absl::StrCat(HostOf(w), ": phase ", observes[i].phase, ": ");
-        if (static_cast<int>(i) >= inspection.observed_size()) {
-          Refuse(where +
-                 "its worker does not say what it can observe; install the controller's version "
-                 "of Lockstep on it");
-          continue;
-        }
-        const v1::ObservedDevices& observed = inspection.observed(static_cast<int>(i));
-        if (!observed.refused().empty()) Refuse(where + observed.refused());
-        for (const std::string& reason : observed.left_out()) {
-          if (warned_.insert("observe " + reason).second) {
-            check_.warnings.push_back(absl::StrCat(where, "not observed: ", reason));
-          }
-        }
-      }
-    }
   }
 
   // Private targets have bytes of their own on each worker, and no two targets of which one is
