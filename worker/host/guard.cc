@@ -93,6 +93,7 @@ absl::Status Guard::ResolvePath(Entry* entry) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--allow ", text, ": would permit every file and device; name a directory or a device"));
   }
+  entry->real_path = real;
   struct stat facts;
   if (stat(real.c_str(), &facts) != 0) {
     return common::ErrnoStatus(errno, absl::StrCat("--allow ", text));
@@ -173,7 +174,7 @@ std::vector<Guard::Named> Guard::Names() const {
                              : entry.by_identity ? Named::Kind::kIdentity
                              : entry.is_device   ? Named::Kind::kDevice
                                                  : Named::Kind::kPath;
-    names.push_back({entry.text, kind, entry.identity, entry.disk_sequence});
+    names.push_back({entry.text, kind, entry.identity, entry.disk_sequence, entry.real_path});
   }
   return names;
 }

@@ -162,6 +162,8 @@ class Guard {
     // Of a device: which one it was when the worker started.
     std::string identity;
     uint64_t disk_sequence = 0;
+    // Of a directory or a file: where it led then, without links.
+    std::string real_path;
   };
   std::vector<Named> Names() const;
 
@@ -180,6 +182,7 @@ class Guard {
     bool is_device = false;
     std::string identity;
     uint64_t disk_sequence = 0;
+    std::string real_path;  // when the worker started, of a path
   };
   static absl::Status ResolvePath(Entry* entry);
   // A device that was looked at and not opened.

@@ -31,6 +31,18 @@ std::deque<std::string> PartsOf(const std::string& path) {
   return parts;
 }
 
+// Of an overlay its layers decide, too.
+bool IsLocal(const MountTree::Mount& mount) {
+  // FUSE asks a process, and a cluster's file system its other hosts.
+  static const std::set<std::string> kServed = {"nfs", "nfs4", "gfs2", "ocfs2", "fuse", "fuseblk"};
+  if (kServed.contains(mount.type) || absl::StartsWith(mount.type, "fuse.")) return false;
+  // Only these are known to answer among those without a block device: SMB, Ceph, Lustre, 9p and
+  // automounts do not.
+  static const std::set<std::string> kWithout = {"tmpfs", "devtmpfs", "ramfs",   "rootfs", "proc",
+                                                 "sysfs", "btrfs",    "overlay", "zfs"};
+  return major(mount.number) != 0 || kWithout.contains(mount.type);
+}
+
 }  // namespace
 
 MountTree::MountTree(std::string root) : root_(std::move(root)) {
@@ -43,6 +55,7 @@ MountTree::MountTree(std::string root) : root_(std::move(root)) {
     mounts_.push_back({mnt_fs_get_id(entry), mnt_fs_get_parent_id(entry), mnt_fs_get_devno(entry),
                        TextOf(mnt_fs_get_target(entry)), TextOf(mnt_fs_get_fstype(entry)),
                        TextOf(mnt_fs_get_source(entry)), TextOf(mnt_fs_get_fs_options(entry))});
+    mounts_.back().is_local = IsLocal(mounts_.back());
   }
   mnt_free_iter(walk);
   std::set<int> ids;
@@ -52,7 +65,33 @@ MountTree::MountTree(std::string root) : root_(std::move(root)) {
     const bool is_first = !ids.contains(mount.parent) || mount.parent == mount.id;
     if (mount.target == "/" && is_first && top_ == nullptr) top_ = &mount;
   }
-  if (top_ != nullptr) top_ = Topmost(top_, "/");
+  if (top_ == nullptr) return;
+  top_ = Topmost(top_, "/");
+  // In the order of the table, in which an overlay comes after those that its layers are on.
+  for (Mount& mount : mounts_) {
+    if (mount.type == "overlay") mount.is_local = HasLocalLayers(mount);
+  }
+}
+
+// A name that the upper layer does not have is looked up in the lower ones, which may be on a
+// server. In a container the layers' paths are those of its host. They then lead to no mount but
+// the container's own ones, and say nothing.
+bool MountTree::HasLocalLayers(const Mount& overlay) const {
+  for (const auto& option : absl::StrSplit(overlay.options, ',')) {
+    const std::pair<std::string, std::string> pair =
+        absl::StrSplit(option, absl::MaxSplits('=', 1));
+    if (!absl::StrContains(pair.first, "dir")) continue;
+    for (const auto& layer : absl::StrSplit(pair.second, ':', absl::SkipEmpty())) {
+      const Mount* at = top_;
+      std::string path;
+      for (const std::string& part : PartsOf(std::string(layer))) {
+        absl::StrAppend(&path, "/", part);
+        at = Topmost(at, path);
+      }
+      if (at != &overlay && !at->is_local) return false;
+    }
+  }
+  return true;
 }
 
 // By the parents' ids, and not by the longest path: a mount that another one above it hides is in
@@ -69,30 +108,19 @@ const MountTree::Mount* MountTree::Topmost(const Mount* below, const std::string
   return below;
 }
 
-bool MountTree::IsLocal(const Mount& mount) {
-  // FUSE asks a process, and a cluster's file system its other hosts.
-  static const std::set<std::string> kServed = {"nfs", "nfs4", "gfs2", "ocfs2", "fuse", "fuseblk"};
-  if (kServed.contains(mount.type) || absl::StartsWith(mount.type, "fuse.")) return false;
-  // Only these are known to answer among those without a block device: SMB, Ceph, Lustre, 9p and
-  // automounts do not.
-  static const std::set<std::string> kWithout = {"tmpfs", "devtmpfs", "ramfs",   "rootfs", "proc",
-                                                 "sysfs", "btrfs",    "overlay", "zfs"};
-  return major(mount.number) != 0 || kWithout.contains(mount.type);
-}
-
 std::string MountTree::Describe(const Mount& mount) {
   const bool says_no_more =
       mount.source.empty() || mount.source == mount.type || mount.source == "none";
   return says_no_more ? mount.type : absl::StrCat(mount.type, " (", mount.source, ")");
 }
 
-absl::StatusOr<MountTree::Place> MountTree::Find(const std::string& path) const {
+absl::StatusOr<MountTree::Location> MountTree::Find(const std::string& path) const {
   if (path.empty() || path[0] != '/') {
     return absl::InvalidArgumentError(absl::StrCat("'", path, "' is not an absolute path"));
   }
   if (top_ == nullptr) return absl::InternalError("/proc/self/mountinfo cannot be read");
   std::deque<std::string> parts = PartsOf(path);
-  std::vector<Place> above = {{top_, "", true}};  // of each directory on the way
+  std::vector<Location> above = {{top_, "", true}};  // of each directory on the way
   for (int links = 0; !parts.empty();) {
     const std::string part = std::move(parts.front());
     parts.pop_front();
@@ -100,10 +128,10 @@ absl::StatusOr<MountTree::Place> MountTree::Find(const std::string& path) const 
       if (above.size() > 1) above.pop_back();
       continue;
     }
-    const Place here = above.back();
-    Place next = {here.mount, absl::StrCat(here.path, "/", part), true};
+    const Location here = above.back();
+    Location next = {here.mount, absl::StrCat(here.path, "/", part), true};
     next.mount = Topmost(here.mount, next.path);
-    next.is_local = here.is_local && IsLocal(*next.mount);
+    next.is_local = here.is_local && next.mount->is_local;
     // The name of a mount point is never asked: its attributes are those of what is mounted there,
     // whose server may not answer.
     char target[PATH_MAX] = {};
@@ -121,18 +149,19 @@ absl::StatusOr<MountTree::Place> MountTree::Find(const std::string& path) const 
     led.insert(led.end(), parts.begin(), parts.end());
     parts = std::move(led);
   }
-  Place found = above.back();
+  Location found = above.back();
   if (found.path.empty()) found.path = "/";
   return found;
 }
 
 std::vector<const MountTree::Mount*> MountTree::Beneath(const std::string& directory) const {
   std::vector<const Mount*> found;
+  const std::string beneath = directory == "/" ? "/" : directory + "/";
   for (const Mount& mount : mounts_) {
-    if (!absl::StartsWith(mount.target, directory + "/")) continue;
+    if (!absl::StartsWith(mount.target, beneath)) continue;
     // One that is hidden is not where its path leads.
-    const auto place = Find(mount.target);
-    if (place.ok() && place->mount == &mount) found.push_back(&mount);
+    const auto location = Find(mount.target);
+    if (location.ok() && location->mount == &mount) found.push_back(&mount);
   }
   return found;
 }

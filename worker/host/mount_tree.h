@@ -21,6 +21,7 @@ class MountTree {
     std::string type;     // ext4, nfs4, …
     std::string source;   // /dev/sda1, nas:/export, tmpfs
     std::string options;  // of the file system
+    bool is_local = false;  // whether this kernel answers for the names on it by itself
   };
   // `root` is where /proc is, and where paths are looked up: tests have their own.
   explicit MountTree(std::string root = "");
@@ -28,22 +29,22 @@ class MountTree {
   MountTree& operator=(const MountTree&) = delete;
 
   // Where a path leads.
-  struct Place {
+  struct Location {
     const Mount* mount = nullptr;
     std::string path;  // without links, as far as these could be read
     // Whether all links were read, and the file itself can be asked without waiting for a server.
     bool is_local = false;
   };
   // INVALID_ARGUMENT for a path that is not absolute, FAILED_PRECONDITION for too many links.
-  absl::StatusOr<Place> Find(const std::string& path) const;
+  absl::StatusOr<Location> Find(const std::string& path) const;
   // The mounts that paths beneath this directory, which has no links in it, lead to.
   std::vector<const Mount*> Beneath(const std::string& directory) const;
-  // Whether this kernel answers for the names on it by itself.
-  static bool IsLocal(const Mount& mount);
   // On which server, or in which memory, its files are: "nfs4 (nas:/export)".
   static std::string Describe(const Mount& mount);
 
  private:
+  // Whether all layers of an overlay are on file systems that are local.
+  bool HasLocalLayers(const Mount& overlay) const;
   // What is mounted at `path` over `below`, the topmost; `below` where nothing is.
   const Mount* Topmost(const Mount* below, const std::string& path) const;
 

@@ -4,12 +4,15 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <map>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/files.h"
 #include "common/limits.h"
@@ -36,7 +39,12 @@ std::string OptionOf(const std::string& options, const std::string& key) {
 ObservableDevices::ObservableDevices(const std::vector<Guard::Named>& allowed, ObserveScope scope,
                                      const std::string& root)
     : root_(root), scope_(scope), kernel_(root), mounts_(root) {
-  for (const Guard::Named& named : allowed) allowed_.push_back(named.text);
+  for (const Guard::Named& named : allowed) {
+    allowed_.push_back(named.text);
+    if (named.kind != Guard::Named::Kind::kPath) continue;
+    const auto location = mounts_.Find(named.text);
+    if (location.ok() && IsSamePath(named, *location)) allowed_paths_.push_back(location->path);
+  }
   if (scope == ObserveScope::kAll) {
     for (const std::string& name : AllNames()) {
       // A loop device without a file and a drive without a medium have no size.
@@ -67,7 +75,7 @@ void ObservableDevices::AddNamed(const Guard::Named& named) {
   if (named.kind == Guard::Named::Kind::kLun) {
     return LeaveOut(named.text, "a LUN without a kernel initiator has no block device here");
   }
-  if (named.kind == Guard::Named::Kind::kPath) return AddPath(named.text);
+  if (named.kind == Guard::Named::Kind::kPath) return AddPath(named);
   if (named.kind == Guard::Named::Kind::kIdentity) {
     const size_t before = visible_.size();
     for (const std::string& name : AllNames()) {
@@ -76,8 +84,8 @@ void ObservableDevices::AddNamed(const Guard::Named& named) {
     if (visible_.size() == before) LeaveOut(named.text, "no block device has this identity now");
     return;
   }
-  const auto place = mounts_.Find(named.text);
-  const auto name = place.ok() ? NodeAt(*place) : place.status();
+  const auto location = mounts_.Find(named.text);
+  const auto name = location.ok() ? NodeAt(*location) : location.status();
   if (!name.ok()) return LeaveOut(named.text, std::string(name.status().message()));
   if (!IsSame(named, *name)) {
     return LeaveOut(named.text,
@@ -87,11 +95,24 @@ void ObservableDevices::AddNamed(const Guard::Named& named) {
   visible_.insert(kernel_.WholeDiskOf(*name));
 }
 
+// Where a user other than root owns a directory on the way, that user could put a link to any other
+// directory in its location. Links on a server's file system are not read, and no device is
+// beneath.
+bool ObservableDevices::IsSamePath(const Guard::Named& named, const MountTree::Location& location) {
+  return named.real_path.empty() || named.real_path == location.path || !location.is_local;
+}
+
 // What --allow permits beneath a directory: files on it and on what is mounted beneath, and the
 // devices that have their nodes there.
-void ObservableDevices::AddPath(const std::string& path) {
-  const auto place = mounts_.Find(path);
-  if (!place.ok()) return LeaveOut(path, std::string(place.status().message()));
+void ObservableDevices::AddPath(const Guard::Named& named) {
+  const std::string& path = named.text;
+  const auto location = mounts_.Find(path);
+  if (!location.ok()) return LeaveOut(path, std::string(location.status().message()));
+  if (!IsSamePath(named, *location)) {
+    return LeaveOut(path,
+                    "leads to another place than when this worker started; restart the worker if "
+                    "that is meant");
+  }
   const size_t before = visible_.size();
   std::string reason;
   const auto add = [&](const absl::StatusOr<Names>& found) {
@@ -102,11 +123,15 @@ void ObservableDevices::AddPath(const std::string& path) {
     }
   };
   add(Under(path));
-  for (const MountTree::Mount* mount : mounts_.Beneath(place->path)) add(UnderMount(*mount, 0));
-  if (absl::StartsWith(place->path + "/", "/dev/")) {
+  for (const MountTree::Mount* mount : mounts_.Beneath(location->path)) add(UnderMount(*mount, 0));
+  if (absl::StartsWith(location->path + "/", "/dev/")) {
     for (const std::string& name : AllNames()) {
-      const bool is_there = absl::StartsWith("/dev/" + name, place->path + "/");
-      if (is_there) visible_.insert(kernel_.WholeDiskOf(name));
+      // The kernel writes ! where a name has a slash.
+      const std::string path_of_node = "/dev/" + absl::StrReplaceAll(name, {{"!", "/"}});
+      if (!absl::StartsWith(path_of_node, location->path + "/")) continue;
+      // The /dev of a container has the nodes of some devices. sysfs lists all of the host.
+      const auto node = mounts_.Find(path_of_node);
+      if (node.ok() && NodeAt(*node).ok()) add(Names{kernel_.WholeDiskOf(name)});
     }
   }
   if (visible_.size() == before && !reason.empty()) LeaveOut(path, reason);
@@ -128,18 +153,18 @@ std::string ObservableDevices::IdentityOf(const std::string& name) const {
   // The identity of a loop device is its file's, which is looked at for it.
   const std::string backing =
       common::ReadTrimmed(root_ + "/sys/class/block/" + disk + "/loop/backing_file");
-  const auto place = mounts_.Find(backing);
-  return place.ok() && place->is_local ? kernel_.IdentityOf(name) : "";
+  const auto location = mounts_.Find(backing);
+  return location.ok() && location->is_local ? kernel_.IdentityOf(name) : "";
 }
 
-absl::StatusOr<std::string> ObservableDevices::NodeAt(const MountTree::Place& place) const {
+absl::StatusOr<std::string> ObservableDevices::NodeAt(const MountTree::Location& location) const {
   // As udev names it. In a container /dev may lack the links of sysfs' names, hence the number.
   struct stat facts;
-  if (!place.is_local) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("lies on ", MountTree::Describe(*place.mount), ", not in this host's /dev"));
+  if (!location.is_local) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "lies on ", MountTree::Describe(*location.mount), ", not in this host's /dev"));
   }
-  if (lstat((root_ + place.path).c_str(), &facts) != 0) {
+  if (lstat((root_ + location.path).c_str(), &facts) != 0) {
     return absl::NotFoundError(common::ErrnoText(errno));
   }
   if (!S_ISBLK(facts.st_mode)) return absl::NotFoundError("no block device");
@@ -148,14 +173,14 @@ absl::StatusOr<std::string> ObservableDevices::NodeAt(const MountTree::Place& pl
 
 absl::StatusOr<ObservableDevices::Names> ObservableDevices::Under(const std::string& path,
                                                                   int depth) const {
-  const auto place = mounts_.Find(path);
-  if (!place.ok()) return place.status();
-  if (const auto node = NodeAt(*place); node.ok()) return Names{kernel_.WholeDiskOf(*node)};
+  const auto location = mounts_.Find(path);
+  if (!location.ok()) return location.status();
+  if (const auto node = NodeAt(*location); node.ok()) return Names{kernel_.WholeDiskOf(*node)};
   struct stat facts;
-  if (place->is_local && lstat((root_ + place->path).c_str(), &facts) != 0) {
+  if (location->is_local && lstat((root_ + location->path).c_str(), &facts) != 0) {
     return absl::NotFoundError(common::ErrnoText(errno));
   }
-  return UnderMount(*place->mount, depth);
+  return UnderMount(*location->mount, depth);
 }
 
 absl::StatusOr<ObservableDevices::Names> ObservableDevices::UnderMount(
@@ -227,25 +252,80 @@ std::string ObservableDevices::Refusal() const {
       remedy);
 }
 
+std::string ObservableDevices::Hidden(const Names& names) const {
+  for (const std::string& name : names) {
+    if (visible_.contains(name)) continue;
+    return absl::StrCat("is on ", name, ", which this worker does not let jobs observe (it shows ",
+                        visible_.empty() ? "nothing" : absl::StrJoin(visible_, ", "),
+                        "); start it with --allow for that device, or with --observe all");
+  }
+  return "";
+}
+
+absl::Status ObservableDevices::CheckThere(const MountTree::Location& location) const {
+  if (location.path == location.mount->target || !location.is_local) return absl::OkStatus();
+  const bool is_allowed =
+      std::any_of(allowed_paths_.begin(), allowed_paths_.end(), [&](const std::string& allowed) {
+        return allowed == "/" || location.path == allowed ||
+               absl::StartsWith(location.path, allowed + "/");
+      });
+  if (!is_allowed) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("is neither a block device nor a mount point, and files are looked for only "
+                     "beneath what this worker's --allow names; name the mount point ",
+                     location.mount->target));
+  }
+  struct stat facts;
+  if (lstat((root_ + location.path).c_str(), &facts) != 0) {
+    return absl::NotFoundError(common::ErrnoText(errno));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ObservableDevices::Names> ObservableDevices::Asked(const std::string& path) const {
+  const auto location = mounts_.Find(path);
+  if (!location.ok()) return location.status();
+  if (const auto node = NodeAt(*location); node.ok()) {
+    const Names names = {kernel_.WholeDiskOf(*node)};
+    if (const std::string hidden = Hidden(names); !hidden.empty()) {
+      return absl::PermissionDeniedError(hidden);
+    }
+    return names;
+  }
+  const auto names = UnderMount(*location->mount, 0);
+  if (!names.ok() && absl::StartsWith(location->path, "/dev/")) {
+    return absl::NotFoundError("there is no such block device on this host");
+  }
+  if (!names.ok()) return names.status();
+  // The device decides first: the answer is then the same whether the file is there or not.
+  if (const std::string hidden = Hidden(*names); !hidden.empty()) {
+    return absl::PermissionDeniedError(hidden);
+  }
+  if (absl::Status status = CheckThere(*location); !status.ok()) return status;
+  return names;
+}
+
+absl::Status ObservableDevices::MaySample(const std::vector<std::string>& names) const {
+  for (const std::string& name : names) {
+    if (visible_.contains(name)) continue;
+    return absl::PermissionDeniedError(absl::StrCat(
+        name,
+        " is no device that this worker lets jobs observe now (--allow, --observe); another "
+        "device may have got its name since the run was admitted"));
+  }
+  return absl::OkStatus();
+}
+
 v1::ObservedDevices ObservableDevices::Answer(const v1::ObserveRequest& request) const {
   v1::ObservedDevices answer;
   Names chosen;
   for (const std::string& path : request.devices()) {
-    const auto found = Under(path);
+    const auto found = Asked(path);
     if (!found.ok()) {
       answer.set_refused(absl::StrCat(path, ": ", std::string(found.status().message())));
       return answer;
     }
-    for (const std::string& name : *found) {
-      if (!visible_.contains(name)) {
-        answer.set_refused(absl::StrCat(
-            path, ": is on ", name, ", which this worker does not let jobs observe (it shows ",
-            visible_.empty() ? "nothing" : absl::StrJoin(visible_, ", "),
-            "); start it with --allow for that device, or with --observe all"));
-        return answer;
-      }
-      chosen.insert(name);
-    }
+    chosen.insert(found->begin(), found->end());
   }
   if (request.devices().empty()) {
     chosen = visible_;
@@ -270,27 +350,54 @@ v1::ObservedDevices ObservableDevices::Answer(const v1::ObserveRequest& request)
   return answer;
 }
 
+namespace {
+
+// How WithinLimit() names the work. Paths that a job names may lead to a file system that hangs. A
+// name of its own for them keeps that from other runs, which name none.
+constexpr char kNoPaths[] = "observed devices";
+constexpr char kPaths[] = "observed devices, by the paths of jobs";
+
+}  // namespace
+
 std::vector<v1::ObservedDevices> AnswerObserves(
     const Guard& guard, ObserveScope scope,
     const google::protobuf::RepeatedPtrField<v1::ObserveRequest>& requests) {
   std::vector<v1::ObservedDevices> answers(static_cast<size_t>(requests.size()));
-  if (requests.empty()) return answers;
-  // After the limit the thread may go on, so that it owns all that it uses.
-  const auto found = std::make_shared<std::vector<v1::ObservedDevices>>();
-  const absl::Status status = WithinLimit("observed devices", limits::kInspectNs,
-                                          [names = guard.Names(), scope, requests, found] {
-                                            const ObservableDevices devices(names, scope);
-                                            for (const v1::ObserveRequest& request : requests) {
-                                              found->push_back(devices.Answer(request));
-                                            }
-                                            return absl::OkStatus();
-                                          });
-  if (status.ok()) return *std::move(found);
-  for (v1::ObservedDevices& answer : answers) {
-    answer.set_refused(absl::StrCat("the devices that can be observed are not known: ",
-                                    std::string(status.message())));
+  for (const bool has_paths : {false, true}) {
+    const char* what = has_paths ? kPaths : kNoPaths;
+    std::map<size_t, v1::ObserveRequest> asked;
+    for (int i = 0; i < requests.size(); ++i) {
+      if (requests[i].devices().empty() != has_paths) asked[i] = requests[i];
+    }
+    if (asked.empty()) continue;
+    // After the limit the thread may go on, so that it owns all that it uses.
+    const auto found = std::make_shared<std::map<size_t, v1::ObservedDevices>>();
+    const absl::Status status =
+        WithinLimit(what, limits::kInspectNs, [names = guard.Names(), scope, asked, found] {
+          const ObservableDevices devices(names, scope);
+          for (const auto& [i, request] : asked) (*found)[i] = devices.Answer(request);
+          return absl::OkStatus();
+        });
+    for (const auto& [i, request] : asked) {
+      if (status.ok()) {
+        answers[i] = std::move((*found)[i]);
+      } else {
+        answers[i].set_refused(absl::StrCat("the devices that can be observed are not known: ",
+                                            std::string(status.message())));
+      }
+    }
   }
   return answers;
+}
+
+absl::Status CheckSampled(const Guard& guard, ObserveScope scope,
+                          const google::protobuf::RepeatedPtrField<std::string>& names) {
+  if (names.empty()) return absl::OkStatus();
+  return WithinLimit(kNoPaths, limits::kInspectNs,
+                     [allowed = guard.Names(), scope,
+                      sampled = std::vector<std::string>(names.begin(), names.end())] {
+                       return ObservableDevices(allowed, scope).MaySample(sampled);
+                     });
 }
 
 }  // namespace lockstep::worker

@@ -14,6 +14,7 @@
 #include "measure/states.h"
 #include "proto/fields.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/observed_devices.h"
 #include "worker/targets/prepare.h"
 
 namespace lockstep::worker {
@@ -166,6 +167,13 @@ absl::Status PhaseRunner::ChangeSettings(const v1::RunAssignment& run) const {
 }
 
 void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& who) {
+  // An observe phase. What others sample is underneath their targets, which the guard opens.
+  if (assignment.targets().empty()) {
+    doing_ = "looking up the devices to observe";
+    const absl::Status status =
+        CheckSampled(*parts_.guard, parts_.policy->observes(), assignment.sample_devices());
+    if (!status.ok()) return Fail(assignment.phase(), status);
+  }
   doing_ = "changing settings";
   if (absl::Status status = ChangeSettings(assignment.run()); !status.ok()) {
     return Fail(assignment.phase(), status);

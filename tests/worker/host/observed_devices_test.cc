@@ -95,6 +95,21 @@ TEST_F(ObservedDevicesTest, NoLinkOnAServersFileSystemIsRead) {
   EXPECT_FALSE(tree.Find("/home/loop").ok());
 }
 
+TEST_F(ObservedDevicesTest, NoLinkIsReadOnAnOverlayOverAServer) {
+  const auto is_local = [&](const std::string& lower) {
+    sys_.Write("proc/self/mountinfo",
+               "20 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n"
+               "21 20 8:16 / /data rw,relatime - xfs /dev/sdb rw\n"
+               "22 20 0:40 / /nas rw,relatime - nfs4 nas:/export rw\n"
+               "24 20 0:42 / /over rw,relatime - overlay overlay rw,lowerdir=" +
+                   lower + ",upperdir=/data/up,workdir=/data/work\n");
+    const auto location = MountTree(sys_.root().string()).Find("/over/link/file");
+    return location.ok() && location->is_local;
+  };
+  EXPECT_TRUE(is_local("/home:/data/base"));
+  EXPECT_FALSE(is_local("/home:/nas/base"));
+}
+
 TEST_F(ObservedDevicesTest, DefaultIsWhatTheAllowListCovers) {
   const std::vector<Guard::Named> allowed = {{"/data", Kind::kPath, "", 0},
                                              {"naa.sde", Kind::kIdentity, "", 0},
@@ -131,8 +146,45 @@ TEST_F(ObservedDevicesTest, AJobCannotWidenWhatItMayObserve) {
   EXPECT_EQ(NamesOf(answer("/data/up", ObserveScope::kAllowed)), std::vector<std::string>{"sdb"});
   const std::string refused = answer("/home", ObserveScope::kAllowed).refused();
   EXPECT_NE(refused.find("/home: is on sda"), std::string::npos) << refused;
-  EXPECT_EQ(NamesOf(answer("/home", ObserveScope::kAll)), std::vector<std::string>{"sda"});
-  EXPECT_NE(answer("/nowhere", ObserveScope::kAll).refused(), "");
+  EXPECT_EQ(NamesOf(answer("/", ObserveScope::kAll)), std::vector<std::string>{"sda"});
+  EXPECT_NE(answer("/dev/sdz", ObserveScope::kAll).refused(), "");
+}
+
+TEST_F(ObservedDevicesTest, WhichFilesAHostHasIsNotToldToJobs) {
+  const std::vector<Guard::Named> allowed = {{"/data", Kind::kPath, "", 0}};
+  // /home is there, and /nowhere is not.
+  for (const ObserveScope scope : {ObserveScope::kAllowed, ObserveScope::kAll}) {
+    std::string there = Answer(allowed, scope, {"/home"}).refused();
+    const std::string missing = Answer(allowed, scope, {"/nowhere"}).refused();
+    ASSERT_EQ(there.find("/home: "), 0u) << there;
+    EXPECT_EQ(there.replace(0, 5, "/nowhere"), missing);
+    EXPECT_NE(missing.find(scope == ObserveScope::kAll ? "name the mount point /" : "is on sda"),
+              std::string::npos)
+        << missing;
+  }
+  // Beneath what --allow names a wrong name is said.
+  EXPECT_NE(Answer(allowed, ObserveScope::kAllowed, {"/data/wrong"}).refused().find("No such file"),
+            std::string::npos);
+}
+
+TEST_F(ObservedDevicesTest, AnAllowedPathThatLeadsElsewhereShowsNothing) {
+  std::filesystem::create_symlink("/pool", sys_.root() / "home/bench");
+  const std::vector<Guard::Named> allowed = {{"/home/bench", Kind::kPath, "", 0, "/home/bench"}};
+  EXPECT_NE(Answer(allowed, ObserveScope::kAllowed).refused().find("leads to another place"),
+            std::string::npos);
+  EXPECT_NE(Answer(allowed, ObserveScope::kAllowed, {"/pool"}).refused(), "");
+  const std::vector<Guard::Named> meant = {{"/home/bench", Kind::kPath, "", 0, "/pool"}};
+  EXPECT_EQ(NamesOf(Answer(meant, ObserveScope::kAllowed)),
+            (std::vector<std::string>{"sdc", "sdd"}));
+}
+
+TEST_F(ObservedDevicesTest, OnlyAllowedDevicesAreSampled) {
+  const ObservableDevices devices({{"/data", Kind::kPath, "", 0}}, ObserveScope::kAllowed,
+                                  sys_.root().string());
+  EXPECT_TRUE(devices.MaySample({"sdb"}).ok());
+  for (const char* name : {"sda", "sdz", "../../etc", ""}) {
+    EXPECT_TRUE(absl::IsPermissionDenied(devices.MaySample({"sdb", name}))) << name;
+  }
 }
 
 TEST_F(ObservedDevicesTest, AllDevicesOfTheHostAreWholeDisksWithASize) {
