@@ -42,6 +42,10 @@ std::string HashOf(const std::string& content) {
       absl::Base64Escape(std::string(reinterpret_cast<const char*>(digest), sizeof digest)), "'");
 }
 
+bool HasSeries(const v1::PhaseReport& phase) {
+  return !phase.workloads().empty() || phase.has_observed();
+}
+
 class Exporter {
  public:
   Exporter(v1::Controller::Stub* stub, Calls* calls, std::string run_id)
@@ -66,8 +70,7 @@ class Exporter {
     v1::Report environment;
     status = GetReport(v1::ReportRequest::PART_ENVIRONMENT, 0, "/environment", &environment);
     if (status.ok()) status = GetJob();
-    const auto loads = std::count_if(head.phases().begin(), head.phases().end(),
-                                     [](const auto& phase) { return phase.workloads_size() > 0; });
+    const auto loads = std::count_if(head.phases().begin(), head.phases().end(), HasSeries);
     const uint32_t points = std::max<uint32_t>(
         kMinPoints, kPoints / std::max<uint32_t>(1, static_cast<uint32_t>(loads)));
     for (const v1::PhaseReport& phase : head.phases()) {
@@ -75,12 +78,12 @@ class Exporter {
       v1::Report part;
       status = GetReport(v1::ReportRequest::PART_PHASE, phase.index(),
                          absl::StrCat("/phases/", phase.index()), &part);
-      if (!status.ok() || phase.workloads().empty()) continue;
+      if (!status.ok() || !HasSeries(phase)) continue;
       for (const auto& [name, what] : {std::pair("series", v1::SeriesRequest::WHAT_FLEET),
                                        std::pair("hosts", v1::SeriesRequest::WHAT_HOSTS),
                                        std::pair("latency", v1::SeriesRequest::WHAT_LATENCIES)}) {
         const absl::Status got = GetSeries(phase.index(), name, what, points);
-        // A phase without I/Os has none.
+        // A phase without I/Os has none. An observe phase has the fleet's alone.
         if (!got.ok() && !absl::IsNotFound(got)) status = got;
       }
     }

@@ -69,7 +69,7 @@ class Sum {
 };
 
 // "120 reads/s of 16 KiB in 1.2 ms"; empty where there were none.
-std::string Requests(const char* what, double per_second, double bytes, double ms) {
+std::string RateOf(const char* what, double per_second, double bytes, double ms) {
   if (!(per_second > 0)) return "";
   return absl::StrCat(common::FormatCount(per_second), " ", what, "/s of ",
                       common::FormatSize(std::round(bytes)), " in ",
@@ -79,17 +79,40 @@ std::string Requests(const char* what, double per_second, double bytes, double m
 std::string SentenceOf(const v1::DeviceReport& d) {
   std::vector<std::string> parts;
   for (std::string& part : std::vector<std::string>{
-           Requests("reads", d.reads_per_second(), d.read_request_bytes(), d.read_await_ms()),
-           Requests("writes", d.writes_per_second(), d.write_request_bytes(),
-                    d.write_await_ms())}) {
+           RateOf("reads", d.reads_per_second(), d.read_request_bytes(), d.read_await_ms()),
+           RateOf("writes", d.writes_per_second(), d.write_request_bytes(), d.write_await_ms()),
+           RateOf("discards", d.discards_per_second(), d.discard_request_bytes(),
+                  d.discard_await_ms())}) {
     if (!part.empty()) parts.push_back(std::move(part));
   }
-  if (parts.empty()) return absl::StrCat(d.name(), ": no reads and no writes");
+  if (d.flushes_per_second() > 0) {
+    parts.push_back(absl::StrCat(common::FormatCount(d.flushes_per_second()), " flushes/s in ",
+                                 common::FormatDuration(d.flush_await_ms() * 1e6)));
+  }
+  if (parts.empty()) return absl::StrCat(d.name(), ": no requests");
   const double bytes = d.read_bytes_per_second() + d.write_bytes_per_second();
   return absl::StrCat(
       d.name(), ": ", absl::StrJoin(parts, ", "), "; ", common::FormatThroughput(bytes),
       absl::StrFormat(", queue %.2f, busy %.0f %%", d.queue_size(), 100 * d.busy_ratio()));
 }
+
+using Requests = std::map<std::string, double>;  // a second, by DeviceKey()
+
+// The requests to each identity on one host. The paths of a LUN have its identity, and so has the
+// multipath device that is built on them: of these, the paths count.
+class ByIdentity {
+ public:
+  void Add(const std::string& key, bool is_stacked, double requests) {
+    (is_stacked ? stacked_ : plain_)[key] += requests;
+  }
+  Requests Take() {
+    plain_.merge(stacked_);
+    return std::move(plain_);
+  }
+
+ private:
+  Requests plain_, stacked_;
+};
 
 // The devices of a worker's list that are built on others of it: their requests are those devices'.
 std::set<std::string> Stacked(const PhaseView& view, const measure::RunWorker& worker) {
@@ -167,19 +190,22 @@ void AddObserved(const PhaseView& view, v1::PhaseReport* report) {
     const std::set<std::string> stacked =
         self == nullptr ? std::set<std::string>() : Stacked(view, *self);
     Sum own;
+    ByIdentity of_host;
     for (size_t i = 0; i < sampled.size(); ++i) {
       const v1::DeviceReport& d = report->devices(next++);
       AddSentence("observed", d.hosts(), d.name(), SentenceOf(d), observed);
       // Rates are of the workers that have a result, as everywhere in the report.
       if (!worker.has_result) continue;
+      const bool is_stacked = stacked.contains(d.name());
       if (!d.identity().empty() && self != nullptr) {
-        by_identity[DeviceKey(d.identity(), self->boot_id)].push_back(d.reads_per_second() +
-                                                                      d.writes_per_second());
+        of_host.Add(DeviceKey(d.identity(), self->boot_id), is_stacked,
+                    d.reads_per_second() + d.writes_per_second());
       }
-      if (stacked.contains(d.name())) continue;
+      if (is_stacked) continue;
       own.Add(d);
       total.Add(d);
     }
+    for (const auto& [key, requests] : of_host.Take()) by_identity[key].push_back(requests);
     // A worker beside another one of its kernel has no devices to sample.
     if (sampled.empty() && worker.has_result) continue;
     v1::ObservedHost* host = observed->add_hosts();

@@ -171,7 +171,6 @@ absl::StatusOr<v1::PhaseReport> BuildLoad(const measure::RunData& data,
     if (view.IsObserve() && analysis.about == About::kLoad) continue;
     analysis.add(view, &report);
   }
-  if (view.IsObserve()) return report;
   if (absl::Status status = AddFromLatencies(phase, read, latencies_left, &report); !status.ok()) {
     return status;
   }

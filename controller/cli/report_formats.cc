@@ -79,15 +79,6 @@ grpc::Status Fetch(v1::Controller::Stub* stub, const std::string& run_id, Needs 
 // What one host did, as a report of its own.
 v1::Report OnlyHost(v1::Report report, const std::string& name) {
   for (v1::PhaseReport& phase : *report.mutable_phases()) {
-    if (phase.has_observed()) {
-      auto* devices = phase.mutable_devices();
-      devices->erase(std::remove_if(devices->begin(), devices->end(),
-                                    [&](const v1::DeviceReport& device) {
-                                      return std::count(device.hosts().begin(),
-                                                        device.hosts().end(), name) == 0;
-                                    }),
-                     devices->end());
-    }
     const auto host = std::find_if(phase.hosts().begin(), phase.hosts().end(),
                                    [&](const v1::HostReport& h) { return h.host() == name; });
     if (host == phase.hosts().end()) {

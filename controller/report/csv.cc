@@ -48,21 +48,34 @@ std::vector<std::string> OperationCells(const v1::OperationReport& o) {
   return cells;
 }
 
+// One kind of requests to a device.
+struct Requests {
+  const char* operation;
+  double per_second, bytes_per_second, await_ms, bytes;
+};
+
 // A device of an observe phase: bytes, rates and the mean time of its requests. The other cells are
 // of engines, and stay empty.
-void AddObservedDevice(const std::string& head, const v1::DeviceReport& d, const char* operation,
-                       std::string* out) {
-  const bool reads = operation == std::string("device read");
-  const double rate = reads ? d.reads_per_second() : d.writes_per_second();
-  const double await_ms = reads ? d.read_await_ms() : d.write_await_ms();
-  std::vector<std::string> cells(9 + std::size(kCsvPercents));
-  cells[0] = operation;
-  cells[2] = Number(reads ? d.device_read_bytes() : d.device_write_bytes());
-  cells[4] = Number(rate);
-  cells[5] = Number(reads ? d.read_bytes_per_second() : d.write_bytes_per_second());
-  if (rate > 0) cells[7] = Number(await_ms * 1e6);
-  absl::StrAppend(out, head, ",", Quoted(d.hosts().empty() ? "" : d.hosts(0)), ",",
-                  absl::StrJoin(cells, ","), ",", Quoted(d.name()), "\r\n");
+void AddObservedDevice(const std::string& head, const v1::DeviceReport& d, std::string* out) {
+  std::vector<Requests> kinds = {{"device read", d.reads_per_second(), d.read_bytes_per_second(),
+                                  d.read_await_ms(), d.device_read_bytes()},
+                                 {"device write", d.writes_per_second(), d.write_bytes_per_second(),
+                                  d.write_await_ms(), d.device_write_bytes()}};
+  // Few devices ever discard.
+  if (d.discards_per_second() > 0) {
+    kinds.push_back({"device discard", d.discards_per_second(), d.discard_bytes_per_second(),
+                     d.discard_await_ms(), d.device_discard_bytes()});
+  }
+  for (const Requests& r : kinds) {
+    std::vector<std::string> cells(9 + std::size(kCsvPercents));
+    cells[0] = r.operation;
+    cells[2] = Number(r.bytes);
+    cells[4] = Number(r.per_second);
+    cells[5] = Number(r.bytes_per_second);
+    if (r.per_second > 0) cells[7] = Number(r.await_ms * 1e6);
+    absl::StrAppend(out, head, ",", Quoted(d.hosts().empty() ? "" : d.hosts(0)), ",",
+                    absl::StrJoin(cells, ","), ",", Quoted(d.name()), "\r\n");
+  }
 }
 
 }  // namespace
@@ -85,8 +98,7 @@ std::string RenderCsv(const v1::Report& report) {
       }
     }
     for (int i = 0; phase.has_observed() && i < phase.devices_size(); ++i) {
-      AddObservedDevice(head, phase.devices(i), "device read", &out);
-      AddObservedDevice(head, phase.devices(i), "device write", &out);
+      AddObservedDevice(head, phase.devices(i), &out);
     }
     for (const v1::HostReport& host : phase.hosts()) {
       for (const v1::HostWorkloadReport& workload : host.workloads()) {

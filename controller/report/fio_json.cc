@@ -352,6 +352,8 @@ std::string RenderFioJson(const v1::Report& report,
   Json devices = Json::array();
   int group = 0;
   for (const v1::PhaseReport& phase : safe.phases()) {
+    // fio has no job that does no I/O.
+    if (phase.has_observed()) continue;
     for (const v1::WorkloadReport& workload : phase.workloads()) {
       out["jobs"].push_back(Job(phase, workload, histograms).Make(group));
     }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
+#include "controller/report/host_figures.h"
 #include "controller/report/report_writer.h"
 #include "controller/report/text_table.h"
 
@@ -58,27 +59,6 @@ std::string Requests(const char* what, bool any, double bytes, double ms) {
                       FormatDuration(ms * 1e6));
 }
 
-v1::ObservedFigures FiguresOf(const v1::DeviceReport& d) {
-  v1::ObservedFigures f;
-  const double requests = d.reads_per_second() + d.writes_per_second();
-  f.set_reads_per_second(d.reads_per_second());
-  f.set_writes_per_second(d.writes_per_second());
-  f.set_read_bytes_per_second(d.read_bytes_per_second());
-  f.set_write_bytes_per_second(d.write_bytes_per_second());
-  if (requests > 0) f.set_read_ratio(d.reads_per_second() / requests);
-  if (d.reads_per_second() > 0) {
-    f.set_read_request_bytes(d.read_request_bytes());
-    f.set_read_await_ms(d.read_await_ms());
-  }
-  if (d.writes_per_second() > 0) {
-    f.set_write_request_bytes(d.write_request_bytes());
-    f.set_write_await_ms(d.write_await_ms());
-  }
-  f.set_queue_size(d.queue_size());
-  f.set_busy_ratio(d.busy_ratio());
-  return f;
-}
-
 }  // namespace
 
 std::vector<ObservedRow> RowsOf(const v1::ObservedFigures& f) {
@@ -94,7 +74,7 @@ std::string SummaryOf(const v1::ObservedReport& observed) {
                                    [](const v1::ObservedHost& host) { return !host.lost(); });
   std::string text = absl::StrCat(Plural(f.devices(), "device"), " on ",
                                   Plural(static_cast<double>(hosts), "host"));
-  if (!f.has_read_ratio()) return absl::StrCat(text, ": no request");
+  if (!f.has_read_ratio()) return absl::StrCat(text, ": no reads and no writes");
   std::vector<std::string> parts;
   for (const std::string& part :
        {Requests("reads", f.has_read_await_ms(), f.read_request_bytes(), f.read_await_ms()),
@@ -130,14 +110,14 @@ std::string RenderObservedHosts(const v1::ObservedReport& observed, size_t width
 }
 
 std::string RenderObservedDevices(const v1::PhaseReport& phase, size_t width) {
-  TextTable table(Titles("device"));
+  v1::PhaseReport shown;
   for (int i = 0; i < phase.devices_size() && i < kDevicesShown; ++i) {
-    const v1::DeviceReport& d = phase.devices(i);
+    v1::DeviceReport* d = shown.add_devices();
+    *d = phase.devices(i);
     // Names mean something to one host only.
-    const std::string name = d.hosts().empty() ? d.name() : absl::StrCat(d.hosts(0), "/", d.name());
-    table.Add(Cells(name, FiguresOf(d)));
+    if (!d->hosts().empty()) d->set_name(absl::StrCat(d->hosts(0), "/", d->name()));
   }
-  std::string out = table.empty() ? "" : table.Render("    ", width);
+  std::string out = RenderIostat(shown, width);
   if (phase.devices_size() > kDevicesShown) {
     absl::StrAppend(&out, "    and ", phase.devices_size() - kDevicesShown,
                     " more; --format json lists all\n");

@@ -20,7 +20,8 @@ std::vector<ObservedRow> RowsOf(const v1::ObservedFigures& figures);
 // "3 devices on 2 hosts, 58 % reads: reads of 16 KiB in 1.2 ms, …".
 std::string SummaryOf(const v1::ObservedReport& observed);
 
-// A table of the hosts, and one of the devices: the columns of iostat -x, apart from the units.
+// A table of the hosts, with columns of iostat -x, and one of the devices, as RenderIostat() makes
+// it.
 std::string RenderObservedHosts(const v1::ObservedReport& observed, size_t width);
 std::string RenderObservedDevices(const v1::PhaseReport& phase, size_t width);
 

@@ -206,6 +206,32 @@ class Figures(Base):
             [["t", "t", "t", "f"]],
         )
 
+    def test_comparisons_and_trends_leave_it_out(self):
+        fleet = self.fleet(allow=[self.path])
+        both = (
+            "name: both\ntargets: [{name: n, null: {latency: 1ms}}]\nphases:\n"
+            "  - {name: watch, observe: {duration: 1s}}\n"
+            "  - {name: load, run: {duration: 1s, workloads: [{engine: 'null', queue_depth: 4}]}}\n"
+        )
+        for _ in range(2):
+            self.ok(fleet.run_job(both))
+        listed = self.ok(fleet.lockstep("history", "--job", "both", "--format", "json")).json()
+        runs = [run["runId"] for run in listed["runs"]]
+        found = self.ok(fleet.lockstep("compare", *runs, "--format", "json")).json()
+        self.assertEqual({figure["phase"] for figure in found["figures"]}, {"load"})
+        words = ("history", "--job", "both", "--trends", "--format", "json")
+        trends = self.ok(fleet.lockstep(*words)).json()["trends"]
+        self.assertEqual({trend["phase"] for trend in trends}, {"load"})
+        for view in ("phase_summary", "phase_time", "phase_fairness"):
+            rows = fleet.sql(f"SELECT DISTINCT phase_name FROM {view}")
+            self.assertLessEqual({row[0] for row in rows}, {"load"}, view)
+        # There is nothing to compare in runs that only observe.
+        for _ in range(2):
+            self.ok(fleet.run_job(job()))
+        listed = self.ok(fleet.lockstep("history", "--job", "watch", "--format", "json")).json()
+        done = fleet.lockstep("compare", runs[0], listed["runs"][0]["runId"], "--format", "json")
+        self.assertIn("is left out: it has no phase with load", " ".join(done.json()["warnings"]))
+
     def test_sql_and_exports_have_the_devices(self):
         fleet = self.fleet(allow=[self.path])
         watch = job("2s", f", devices: [{self.path}]")
@@ -220,13 +246,19 @@ class Figures(Base):
         self.assertEqual(found, [[self.name]])
         seconds = fleet.sql("SELECT count(*) FROM host_samples WHERE run_id = last_run()")
         self.assertEqual(seconds, [["2"]])
+        # No target of the run lies on the device, and its identity is known all the same.
+        report = self.ok(fleet.lockstep("report", "last", "--format", "json")).json()
+        rows = fleet.sql("SELECT DISTINCT identity FROM device_timeline WHERE run_id = last_run()")
+        self.assertEqual(rows, [[self.device_in(report)["identity"]]])
+        self.assertNotEqual(rows, [[""]])
         csv = self.ok(fleet.lockstep("report", "last", "--format", "csv")).out
         self.assertEqual(csv.count("device read,"), 1)
         self.assertIn(f",{self.name}\r\n".replace("\r\n", "\n"), csv.replace("\r\n", "\n"))
         markdown = self.ok(fleet.lockstep("report", "last", "--format", "markdown")).out
         self.assertIn("| device reads |", markdown)
         html = self.ok(fleet.lockstep("report", "last", "--format", "html")).out
-        self.assertIn("observed", html)
+        self.assertIn("/series?phase=0", html)
+        self.assertNotIn("/latency?phase=0", html)
 
 
 @needs_root
@@ -259,6 +291,19 @@ class Permission(Base):
         watch = job(more=f", devices: [{self.path}]")
         done = self.ok(fleet.run_job(watch), 3)
         self.assertIn(f"{self.path}: is on {self.name}, which this worker does not", done.text)
+
+    def test_files_beneath_allow_alone_are_looked_for(self):
+        with mounted(self.path) as directory:
+            fleet = self.worker_with([self.memory()], "--observe", "all")
+            for name in ("lost+found", "missing"):
+                watch = job(more=f', devices: ["{directory}/{name}"]')
+                done = self.ok(fleet.run_job(watch), 3)
+                words = " ".join(done.text.split())
+                self.assertIn(f"{name}: is neither a block device nor a mount point", words)
+                self.assertIn(f"name the mount point {directory}", words)
+            watch = job(more=f', devices: ["{directory}"]')
+            report = self.ok(fleet.run_job(watch, "--format", "json")).json()
+            self.assertEqual(self.device_in(report)["hosts"], ["node1"])
 
     def test_observe_all_shows_devices_that_are_not_allowed(self):
         fleet = self.worker_with([self.memory()], "--observe", "all")

@@ -76,6 +76,10 @@ WRONG = (
     ("  - cleanup:\n", "  - cleanup: [data]\n"),
     ("  - cleanup:\n", "  - cleanup: {}\n    prepare: {}\n"),
     ("  - cleanup:\n", "  - tidy:\n"),
+    ("  - cleanup:\n", "  - observe:\n"),
+    ("  - cleanup:\n", "  - observe: {duration: 10}\n"),
+    ("  - cleanup:\n", "  - observe: {duration: 10s, expect: {iops: 1}}\n"),
+    ("  - cleanup:\n", "  - observe: {duration: 10s, promised: {iops: 1}}\n"),
     ("  - cleanup:\n", "  - run: {duration: 1s}\n"),
     ("  - cleanup:\n", "  - run: {duration: 1s, workloads: []}\n"),
     ("name: schema\n", "name: schema\nlabels: [team]\n"),
@@ -114,6 +118,9 @@ RIGHT = (
     ("  - cleanup:\n", "  - cleanup\n"),
     ("  - cleanup:\n", "  - cleanup: {targets: data}\n"),
     ("  - cleanup:\n", ""),
+    ("  - cleanup:\n", "  - observe: {duration: 10s}\n"),
+    ("  - cleanup:\n", "  - observe: {duration: 10s, devices: /dev/sda}\n"),
+    ("  - cleanup:\n", "  - observe: {duration: 10s, devices: [/dev/sda, /srv]}\n"),
     ("expect: {iops: 5400}", "expect:"),
     ("expect: {iops: 5400}", "expect: {iops: 5.4k, throughput: 40MiB/s, errors: 0}"),
     ("expect: {iops: 5400}", "promised: {iops: 5.4k, throughput: 1GiB/s}"),
@@ -195,6 +202,11 @@ class Schema(unittest.TestCase):
                 job = self.changed(old, new)
                 self.assertEqual(self.problems(job), [])
                 self.assertTrue(self.is_valid(job), lockstep("check", "-", stdin=job).stderr)
+
+    def test_a_job_that_only_observes_needs_no_target(self):
+        job = "name: watch\nphases:\n  - observe: {duration: 10s, abort_if: {device_await: 1s}}\n"
+        self.assertEqual(self.problems(job), [])
+        self.assertTrue(self.is_valid(job), lockstep("check", "-", stdin=job).stderr)
 
     def test_merged_maps_are_valid(self):
         job = self.changed("{targets: data,", "&first {targets: data,").replace(

@@ -35,7 +35,7 @@ function cells(f: ObservedFigures): Cell[] {
 
 function summary(f: ObservedFigures, hosts: number): string {
   const where = `${plural(f.devices, "device")} on ${plural(hosts, "host")}`;
-  if (f.readRatio === undefined) return `${where}: no read and no write`;
+  if (f.readRatio === undefined) return `${where}: no reads and no writes`;
   const bytes = f.readBytesPerSecond + f.writeBytesPerSecond;
   return (
     `${where}: ${count(f.readsPerSecond + f.writesPerSecond)} IOPS, ` +

@@ -9,8 +9,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <memory>
-#include <set>
 #include <sstream>
 #include <vector>
 
@@ -210,11 +210,17 @@ std::map<std::string, std::string> ReadTargetFacts(const v1::Inspection& inspect
     const std::string mount = MountOf(mounts, path);
     if (!mount.empty()) facts[absl::StrCat("mount.", path.substr(0, path.rfind('/')))] = mount;
   }
-  std::set<std::string> observed;
+  std::map<std::string, std::string> observed;  // identities
   for (const v1::ObservedDevices& devices : inspection.observed()) {
-    for (const v1::ObservedDevice& device : devices.devices()) observed.insert(device.name());
+    for (const v1::ObservedDevice& device : devices.devices()) {
+      observed.emplace(device.name(), device.identity());
+    }
   }
-  for (const std::string& name : observed) AddDeviceFacts(name, &facts);
+  for (const auto& [name, identity] : observed) {
+    AddDeviceFacts(name, &facts);
+    // Of targets, run_targets has it. The view device_timeline looks for both.
+    if (!identity.empty()) facts[absl::StrCat("device.", name, ".identity")] = identity;
+  }
   return facts;
 }
 

@@ -26,7 +26,8 @@ v1::HostFacts ReadHostFacts(const std::string& host_id);
 // transparent pages.
 std::map<std::string, std::string> ReadEnvironment();
 // The same about each device under a run's targets, and about what it observes:
-// `device.vda.scheduler`, queue limits, firmware, and `mount.PATH`, the options of the mount.
+// `device.vda.scheduler`, queue limits, firmware, and `mount.PATH`, the options of the mount. A
+// device that it observes also has `device.vda.identity`.
 std::map<std::string, std::string> ReadTargetFacts(const v1::Inspection& inspection);
 // The type and the options of the mount that holds the path, by /proc/self/mountinfo; empty when
 // none does.

@@ -635,7 +635,7 @@ SELECT
   c.worker_index,
   w.boot_id,
   c.device,
-  i.identity,
+  coalesce(i.identity, e.value) AS identity,
   c.reads / c.rated_seconds AS r_s,
   c.read_bytes / c.rated_seconds / 1048576 AS rmib_s,
   c.read_merges / c.rated_seconds AS rrqm_s,
@@ -759,7 +759,12 @@ LEFT JOIN (
   JOIN run_workers k USING (run_id, worker_index)
   WHERE t.identity <> ''
   GROUP BY t.run_id, k.boot_id, t.device
-) i ON i.run_id = c.run_id AND i.boot_id = w.boot_id AND i.device = c.device;
+) i ON i.run_id = c.run_id AND i.boot_id = w.boot_id AND i.device = c.device
+-- What observe phases see is underneath no target.
+LEFT JOIN environment_facts e
+  ON
+    e.run_id = c.run_id AND e.worker_index = c.worker_index
+    AND e.name = 'device.' || c.device || '.identity' AND p.kind = 'observe';
 COMMENT ON VIEW device_timeline IS
 'iostat -x of every interval, host and device, ramp and drain included';
 

@@ -104,6 +104,16 @@ TEST(ObservedTest, FairnessIsOverTheHostsAndOnWhatTheyShare) {
   EXPECT_EQ(fairness[2].of(), "IOPS on naa.600 over hosts");
 }
 
+TEST(ObservedTest, ALunCountsOnceOnAHostThatSeesItTwice) {
+  // As of a multipath device and its path. The other host has one device of that identity.
+  Stored data = Observed(50, 250);
+  data.workers[0].inspection.mutable_observed(0)->mutable_devices(0)->set_identity("naa.600");
+  const v1::Report report = ReportOf(data);
+  const auto& fairness = report.phases(0).fairness();
+  ASSERT_EQ(fairness.size(), 3);
+  EXPECT_DOUBLE_EQ(fairness[2].jain(), 160000.0 / (2 * (10000.0 + 90000.0)));
+}
+
 TEST(ObservedTest, NoFigureOfAnEngineIsMadeUp) {
   const v1::Report report = ReportOf(Observed(100, 300));
   const v1::PhaseReport& phase = report.phases(0);
@@ -112,7 +122,10 @@ TEST(ObservedTest, NoFigureOfAnEngineIsMadeUp) {
   EXPECT_TRUE(phase.hosts().empty());
   EXPECT_TRUE(phase.remarks().empty()) << phase.remarks(0);
   const std::string json = ToJson(report);
-  for (const char* word : {"engineIops", "engineReadBytes", "crossCheck", "cpuNsPerIo"}) {
+  EXPECT_FALSE(phase.has_time_spent());
+  EXPECT_TRUE(phase.promised().empty());
+  for (const char* word : {"engineIops", "engineReadBytes", "engineTrimBytes", "crossCheck",
+                           "cpuNsPerIo", "interruptsPerIo"}) {
     EXPECT_EQ(json.find(word), std::string::npos) << word;
   }
   EXPECT_EQ(phase.devices(1).hosts(0), "a");
@@ -141,6 +154,33 @@ TEST(ObservedTest, CsvNamesTheDeviceAndLeavesTheRestEmpty) {
   EXPECT_NE(csv.find(",watch,,a,device read,,3276800,,100,819200,,2000000,,,,,,,,sda\r\n"),
             std::string::npos)
       << csv;
+}
+
+TEST(ObservedTest, DiscardsAndFlushesAreShown) {
+  Stored data = Observed(100, 300);
+  for (v1::IntervalSample& interval : data.intervals[0]) {
+    v1::DeviceSample* sda = interval.mutable_devices(1);
+    sda->set_discards(4);
+    sda->set_discard_bytes(uint64_t{4} << 20);
+    sda->set_discard_time_ms(8);
+    sda->set_flushes(2);
+    sda->set_flush_time_ms(6);
+  }
+  const v1::Report report = ReportOf(data);
+  EXPECT_NE(RenderCsv(report).find(",a,device discard,,16777216,,4,4194304,,2000000,,,,,,,,sda"),
+            std::string::npos)
+      << RenderCsv(report);
+  TextOptions options;
+  options.detail = true;
+  const std::string detail = RenderText(report, options);
+  EXPECT_NE(detail.find("discard"), std::string::npos) << detail;
+  EXPECT_NE(detail.find("flush"), std::string::npos) << detail;
+  bool is_said = false;
+  for (const v1::ObservedSentence& sentence : report.phases(0).observed().sentences()) {
+    is_said |= sentence.sentence().find("4 discards/s of 1 MiB in 2 ms, 2 flushes/s in 3 ms") !=
+               std::string::npos;
+  }
+  EXPECT_TRUE(is_said);
 }
 
 TEST(ObservedTest, ALostHostIsInNoSum) {
