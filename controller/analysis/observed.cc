@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +39,7 @@ class Sum {
       busiest_ = d.name();
     }
   }
+  uint32_t devices() const { return devices_; }
   double iops() const { return reads_ + writes_; }
   double bytes() const { return read_bytes_ + write_bytes_; }
   v1::ObservedFigures Figures() const {
@@ -102,28 +102,17 @@ using Requests = std::map<std::string, double>;  // a second, by DeviceKey()
 // multipath device that is built on them: of these, the paths count.
 class ByIdentity {
  public:
-  void Add(const std::string& key, bool is_stacked, double requests) {
-    (is_stacked ? stacked_ : plain_)[key] += requests;
+  void Add(const std::string& key, bool is_nested, double requests) {
+    (is_nested ? nested_ : plain_)[key] += requests;
   }
   Requests Take() {
-    plain_.merge(stacked_);
+    plain_.merge(nested_);
     return std::move(plain_);
   }
 
  private:
-  Requests plain_, stacked_;
+  Requests plain_, nested_;
 };
-
-// The devices of a worker's list that are built on others of it: their requests are those devices'.
-std::set<std::string> Stacked(const PhaseView& view, const measure::RunWorker& worker) {
-  std::set<std::string> stacked;
-  const v1::ObservedDevices* observed = view.ObservedBy(worker);
-  if (observed == nullptr) return stacked;
-  for (const v1::ObservedDevice& device : observed->devices()) {
-    if (!device.on().empty()) stacked.insert(device.name());
-  }
-  return stacked;
-}
 
 void AddSentence(const char* kind, const google::protobuf::RepeatedPtrField<std::string>& hosts,
                  const std::string& device, std::string text, v1::ObservedReport* observed) {
@@ -187,8 +176,6 @@ void AddObserved(const PhaseView& view, v1::PhaseReport* report) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
     const auto& sampled = view.series().Of(worker.worker_index).devices;
-    const std::set<std::string> stacked =
-        self == nullptr ? std::set<std::string>() : Stacked(view, *self);
     Sum own;
     ByIdentity of_host;
     for (size_t i = 0; i < sampled.size(); ++i) {
@@ -196,18 +183,18 @@ void AddObserved(const PhaseView& view, v1::PhaseReport* report) {
       AddSentence("observed", d.hosts(), d.name(), SentenceOf(d), observed);
       // Rates are of the workers that have a result, as everywhere in the report.
       if (!worker.has_result) continue;
-      const bool is_stacked = stacked.contains(d.name());
       if (!d.identity().empty() && self != nullptr) {
-        of_host.Add(DeviceKey(d.identity(), self->boot_id), is_stacked,
+        of_host.Add(DeviceKey(d.identity(), self->boot_id), d.nested(),
                     d.reads_per_second() + d.writes_per_second());
       }
-      if (is_stacked) continue;
+      // It is built on others of the list, whose requests are its own.
+      if (d.nested()) continue;
       own.Add(d);
       total.Add(d);
     }
     for (const auto& [key, requests] : of_host.Take()) by_identity[key].push_back(requests);
     // A worker beside another one of its kernel has no devices to sample.
-    if (sampled.empty() && worker.has_result) continue;
+    if (own.devices() == 0 && worker.has_result) continue;
     v1::ObservedHost* host = observed->add_hosts();
     host->set_host(view.HostOf(worker.worker_index));
     host->set_lost(!worker.has_result);

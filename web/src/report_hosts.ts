@@ -206,8 +206,7 @@ export function devices(phase: PhaseReport): HTMLElement[] {
   const kinds = hasDiscards ? [reads, writes, discards] : [reads, writes];
   const titles = ["r", "w", "d"].slice(0, kinds.length).flatMap(requestTitles);
   const all = ["f/s", "f_await", "aqu-sz", "util"];
-  // An observe phase has no engines. Those of a load are compared with the topmost device of a stack
-  // alone.
+  // An observe phase has no engines. Those of a load are compared with the topmost device alone.
   const ofEngines = phase.observed ? [] : ["engines' IOPS", "engines' queue"];
   const engines = (d: DeviceReport): Cell[] =>
     phase.observed

@@ -391,13 +391,11 @@ std::vector<v1::ObservedDevices> AnswerObserves(
 }
 
 absl::Status CheckSampled(const Guard& guard, ObserveScope scope,
-                          const google::protobuf::RepeatedPtrField<std::string>& names) {
+                          const std::vector<std::string>& names) {
   if (names.empty()) return absl::OkStatus();
-  return WithinLimit(kNoPaths, limits::kInspectNs,
-                     [allowed = guard.Names(), scope,
-                      sampled = std::vector<std::string>(names.begin(), names.end())] {
-                       return ObservableDevices(allowed, scope).MaySample(sampled);
-                     });
+  return WithinLimit(kNoPaths, limits::kInspectNs, [allowed = guard.Names(), scope, names] {
+    return ObservableDevices(allowed, scope).MaySample(names);
+  });
 }
 
 }  // namespace lockstep::worker

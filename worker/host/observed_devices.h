@@ -78,6 +78,6 @@ std::vector<v1::ObservedDevices> AnswerObserves(
 // have got the name of one, and the controller may order what it did not ask for. PERMISSION_DENIED
 // names the device, DEADLINE_EXCEEDED says that a file system or a device does not answer.
 absl::Status CheckSampled(const Guard& guard, ObserveScope scope,
-                          const google::protobuf::RepeatedPtrField<std::string>& names);
+                          const std::vector<std::string>& names);
 
 }  // namespace lockstep::worker

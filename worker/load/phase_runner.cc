@@ -170,8 +170,11 @@ void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& w
   // An observe phase. What others sample is underneath their targets, which the guard opens.
   if (assignment.targets().empty()) {
     doing_ = "looking up the devices to observe";
-    const absl::Status status =
-        CheckSampled(*parts_.guard, parts_.policy->observes(), assignment.sample_devices());
+    std::vector<std::string> names(assignment.sample_devices().begin(),
+                                   assignment.sample_devices().end());
+    names.insert(names.end(), assignment.nested_devices().begin(),
+                 assignment.nested_devices().end());
+    const absl::Status status = CheckSampled(*parts_.guard, parts_.policy->observes(), names);
     if (!status.ok()) return Fail(assignment.phase(), status);
   }
   doing_ = "changing settings";

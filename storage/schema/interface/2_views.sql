@@ -675,7 +675,7 @@ SELECT
   c.flush_time_ms,
   c.busy_time_ms,
   c.queue_time_ms,
-  coalesce(c.nested, FALSE) AS nested
+  coalesce(c.nested, false) AS nested
 FROM (
   SELECT
     s.*,

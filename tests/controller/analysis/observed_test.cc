@@ -56,6 +56,7 @@ Stored Observed(uint64_t reads_of_a, uint64_t reads_of_b) {
       for (const char* name : {"dm-0", "sda"}) {
         v1::DeviceSample* d = interval.add_devices();
         d->set_name(name);
+        d->set_nested(name == std::string("dm-0"));
         d->set_reads(reads);
         d->set_read_bytes(reads * 8192);
         d->set_read_time_ms(reads * 2);
