@@ -262,10 +262,10 @@ void AssignSampling(const SettledRun& run, const std::vector<uint32_t>& targets,
 
 // The same of an observe phase. A device that is built on others of the list is in no sum.
 void AssignObserving(const SettledRun& run, int observe, std::vector<v1::Assignment>* assignments) {
-  const auto observed_by = [&](const v1::Assignment& a) {
+  const auto observed_by = [&](const v1::Assignment& a) -> const v1::ObservedDevices& {
     const v1::Inspection& inspection = run.workers[a.worker_index()].inspection;
     return observe < inspection.observed_size() ? inspection.observed(observe)
-                                                : v1::ObservedDevices();
+                                                : v1::ObservedDevices::default_instance();
   };
   // Workers of one kernel may see different devices: what is built on what is known of all
   // together.

@@ -136,7 +136,8 @@ class Expander {
 
   static bool IsUsed(const v1::RunPhase& run, const std::string& target) {
     return std::any_of(run.workloads().begin(), run.workloads().end(), [&](const v1::Workload& w) {
-      return std::find(w.targets().begin(), w.targets().end(), target) != w.targets().end();
+      return w.copy().from() == target || w.copy().to() == target ||
+             std::find(w.targets().begin(), w.targets().end(), target) != w.targets().end();
     });
   }
 

@@ -49,7 +49,7 @@ std::vector<std::string> OperationCells(const v1::OperationReport& o) {
 }
 
 // One kind of requests to a device.
-struct Requests {
+struct RequestColumns {
   const char* operation;
   double per_second, bytes_per_second, await_ms, bytes;
 };
@@ -57,16 +57,17 @@ struct Requests {
 // A device of an observe phase: bytes, rates and the mean time of its requests. The other cells are
 // of engines, and stay empty.
 void AddObservedDevice(const std::string& head, const v1::DeviceReport& d, std::string* out) {
-  std::vector<Requests> kinds = {{"device read", d.reads_per_second(), d.read_bytes_per_second(),
-                                  d.read_await_ms(), d.device_read_bytes()},
-                                 {"device write", d.writes_per_second(), d.write_bytes_per_second(),
-                                  d.write_await_ms(), d.device_write_bytes()}};
+  std::vector<RequestColumns> kinds = {
+      {"device read", d.reads_per_second(), d.read_bytes_per_second(), d.read_await_ms(),
+       d.device_read_bytes()},
+      {"device write", d.writes_per_second(), d.write_bytes_per_second(), d.write_await_ms(),
+       d.device_write_bytes()}};
   // Few devices ever discard.
   if (d.discards_per_second() > 0) {
     kinds.push_back({"device discard", d.discards_per_second(), d.discard_bytes_per_second(),
                      d.discard_await_ms(), d.device_discard_bytes()});
   }
-  for (const Requests& r : kinds) {
+  for (const RequestColumns& r : kinds) {
     std::vector<std::string> cells(9 + std::size(kCsvPercents));
     cells[0] = r.operation;
     cells[2] = Number(r.bytes);

@@ -25,7 +25,7 @@ using common::FormatDuration;
 constexpr size_t kEvents = 5;
 constexpr size_t kThingLines = 10;
 constexpr size_t kNamedDevices = 4;
-constexpr size_t kMaxSentences = 8;
+constexpr size_t kMaxObservedSentences = 8;
 
 class FirstScreen : private ReportWriter {
  public:
@@ -162,7 +162,7 @@ class FirstScreen : private ReportWriter {
     }
     sentences_.push_back(absl::StrCat(phase.name(), ": ", SummaryOf(phase.observed())));
     for (const v1::ObservedSentence& s : phase.observed().sentences()) {
-      if (s.kind() != "programs" || sentences_.size() >= kMaxSentences) continue;
+      if (s.kind() != "programs" || sentences_.size() >= kMaxObservedSentences) continue;
       sentences_.push_back(absl::StrCat(phase.name(), ": programs on ",
                                         s.hosts().empty() ? "?" : s.hosts(0), ": ", s.sentence()));
     }

@@ -18,18 +18,18 @@ using common::FormatCount;
 using common::FormatDuration;
 using common::FormatSize;
 
-constexpr int kHostsShown = 64;
+constexpr int kObservedHosts = 64;
 constexpr int kDevicesShown = 256;
-constexpr char kNone[] = "–";
+constexpr char kAbsent[] = "–";
 
-std::string Percent(double ratio) { return absl::StrFormat("%.0f %%", 100 * ratio); }
+std::string WholePercent(double ratio) { return absl::StrFormat("%.0f %%", 100 * ratio); }
 
-std::string Mebibytes(double bytes) { return absl::StrFormat("%.1f", bytes / 1048576); }
+std::string MebibytesText(double bytes) { return absl::StrFormat("%.1f", bytes / 1048576); }
 
 // Of requests of one kind; a mean needs one of them.
-std::string Await(bool any, double ms) { return any ? FormatDuration(ms * 1e6) : kNone; }
+std::string Await(bool any, double ms) { return any ? FormatDuration(ms * 1e6) : kAbsent; }
 std::string Size(bool any, double bytes) {
-  return any ? absl::StrFormat("%.1fk", bytes / 1024) : kNone;
+  return any ? absl::StrFormat("%.1fk", bytes / 1024) : kAbsent;
 }
 
 std::vector<std::string> Titles(const char* first) {
@@ -39,17 +39,17 @@ std::vector<std::string> Titles(const char* first) {
 
 std::vector<std::string> Cells(const std::string& name, const v1::ObservedFigures& f) {
   return {name,
-          f.has_read_ratio() ? Percent(f.read_ratio()) : kNone,
+          f.has_read_ratio() ? WholePercent(f.read_ratio()) : kAbsent,
           FormatCount(f.reads_per_second()),
-          Mebibytes(f.read_bytes_per_second()),
+          MebibytesText(f.read_bytes_per_second()),
           Await(f.has_read_await_ms(), f.read_await_ms()),
           Size(f.has_read_request_bytes(), f.read_request_bytes()),
           FormatCount(f.writes_per_second()),
-          Mebibytes(f.write_bytes_per_second()),
+          MebibytesText(f.write_bytes_per_second()),
           Await(f.has_write_await_ms(), f.write_await_ms()),
           Size(f.has_write_request_bytes(), f.write_request_bytes()),
           absl::StrFormat("%.2f", f.queue_size()),
-          Percent(f.busy_ratio())};
+          WholePercent(f.busy_ratio())};
 }
 
 // "reads of 16 KiB in 1.2 ms"; empty without any.
@@ -81,19 +81,20 @@ std::string SummaryOf(const v1::ObservedReport& observed) {
         Requests("writes", f.has_write_await_ms(), f.write_request_bytes(), f.write_await_ms())}) {
     if (!part.empty()) parts.push_back(part);
   }
-  return absl::StrCat(text, ", ", Percent(f.read_ratio()), " reads: ", absl::StrJoin(parts, ", "),
+  return absl::StrCat(text, ", ", WholePercent(f.read_ratio()),
+                      " reads: ", absl::StrJoin(parts, ", "),
                       absl::StrFormat("; %.2f requests in their queues; the busiest, %s, for %s "
                                       "of the time",
-                                      f.queue_size(), f.busiest(), Percent(f.busy_ratio())));
+                                      f.queue_size(), f.busiest(), WholePercent(f.busy_ratio())));
 }
 
 std::string RenderObservedHosts(const v1::ObservedReport& observed, size_t width) {
   TextTable table(Titles("host"));
   int shown = 0;
   for (const v1::ObservedHost& host : observed.hosts()) {
-    if (++shown > kHostsShown) break;
+    if (++shown > kObservedHosts) break;
     if (host.lost()) {
-      std::vector<std::string> row(12, kNone);
+      std::vector<std::string> row(12, kAbsent);
       row[0] = host.host() + " (lost)";
       table.Add(std::move(row));
     } else {
@@ -102,8 +103,8 @@ std::string RenderObservedHosts(const v1::ObservedReport& observed, size_t width
   }
   if (observed.hosts_size() > 1) table.Add(Cells("all", observed.total()));
   std::string out = table.Render("    ", width);
-  if (observed.hosts_size() > kHostsShown) {
-    absl::StrAppend(&out, "    and ", observed.hosts_size() - kHostsShown,
+  if (observed.hosts_size() > kObservedHosts) {
+    absl::StrAppend(&out, "    and ", observed.hosts_size() - kObservedHosts,
                     " more; --format json lists all\n");
   }
   return out;

@@ -71,7 +71,9 @@ class ArchiveTest : public testing::Test {
     sample->set_end_ns(1000000000);
     sample->add_workloads();
     sample->add_interfaces()->set_name("eth0");
-    sample->add_nfs()->set_mount("/mnt");
+    v1::NfsSample* nfs = sample->add_nfs();
+    nfs->set_mount("/mnt");
+    nfs->set_operation("READ");
     batch.items.emplace_back().mutable_result()->add_workloads()->set_engine("strange");
     EXPECT_TRUE(store_->Ingest({batch}).ok());
     EXPECT_TRUE(store_->EndPhase(run.run_id, 0, 1, measure::PhaseState::kDone, "", {}, {}).ok());

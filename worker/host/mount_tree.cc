@@ -19,11 +19,11 @@ namespace lockstep::worker {
 namespace {
 
 // The kernel gives up after so many links, too (path_resolution(7), ELOOP).
-constexpr int kMaxLinks = 40;
+constexpr int kMaxMountLinks = 40;
 
-std::string TextOf(const char* text) { return text == nullptr ? "" : text; }
+std::string TextOrEmpty(const char* text) { return text == nullptr ? "" : text; }
 
-std::deque<std::string> PartsOf(const std::string& path) {
+std::deque<std::string> PathParts(const std::string& path) {
   std::deque<std::string> parts;
   for (const auto& part : absl::StrSplit(path, '/', absl::SkipEmpty())) {
     if (part != ".") parts.emplace_back(part);
@@ -32,7 +32,7 @@ std::deque<std::string> PartsOf(const std::string& path) {
 }
 
 // Of an overlay its layers decide, too.
-bool IsLocal(const MountTree::Mount& mount) {
+bool IsLocalMount(const MountTree::Mount& mount) {
   // FUSE asks a process, and a cluster's file system its other hosts.
   static const std::set<std::string> kServed = {"nfs", "nfs4", "gfs2", "ocfs2", "fuse", "fuseblk"};
   if (kServed.contains(mount.type) || absl::StartsWith(mount.type, "fuse.")) return false;
@@ -53,9 +53,10 @@ MountTree::MountTree(std::string root) : root_(std::move(root)) {
   libmnt_fs* entry = nullptr;
   while (mnt_table_next_fs(table.get(), walk, &entry) == 0) {
     mounts_.push_back({mnt_fs_get_id(entry), mnt_fs_get_parent_id(entry), mnt_fs_get_devno(entry),
-                       TextOf(mnt_fs_get_target(entry)), TextOf(mnt_fs_get_fstype(entry)),
-                       TextOf(mnt_fs_get_source(entry)), TextOf(mnt_fs_get_fs_options(entry))});
-    mounts_.back().is_local = IsLocal(mounts_.back());
+                       TextOrEmpty(mnt_fs_get_target(entry)), TextOrEmpty(mnt_fs_get_fstype(entry)),
+                       TextOrEmpty(mnt_fs_get_source(entry)),
+                       TextOrEmpty(mnt_fs_get_fs_options(entry))});
+    mounts_.back().is_local = IsLocalMount(mounts_.back());
   }
   mnt_free_iter(walk);
   std::set<int> ids;
@@ -84,7 +85,7 @@ bool MountTree::HasLocalLayers(const Mount& overlay) const {
     for (const auto& layer : absl::StrSplit(pair.second, ':', absl::SkipEmpty())) {
       const Mount* at = top_;
       std::string path;
-      for (const std::string& part : PartsOf(std::string(layer))) {
+      for (const std::string& part : PathParts(std::string(layer))) {
         absl::StrAppend(&path, "/", part);
         at = Topmost(at, path);
       }
@@ -119,7 +120,7 @@ absl::StatusOr<MountTree::Location> MountTree::Find(const std::string& path) con
     return absl::InvalidArgumentError(absl::StrCat("'", path, "' is not an absolute path"));
   }
   if (top_ == nullptr) return absl::InternalError("/proc/self/mountinfo cannot be read");
-  std::deque<std::string> parts = PartsOf(path);
+  std::deque<std::string> parts = PathParts(path);
   std::vector<Location> above = {{top_, "", true}};  // of each directory on the way
   for (int links = 0; !parts.empty();) {
     const std::string part = std::move(parts.front());
@@ -141,11 +142,11 @@ absl::StatusOr<MountTree::Location> MountTree::Find(const std::string& path) con
       above.push_back(std::move(next));
       continue;
     }
-    if (++links > kMaxLinks) {
+    if (++links > kMaxMountLinks) {
       return absl::FailedPreconditionError(absl::StrCat(path, ": has too many links"));
     }
     if (target[0] == '/') above.resize(1);
-    std::deque<std::string> led = PartsOf(target);
+    std::deque<std::string> led = PathParts(target);
     led.insert(led.end(), parts.begin(), parts.end());
     parts = std::move(led);
   }

@@ -22,12 +22,12 @@ namespace lockstep::worker {
 namespace {
 
 // Stacks of devices and of file systems have few levels. The limit ends the walk in any case.
-constexpr int kDeepest = 8;
+constexpr int kMaxObservedDepth = 8;
 
-bool IsLoop(const std::string& name) { return absl::StartsWith(name, "loop"); }
+bool IsLoopName(const std::string& name) { return absl::StartsWith(name, "loop"); }
 
 // The value of an option of a file system: upperdir=/a of "rw,lowerdir=/b,upperdir=/a".
-std::string OptionOf(const std::string& options, const std::string& key) {
+std::string MountOptionOf(const std::string& options, const std::string& key) {
   for (const auto& option : absl::StrSplit(options, ',')) {
     if (absl::StartsWith(option, key + "=")) return std::string(option.substr(key.size() + 1));
   }
@@ -139,7 +139,7 @@ void ObservableDevices::AddPath(const Guard::Named& named) {
 
 bool ObservableDevices::IsSame(const Guard::Named& named, const std::string& name) const {
   const std::string disk = kernel_.WholeDiskOf(name);
-  const std::string identity = IsLoop(disk) ? "" : kernel_.IdentityOf(name);
+  const std::string identity = IsLoopName(disk) ? "" : kernel_.IdentityOf(name);
   if (!identity.empty()) return identity == named.identity;
   // Which file a loop device is over only its file system can say. Its attachment is the same as
   // long as the kernel's number of it is.
@@ -149,7 +149,7 @@ bool ObservableDevices::IsSame(const Guard::Named& named, const std::string& nam
 
 std::string ObservableDevices::IdentityOf(const std::string& name) const {
   const std::string disk = kernel_.WholeDiskOf(name);
-  if (!IsLoop(disk)) return kernel_.IdentityOf(name);
+  if (!IsLoopName(disk)) return kernel_.IdentityOf(name);
   // The identity of a loop device is its file's, which is looked at for it.
   const std::string backing =
       common::ReadTrimmed(root_ + "/sys/class/block/" + disk + "/loop/backing_file");
@@ -191,7 +191,7 @@ absl::StatusOr<ObservableDevices::Names> ObservableDevices::UnderMount(
     return Names{kernel_.WholeDiskOf(*name)};
   }
   // btrfs and overlays have numbers of their own: what they are mounted from leads on.
-  if (mount.type == "btrfs" && depth < kDeepest) {
+  if (mount.type == "btrfs" && depth < kMaxObservedDepth) {
     const auto source = mounts_.Find(mount.source);
     const auto name = source.ok() ? NodeAt(*source) : source.status();
     if (name.ok()) return PoolOf(*name);
@@ -200,8 +200,8 @@ absl::StatusOr<ObservableDevices::Names> ObservableDevices::UnderMount(
     const std::vector<std::string> names = AllNames();
     if (std::find(names.begin(), names.end(), last) != names.end()) return PoolOf(last);
   }
-  if (mount.type == "overlay" && depth < kDeepest) {
-    const std::string upper = OptionOf(mount.options, "upperdir");
+  if (mount.type == "overlay" && depth < kMaxObservedDepth) {
+    const std::string upper = MountOptionOf(mount.options, "upperdir");
     if (!upper.empty()) return Under(upper, depth + 1);
   }
   return absl::FailedPreconditionError(
@@ -223,9 +223,9 @@ ObservableDevices::Names ObservableDevices::PoolOf(const std::string& name) cons
 
 ObservableDevices::Names ObservableDevices::Beneath(const std::string& name, int depth) const {
   Names found;
-  if (depth >= kDeepest) return found;
+  if (depth >= kMaxObservedDepth) return found;
   std::vector<std::string> parts = kernel_.PartsOf(name).underneath;
-  if (IsLoop(name)) {
+  if (IsLoopName(name)) {
     const std::string backing =
         common::ReadTrimmed(root_ + "/sys/class/block/" + name + "/loop/backing_file");
     if (const auto under = Under(backing); under.ok()) {

@@ -159,7 +159,7 @@ TEST(StacksTest, TheLowestDeviceThatIsNeverIdleIsTheLimit) {
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
     worker.result.mutable_threads(0)->set_wait_time_ns(3000000000);
   }
-  const v1::WorkloadReport& workload = ReportOf(data).phases(0).workloads(0);
+  const v1::WorkloadReport workload = ReportOf(data).phases(0).workloads(0);
   EXPECT_EQ(workload.limited_by(), "device");
   EXPECT_EQ(workload.limited_because().find("sdb, which lies underneath md0, had 16.0 requests"),
             0u)
@@ -194,7 +194,7 @@ TEST(StacksTest, ADiskUnderTwoVolumesIsLowestInBothStacks) {
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
     worker.result.mutable_threads(0)->set_wait_time_ns(3000000000);
   }
-  const v1::WorkloadReport& workload = ReportOf(data).phases(0).workloads(0);
+  const v1::WorkloadReport workload = ReportOf(data).phases(0).workloads(0);
   EXPECT_EQ(workload.limited_because().find("sda, which lies underneath dm-2, had 16.0 requests"),
             0u)
       << workload.limited_because();

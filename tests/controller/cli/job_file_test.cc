@@ -107,7 +107,7 @@ TEST(JobFileTest, AFieldOfAnotherToolOrLevelIsNamed) {
 TEST(JobFileTest, AnObservePhaseSaysWhyItHasNoLoad) {
   const auto error_of = [](const std::string& more) {
     const JobFile file =
-        ParseJobFile("x.yaml", "phases:\n  - observe: {duration: 1s, " + more + "}\n", {});
+        ParseJobFile("x.yaml", "name: x\nphases:\n  - observe: {duration: 1s, " + more + "}\n", {});
     return file.errors.empty() ? "" : file.errors[0];
   };
   for (const char* more : {"expect: {iops: 1}", "workloads: [{}]", "until_steady: {}"}) {
