@@ -18,6 +18,7 @@
 #include "controller/plan/loads.h"
 #include "controller/plan/observes.h"
 #include "controller/plan/reservation.h"
+#include "controller/plan/space_needs.h"
 #include "controller/plan/target_axes.h"
 #include "controller/plan/validate.h"
 #include "proto/workload.h"
@@ -391,59 +392,26 @@ class FleetChecker {
 
   // What all workers will allocate on each file system, against what it has.
   void CheckSpace() {
-    struct Space {
-      double needed = 0, free = 0, total = 0;
-      std::map<uint32_t, double> shared;  // target → what one worker says: each lays out some of it
-      std::map<uint32_t, double> own;     // target → all workers' files
-      std::set<std::string> hosts;
-      std::string path;
-    };
-    std::map<std::string, Space> spaces;
     for (uint32_t w = 0; w < workers_.size(); ++w) {
       for (const v1::TargetInspection& found : workers_[w].inspection.targets()) {
-        if (found.target() >= static_cast<uint32_t>(job_.targets_size()) ||
-            found.filesystem_id().empty() || !use_[found.target()].prepared) {
+        const bool is_store = !store_.filesystem_id.empty() &&
+                              found.filesystem_id() == store_.filesystem_id &&
+                              found.target() < static_cast<uint32_t>(job_.targets_size()) &&
+                              use_[found.target()].prepared;
+        if (!is_store || (job_.store_filesystem() && store_.may_fill) ||
+            !stored_.insert(TargetOf(found).name()).second) {
           continue;
         }
-        const v1::Target& target = TargetOf(found);
-        if (!store_.filesystem_id.empty() && found.filesystem_id() == store_.filesystem_id &&
-            !(job_.store_filesystem() && store_.may_fill) && stored_.insert(target.name()).second) {
-          Refuse(absl::StrCat(
-              HostOf(w), ": target ", target.name(), ": ",
-              found.paths_size() > 0 ? found.paths(0) : "",
-              " lies on the file system of Lockstep's own store, which a full disk would stop. ",
-              "Use another one, or allow it in both places: store_filesystem: true in the job",
-              job_.store_filesystem() ? " (done)" : "",
-              ", and --allow-store-filesystem at the controller",
-              store_.may_fill ? " (done)" : ""));
-        }
-        Space& space = spaces[found.filesystem_id()];
-        // Hosts report a shared file system at different moments. The smallest value counts.
-        space.free = space.hosts.empty()
-                         ? static_cast<double>(found.free_bytes())
-                         : std::min(space.free, static_cast<double>(found.free_bytes()));
-        space.total = static_cast<double>(found.filesystem_bytes());
-        space.hosts.insert(HostOf(w));
-        if (space.path.empty() && found.paths_size() > 0) space.path = found.paths(0);
-        if (target.sharing() == v1::SHARING_PRIVATE) {
-          space.own[found.target()] += static_cast<double>(found.missing_bytes());
-        } else {
-          // The files of a shared target exist once, and every worker reports what they lack. The
-          // largest of these values counts, not their sum.
-          double& one = space.shared[found.target()];
-          one = std::max(one, static_cast<double>(found.missing_bytes()));
-        }
+        Refuse(absl::StrCat(
+            HostOf(w), ": target ", TargetOf(found).name(), ": ",
+            found.paths_size() > 0 ? found.paths(0) : "",
+            " lies on the file system of Lockstep's own store, which a full disk would stop. ",
+            "Use another one, or allow it in both places: store_filesystem: true in the job",
+            job_.store_filesystem() ? " (done)" : "",
+            ", and --allow-store-filesystem at the controller", store_.may_fill ? " (done)" : ""));
       }
     }
-    for (auto& [id, space] : spaces) {
-      space.own.insert(space.shared.begin(), space.shared.end());
-      std::map<std::string, double> variants;  // the largest: their files are there one at a time
-      for (const auto& [target, bytes] : space.own) {
-        const std::string& name = job_.targets(static_cast<int>(target)).variant_of();
-        if (name.empty()) space.needed += bytes;
-        if (!name.empty()) variants[name] = std::max(variants[name], bytes);
-      }
-      for (const auto& [name, bytes] : variants) space.needed += bytes;
+    for (const auto& [id, space] : SpaceNeeds(job_, workers_, use_)) {
       // A full file system stops whatever else writes to it, so a reserve stays free. The absolute
       // limit keeps 5 % of a large one from being wasted.
       constexpr double kReserveShare = 0.05;

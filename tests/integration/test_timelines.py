@@ -93,7 +93,7 @@ class Timelines(FleetTest):
             f"SELECT s.* FROM {table} s JOIN phase_overview p USING (run_id, phase, attempt) "
             f"WHERE run_id = '{self.run_id}'"
         )
-        texts = ("started_at", "run_id", "device")
+        texts = ("started_at", "run_id", "device", "nested")
         for row in self.rows(query):
             yield {
                 name: value if name in texts or value is None else float(value)
@@ -207,7 +207,9 @@ class Timelines(FleetTest):
         self.assertEqual(len(after), len(statistics))
         for row, wanted in zip(after, statistics, strict=True):
             for name, value in wanted.items():
-                if value is None or name in ("run_id", "phase_name", "host", "device"):
+                if value is None or name in (
+                    *("run_id", "phase_name", "host", "device", "nested"),
+                ):
                     self.assertEqual(row[name], value, name)
                 else:
                     self.assertAlmostEqual(float(row[name]), float(value), places=6)

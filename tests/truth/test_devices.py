@@ -82,7 +82,7 @@ class Devices(TruthTest):
             (size,) = self.rows(
                 f"SELECT sum({kind}_bytes) / sum({kind}s) / 1024 AS kib, avg({letter}_await) AS ms "
                 "FROM device_timeline WHERE run_id = last_run() "
-                f"AND phase_name = '{name}' AND {letter}_s > 0"
+                f"AND phase_name = '{name}' AND {letter}_s > 0 AND device = '{self.device}'"
             )
             self.assert_near(size["kib"], 64, 0.1, "the size of requests")
             self.assertGreater(float(size["ms"]), 0)

@@ -62,7 +62,8 @@ NfsCounters ParseMountStats(const std::string& text, const std::set<std::string>
       auto operation = NfsOperationIn(line);
       if (!operation) continue;
       operation->set_mount(mount);
-      counters[{mount, operation->operation()}] = *std::move(operation);
+      v1::NfsSample& kept = counters[{mount, operation->operation()}];
+      kept = *std::move(operation);
     }
   }
   return counters;

@@ -1146,11 +1146,13 @@ SELECT
 FROM worker_results r
 JOIN phase_overview p USING (run_id, phase, attempt)
 JOIN run_workers w USING (run_id, worker_index)
-CROSS JOIN LATERAL (SELECT jsonb_array_elements(CASE jsonb_typeof(r.result -> 'routes')
-  WHEN 'array' THEN r.result -> 'routes' ELSE '[]'
-END) AS route) e
-CROSS JOIN LATERAL (SELECT
-  jsonb_array_elements_text(coalesce(e.route -> 'targets', '[]')) AS target) t;
+CROSS JOIN
+  LATERAL (SELECT jsonb_array_elements(CASE jsonb_typeof(r.result -> 'routes')
+    WHEN 'array' THEN r.result -> 'routes' ELSE '[]'
+  END) AS route) e
+CROSS JOIN
+  LATERAL (SELECT jsonb_array_elements_text(coalesce(e.route -> 'targets', '[]')) AS target
+  ) t;
 COMMENT ON VIEW storage_routes IS
 'The servers of each worker''s targets, and the interfaces that lead to them';
 

@@ -201,7 +201,7 @@ TEST(CopyPlanTest, SizesThatWorkersFindMustFit) {
   job.mutable_targets(0)->mutable_device()->set_path("/dev/sda");
   FillJob(&job);
   ASSERT_EQ(absl::StrJoin(CopyProblemsOf(job), "\n"), "");
-  const auto problems = [&](std::vector<PlanWorker> workers) {
+  const auto problems = [&](const std::vector<PlanWorker>& workers) {
     return absl::StrJoin(CopyProblems(job, workers), "\n");
   };
   EXPECT_EQ(problems({Inspected("a", 64 * kMib, 0)}), "");

@@ -23,7 +23,7 @@ namespace {
 using timing::kMs;
 using timing::kSecond;
 
-constexpr uint32_t kBlock = 4096;
+constexpr uint64_t kBlock = 4096;
 constexpr uint64_t kBlocks = 16;
 constexpr int kFrom = 0, kTo = 1;  // files
 
@@ -85,7 +85,7 @@ class CopyTest : public testing::Test {
     FillContent(storage_.files[kFrom].data(), storage_.files[kFrom].size(), 1, 7);
   }
 
-  IoThreadSetup Setup(uint32_t depth, uint32_t passes = 1) {
+  IoThreadSetup CopySetup(uint32_t depth, uint32_t passes = 1) {
     IoThreadSetup setup;
     setup.make_engine = [this] { return std::make_unique<StorageEngine>(&storage_, &time_); };
     setup.engine.files = {{OpenFile{}, kBlocks * kBlock}, {OpenFile{}, kBlocks * kBlock}};
@@ -101,7 +101,7 @@ class CopyTest : public testing::Test {
 
   // Both files' blocks have headers; of the source's, all are known but `unknown`.
   IoThreadSetup VerifiedSetup(uint32_t depth, uint32_t passes = 1, uint64_t unknown = kBlocks) {
-    IoThreadSetup setup = Setup(depth, passes);
+    IoThreadSetup setup = CopySetup(depth, passes);
     setup.checks.reads = setup.checks.writes = true;
     setup.checks.block_size_bytes = kBlock;
     setup.checks.keys = {TargetKey("/from"), TargetKey("/to")};
@@ -177,7 +177,7 @@ TEST_F(CopyTest, ABlockIsReadOnceAndThenWrittenToTheSamePlace) {
     storage_.log.clear();
     storage_.files[kTo].assign(kBlocks * kBlock, 0);
     counts_ = {};
-    const IoThreadOutcome outcome = Run(Setup(depth));
+    const IoThreadOutcome outcome = Run(CopySetup(depth));
     EXPECT_EQ(outcome.fatal, "");
     EXPECT_EQ(outcome.uncopied, 0u);
     EXPECT_EQ(storage_.files[kTo], storage_.files[kFrom]) << depth;
@@ -202,7 +202,7 @@ TEST_F(CopyTest, ABlockIsReadOnceAndThenWrittenToTheSamePlace) {
 }
 
 TEST_F(CopyTest, AtDepthOneReadsAndWritesAlternateInOrder) {
-  Run(Setup(1));
+  Run(CopySetup(1));
   ASSERT_EQ(storage_.log.size(), 2 * kBlocks);
   for (uint64_t i = 0; i < 2 * kBlocks; ++i) {
     EXPECT_EQ(storage_.log[i].kind, i % 2 == 0 ? IoKind::kRead : IoKind::kWrite);
@@ -211,14 +211,14 @@ TEST_F(CopyTest, AtDepthOneReadsAndWritesAlternateInOrder) {
 }
 
 TEST_F(CopyTest, TheQueueIsKeptFullOfBothKinds) {
-  Run(Setup(4));
+  Run(CopySetup(4));
   EXPECT_EQ(storage_.in_flight_max, 4u);
 }
 
 TEST_F(CopyTest, ABlockThatWasNotReadWholeIsNotWritten) {
   storage_.bad_reads = {2 * kBlock};
   storage_.short_reads = {5 * kBlock};
-  const IoThreadOutcome outcome = Run(Setup(4));
+  const IoThreadOutcome outcome = Run(CopySetup(4));
   EXPECT_EQ(outcome.uncopied, 2u);
   EXPECT_NE(outcome.first_error.find("read of 4096 bytes at offset 8192 of /from"),
             std::string::npos)
@@ -234,7 +234,7 @@ TEST_F(CopyTest, ABlockThatWasNotReadWholeIsNotWritten) {
 
 TEST_F(CopyTest, AWriteThatFailsIsAnErrorAndTheRestIsCopied) {
   storage_.bad_writes = {3 * kBlock};
-  const IoThreadOutcome outcome = Run(Setup(4));
+  const IoThreadOutcome outcome = Run(CopySetup(4));
   EXPECT_EQ(outcome.uncopied, 1u);
   EXPECT_NE(outcome.first_error.find("write of 4096 bytes at offset 12288 of /to"),
             std::string::npos)
@@ -246,7 +246,7 @@ TEST_F(CopyTest, AWriteThatFailsIsAnErrorAndTheRestIsCopied) {
 
 TEST_F(CopyTest, TooManyErrorsEndIt) {
   for (uint64_t block = 0; block < kBlocks; ++block) storage_.bad_reads.insert(block * kBlock);
-  IoThreadSetup setup = Setup(1);
+  IoThreadSetup setup = CopySetup(1);
   setup.error_limit = 3;
   const IoThreadOutcome outcome = Run(std::move(setup));
   EXPECT_NE(outcome.fatal.find("error_limit"), std::string::npos);
@@ -256,7 +256,7 @@ TEST_F(CopyTest, TooManyErrorsEndIt) {
 
 TEST_F(CopyTest, NoWriteStartsAfterTheLoadsEnd) {
   storage_.each_ns = kMs;
-  const IoThreadOutcome outcome = Run(Setup(4), 7 * kMs);
+  const IoThreadOutcome outcome = Run(CopySetup(4), 7 * kMs);
   EXPECT_GT(outcome.uncopied, 0u);
   EXPECT_EQ(Of(IoKind::kWrite).operations + outcome.uncopied, kBlocks);
   uint64_t copied = 0;
@@ -265,7 +265,7 @@ TEST_F(CopyTest, NoWriteStartsAfterTheLoadsEnd) {
 }
 
 TEST_F(CopyTest, ARateCountsBothOfABlocksIos) {
-  IoThreadSetup setup = Setup(1);
+  IoThreadSetup setup = CopySetup(1);
   setup.start.max_iops = 1000;
   const IoThreadOutcome outcome = Run(std::move(setup));
   // The read of the last of 16 blocks is the 31st I/O.
@@ -274,7 +274,7 @@ TEST_F(CopyTest, ARateCountsBothOfABlocksIos) {
 }
 
 TEST_F(CopyTest, APauseFollowsAWholeBlock) {
-  IoThreadSetup setup = Setup(1);
+  IoThreadSetup setup = CopySetup(1);
   setup.start.think_ns = kMs;
   const IoThreadOutcome outcome = Run(std::move(setup));
   EXPECT_NEAR(static_cast<double>(outcome.think_ns), 15.0 * kMs, 1.0 * kMs);
@@ -282,7 +282,7 @@ TEST_F(CopyTest, APauseFollowsAWholeBlock) {
 }
 
 TEST_F(CopyTest, SyncsAreOfTheDestinationAlone) {
-  IoThreadSetup setup = Setup(4);
+  IoThreadSetup setup = CopySetup(4);
   setup.sync.every_writes = 5;
   setup.sync.at_end = true;
   Run(std::move(setup));

@@ -7,7 +7,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr uint32_t kCopiedBlock = 4096;
+constexpr uint64_t kCopiedBlock = 4096;
 
 std::pair<int, uint64_t> To(const CopyMap& map, uint16_t file, uint64_t offset) {
   const BlockSpace::Offset to = map.DestinationOf(file, offset);
@@ -19,16 +19,16 @@ TEST(CopyMapTest, FilesGoOneAfterTheOtherIntoOne) {
                                  {{2, 0, 8 * kCopiedBlock}}, kCopiedBlock);
   ASSERT_TRUE(map.ok()) << map.status();
   EXPECT_EQ(To(*map, 0, 0), std::pair(2, uint64_t{0}));
-  EXPECT_EQ(To(*map, 0, kCopiedBlock), std::pair(2, uint64_t{kCopiedBlock}));
-  EXPECT_EQ(To(*map, 1, 0), std::pair(2, uint64_t{2 * kCopiedBlock}));
-  EXPECT_EQ(To(*map, 1, 2 * kCopiedBlock), std::pair(2, uint64_t{4 * kCopiedBlock}));
+  EXPECT_EQ(To(*map, 0, kCopiedBlock), std::pair(2, kCopiedBlock));
+  EXPECT_EQ(To(*map, 1, 0), std::pair(2, 2 * kCopiedBlock));
+  EXPECT_EQ(To(*map, 1, 2 * kCopiedBlock), std::pair(2, 4 * kCopiedBlock));
 }
 
 TEST(CopyMapTest, AStampIsLeftOutOnEitherSide) {
   const auto map = CopyMap::Make({{0, 1 << 20, 2 << 20}}, {{1, 0, 1 << 20}}, kCopiedBlock);
   ASSERT_TRUE(map.ok()) << map.status();
   EXPECT_EQ(To(*map, 0, 1 << 20), std::pair(1, uint64_t{0}));
-  EXPECT_EQ(To(*map, 0, (1 << 20) + 7 * kCopiedBlock), std::pair(1, uint64_t{7 * kCopiedBlock}));
+  EXPECT_EQ(To(*map, 0, (1 << 20) + 7 * kCopiedBlock), std::pair(1, 7 * kCopiedBlock));
 }
 
 TEST(CopyMapTest, StripesKeepTheirPlaces) {
