@@ -311,7 +311,7 @@ class FileSweeps(FleetTest):
         job = self.job().replace("{host}/f.{file}", "f.{file}")
         planned = self.fleet.lockstep("plan", "-", stdin=job)
         self.assertNotEqual(planned.status, 0, planned.text)
-        self.assertIn("is also used by node1", " ".join(planned.text.split()))
+        self.assertIn("is also used by node1", " ".join(planned.err.split()))
 
     def test_a_stopped_series_leaves_no_file(self):
         job = self.job().replace("300ms", "600s")

@@ -3,6 +3,7 @@ host sends.
 """
 
 import contextlib
+import itertools
 import os
 import shutil
 import subprocess
@@ -20,12 +21,17 @@ def run(*words):
 class Line(contextlib.ExitStack):
     """A namespace whose eth0 leads to `gateway`, an address of this one. Use as a context."""
 
+    made = itertools.count()
+
     def __init__(self):
         super().__init__()
-        number = os.getpid() % 16384  # a network of four addresses for each test process
+        # The kernel removes a namespace's devices some time after the namespace: each line of a
+        # test process has a network of four addresses, and a name, of its own.
+        one = next(Line.made)
+        number = (os.getpid() * 8 + one) % 16384
         base = f"10.84.{number // 64}.{number % 64 * 4 + 1}"
         self.gateway, self.address = base, f"{base.rsplit('.', 1)[0]}.{number % 64 * 4 + 2}"
-        self.name = f"lsl{os.getpid()}"
+        self.name = f"lsl{os.getpid()}x{one}"
 
     def __enter__(self):
         super().__enter__()

@@ -35,9 +35,8 @@ class Screens(TruthTest):
         screen = " ".join(self.report().split())
         # On a machine that others use there are more warnings than the screen has room for.
         if " more in --detail" in screen:
-            screen = " ".join(
-                self.ok(self.fleet.lockstep("report", "last", "--detail")).out.split()
-            )
+            detail = self.ok(self.fleet.lockstep("report", "last", "--detail")).out
+            screen += " " + " ".join(detail.split())
         found = re.search(pattern, screen)
         self.assertIsNotNone(found, f"no '{pattern}' in:\n{screen}")
         self.says(found.group(0))
@@ -60,7 +59,9 @@ class Storage(Screens):
             out.truncate(128 * MIB)
         cls.loop = attach(image)
         cls.addClassCleanup(detach, cls.loop)
-        call("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", cls.loop)
+        # A page of the cache is a block: smaller file systems have blocks of 1 KiB by default.
+        options = ("-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0")
+        call("mkfs.ext4", "-q", *options, cls.loop)
         cls.mount = f"{directory}/mount"
         os.mkdir(cls.mount)
         call("mount", cls.loop, cls.mount)
