@@ -290,7 +290,7 @@ int KernelNetLinks::RouteTo(const std::string& address) {
 
 std::optional<uint64_t> KernelNetLinks::SpeedOf(const std::string& name) {
   // sysfs has the speed, too, but of the network namespace that it was mounted in.
-  constexpr size_t kMasks = size_t{3 * 127} * sizeof(uint32_t);
+  constexpr size_t kMasks = size_t{3} * 127 * sizeof(uint32_t);
   alignas(ethtool_link_settings) std::array<char, sizeof(ethtool_link_settings) + kMasks> memory{};
   auto* settings = reinterpret_cast<ethtool_link_settings*>(memory.data());
   ifreq request = {};

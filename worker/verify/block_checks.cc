@@ -122,16 +122,15 @@ void BlockChecks::Keep(const BlockFinding& finding, uint16_t file, uint64_t offs
   // Where header and content do not fit, the header is of the expected write, and has its seed. For
   // a block that was copied only the header has it.
   const bool is_of_content = kept.state == BlockState::kCorrupt || kept.state == BlockState::kTorn;
-  if (is_of_content && is_of_here && header.generation == generation && IsIntact(header)) {
+  const bool is_whole = is_of_content && header.generation == generation && IsIntact(header);
+  // The header names seed and length: the block as it was written can be made again.
+  const bool is_unknown = generation == 0 && finding.state == BlockState::kCorrupt;
+  if (is_of_here && (is_whole || is_unknown)) {
     kept.expected_block.resize(options_.block_size_bytes);
     MakeBlock(header, kept.expected_block.data());
   } else if (generation != 0) {  // what only the writer knew (sequence, time) stays zero
     kept.expected_block.resize(options_.block_size_bytes);
     Make(file, offset, {generation, 0}, {}, kept.expected_block.data());
-  } else if (finding.state == BlockState::kCorrupt && is_of_here) {
-    kept.expected_block.resize(options_.block_size_bytes);
-    // The header names seed and length: the block as it was written can be made again.
-    MakeBlock(header, kept.expected_block.data());
   }
   kept_.push_back(std::move(kept));
 }
