@@ -200,8 +200,8 @@ phases:
         synced = self.phase(report, "synced")
         (device,) = synced["devices"]
         more = (
-            r"the device wrote \S+ MiB where the engines asked for 2\.93 MiB, \S+ MiB more: the file "
-            "system's journal and metadata"
+            r"the device wrote \S+ MiB where the engines asked for 2\.93 MiB, \S+ MiB more: "
+            "the file system's journal and metadata"
         )
         self.assertRegex(device["crossCheck"]["reason"], more)
         if device["crossCheck"]["verdict"] == "VERDICT_AMPLIFIED":
