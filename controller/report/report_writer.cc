@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -135,6 +136,15 @@ std::set<uint32_t> ReportWriter::ShownTogether() const {
   for (const v1::SweepReport& sweep : report_.sweeps()) {
     for (const v1::SweepPointReport& point : sweep.points()) {
       swept.insert(point.phases().begin(), point.phases().end());
+    }
+    for (const v1::PhaseReport& phase : report_.phases()) {
+      // What lays out and removes the files of its points (NextPhase() names them). Those that
+      // failed are shown.
+      const bool is_own =
+          absl::StartsWith(phase.name(), sweep.phase()) &&
+          (absl::EndsWith(phase.name(), ", prepare") || absl::EndsWith(phase.name(), ", cleanup"));
+      const bool is_done = measure::Is(phase, measure::PhaseState::kDone);
+      if (is_own && is_done && phase.remarks().empty()) swept.insert(phase.index());
     }
   }
   for (const v1::CurveReport& curve : report_.curves()) {

@@ -288,6 +288,7 @@ class FileSweeps(FleetTest):
         self.assertEqual([point["runs"] for point in sweep["points"]], [2, 2, 2])
         kinds = [phase["kind"] for phase in report["phases"]]
         self.assertEqual(kinds, ["prepare", "run", "cleanup"] * 6)
+        self.assertNotIn(", prepare", self.ok(self.fleet.lockstep("report", "last")).out)
         self.assertTrue(all(phase["state"] == "done" for phase in report["phases"]))
         # What each point has written: nothing of another point's files was taken over.
         sizes = [int(phase["bytesWritten"]) for phase in report["phases"][::3]]

@@ -167,4 +167,11 @@ std::vector<const MountTree::Mount*> MountTree::Beneath(const std::string& direc
   return found;
 }
 
+std::string MountOption(const std::string& options, const std::string& name) {
+  for (const auto option : absl::StrSplit(options, ',')) {
+    if (absl::StartsWith(option, name + "=")) return std::string(option.substr(name.size() + 1));
+  }
+  return "";
+}
+
 }  // namespace lockstep::worker

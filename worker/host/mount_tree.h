@@ -53,4 +53,8 @@ class MountTree {
   const Mount* top_ = nullptr;  // of /; null where the table could not be read
 };
 
+// The value of an option of a mount: "/a" for upperdir in "rw,lowerdir=/b,upperdir=/a". Empty
+// without the option or without a value. Pure.
+std::string MountOption(const std::string& options, const std::string& name);
+
 }  // namespace lockstep::worker

@@ -26,14 +26,6 @@ constexpr int kMaxObservedDepth = 8;
 
 bool IsLoopName(const std::string& name) { return absl::StartsWith(name, "loop"); }
 
-// The value of an option of a file system: upperdir=/a of "rw,lowerdir=/b,upperdir=/a".
-std::string MountOptionOf(const std::string& options, const std::string& key) {
-  for (const auto& option : absl::StrSplit(options, ',')) {
-    if (absl::StartsWith(option, key + "=")) return std::string(option.substr(key.size() + 1));
-  }
-  return "";
-}
-
 }  // namespace
 
 ObservableDevices::ObservableDevices(const std::vector<Guard::Named>& allowed, ObserveScope scope,
@@ -201,7 +193,7 @@ absl::StatusOr<ObservableDevices::Names> ObservableDevices::UnderMount(
     if (std::find(names.begin(), names.end(), last) != names.end()) return PoolOf(last);
   }
   if (mount.type == "overlay" && depth < kMaxObservedDepth) {
-    const std::string upper = MountOptionOf(mount.options, "upperdir");
+    const std::string upper = MountOption(mount.options, "upperdir");
     if (!upper.empty()) return Under(upper, depth + 1);
   }
   return absl::FailedPreconditionError(

@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/files.h"
+#include "worker/host/mount_tree.h"
 
 namespace lockstep::worker {
 namespace {
@@ -42,14 +43,6 @@ MountLine MountLineOf(const std::string& mounts, dev_t device) {
     found = {fields[4], dash[1], dash[2], dash[3]};
   }
   return found;
-}
-
-// The value of an option of a mount; empty without the option or without a value.
-std::string OptionOf(const std::string& options, const std::string& name) {
-  for (const auto option : absl::StrSplit(options, ',')) {
-    if (absl::StartsWith(option, name + "=")) return std::string(option.substr(name.size() + 1));
-  }
-  return "";
 }
 
 bool HasOption(const std::string& options, const std::string& option) {
@@ -80,7 +73,7 @@ std::vector<std::string> AddressesIn(const std::string& text, char separator) {
 // usually in the same network. "a:6789,b:6789:/path", or since Linux 5.17 "name@fsid.fs=/path" with
 // mon_addr=a:6789/b:6789.
 std::vector<std::string> CephMonitors(const MountLine& mount) {
-  const std::string option = OptionOf(mount.options, "mon_addr");
+  const std::string option = MountOption(mount.options, "mon_addr");
   if (!option.empty()) return AddressesIn(option, '/');
   return AddressesIn(mount.source.substr(0, mount.source.find(":/")), ',');
 }
@@ -163,8 +156,8 @@ void AddNvme(const std::string& root, const std::string& path, std::vector<Stora
   StorageServer server;
   server.protocol = "nvme-" + transport;
   const std::string address = common::ReadTrimmed(controller + "address");
-  server.address = HostIn(OptionOf(address, "traddr"));
-  server.interface = OptionOf(address, "host_iface");
+  server.address = HostIn(MountOption(address, "traddr"));
+  server.interface = MountOption(address, "host_iface");
   if (transport == "rdma") {
     server.not_known = kRdma;
   } else if (!IsNumericAddress(server.address)) {
@@ -216,13 +209,13 @@ std::vector<StorageServer> ServersOfMount(const std::string& mounts, dev_t devic
   server.mount = absl::StrReplaceAll(
       mount.point, {{"\\040", " "}, {"\\011", "\t"}, {"\\012", "\n"}, {"\\134", "\\"}});
   std::vector<std::string> addresses;
-  bool is_rdma = OptionOf(mount.options, "proto") == "rdma" || HasOption(mount.options, "rdma");
+  bool is_rdma = MountOption(mount.options, "proto") == "rdma" || HasOption(mount.options, "rdma");
   if (server.protocol == "ceph") {
     addresses = CephMonitors(mount);
   } else if (server.protocol == "lustre") {
     addresses = LustreNodes(mount.source, &is_rdma);
   } else {
-    const std::string address = OptionOf(mount.options, "addr");
+    const std::string address = MountOption(mount.options, "addr");
     if (IsNumericAddress(address)) addresses.push_back(address);
   }
   if (is_rdma) addresses.clear();
