@@ -320,16 +320,17 @@ class Percentiles(TruthTest):
             )
             for workload in self.phase(report)["workloads"]
         }
+        # Without an upper end where the machine's own stalls leave too few values above it.
+        high = {name: p.get("highNs", math.inf) for name, p in at.items()}
         self.says(
             "; ".join(
-                f"p90 of {name} {p['lowNs'] / 1e6:.3g} to {p['highNs'] / 1e6:.3g} ms"
+                f"p90 of {name} {p['lowNs'] / 1e6:.3g} to {high[name] / 1e6:.3g} ms"
                 for name, p in at.items()
             )
         )
         # 20 % of the I/Os of `stalls` come during one: of 2,400 independent ones the p90 would be
         # known to 6 % of a stall's 100 ms.
-        width = at["stalls"]["highNs"] - at["stalls"]["lowNs"]
-        self.assertGreater(width, 8e6)
+        self.assertGreater(high["stalls"] - at["stalls"]["lowNs"], 8e6)
         detail = self.ok(self.fleet.lockstep("report", "--detail")).out
         # Two workloads and their hosts; the short phase has three intervals.
         self.assertEqual(detail.count("95 % interval"), 3)
