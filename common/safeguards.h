@@ -39,9 +39,9 @@ class Safeguards {
     return safeguards;
   }
   // Whether `condition` holds, or the safeguard that asks for it was left out.
-  bool Pass(Safeguard safeguard, bool condition) const {
-    return condition || removed_ == safeguard;
-  }
+  bool Pass(Safeguard safeguard, bool condition) const { return condition || Lacks(safeguard); }
+  // Whether the safeguard was left out.
+  bool Lacks(Safeguard safeguard) const { return removed_ == safeguard; }
 
  private:
   Safeguard removed_ = Safeguard::kNone;

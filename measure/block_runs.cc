@@ -43,8 +43,8 @@ void BlockRunsWriter::Flush() {
   end_ = 0;
 }
 
-void BlockRunsWriter::Add(uint64_t block, uint32_t generation, bool unknown) {
-  const uint64_t value = uint64_t{generation} * 2 + (unknown ? 1 : 0);
+void BlockRunsWriter::Add(uint64_t block, uint32_t generation, BlockContent content) {
+  const uint64_t value = uint64_t{generation} * 2 + (content == BlockContent::kUnknown ? 1 : 0);
   if (count_ != 0 && block == first_ + count_ && value == value_) {
     ++count_;
     return;
@@ -60,9 +60,7 @@ void BlockRunsWriter::Finish() {
   if (!bytes_.empty()) emit_(std::exchange(bytes_, {}));
 }
 
-absl::Status ReadBlockRuns(const std::string& runs, uint64_t blocks,
-                           const std::function<void(uint64_t first, uint64_t count,
-                                                    uint32_t generation, bool unknown)>& take) {
+absl::Status ReadBlockRuns(const std::string& runs, uint64_t blocks, const TakeBlockRun& take) {
   uint64_t end = 0;
   for (size_t at = 0; at < runs.size();) {
     // Runs before a broken one have reached `take` when this fails. The controller therefore reads
@@ -78,7 +76,8 @@ absl::Status ReadBlockRuns(const std::string& runs, uint64_t blocks,
         count > blocks - end - gap) {
       return absl::InvalidArgumentError("what is said of written blocks makes no sense");
     }
-    take(end + gap, count, static_cast<uint32_t>(value / 2), (value & 1) != 0);
+    take(end + gap, count, static_cast<uint32_t>(value / 2),
+         (value & 1) != 0 ? BlockContent::kUnknown : BlockContent::kKnown);
     end += gap + count;
   }
   return absl::OkStatus();

@@ -12,15 +12,19 @@ namespace lockstep::measure {
 // go on from there.
 inline constexpr uint32_t kMaxReportedGeneration = (1U << 29) - 1 - 2 * 65536;
 
+// Whether the last reported write of a block tells its content. A write that failed, or has not
+// ended, may have reached the storage in part.
+enum class BlockContent : uint8_t { kKnown, kUnknown };
+
 // Numbers of blocks, ascending, each with a generation: in runs of neighbours with the same one.
 // Three varints for a run: the gap since the end of the last run, how many blocks, and twice the
-// generation, plus 1 where a write of it failed, so that nobody knows what is there.
+// generation, plus 1 for BlockContent::kUnknown.
 class BlockRunsWriter {
  public:
   // `emit` is called with an encoding of at most some 48 KiB each time that one is full.
   explicit BlockRunsWriter(std::function<void(std::string)> emit) : emit_(std::move(emit)) {}
   // Blocks come in ascending order.
-  void Add(uint64_t block, uint32_t generation, bool unknown);
+  void Add(uint64_t block, uint32_t generation, BlockContent content);
   // Once, at the end.
   void Finish();
 
@@ -35,10 +39,11 @@ class BlockRunsWriter {
   uint64_t value_ = 0;
 };
 
+using TakeBlockRun =
+    std::function<void(uint64_t first, uint64_t count, uint32_t generation, BlockContent content)>;
+
 // Calls `take` for each run. INVALID_ARGUMENT when the bytes are no such encoding; nothing beyond
 // `blocks` blocks is taken.
-absl::Status ReadBlockRuns(const std::string& runs, uint64_t blocks,
-                           const std::function<void(uint64_t first, uint64_t count,
-                                                    uint32_t generation, bool unknown)>& take);
+absl::Status ReadBlockRuns(const std::string& runs, uint64_t blocks, const TakeBlockRun& take);
 
 }  // namespace lockstep::measure

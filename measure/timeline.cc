@@ -167,14 +167,15 @@ std::vector<FleetPoint> Thinned(const std::vector<FleetPoint>& points, int64_t s
   }
 }
 
-void HostTable::Halve(bool any) {
+void HostTable::Halve(Neighbours which) {
   std::vector<size_t> firsts;  // of each new span
   for (size_t i = 0; i < spans.size(); ++i) {
     firsts.push_back(i);
     if (i + 1 == spans.size()) break;
     const Span& next = spans[i + 1];
-    if (any || (spans[i].interval_class == next.interval_class &&
-                Adjoin(spans[i].end_ns, next.begin_ns, next.end_ns - next.begin_ns))) {
+    if (which == Neighbours::kAny ||
+        (spans[i].interval_class == next.interval_class &&
+         Adjoin(spans[i].end_ns, next.begin_ns, next.end_ns - next.begin_ns))) {
       ++i;
     }
   }
@@ -210,7 +211,7 @@ void HostTable::Thin(size_t max_spans, int64_t step_ns) {
   };
   while (!is_fine()) {
     const size_t before = spans.size();
-    Halve();
+    Halve(Neighbours::kOfOneClass);
     // Neighbours of different classes, or with a gap between them, stay apart. Without this the
     // loop would not end.
     if (spans.size() == before) return;
@@ -307,9 +308,9 @@ void Timeline::AddHosts(const MergedInterval& merged, int64_t begin_ns, int64_t 
   // The limit is of cells, because the table's memory grows with the spans and the hosts alike.
   if (hosts_.spans.size() * hosts_.lines.size() <= limits_.max_cells) return;
   const size_t spans = hosts_.spans.size();
-  hosts_.Halve();
+  hosts_.Halve(HostTable::Neighbours::kOfOneClass);
   // Where classes alternate, the first pass joins little, and the table would stay too large.
-  if (hosts_.spans.size() > spans * 3 / 4) hosts_.Halve(true);
+  if (hosts_.spans.size() > spans * 3 / 4) hosts_.Halve(HostTable::Neighbours::kAny);
   span_intervals_ = std::min(2 * span_intervals_, kMaxJoined);
   last_span_intervals_ = span_intervals_;  // the next interval begins a span
 }

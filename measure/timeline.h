@@ -60,9 +60,9 @@ struct HostTable {
   std::vector<Span> spans;
   std::map<uint32_t, Line> lines;  // by worker index
 
-  // Every two neighbours of one class become one, or of `any`: IOPS weighted by time, the larger
-  // p99.
-  void Halve(bool any = false);
+  // Every two neighbours become one, of one class or of any: IOPS weighted by time, the larger p99.
+  enum class Neighbours { kOfOneClass, kAny };
+  void Halve(Neighbours which);
   // Until there are at most so many spans, each at least so long where it has a neighbour.
   void Thin(size_t max_spans, int64_t step_ns = 0);
 };

@@ -170,8 +170,12 @@ absl::Status PgConnection::Flush(const std::string& what) {
 }
 
 absl::StatusOr<PgResult> PgConnection::Finish(bool sent, const std::string& what) {
-  PGconn* connection = connection_.get();
   if (!sent) return LastError(nullptr, what);
+  return ReadResults(what);
+}
+
+absl::StatusOr<PgResult> PgConnection::ReadResults(const std::string& what) {
+  PGconn* connection = connection_.get();
   if (absl::Status status = Flush(what); !status.ok()) return status;
   PgResult last(nullptr);
   absl::Status failed;
@@ -283,9 +287,9 @@ absl::Status PgConnection::CopyOut(const std::string& statement,
       // and dropped, and the cancellation shortens that.
       if (!refused.ok() && length > 0) Cancel();
     }
-    // -1 is the end of the rows and -2 an error. Finish() tells which.
+    // -1 is the end of the rows and -2 an error. ReadResults() tells which.
     if (length > 0) continue;
-    const absl::Status ended = Finish(/*sent=*/true, "COPY").status();
+    const absl::Status ended = ReadResults("COPY").status();
     return refused.ok() ? ended : refused;
   }
 }

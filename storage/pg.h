@@ -104,7 +104,10 @@ class PgConnection {
   explicit PgConnection(PGconn* connection);
   void BePatient(const Patience& patience, Time from);
   absl::Status LastError(const PGresult* result, const std::string& what);
-  // The answer to what was sent: of several results the first error, else the last.
+  // The answer to the statement that was sent: of several results the first error, else the last.
+  // `what` names the statement in errors.
+  absl::StatusOr<PgResult> ReadResults(const std::string& what);
+  // The same, or why libpq did not send it.
   absl::StatusOr<PgResult> Finish(bool sent, const std::string& what);
   // Asks the server to end the statement that it works on, which then fails.
   void Cancel();

@@ -405,11 +405,10 @@ absl::Status PgStore::ReadIntervals(const v1::PhaseId& phase, IntervalDetail det
                                            : status;
 }
 
-absl::Status PgStore::EndRun(const std::string& run_id, measure::RunState state,
-                             const std::string& outcome, bool degraded) {
+absl::Status PgStore::EndRun(const std::string& run_id, const RunEnd& end) {
   return Run(
       "UPDATE runs SET state = $2, outcome = $3, degraded = $4, ended_at = now() WHERE run_id = $1",
-      {run_id, Text(state), outcome, degraded ? "true" : "false"});
+      {run_id, Text(end.state), end.outcome, end.degraded ? "true" : "false"});
 }
 
 absl::Status PgStore::AddEvent(const std::string& run_id, measure::Severity severity,

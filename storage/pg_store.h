@@ -67,8 +67,7 @@ class PgStore final : public Store {
                          const std::string& reason, measure::Cleanup cleanup) override;
   absl::Status StartRun(const std::string& run_id,
                         const std::vector<measure::RunWorker>& workers) override;
-  absl::Status EndRun(const std::string& run_id, measure::RunState state,
-                      const std::string& outcome, bool degraded) override;
+  absl::Status EndRun(const std::string& run_id, const RunEnd& end) override;
   absl::Status SaveReport(const std::string& run_id, const v1::Report& report) override;
   absl::StatusOr<std::optional<v1::Report>> SavedReport(const std::string& run_id) override;
   absl::StatusOr<StoredPhase> PhaseOf(const std::string& run_id, uint32_t phase) override;

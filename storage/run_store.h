@@ -53,6 +53,13 @@ struct Quarantine {
   int64_t quarantine_ns = 0;
 };
 
+// How a run has ended.
+struct RunEnd {
+  measure::RunState state;
+  std::string outcome = {};  // why; empty when it ran to its end
+  bool degraded = false;
+};
+
 // What a controller decides, before it acts on it: the queue, runs in progress and their phases.
 // Another controller goes on from here. A part of Store, whose contract holds: thread-safety,
 // errors, retries.
@@ -85,8 +92,7 @@ class RunStore {
                                  const std::string& reason, measure::Cleanup cleanup) = 0;
   virtual absl::Status StartRun(const std::string& run_id,
                                 const std::vector<measure::RunWorker>& workers) = 0;
-  virtual absl::Status EndRun(const std::string& run_id, measure::RunState state,
-                              const std::string& outcome, bool degraded) = 0;
+  virtual absl::Status EndRun(const std::string& run_id, const RunEnd& end) = 0;
   // `at_wall_ns`: when it happened.
   virtual absl::Status AddEvent(const std::string& run_id, measure::Severity severity,
                                 const std::string& host, const std::string& message,

@@ -165,7 +165,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
 
   void Serve() {
     const auto& message = parser_->get();
-    served_ = true;
+    served_ = IdleConnections::Served::kYes;
     Request request;
     request.method = ToString(message.method_string());
     request.host = ToString(message[http::field::host]);
@@ -347,7 +347,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   int64_t answered_ = 0;  // its bytes
   std::chrono::steady_clock::time_point give_up_at_;
   std::optional<IdleConnections::Key> idle_;
-  bool served_ = false;  // a request before
+  IdleConnections::Served served_ = IdleConnections::Served::kNo;
   int requests_left_ = 1000;
   bool closes_ = false;
   bool is_head_ = false;

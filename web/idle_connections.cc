@@ -18,7 +18,7 @@ std::string NetworkOf(const ip::address& address) {
   return std::string(bytes.begin(), bytes.begin() + 8);
 }
 
-IdleConnections::Key IdleConnections::Add(const ip::address& from, bool served,
+IdleConnections::Key IdleConnections::Add(const ip::address& from, Served served,
                                           std::function<void()> close) {
   common::MutexLock lock(&mutex_);
   return entries_.insert(entries_.end(), {NetworkOf(from), served, std::move(close)});
@@ -36,14 +36,14 @@ bool IdleConnections::CloseOne() {
   {
     common::MutexLock lock(&mutex_);
     // By whether they had an answer, and network.
-    std::map<std::pair<bool, std::string>, std::pair<int64_t, Entry*>> groups;
+    std::map<std::pair<Served, std::string>, std::pair<int64_t, Entry*>> groups;
     for (Entry& entry : entries_) {
       if (entry.close == nullptr) continue;
       auto& [count, oldest] = groups[{entry.served, entry.network}];
       if (count++ == 0) oldest = &entry;
     }
     if (groups.empty()) return false;
-    const bool served = groups.begin()->first.first;
+    const Served served = groups.begin()->first.first;
     const auto largest =
         std::max_element(groups.begin(), groups.end(), [served](const auto& a, const auto& b) {
           const auto rank = [served](const auto& group) {

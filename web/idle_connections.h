@@ -14,19 +14,22 @@ namespace lockstep::web {
 // these is closed for each that comes, so that connections that say nothing keep nobody out.
 // Thread-safe.
 class IdleConnections {
+ public:
+  // Whether the connection has had an answer before.
+  enum class Served { kNo, kYes };
+
  private:
   struct Entry {
     std::string network;
-    bool served;
+    Served served;
     std::function<void()> close;
   };
 
  public:
   using Key = std::list<Entry>::iterator;
 
-  // `served`: it has had an answer before. `close` ends the connection; it is called at most once,
-  // by any thread, and returns at once.
-  Key Add(const boost::asio::ip::address& from, bool served, std::function<void()> close);
+  // `close` ends the connection; it is called at most once, by any thread, and returns at once.
+  Key Add(const boost::asio::ip::address& from, Served served, std::function<void()> close);
   void Remove(Key key);
   // Closes one, and does not count it any more: of those that never had an answer, if there are
   // any, the oldest one of the network with most of them. False when there is none.

@@ -7,7 +7,8 @@
 #include "controller/analysis/latency.h"
 
 namespace lockstep::controller {
-void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport* phase) {
+void CheckExpectations(const v1::Expect& expect, PhaseResults results, v1::PhaseReport* phase) {
+  const bool complete = results == PhaseResults::kComplete;
   const v1::OperationReport& total = phase->total();
   // Without a single I/O there are no errors either, and Jain's index of equal hosts is 1. Both
   // limits would be met.
@@ -102,7 +103,8 @@ namespace {
 void AddExpectations(const PhaseView& view, v1::PhaseReport* report) {
   const bool complete =
       view.phase().phase.state == measure::PhaseState::kDone && report->workers_lost() == 0;
-  CheckExpectations(view.load().expect(), complete, report);
+  CheckExpectations(view.load().expect(),
+                    complete ? PhaseResults::kComplete : PhaseResults::kIncomplete, report);
   *report->mutable_limits() = LimitsOf(view.load());
 }
 

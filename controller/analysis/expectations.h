@@ -7,7 +7,8 @@ namespace lockstep::controller {
 
 // Compares the phase's figures with what the job expects, and appends a line for each expectation.
 // In a phase without a complete result no expectation holds.
-void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport* phase);
+enum class PhaseResults { kIncomplete, kComplete };
+void CheckExpectations(const v1::Expect& expect, PhaseResults results, v1::PhaseReport* phase);
 
 // The limits of figures that can be drawn into a chart: what the job expects, and where it has the
 // phase aborted.

@@ -11,9 +11,11 @@ constexpr double kFar = 0.1;
 constexpr double kTop = 0.99;
 constexpr double kLogarithmic = 8;
 
+enum class Axis { kLinear, kLogarithmic };
+
 // From 0 to 1; empty where they do not span anything.
-std::vector<double> Scaled(std::vector<double> values, bool logarithmic) {
-  if (logarithmic) {
+std::vector<double> Scaled(std::vector<double> values, Axis axis) {
+  if (axis == Axis::kLogarithmic) {
     for (double& value : values) value = std::log(value);
   }
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
@@ -32,8 +34,9 @@ std::optional<size_t> Farthest(const std::vector<double>& x, const std::vector<d
   // would share a ninth of the width, and the knee would always be among them. A curve's load is a
   // share and stays linear.
   const bool logarithmic = x.front() > 0 && x.back() / x.front() >= kLogarithmic;
-  const std::vector<double> across = Scaled(x, logarithmic && sign > 0);
-  const std::vector<double> up = Scaled(y, /*logarithmic=*/false);
+  const std::vector<double> across =
+      Scaled(x, logarithmic && sign > 0 ? Axis::kLogarithmic : Axis::kLinear);
+  const std::vector<double> up = Scaled(y, Axis::kLinear);
   if (across.empty() || up.empty()) return std::nullopt;
   size_t best = 0;
   double most = 0;

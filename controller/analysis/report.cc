@@ -261,7 +261,7 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
   for (int p = 0; p < data.run.job.phases_size(); ++p) {
     v1::PhaseReport probe;
     const v1::RunPhase& run = data.run.job.phases(p).run();
-    CheckExpectations(run.expect(), /*complete=*/false, &probe);
+    CheckExpectations(run.expect(), PhaseResults::kIncomplete, &probe);
     declared +=
         StepsDue(data, p) * (probe.expectations_size() + (run.start_skew_limit_ns() > 0 ? 1 : 0));
   }

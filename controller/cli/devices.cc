@@ -169,8 +169,15 @@ std::string SelectionOf(const v1::EnrollRequest& request) {
   return common::Printable(text);
 }
 
+enum class StampCommand { kEnroll, kRelease };
+
+StampCommand CommandOf(const v1::EnrollRequest& request) {
+  return request.release() ? StampCommand::kRelease : StampCommand::kEnroll;
+}
+
 // Both parts of a reply: what is written to, and what is not, with the reasons.
-void PrintListing(const v1::EnrollReply& reply, bool release, size_t width) {
+void PrintListing(const v1::EnrollReply& reply, StampCommand command, size_t width) {
+  const bool release = command == StampCommand::kRelease;
   TextTable table({"hosts", "device", "size", "identity", release ? "enrolled" : "carries"},
                   {0, 1, 3, 4}, {1, 3});
   for (const v1::EnrollDevice& device : reply.devices()) {
@@ -198,17 +205,18 @@ int CountOf(const v1::EnrollReply& reply) {
 std::string Devices(int count) { return absl::StrCat(count, count == 1 ? " device" : " devices"); }
 
 // Whether every device that matches is as it was asked for by now.
-bool IsAllDone(const v1::EnrollReply& reply, bool release) {
-  return std::all_of(reply.devices().begin(), reply.devices().end(),
-                     [release](const v1::EnrollDevice& device) {
-                       return device.left_out().empty() || (!release && !device.enrolled().empty());
-                     });
+bool IsAllDone(const v1::EnrollReply& reply, StampCommand command) {
+  return std::all_of(
+      reply.devices().begin(), reply.devices().end(), [command](const v1::EnrollDevice& device) {
+        const bool was_enrolled = command == StampCommand::kEnroll && !device.enrolled().empty();
+        return device.left_out().empty() || was_enrolled;
+      });
 }
 
 int SayWhatWasDone(const v1::EnrollReply& reply, const v1::EnrollRequest& request) {
   const int done = reply.carried_out() ? CountOf(reply) : 0;
   std::cout << Devices(done) << (request.release() ? " released" : " enrolled") << "\n";
-  return IsAllDone(reply, request.release()) ? kOk : kError;
+  return IsAllDone(reply, CommandOf(request)) ? kOk : kError;
 }
 
 // Lists, asks, and carries out what was confirmed.
@@ -226,15 +234,15 @@ int EnrollDevices(const Context& context, v1::EnrollRequest request, const std::
     // The listing that a script asks for to confirm it later is no failure.
     if (!reply.token().empty()) return kOk;
     const bool is_any = !reply.devices().empty() || request.release();
-    return is_any && IsAllDone(reply, request.release()) ? kOk : kError;
+    return is_any && IsAllDone(reply, CommandOf(request)) ? kOk : kError;
   }
   v1::CleanTexts(&reply);
-  PrintListing(reply, request.release(), context.Width());
+  PrintListing(reply, CommandOf(request), context.Width());
   const bool is_order = request.release() || !request.confirm().empty();
   if (is_order) return SayWhatWasDone(reply, request);
   if (reply.token().empty()) {
     std::cout << "nothing to enrol\n";
-    return !reply.devices().empty() && IsAllDone(reply, /*release=*/false) ? kOk : kError;
+    return !reply.devices().empty() && IsAllDone(reply, StampCommand::kEnroll) ? kOk : kError;
   }
   const int count = CountOf(reply);
   std::cout << "What " << (count == 1 ? "this device carries" : "these devices carry")
@@ -278,7 +286,9 @@ std::vector<std::string> SplitHosts(const std::string& list) {
 }
 
 // enroll and release.
-void AddStampCommand(CLI::App* devices, const Context* context, int* status, bool release) {
+void AddStampCommand(CLI::App* devices, const Context* context, int* status,
+                     StampCommand stamp_command) {
+  const bool release = stamp_command == StampCommand::kRelease;
   const auto request = std::make_shared<v1::EnrollRequest>();
   // CLI11 fills vectors of the standard library, not repeated fields of protobuf.
   const auto hosts = std::make_shared<std::vector<std::string>>();
@@ -331,8 +341,8 @@ void AddDevicesCommand(CLI::App* app, const Context* context, int* status) {
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   devices->footer("Examples:\n  lockstep devices\n  lockstep devices enroll --hosts node[1-16]");
-  AddStampCommand(devices, context, status, /*release=*/false);
-  AddStampCommand(devices, context, status, /*release=*/true);
+  AddStampCommand(devices, context, status, StampCommand::kEnroll);
+  AddStampCommand(devices, context, status, StampCommand::kRelease);
   devices->callback([=] {
     if (devices->get_subcommands().empty()) *status = ShowDevices(*context, *format);
   });

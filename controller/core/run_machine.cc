@@ -276,7 +276,7 @@ void RunMachine::On(const event::ResultStored& e) {
   delivered_.insert(e.worker);
   // The order comes before the error. A part that an order cut short may have an error as well, and
   // the run must end as the order says.
-  if (e.order) Adopt(*e.order, /*this_phase=*/true);
+  if (e.order) Adopt(*e.order);
   if (!e.error.empty() && repeat_reason_.empty()) WorkerFailed(e.worker, "", e.error);
   CheckComplete();
 }
@@ -444,8 +444,7 @@ void RunMachine::CheckComplete() {
   }
   // Only the simulation, without kAllAnswered, closes a phase before everybody has answered.
   const bool some_answered = outstanding_.size() < members_.size() && stage_ == Stage::kRunning;
-  if (!outstanding_.empty() &&
-      (!some_answered || !safeguards_.Pass(Safeguard::kAllAnswered, /*condition=*/false))) {
+  if (!outstanding_.empty() && (!some_answered || !safeguards_.Lacks(Safeguard::kAllAnswered))) {
     return;
   }
   if (AwaitsIdle()) return;

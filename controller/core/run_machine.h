@@ -130,18 +130,18 @@ struct Attached {
   uint32_t worker;
   enum class State { kIdle, kArming, kArmed, kRunning } state;
   // of the current phase and attempt; with kIdle: it was the last one it was in
-  bool this_phase;
-  std::string failed;  // with kIdle and this_phase: why it failed; empty when it has a result
-  bool not_started;    // with failed: it did no I/O
-  bool go_is_late;     // a go sent now would come after T
+  bool this_phase = false;
+  std::string failed = {};   // with kIdle and this_phase: why; empty when it has a result
+  bool not_started = false;  // with failed: it did no I/O
+  bool go_is_late = false;   // a go sent now would come after T
   // The last order that it obeyed in this run. One to repeat counts with `this_phase` alone.
   std::optional<StopOrder> last_order = std::nullopt;
 };
 // The worker says that it is idle. `stopped`: in answer to a stop of this phase and attempt.
 struct Idle {
   uint32_t worker;
-  bool this_phase;
-  bool stopped;
+  bool this_phase = false;
+  bool stopped = false;
 };
 // What a worker is doing, in words, for messages.
 struct Doing {
@@ -153,7 +153,7 @@ struct Doing {
 struct Stop {
   RunState state;
   std::string reason;
-  bool now;
+  bool now = false;
 };
 // The running load must end early, at the end of the same interval on all hosts. What it measured
 // counts, and the run goes on.
@@ -374,7 +374,7 @@ class RunMachine {
   // Why the phase is being stopped.
   StopOrder Order() const;
   // Obeys an order that a controller before this one gave and could not store.
-  void Adopt(const StopOrder& order, bool this_phase);
+  void Adopt(const StopOrder& order);
   bool AtWork() const {
     return stage_ == Stage::kArming || stage_ == Stage::kCommitting || stage_ == Stage::kRunning;
   }

@@ -9,8 +9,11 @@ void RunMachine::On(const event::Attached& e) {
   using State = event::Attached::State;
   if (!members_.contains(e.worker)) return;
   // The order comes first. What the worker says it is doing may be the effect of an order that this
-  // controller does not know.
-  if (e.last_order) Adopt(*e.last_order, e.this_phase);
+  // controller does not know. An order to repeat an attempt says nothing about later attempts. One
+  // that ends the run always counts.
+  if (e.last_order && (e.this_phase || e.last_order->kind == StopOrder::Kind::kEndRun)) {
+    Adopt(*e.last_order);
+  }
   const bool busy = e.state != State::kIdle;
   // An idle worker that has delivered its result is done with the phase, even if it was restarted
   // and no longer knows the phase.
@@ -69,7 +72,7 @@ void RunMachine::AttachedWhileStopping(const event::Attached& e) {
     return Do(action::StopNow{{e.worker}, order.reason, order});
   }
   // A worker that is idle in this phase has done its part, and its result is on the way.
-  if (!e.this_phase) return On(event::Idle{e.worker, false, true});
+  if (!e.this_phase) return On(event::Idle{.worker = e.worker, .stopped = true});
 }
 
 }  // namespace lockstep::controller

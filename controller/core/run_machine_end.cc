@@ -33,20 +33,23 @@ void RunMachine::StopAll(const std::string& reason) {
 
 StopOrder RunMachine::Order() const {
   if (end_state_.has_value()) {
-    return {StopOrder::Kind::kEndRun, *end_state_, end_reason_, skip_cleanup_};
+    return {.kind = StopOrder::Kind::kEndRun,
+            .state = *end_state_,
+            .reason = end_reason_,
+            .skip_cleanup = skip_cleanup_};
   }
-  return {StopOrder::Kind::kRepeat, RunState::kDone, repeat_reason_, false};
+  return {.kind = StopOrder::Kind::kRepeat, .reason = repeat_reason_};
 }
 
 // Without this, what a stop cut short would pass for a phase that ran to its end.
-void RunMachine::Adopt(const StopOrder& order, bool this_phase) {
+void RunMachine::Adopt(const StopOrder& order) {
   if (end_state_.has_value() || stage_ == Stage::kIdle ||
-      safeguards_.Pass(common::Safeguard::kOrdersRepeated, /*condition=*/false)) {
+      safeguards_.Lacks(common::Safeguard::kOrdersRepeated)) {
     return;
   }
   if (order.kind == StopOrder::Kind::kEndRun) {
-    On(event::Stop{order.state, order.reason, order.skip_cleanup});
-  } else if (this_phase && AtWork() && repeat_reason_.empty()) {
+    On(event::Stop{.state = order.state, .reason = order.reason, .now = order.skip_cleanup});
+  } else if (AtWork() && repeat_reason_.empty()) {
     RepeatAttempt(order.reason);
   }
 }

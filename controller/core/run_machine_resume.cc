@@ -46,7 +46,7 @@ void RunMachine::Resume() {
       for (const auto& [worker, error] : from_.stored) {
         if (!error.empty()) WorkerFailed(worker, "", error);
       }
-      for (const StopOrder& order : from_.orders) Adopt(order, /*this_phase=*/true);
+      for (const StopOrder& order : from_.orders) Adopt(order);
       if (stage_ == Stage::kRunning && end_state_.has_value()) StopAll(end_reason_);
       for (uint32_t worker : from_.members) {
         const bool missing = lost_.contains(worker) && !from_.stored.contains(worker);

@@ -92,9 +92,7 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
   pipeline.spool = spool_.get();
   pipeline.clock = clock_;
   pipeline.fenced = EndThisController;
-  pipeline.store_state = [this](bool away, const std::string& reason) {
-    coordinator_->OnStoreState(away, reason);
-  };
+  pipeline.store_state = [this](const absl::Status& state) { coordinator_->OnStoreState(state); };
   pipeline.spool_full = [this](const std::string& reason) { coordinator_->OnSpoolFull(reason); };
   ingest_ = std::make_unique<IngestPipeline>(std::move(pipeline));
   RecoveredState recovered;

@@ -98,7 +98,7 @@ int64_t IngestPipeline::Pump() {
     std::vector<storage::IngestBatch> group = TakeGroup();
     if (group.empty()) return kNever;
     // Commit() gets a copy, since the group goes back to the queue when the store is unavailable.
-    const absl::Status status = Commit(group, /*unsure=*/false);
+    const absl::Status status = Commit(group, Stored::kNothing);
     if (absl::IsAborted(status)) return kNever;
     if (!status.ok()) OnUnavailable(status, std::move(group));
   }
@@ -120,7 +120,7 @@ int64_t IngestPipeline::Pump() {
     std::vector<storage::IngestBatch> group = TakeGroup();
     // The commit before this one may have come through without an answer, so that the cursor is
     // asked.
-    status = Commit(group, /*unsure=*/true);
+    status = Commit(group, Stored::kPerhaps);
     if (!status.ok()) {
       common::MutexLock lock(&mutex_);
       queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
@@ -158,7 +158,7 @@ void IngestPipeline::OnUnavailable(const absl::Status& status,
   }
   next_try_ns_ = options_.clock->MonotonicNs() + kRetryNs;
   spdlog::error("the store is away; samples go to the spool: {}", std::string(status.message()));
-  options_.store_state(true, std::string(status.message()));
+  options_.store_state(status);
 }
 
 void IngestPipeline::ComeBack() {
@@ -168,7 +168,7 @@ void IngestPipeline::ComeBack() {
     unavailable_reason_.clear();
   }
   spdlog::info("the store is back; the spool is empty");
-  options_.store_state(false, "");
+  options_.store_state(absl::OkStatus());
 }
 
 absl::Status IngestPipeline::SpoolQueue() {
@@ -197,9 +197,8 @@ absl::Status IngestPipeline::SpoolQueue() {
       v1::DeliveryAck ack;
       *ack.mutable_phase() = batch.phase;
       ack.set_spooled(feed->spooled);
-      ack.set_committed(options_.safeguards.Pass(Safeguard::kCommittedAck, /*condition=*/false)
-                            ? feed->spooled
-                            : feed->committed);
+      ack.set_committed(options_.safeguards.Lacks(Safeguard::kCommittedAck) ? feed->spooled
+                                                                            : feed->committed);
       feed->acknowledge(ack);
     }
   }
@@ -233,8 +232,9 @@ absl::Status IngestPipeline::CommitSpooled() {
       }
       ++taken;
     }
-    if (absl::Status status = Commit(std::move(group), /*unsure=*/true); !status.ok())
+    if (absl::Status status = Commit(std::move(group), Stored::kPerhaps); !status.ok()) {
       return status;
+    }
     // In this order: a crash between the two leaves samples that the store has already, and the
     // cursor says so. The other order would lose them.
     if (absl::Status status = options_.spool->Drop(taken); !status.ok()) return status;
@@ -271,10 +271,10 @@ absl::Status IngestPipeline::Trim(std::vector<storage::IngestBatch>* group) {
 }
 
 // OK when all is stored, or was refused for good by the store; UNAVAILABLE when it is away, ABORTED
-// when this controller was replaced. `unsure`: some may be stored already.
-absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, bool unsure) {
+// when this controller was replaced.
+absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, Stored before) {
   const bool ask =
-      unsure && !options_.safeguards.Pass(Safeguard::kCheckCursor, /*condition=*/false);
+      before == Stored::kPerhaps && !options_.safeguards.Lacks(Safeguard::kCheckCursor);
   if (ask) {
     if (absl::Status status = Trim(&group); !status.ok()) return status;
   }
@@ -288,7 +288,7 @@ absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, boo
     // A try whose answer was lost may have come through between the two.
     const size_t asked = ItemsOf(group);
     if (const absl::Status trimmed = Trim(&group); !trimmed.ok()) return trimmed;
-    if (ItemsOf(group) < asked) return Commit(std::move(group), /*unsure=*/true);
+    if (ItemsOf(group) < asked) return Commit(std::move(group), Stored::kPerhaps);
     if (group.empty()) return absl::OkStatus();
   }
   // Another controller has the store. Nothing that this one still sends may be acknowledged.
@@ -302,7 +302,7 @@ absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, boo
   for (storage::IngestBatch& batch : group) {
     std::vector<storage::IngestBatch> one;
     one.push_back(std::move(batch));
-    if (status = Commit(std::move(one), unsure); !status.ok()) return status;
+    if (status = Commit(std::move(one), before); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -324,7 +324,7 @@ void IngestPipeline::Rejected(const storage::IngestBatch& batch, const absl::Sta
   Feed* feed = FindFeedLocked(batch.phase, batch.worker_index, &phase);
   if (feed == nullptr) return;
   // `final` keeps the worker from sending again what the store will refuse again.
-  Refuse(batch.phase, feed, std::string(status.message()), /*final=*/true, feed->acknowledge);
+  Refuse(batch.phase, feed, std::string(status.message()), Refusal::kFinal, feed->acknowledge);
   v1::PhaseResult broken;
   broken.set_error(
       absl::StrCat("its samples could not be stored: ", std::string(status.message())));

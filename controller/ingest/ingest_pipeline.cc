@@ -163,17 +163,17 @@ v1::StoreState IngestPipeline::state() const {
 
 // The feed is closed: answers its last batch, so that the stream which waits for that reads on.
 void IngestPipeline::LetGo(const v1::PhaseId& phase, const Feed& feed) {
-  if (feed.acknowledge) Refuse(phase, &feed, "", /*final=*/false, feed.acknowledge);
+  if (feed.acknowledge) Refuse(phase, &feed, "", Refusal::kForNow, feed.acknowledge);
 }
 
 void IngestPipeline::Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason,
-                            bool final, const Acknowledge& acknowledge) {
+                            Refusal refusal, const Acknowledge& acknowledge) {
   v1::DeliveryAck ack;
   *ack.mutable_phase() = phase;
   ack.set_committed(feed == nullptr ? 0 : feed->committed);
   ack.set_spooled(feed == nullptr ? 0 : feed->spooled);
   ack.set_refused(reason);
-  ack.set_final(final);
+  ack.set_final(refusal == Refusal::kFinal);
   acknowledge(ack);
 }
 
@@ -188,7 +188,7 @@ absl::Status IngestPipeline::TakeLocked(Phase* phase, Feed* feed, const v1::Deli
     // The list is read here only to see that it can be read. Otherwise a verification, perhaps of a
     // later run, would find out.
     return measure::ReadBlockRuns(item.block_writes().runs(), kMaxBlocks,
-                                  [](uint64_t, uint64_t, uint32_t, bool) {});
+                                  [](uint64_t, uint64_t, uint32_t, measure::BlockContent) {});
   }
   if (!item.has_result()) {
     return absl::InvalidArgumentError(
@@ -237,27 +237,27 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
       return Refuse(batch.phase(), nullptr,
                     absl::StrCat("phase ", batch.phase().phase(), " of run ",
                                  batch.phase().run_id(), " is not in progress"),
-                    /*final=*/true, acknowledge);
+                    Refusal::kFinal, acknowledge);
     }
     Phase& phase = found->second;
     const auto index = phase.indices.find(worker_id);
     const auto feed_found =
         index == phase.indices.end() ? phase.feeds.end() : phase.feeds.find(index->second);
     if (feed_found == phase.feeds.end()) {
-      return Refuse(batch.phase(), nullptr, "the phase is not this worker's", /*final=*/true,
+      return Refuse(batch.phase(), nullptr, "the phase is not this worker's", Refusal::kFinal,
                     acknowledge);
     }
     Feed& feed = feed_found->second;
     feed.acknowledge = acknowledge;
     if (batch.ByteSizeLong() > static_cast<size_t>(limits::kBatchBytes)) {
-      return Refuse(batch.phase(), &feed, "the batch is larger than 4 MiB", /*final=*/true,
+      return Refuse(batch.phase(), &feed, "the batch is larger than 4 MiB", Refusal::kFinal,
                     acknowledge);
     }
     if (batch.first_sequence() > feed.received) {
       return Refuse(
           batch.phase(), &feed,
           absl::StrCat("sequence ", batch.first_sequence(), " came before ", feed.received),
-          /*final=*/false, acknowledge);
+          Refusal::kForNow, acknowledge);
     }
 
     storage::IngestBatch taken;
@@ -265,15 +265,14 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
     taken.worker_index = feed.worker_index;
     taken.first_sequence = feed.received;
     taken.go_wall_ns = phase.go_wall_ns;
-    const uint64_t known =
-        options_.safeguards.Pass(common::Safeguard::kInSequence, /*condition=*/false)
-            ? 0
-            : feed.received - batch.first_sequence();
+    const uint64_t known = options_.safeguards.Lacks(common::Safeguard::kInSequence)
+                               ? 0
+                               : feed.received - batch.first_sequence();
     for (int i = static_cast<int>(std::min<uint64_t>(known, batch.items_size()));
          i < batch.items_size(); ++i) {
       const absl::Status status = TakeLocked(&phase, &feed, batch.items(i));
       if (!status.ok()) {
-        Refuse(batch.phase(), &feed, std::string(status.message()), /*final=*/true, acknowledge);
+        Refuse(batch.phase(), &feed, std::string(status.message()), Refusal::kFinal, acknowledge);
         // Nothing more of this worker counts: its phase has failed.
         feed.ended = true;
         v1::PhaseResult broken;
@@ -286,7 +285,9 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
       ++feed.received;
     }
     // seen before
-    if (taken.items.empty()) return Refuse(batch.phase(), &feed, "", /*final=*/false, acknowledge);
+    if (taken.items.empty()) {
+      return Refuse(batch.phase(), &feed, "", Refusal::kForNow, acknowledge);
+    }
     Announce(&phase);
     queue_.push_back(std::move(taken));
   }

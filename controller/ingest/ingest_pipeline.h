@@ -52,10 +52,9 @@ class IngestPipeline {
     common::Safeguards safeguards = {};
     // Another controller has replaced this one.
     std::function<void(const std::string&)> fenced = [](const std::string&) {};
-    // The store went away (with the reason) or came back; the spool is full, so that samples stay
-    // at the workers.
-    std::function<void(bool away, const std::string&)> store_state = [](bool, const std::string&) {
-    };
+    // The store became unavailable, for this reason, or is available again (OK).
+    std::function<void(const absl::Status&)> store_state = [](const absl::Status&) {};
+    // The spool is full, so that samples stay at the workers.
     std::function<void(const std::string&)> spool_full = [](const std::string&) {};
     // Pump() has something to do.
     std::function<void()> work = [] {};
@@ -130,8 +129,10 @@ class IngestPipeline {
     return {phase.run_id(), phase.phase(), phase.attempt()};
   }
   void LetGo(const v1::PhaseId& phase, const Feed& feed);
-  void Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason, bool final,
-              const Acknowledge& acknowledge);
+  // Whether the worker may send the batch again.
+  enum class Refusal { kForNow, kFinal };
+  void Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason,
+              Refusal refusal, const Acknowledge& acknowledge);
   // Tells the phase's callbacks what the samples that came make of it.
   static void Announce(Phase* phase);
   static void CheckBlocks(const Phase& phase, Feed* feed, v1::DeliveryItem* item);
@@ -140,7 +141,9 @@ class IngestPipeline {
   Feed* FindFeedLocked(const v1::PhaseId& id, uint32_t worker_index, Phase** in)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<storage::IngestBatch> TakeGroup();
-  absl::Status Commit(std::vector<storage::IngestBatch> group, bool unsure);
+  // Whether the store may have some of a group already, from a commit whose answer was lost.
+  enum class Stored { kNothing, kPerhaps };
+  absl::Status Commit(std::vector<storage::IngestBatch> group, Stored before);
   absl::Status Trim(std::vector<storage::IngestBatch>* group);
   absl::Status CommitSpooled();
   absl::Status SpoolQueue();

@@ -44,8 +44,8 @@ SettledRun Trimmed(SettledRun run) {
 
 }  // namespace
 
-BlockClaims::BlockClaims(const SettledRun& run, bool any_writer)
-    : run_(Trimmed(run)), any_writer_(any_writer) {}
+BlockClaims::BlockClaims(const SettledRun& run, Writers writers)
+    : run_(Trimmed(run)), known_writers_(writers) {}
 
 void BlockClaims::AddWriter(uint32_t worker, uint32_t target) {
   const common::MutexLock lock(&mutex_);
@@ -101,7 +101,7 @@ absl::Status BlockClaims::Check(uint32_t worker, const v1::BlockWrites& writes) 
       return absl::PermissionDeniedError("it speaks of blocks that are on none of its targets");
     }
     thing = found->second;
-    writes_it = any_writer_ || writers_.contains({worker, thing.target});
+    writes_it = known_writers_ == Writers::kAny || writers_.contains({worker, thing.target});
   }
   if (!writes_it) {
     return absl::PermissionDeniedError(absl::StrCat(
@@ -125,10 +125,10 @@ absl::Status BlockClaims::CheckRuns(uint32_t worker, const Thing& thing,
   // within 64 bits.
   const absl::Status read = measure::ReadBlockRuns(
       writes.runs(), thing.size_bytes / block,
-      [&](uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
+      [&](uint64_t first, uint64_t count, uint32_t generation, measure::BlockContent content) {
         if (!denied.ok() || count == 0) return;
-        const bool is_possible =
-            generation <= measure::kMaxReportedGeneration && (generation > 0 || unknown);
+        const bool is_possible = generation <= measure::kMaxReportedGeneration &&
+                                 (generation > 0 || content == measure::BlockContent::kUnknown);
         const bool is_behind_stamp = first * block >= thing.stamp_bytes;
         // Slices are counted from the end of the stamp, stripes from the start of the device.
         // Within the stamp the difference wraps, but `is_behind_stamp` is tested first.

@@ -19,8 +19,11 @@ namespace lockstep::controller {
 // right. Thread-safe.
 class BlockClaims {
  public:
-  // `any_writer`: an earlier controller's phases may have had other writers.
-  BlockClaims(const SettledRun& run, bool any_writer);
+  // Who may have written a target: the workers that AddWriter() names, or any worker of the run.
+  // kAny is for a run that was taken over: the earlier controller's phases may have had other
+  // writers.
+  enum class Writers { kNamed, kAny };
+  BlockClaims(const SettledRun& run, Writers writers);
 
   // The worker writes the target, by its assignment of the present phase or of an earlier one.
   void AddWriter(uint32_t worker, uint32_t target);
@@ -40,7 +43,7 @@ class BlockClaims {
   absl::Status CheckRuns(uint32_t worker, const Thing& thing, const v1::BlockWrites& writes) const;
 
   const SettledRun run_;
-  const bool any_writer_;
+  const Writers known_writers_;
   common::Mutex mutex_;
   std::map<uint32_t, Things> things_ ABSL_GUARDED_BY(mutex_);  // by worker, when first asked for
   std::set<std::pair<uint32_t, uint32_t>> writers_ ABSL_GUARDED_BY(mutex_);  // worker and target

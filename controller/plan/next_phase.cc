@@ -88,8 +88,7 @@ bool GoToCleanup(const v1::PhaseSpec& phase, const std::vector<StepResult>& resu
                  PhaseStep* next) {
   const v1::Sweep& sweep = phase.run().sweep();
   if (!sweep.has_prepare()) return false;
-  const StepResult last =
-      results.empty() ? StepResult{UINT32_MAX, 0, "", false, {}} : results.back();
+  const StepResult last = results.empty() ? StepResult{.job_phase = UINT32_MAX} : results.back();
   // It is the phase that was running, or the one after that. Later ones have made nothing.
   const bool is_running = last.job_phase == next->job_phase;
   if (!is_running && last.job_phase + 1 != next->job_phase) return false;
@@ -132,7 +131,7 @@ absl::Status TakeMeasuredRates(const std::vector<StepResult>& results, PhaseStep
 
 absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
                                                    const std::vector<StepResult>& results,
-                                                   bool cleanup_only) {
+                                                   Remaining remaining) {
   const auto phases = static_cast<uint32_t>(job.phases_size());
   const auto spec_of = [&](uint32_t phase) { return job.phases(static_cast<int>(phase)); };
   PhaseStep next;
@@ -146,7 +145,8 @@ absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
     }
   }
   // A run that ends early skips its other phases, and still removes the files that it made.
-  while (cleanup_only && next.job_phase < phases && !spec_of(next.job_phase).has_cleanup()) {
+  while (remaining == Remaining::kCleanup && next.job_phase < phases &&
+         !spec_of(next.job_phase).has_cleanup()) {
     if (GoToCleanup(spec_of(next.job_phase), results, &next)) break;
     ++next.job_phase;
     next.step = 0;

@@ -31,15 +31,17 @@ struct StepResult {
   v1::PhaseFigures figures;
 };
 
+// What is left of a job: all further steps, or only those that clean up, for a run that is ending.
+enum class Remaining { kAll, kCleanup };
+
 // The step that follows those that have ended, in their order; none when the job is at its end.
-// With `cleanup_only`, the next one that cleans up. FAILED_PRECONDITION when a rate is a share of
-// what no phase has reached.
+// FAILED_PRECONDITION when a rate is a share of what no phase has reached.
 //
 // Pure: the same job and the same results give the same step, so that a controller that takes a run
 // over goes on with the same plan.
 absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
                                                    const std::vector<StepResult>& results,
-                                                   bool cleanup_only);
+                                                   Remaining remaining);
 
 // Whether nothing follows this step, whatever it measures.
 bool IsLast(const v1::JobSpec& job, uint32_t job_phase, uint32_t step);

@@ -59,13 +59,14 @@ std::string TextOf(const v1::JobSpec& job, const std::vector<PlanWorker>& worker
 }
 
 // What is overwritten, in words: what its workers approve, or what they do not.
+enum class Approval { kMissing, kGiven };
 std::vector<std::string> FindOverwrites(const v1::JobSpec& job,
-                                        const std::vector<PlanWorker>& workers, bool approved) {
+                                        const std::vector<PlanWorker>& workers, Approval approval) {
   constexpr size_t kHostsShown = 8;
   std::map<std::string, std::vector<std::string>> hosts;  // by what is overwritten
   for (const PlanWorker& worker : workers) {
     for (const v1::TargetInspection& found : worker.inspection.targets()) {
-      if (found.overwrites().empty() || found.is_approved() != approved ||
+      if (found.overwrites().empty() || found.is_approved() != (approval == Approval::kGiven) ||
           found.target() >= static_cast<uint32_t>(job.targets_size())) {
         continue;
       }
@@ -91,12 +92,12 @@ std::vector<std::string> FindOverwrites(const v1::JobSpec& job,
 
 std::vector<std::string> OverwritesOf(const v1::JobSpec& job,
                                       const std::vector<PlanWorker>& workers) {
-  return FindOverwrites(job, workers, /*approved=*/false);
+  return FindOverwrites(job, workers, Approval::kMissing);
 }
 
 std::vector<std::string> ApprovedOverwritesOf(const v1::JobSpec& job,
                                               const std::vector<PlanWorker>& workers) {
-  return FindOverwrites(job, workers, /*approved=*/true);
+  return FindOverwrites(job, workers, Approval::kGiven);
 }
 
 std::string PlanTokens::Make(const v1::JobSpec& job, const std::vector<PlanWorker>& workers,

@@ -37,7 +37,7 @@ class FirstScreen : private ReportWriter {
     Phases();
     Curves();
     // Things() has the remarks of all phases, those of the sweeps included.
-    Sweeps(false);
+    Sweeps(SweepDetail::kMatrix);
     Things();
     Events(kEvents);
     // A run without a phase has no details to point at.

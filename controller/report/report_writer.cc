@@ -153,14 +153,14 @@ std::set<uint32_t> ReportWriter::ShownTogether() const {
   return swept;
 }
 
-void ReportWriter::Sweep(const v1::SweepReport& sweep, bool with_time) {
+void ReportWriter::Sweep(const v1::SweepReport& sweep, SweepDetail detail) {
   Rule(absl::StrCat(sweep.phase(), " (sweep), ", Plural(sweep.points_size(), "point")));
   if (sweep.has_conclusion()) {
     out_ += Wrapped(sweep.conclusion().sentence(), "  ", "  ");
     Line("");
   }
   out_ += RenderSweep(sweep, width_);
-  if (with_time) out_ += RenderTimeSpent(sweep, width_);
+  if (detail == SweepDetail::kAll) out_ += RenderTimeSpent(sweep, width_);
   for (const std::string& remark : sweep.remarks()) out_ += Wrapped(remark, "    ", "  ");
   for (const v1::KneeReport& knee : sweep.knees()) Knee(knee);
   for (const std::string& reason : sweep.without_knee()) Line("  ", reason);
@@ -205,10 +205,10 @@ void ReportWriter::SweepRemarks(const v1::SweepReport& sweep) {
   }
 }
 
-void ReportWriter::Sweeps(bool in_detail) {
+void ReportWriter::Sweeps(SweepDetail detail) {
   for (const v1::SweepReport& sweep : report_.sweeps()) {
-    Sweep(sweep, in_detail);
-    if (in_detail) SweepRemarks(sweep);
+    Sweep(sweep, detail);
+    if (detail == SweepDetail::kAll) SweepRemarks(sweep);
   }
 }
 

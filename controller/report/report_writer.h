@@ -52,7 +52,8 @@ class ReportWriter {
   void Promises(const v1::PhaseReport& phase, const std::string& name);
   // Phases that a matrix or a curve shows.
   std::set<uint32_t> ShownTogether() const;
-  void Sweeps(bool in_detail);
+  enum class SweepDetail { kMatrix, kAll };  // kAll: also times and remarks
+  void Sweeps(SweepDetail detail);
   void Curves();
   // Warnings and errors; at most so many, the last ones.
   void Events(size_t most);
@@ -66,7 +67,7 @@ class ReportWriter {
 
  private:
   static constexpr size_t kNarrowest = 40;
-  void Sweep(const v1::SweepReport& sweep, bool with_time);
+  void Sweep(const v1::SweepReport& sweep, SweepDetail detail);
   // What the phases of its points have in common.
   void SweepRemarks(const v1::SweepReport& sweep);
   void Knee(const v1::KneeReport& knee);

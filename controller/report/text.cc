@@ -43,7 +43,7 @@ class Renderer : private ReportWriter {
       if (!ShownTogether().contains(phase.index())) Phase(phase);
     }
     Curves();
-    Sweeps(true);
+    Sweeps(SweepDetail::kAll);
     Events(std::numeric_limits<size_t>::max());
     return Take();
   }

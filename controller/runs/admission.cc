@@ -219,8 +219,8 @@ void Admission::Refuse(const measure::RunRecord& run, const std::vector<PlanWork
           (void)store->AddEvent(id, Severity::kError, "", note, at);
         return absl::OkStatus();
       },
-      [this, end = RunEnd{run.run_id, state, reason}](const absl::Status&) {
-        options_.ends->Record(end, [this, id = end.run_id] {
+      [this, id = run.run_id, state, reason](const absl::Status&) {
+        options_.ends->Record(id, {.state = state, .outcome = reason}, [this, id] {
           starting_.erase(id);
           callbacks_.refused(id);
         });

@@ -53,7 +53,7 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, RecoveredState
       continue;
     }
     // It was stopped while the controller before this one was about to start it.
-    ends_.Record({run.run_id, RunState::kCancelled, run.outcome},
+    ends_.Record(run.run_id, {.state = RunState::kCancelled, .outcome = run.outcome},
                  [this, id = run.run_id] { Finish(id); });
   }
   for (const storage::Quarantine& held : recovered.held) {
@@ -159,14 +159,14 @@ void Coordinator::AddEvent(const std::string& run_id, Severity severity, const s
       [](const absl::Status&) {});
 }
 
-void Coordinator::OnStoreState(bool away, const std::string& reason) {
-  Post([this, away, reason] {
+void Coordinator::OnStoreState(const absl::Status& state) {
+  Post([this, state] {
     for (const auto& [id, actor] : active_) {
       AddEvent(id, Severity::kWarning,
-               away ? absl::StrCat("the store is away: samples go to the spool, and no new phase "
-                                   "starts until it is back (",
-                                   reason, ")")
-                    : "the store is back, and all spooled samples are committed");
+               state.ok() ? "the store is back, and all spooled samples are committed"
+                          : absl::StrCat("the store is away: samples go to the spool, and no new "
+                                         "phase starts until it is back (",
+                                         std::string(state.message()), ")"));
     }
   });
 }
@@ -381,7 +381,9 @@ void Coordinator::Abandon(const measure::RunRecord& run) {
       },
       [this, id = run.run_id](const absl::Status& status) {
         if (!status.ok()) return;
-        ends_.Record({id, RunState::kCancelled, "the store did not answer when it was submitted"},
+        ends_.Record(id,
+                     {.state = RunState::kCancelled,
+                      .outcome = "the store did not answer when it was submitted"},
                      [] {});
       });
 }

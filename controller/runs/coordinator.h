@@ -49,7 +49,7 @@ class Coordinator {
   // Ends the active runs; `done` once their ends are stored.
   void Shutdown(std::function<void()> done);
   // From the pipeline: the store is away, or back; or no more samples can be taken.
-  void OnStoreState(bool away, const std::string& reason);
+  void OnStoreState(const absl::Status& state);
   void OnSpoolFull(const std::string& reason);
 
   // --- From the fleet. ---
@@ -108,9 +108,10 @@ class Coordinator {
                std::function<void(const absl::Status&)> then) const {
     options_.loop->Persist(std::move(work), std::move(then));
   }
-  // Answers a stop of the run when all that was to be stored by now is. `told`: the workers have
-  // the order.
-  void AnswerStop(const std::string& run_id, v1::StopReply::Outcome outcome, bool told,
+  // Answers a stop of the run when all that was to be stored by now is. kYes: the run's workers
+  // have the order.
+  enum class WorkersStop { kNo, kYes };
+  void AnswerStop(const std::string& run_id, v1::StopReply::Outcome outcome, WorkersStop workers,
                   StopDone done);
   void TakeOver(const storage::ActiveRun& active, std::shared_ptr<LivePhase> live);
   void StopStaleWorker(const std::string& worker_id, const std::string& run_id);

@@ -12,8 +12,9 @@ void Coordinator::StopRun(const std::string& run_id, Cleanup cleanup, const std:
                           StopDone done) {
   Post([this, run_id, cleanup, reason, done = std::move(done)] {
     if (queue_.Remove(run_id)) {
-      ends_.Record({run_id, RunState::kCancelled, reason}, [this, run_id] { Finish(run_id); });
-      return AnswerStop(run_id, v1::StopReply::OUTCOME_CANCELLED, /*told=*/false, done);
+      ends_.Record(run_id, {.state = RunState::kCancelled, .outcome = reason},
+                   [this, run_id] { Finish(run_id); });
+      return AnswerStop(run_id, v1::StopReply::OUTCOME_CANCELLED, WorkersStop::kNo, done);
     }
     // The store may already have the run as started. In either case a successor reads the ending,
     // and does not go on with the run.
@@ -23,7 +24,7 @@ void Coordinator::StopRun(const std::string& run_id, Cleanup cleanup, const std:
             return store->SetEnding(run_id, RunState::kCancelled, reason, Cleanup::kRun);
           },
           [](const absl::Status&) {});
-      return AnswerStop(run_id, v1::StopReply::OUTCOME_STOPPING, /*told=*/false, done);
+      return AnswerStop(run_id, v1::StopReply::OUTCOME_STOPPING, WorkersStop::kNo, done);
     }
     const auto active = active_.find(run_id);
     if (active == active_.end() || active->second->over()) {
@@ -31,19 +32,20 @@ void Coordinator::StopRun(const std::string& run_id, Cleanup cleanup, const std:
           absl::FailedPreconditionError(absl::StrCat("run ", run_id, " has ended already")));
     }
     active->second->Stop(RunState::kCancelled, reason, cleanup);
-    AnswerStop(run_id, v1::StopReply::OUTCOME_STOPPING, active->second->stopping(), done);
+    AnswerStop(run_id, v1::StopReply::OUTCOME_STOPPING,
+               active->second->stopping() ? WorkersStop::kYes : WorkersStop::kNo, done);
   });
 }
 
-void Coordinator::AnswerStop(const std::string& run_id, v1::StopReply::Outcome outcome, bool told,
-                             StopDone done) {
+void Coordinator::AnswerStop(const std::string& run_id, v1::StopReply::Outcome outcome,
+                             WorkersStop workers, StopDone done) {
   v1::StopReply stored;
   stored.set_outcome(outcome);
   absl::StatusOr<v1::StopReply> late = absl::UnavailableError(absl::StrCat(
       "the store is unavailable and does not have the stop of run ", run_id,
       " yet; if the controller ends before the store is back, the stop is lost: then stop the run "
       "again"));
-  if (told) {
+  if (workers == WorkersStop::kYes) {
     stored.set_warning("the store is unavailable and does not have this yet; the workers do");
     late = stored;
     stored.clear_warning();

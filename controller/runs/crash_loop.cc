@@ -27,9 +27,8 @@ std::string ReasonOf(int crashes) {
 absl::Status EndOne(storage::RunStore* store, const std::string& run_id, const std::string& reason,
                     const common::Clock* clock) {
   spdlog::error("run {} is {}", run_id, reason);
-  if (absl::Status status =
-          store->EndRun(run_id, measure::RunState::kFailed, reason, /*degraded=*/false);
-      !status.ok()) {
+  const storage::RunEnd end = {.state = measure::RunState::kFailed, .outcome = reason};
+  if (absl::Status status = store->EndRun(run_id, end); !status.ok()) {
     return status;
   }
   (void)store->AddEvent(run_id, measure::Severity::kError, "", reason, clock->WallNs());

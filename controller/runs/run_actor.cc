@@ -39,7 +39,7 @@ RunActor::RunActor(SettledRun run, const ResumePoint& point, ActorServices servi
       ended_(std::move(ended)),
       phases_(CountSteps(run_.job)),
       machine_(PlanOf(run_), point, services_.safeguards),
-      claims_(std::make_shared<BlockClaims>(run_, false)),
+      claims_(std::make_shared<BlockClaims>(run_, BlockClaims::Writers::kNamed)),
       written_(run_) {
   for (uint32_t i = 0; i < run_.workers.size(); ++i) index_[run_.workers[i].hello.worker_id()] = i;
 }
@@ -51,7 +51,7 @@ std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, Act
                                              std::function<void()> ended) {
   std::shared_ptr<RunActor> actor(
       new RunActor(std::move(run), from.point, std::move(services), std::move(ended)));
-  actor->claims_ = std::make_shared<BlockClaims>(actor->run_, true);
+  actor->claims_ = std::make_shared<BlockClaims>(actor->run_, BlockClaims::Writers::kAny);
   actor->step_ = std::move(from.step);
   actor->results_ = std::move(from.results);
   actor->written_ = std::move(from.written);
@@ -165,8 +165,9 @@ void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& 
     Handle(event::Failed{worker, reason});
   } else if (message.has_status() && message.status().state() == v1::WorkerStatus::STATE_IDLE) {
     if (machine_.lost().contains(worker)) return Handle(event::Rejoined{worker});
-    Handle(event::Idle{worker, IsCurrent(message.status().phase()),
-                       IsCurrent(message.status().answers())});
+    Handle(event::Idle{.worker = worker,
+                       .this_phase = IsCurrent(message.status().phase()),
+                       .stopped = IsCurrent(message.status().answers())});
   } else if (message.has_status()) {
     OnAttached(worker_id, message.status());
   } else if (message.has_heartbeat()) {
@@ -214,8 +215,9 @@ void RunActor::Persist(std::function<absl::Status()> work, std::function<void()>
     // A store that is unavailable does not come here: Persist() tries again. This is a refusal, and
     // going on would decide what no successor could know.
     if (!status.ok()) {
-      self->Handle(event::Stop{RunState::kFailed,
-                               absl::StrCat("the store: ", std::string(status.message())), true});
+      self->Handle(event::Stop{.state = RunState::kFailed,
+                               .reason = absl::StrCat("the store: ", std::string(status.message())),
+                               .now = true});
     }
     then();
   });
@@ -333,7 +335,7 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
 
 // What comes next follows from the job and from the steps that have ended.
 void RunActor::Execute(const action::PlanNext& a) {
-  auto next = NextPhase(run_.job, results_, a.cleanup_only);
+  auto next = NextPhase(run_.job, results_, a.cleanup_only ? Remaining::kCleanup : Remaining::kAll);
   if (!next.ok()) {
     return Handle(event::Planned{std::nullopt, std::string(next.status().message())});
   }
@@ -398,18 +400,19 @@ void RunActor::Execute(const action::StopNow& a) {
 
 void RunActor::Execute(const action::SetDeadline& a) {
   services_.loop->After(a.after_ns, [weak = weak_from_this(), token = a.token] {
-    if (const auto self = weak.lock()) self->OnDeadline(token, /*was_unavailable=*/false);
+    if (const auto self = weak.lock()) self->OnDeadline(token, StoreWas::kAvailable);
   });
 }
 
 // While the store is away nobody is late: results lie in the spool, or at the workers when that is
 // full. When it is back they have time to arrive.
-void RunActor::OnDeadline(uint64_t token, bool was_unavailable) {
+void RunActor::OnDeadline(uint64_t token, StoreWas before) {
   const bool away = machine_.awaits_results() && services_.ingest->state().away();
-  if (!away && !was_unavailable) return Handle(event::Deadline{token});
+  if (!away && before == StoreWas::kAvailable) return Handle(event::Deadline{token});
   services_.loop->After(away ? kUnavailablePollNs : kBackNs,
                         [weak = weak_from_this(), token, away] {
-                          if (const auto self = weak.lock()) self->OnDeadline(token, away);
+                          const StoreWas now = away ? StoreWas::kUnavailable : StoreWas::kAvailable;
+                          if (const auto self = weak.lock()) self->OnDeadline(token, now);
                         });
 }
 
@@ -492,7 +495,8 @@ void RunActor::Execute(const action::EndRun& a) {
     Send(worker, std::move(message));
   }
   // `self` keeps this actor alive: its owner erases it in ended_().
-  services_.ends->Record({run_.run_id, a.state, a.outcome, a.degraded},
+  services_.ends->Record(run_.run_id,
+                         {.state = a.state, .outcome = a.outcome, .degraded = a.degraded},
                          [self = shared_from_this()] { self->ended_(); });
 }
 

@@ -131,7 +131,9 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   void Execute(const action::SendEndOfLoad& a);
   void Execute(const action::StopNow& a);
   void Execute(const action::SetDeadline& a);
-  void OnDeadline(uint64_t token, bool was_unavailable);
+  // The store at the poll before.
+  enum class StoreWas { kAvailable, kUnavailable };
+  void OnDeadline(uint64_t token, StoreWas before);
   void Execute(const action::ClosePhase& a);
   void Execute(const action::Note& a);
   void Execute(const action::RecordLost& a);

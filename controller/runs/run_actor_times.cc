@@ -97,8 +97,7 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
             self->Handle(event::GoCommitted{});
           });
   // Without this safeguard it is sent before it is known to be on disk.
-  if (services_.safeguards.Pass(common::Safeguard::kGoOnDisk, /*condition=*/false))
-    Handle(event::GoCommitted{});
+  if (services_.safeguards.Lacks(common::Safeguard::kGoOnDisk)) Handle(event::GoCommitted{});
 }
 
 void RunActor::EndLoad(Severity severity, const std::string& reason,

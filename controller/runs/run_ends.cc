@@ -8,27 +8,26 @@
 
 namespace lockstep::controller {
 
-void RunEnds::Record(const RunEnd& end, std::function<void()> then) {
+void RunEnds::Record(const std::string& run_id, const storage::RunEnd& end,
+                     std::function<void()> then) {
   constexpr int64_t kAgainNs = 2 * timing::kSecond;
-  loop_->Persist([store = store_,
-                  end] { return store->EndRun(end.run_id, end.state, end.outcome, end.degraded); },
-                 [this, end, then = std::move(then)](const absl::Status& status) mutable {
-                   if (status.ok() || !is_trying_) {
-                     problems_.erase(end.run_id);
-                     return then();
-                   }
-                   // Persist() itself repeats only what an unavailable store did not take. A
-                   // refusal comes here, and is repeated as well: without its end, the run would be
-                   // in progress for ever.
-                   std::string& problem = problems_[end.run_id];
-                   if (problem != status.message()) {
-                     problem = std::string(status.message());
-                     spdlog::error("the end of run {} cannot be stored, trying again: {}",
-                                   end.run_id, problem);
-                   }
-                   loop_->After(kAgainNs,
-                                [this, end, then = std::move(then)] { Record(end, then); });
-                 });
+  loop_->Persist(
+      [store = store_, run_id, end] { return store->EndRun(run_id, end); },
+      [this, run_id, end, then = std::move(then)](const absl::Status& status) mutable {
+        if (status.ok() || !is_trying_) {
+          problems_.erase(run_id);
+          return then();
+        }
+        // Persist() itself repeats only what an unavailable store did not take. A refusal comes
+        // here, and is repeated as well: without its end, the run would be in progress for ever.
+        std::string& problem = problems_[run_id];
+        if (problem != status.message()) {
+          problem = std::string(status.message());
+          spdlog::error("the end of run {} cannot be stored, trying again: {}", run_id, problem);
+        }
+        loop_->After(kAgainNs,
+                     [this, run_id, end, then = std::move(then)] { Record(run_id, end, then); });
+      });
 }
 
 std::string RunEnds::ProblemOf(const std::string& run_id) const {

@@ -9,14 +9,6 @@
 
 namespace lockstep::controller {
 
-// How a run has ended.
-struct RunEnd {
-  std::string run_id;
-  measure::RunState state;
-  std::string outcome;
-  bool degraded = false;
-};
-
 // Has the store record that runs have ended. Whatever it answers, it is asked again until it has
 // done so: of a run whose end is not stored the history says that it is in progress. Used only on
 // the loop's deciding thread.
@@ -25,7 +17,7 @@ class RunEnds {
   RunEnds(Loop* loop, storage::RunStore* store) : loop_(loop), store_(store) {}
 
   // `then` is called once the store has it; after StopTrying() also when it refuses.
-  void Record(const RunEnd& end, std::function<void()> then);
+  void Record(const std::string& run_id, const storage::RunEnd& end, std::function<void()> then);
   // Why the store has not taken the end of a run that has ended; empty of any other run.
   std::string ProblemOf(const std::string& run_id) const;
   // This controller ends: what is not stored is left to the next.

@@ -39,12 +39,12 @@ int main() {
   for (int round = 0; round < kRounds; ++round) {
     double begin = Now();
     for (uint64_t latency : latencies) {
-      closed.RecordDone(IoKind::kRead, latency, latency, 4096, /*is_short=*/false);
+      closed.RecordDone(IoKind::kRead, latency, latency, 4096, Recorder::Transfer::kWhole);
     }
     best[0] = std::min(best[0], (Now() - begin) / kCount);
     begin = Now();
     for (uint64_t latency : latencies) {
-      open.RecordDone(IoKind::kRead, latency, 2 * latency, 4096, /*is_short=*/false);
+      open.RecordDone(IoKind::kRead, latency, 2 * latency, 4096, Recorder::Transfer::kWhole);
     }
     best[1] = std::min(best[1], (Now() - begin) / kCount);
   }

@@ -151,7 +151,7 @@ class Filler {
     for (int p = 0; p < kPhases; ++p) {
       Check(store_->EndPhase(run.run_id, p, 1, measure::PhaseState::kDone, "", {}, {}));
     }
-    Check(store_->EndRun(run.run_id, measure::RunState::kDone, "", /*degraded=*/false));
+    Check(store_->EndRun(run.run_id, {.state = measure::RunState::kDone}));
     const auto report = controller::ReportOf(store_, run.run_id);
     Check(report.status());
     Check(store_->SaveReport(run.run_id, *report));

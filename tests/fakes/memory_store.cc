@@ -266,14 +266,13 @@ absl::Status MemoryStore::StartRun(const std::string& run_id,
   });
 }
 
-absl::Status MemoryStore::EndRun(const std::string& run_id, measure::RunState state,
-                                 const std::string& outcome, bool degraded) {
+absl::Status MemoryStore::EndRun(const std::string& run_id, const RunEnd& end) {
   return Change([&]() -> absl::Status {
     auto run = Find(run_id);
     if (!run.ok()) return run.status();
-    (*run)->record.state = state;
-    (*run)->record.outcome = outcome;
-    (*run)->record.degraded = degraded;
+    (*run)->record.state = end.state;
+    (*run)->record.outcome = end.outcome;
+    (*run)->record.degraded = end.degraded;
     return absl::OkStatus();
   });
 }

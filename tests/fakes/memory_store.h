@@ -89,8 +89,7 @@ class MemoryStore : public Store {
                          const std::string& reason, measure::Cleanup cleanup) override;
   absl::Status StartRun(const std::string& run_id,
                         const std::vector<measure::RunWorker>& workers) override;
-  absl::Status EndRun(const std::string& run_id, measure::RunState state,
-                      const std::string& outcome, bool degraded) override;
+  absl::Status EndRun(const std::string& run_id, const RunEnd& end) override;
   absl::StatusOr<std::vector<std::string>> WithoutFigures(uint32_t) override {
     return std::vector<std::string>();
   }

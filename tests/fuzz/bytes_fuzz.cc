@@ -105,7 +105,7 @@ void ReadBlockWrites(const std::string& bytes) {
     return made;
   }();
   static controller::BlockClaims* const claims = [] {
-    auto* made = new controller::BlockClaims(run, /*any_writer=*/false);
+    auto* made = new controller::BlockClaims(run, controller::BlockClaims::Writers::kNamed);
     made->AddWriter(1, 0);
     return made;
   }();
@@ -114,13 +114,14 @@ void ReadBlockWrites(const std::string& bytes) {
   if (writes.target_key() % 2 == 0) writes.set_target_key(measure::TargetKey("naa.600"));
   if (!claims->Check(1, writes).ok() || writes.runs().empty()) return;
   const uint64_t block = writes.block_size_bytes();
-  (void)measure::ReadBlockRuns(writes.runs(), (8 << 20) / block,
-                               [&](uint64_t first, uint64_t count, uint32_t, bool) {
-                                 if (count == 0) return;
-                                 if (first * block < 2 << 20 || (first + count) * block > 4 << 20) {
-                                   __builtin_trap();
-                                 }
-                               });
+  (void)measure::ReadBlockRuns(
+      writes.runs(), (8 << 20) / block,
+      [&](uint64_t first, uint64_t count, uint32_t, measure::BlockContent) {
+        if (count == 0) return;
+        if (first * block < 2 << 20 || (first + count) * block > 4 << 20) {
+          __builtin_trap();
+        }
+      });
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 struct Known {
   uint32_t generation = 0;
-  bool unknown = false;
+  BlockContent content = BlockContent::kKnown;
   bool operator==(const Known&) const = default;
 };
 using Blocks = std::map<uint64_t, Known>;
@@ -19,7 +19,7 @@ using Blocks = std::map<uint64_t, Known>;
 std::vector<std::string> Encode(const Blocks& blocks) {
   std::vector<std::string> encoded;
   BlockRunsWriter writer([&](std::string runs) { encoded.push_back(std::move(runs)); });
-  for (const auto& [block, known] : blocks) writer.Add(block, known.generation, known.unknown);
+  for (const auto& [block, known] : blocks) writer.Add(block, known.generation, known.content);
   writer.Finish();
   return encoded;
 }
@@ -28,8 +28,9 @@ Blocks Decode(const std::vector<std::string>& encoded, uint64_t blocks = uint64_
   Blocks decoded;
   for (const std::string& runs : encoded) {
     const absl::Status status = ReadBlockRuns(
-        runs, blocks, [&](uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
-          for (uint64_t i = 0; i < count; ++i) decoded[first + i] = {generation, unknown};
+        runs, blocks,
+        [&](uint64_t first, uint64_t count, uint32_t generation, BlockContent content) {
+          for (uint64_t i = 0; i < count; ++i) decoded[first + i] = {generation, content};
         });
     EXPECT_TRUE(status.ok()) << status;
   }
@@ -40,9 +41,11 @@ TEST(BlockRunsTest, WhatIsWrittenIsRead) {
   std::mt19937_64 random(7);
   Blocks blocks;
   for (int i = 0; i < 100000; ++i) {
-    blocks[random() % 1000000] = {static_cast<uint32_t>(random() % 5), random() % 50 == 0};
+    blocks[random() % 1000000] = {static_cast<uint32_t>(random() % 5), random() % 50 == 0
+                                                                           ? BlockContent::kUnknown
+                                                                           : BlockContent::kKnown};
   }
-  blocks[(uint64_t{1} << 40) - 1] = {0xffffffff, true};
+  blocks[(uint64_t{1} << 40) - 1] = {0xffffffff, BlockContent::kUnknown};
   const auto encoded = Encode(blocks);
   EXPECT_GT(encoded.size(), 4u);
   for (const std::string& runs : encoded) EXPECT_LT(runs.size(), 50u << 10);
@@ -51,7 +54,7 @@ TEST(BlockRunsTest, WhatIsWrittenIsRead) {
 
 TEST(BlockRunsTest, ASequentialPassIsOneRun) {
   Blocks blocks;
-  for (uint64_t i = 0; i < 100000; ++i) blocks[i] = {3, false};
+  for (uint64_t i = 0; i < 100000; ++i) blocks[i] = {3, BlockContent::kKnown};
   const auto encoded = Encode(blocks);
   ASSERT_EQ(encoded.size(), 1u);
   EXPECT_LE(encoded[0].size(), 8u);
@@ -61,7 +64,7 @@ TEST(BlockRunsTest, ASequentialPassIsOneRun) {
 TEST(BlockRunsTest, WhatMakesNoSenseIsRefusedAndNothingBeyondTheEndIsTaken) {
   uint64_t last = 0;
   const auto read = [&](const std::string& runs, uint64_t blocks) {
-    return ReadBlockRuns(runs, blocks, [&](uint64_t first, uint64_t count, uint32_t, bool) {
+    return ReadBlockRuns(runs, blocks, [&](uint64_t first, uint64_t count, uint32_t, BlockContent) {
       last = std::max(last, first + count);
     });
   };

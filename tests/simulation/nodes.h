@@ -89,7 +89,9 @@ class Worker {
   uint64_t life() const { return life_; }
   const std::string& id() const { return id_; }
   const NodeClock& clock() const { return *clock_; }
-  void CutConnection(bool noticed);
+  // Whether both ends notice it at once.
+  enum class Cut { kSilently, kNoticed };
+  void CutConnection(Cut cut);
   void ResetDeliver();
 
   // --- From the network. ---

@@ -230,9 +230,7 @@ bool Controller::Start() {
       if (life_ == life) Kill();
     });
   };
-  options.store_state = [this](bool away, const std::string& reason) {
-    coordinator_->OnStoreState(away, reason);
-  };
+  options.store_state = [this](const absl::Status& state) { coordinator_->OnStoreState(state); };
   options.spool_full = [this](const std::string& reason) { coordinator_->OnSpoolFull(reason); };
   options.work = [this] {
     if (pump_due_) return;

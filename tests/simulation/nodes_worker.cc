@@ -39,7 +39,7 @@ class Worker::Executor final : public worker::PhaseExecutor {
       const bool hangs = world->Chance(0.004);
       if (hangs) world->ExecutorFault(assignment.phase().run_id());
       After(hangs ? 30 * kSecond : world->Between(kMs, 60 * kMs), [this] {
-        if (stop_) return End(true);
+        if (stop_) return End(LoadEnd::kEarly);
         armed_ = true;
         owner_->world_->ArmedFor(owner_->number_, assignment_.phase());
         v1::Armed armed;
@@ -75,8 +75,8 @@ class Worker::Executor final : public worker::PhaseExecutor {
     stop_ = true;
     ordered_ = owner_->obeys_order_;
     if (!armed_) return;  // looked at once it has armed
-    if (going_ && !doing_io_) return After(kMs, [this] { End(true); });
-    After(owner_->world_->Between(kMs, 200 * kMs), [this] { End(true); });
+    if (going_ && !doing_io_) return After(kMs, [this] { End(LoadEnd::kEarly); });
+    After(owner_->world_->Between(kMs, 200 * kMs), [this] { End(LoadEnd::kEarly); });
   }
   bool doing_io() const { return doing_io_; }
   bool armed_without_go() const { return busy_ && armed_ && !going_ && !stop_; }
@@ -95,7 +95,7 @@ class Worker::Executor final : public worker::PhaseExecutor {
   void Begin() {
     if (stop_) return;
     // A process that was stopped during that time finds the load's end passed when it is continued.
-    if (owner_->clock_->MonotonicNs() >= hard_stop_at()) return End(true);
+    if (owner_->clock_->MonotonicNs() >= hard_stop_at()) return End(LoadEnd::kEarly);
     doing_io_ = true;
     owner_->world_->BeginIo(owner_->number_, assignment_.phase(), at_,
                             owner_->clock_->MonotonicNs(), assignment_.has_run());
@@ -104,7 +104,7 @@ class Worker::Executor final : public worker::PhaseExecutor {
       const bool endless = owner_->world_->Chance(0.01);
       if (endless) owner_->world_->ExecutorFault(assignment_.phase().run_id());
       return After(endless ? 100000 * kSecond : owner_->world_->Between(10 * kMs, 2 * kSecond),
-                   [this] { End(false); });
+                   [this] { End(LoadEnd::kAsPlanned); });
     }
     NextInterval();
   }
@@ -117,7 +117,7 @@ class Worker::Executor final : public worker::PhaseExecutor {
       if (ends_early ||
           (assignment_.run().duration_ns() > 0 &&
            interval_ * assignment_.interval_ns() >= assignment_.run().duration_ns())) {
-        return End(ends_early);
+        return End(ends_early ? LoadEnd::kEarly : LoadEnd::kAsPlanned);
       }
       NextInterval();
     });
@@ -165,7 +165,9 @@ class Worker::Executor final : public worker::PhaseExecutor {
     failed.set_reason(reason);
     owner_->protocol_->OnFailed(failed);
   }
-  void End(bool early) {
+  enum class LoadEnd { kAsPlanned, kEarly };
+  void End(LoadEnd end) {
+    const bool early = end == LoadEnd::kEarly;
     if (doing_io_) owner_->world_->EndIo(owner_->number_, assignment_.phase());
     doing_io_ = busy_ = false;
     if (early && ordered_) owner_->world_->CutShort(owner_->number_, assignment_.phase());
@@ -418,11 +420,11 @@ void Worker::OnClosed(const std::shared_ptr<Connection>& c) {
 }
 
 // What is under way is lost. Noticed: both sides hear of it at once.
-void Worker::CutConnection(bool noticed) {
+void Worker::CutConnection(Cut cut) {
   const auto c = connection_;
   if (c == nullptr) return;
   c->open = false;
-  if (!noticed) return;
+  if (cut == Cut::kSilently) return;
   OnClosed(c);
   Controller* controller = world_->controllers[static_cast<size_t>(c->controller)].get();
   if (controller->running() && controller->life() == c->controller_life) controller->OnClosed(c);

@@ -41,7 +41,8 @@ int RunShare(const Flags& flags, const common::Safeguards& safeguards, int share
   for (uint64_t i = static_cast<uint64_t>(share); i < flags.seeds;
        i += static_cast<uint64_t>(flags.jobs)) {
     const uint64_t seed = flags.first + i;
-    const simulation::Outcome outcome = simulation::Simulate({seed, safeguards, false});
+    const simulation::Outcome outcome =
+        simulation::Simulate({.seed = seed, .safeguards = safeguards});
     ++counts["seeds"];
     counts["events"] += outcome.events;
     for (const auto& [state, runs] : outcome.ended) {
@@ -89,8 +90,8 @@ int main(int argc, char** argv) {
   }
   const common::Safeguards safeguards = common::Safeguards::Without(*safeguard);
   if (flags.seed >= 0) {
-    const simulation::Outcome outcome =
-        simulation::Simulate({static_cast<uint64_t>(flags.seed), safeguards, true});
+    const simulation::Outcome outcome = simulation::Simulate(
+        {.seed = static_cast<uint64_t>(flags.seed), .safeguards = safeguards, .print = true});
     Print(static_cast<uint64_t>(flags.seed), outcome, flags.without);
     std::printf("history %016lx after %lu events\n", outcome.history, outcome.events);
     return outcome.violations.empty() ? 0 : 1;

@@ -10,7 +10,7 @@ namespace {
 TEST(SimulationTest, NothingThatMustHoldIsViolated) {
   const uint64_t seeds = getenv("LOCKSTEP_LONG") != nullptr ? 100000 : 1500;
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
-    const Outcome outcome = Simulate({seed, {}, false});
+    const Outcome outcome = Simulate({.seed = seed});
     for (const std::string& violation : outcome.violations) {
       ADD_FAILURE() << "seed " << seed << " (tools/simulate --seed " << seed << "): " << violation;
     }
@@ -20,11 +20,11 @@ TEST(SimulationTest, NothingThatMustHoldIsViolated) {
 
 TEST(SimulationTest, TheSameSeedGivesTheSameHistory) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
-    const Outcome first = Simulate({seed, {}, false});
-    const Outcome second = Simulate({seed, {}, false});
+    const Outcome first = Simulate({.seed = seed});
+    const Outcome second = Simulate({.seed = seed});
     EXPECT_EQ(first.history, second.history) << seed;
     EXPECT_EQ(first.events, second.events) << seed;
-    EXPECT_NE(first.history, Simulate({seed + 1000, {}, false}).history);
+    EXPECT_NE(first.history, Simulate({.seed = seed + 1000}).history);
   }
 }
 
@@ -33,7 +33,8 @@ class SafeguardTest : public testing::TestWithParam<size_t> {};
 
 TEST_P(SafeguardTest, IsMissedWithinTenThousandSeeds) {
   for (uint64_t seed = 1; seed <= 10000; ++seed) {
-    if (!Simulate({seed, common::Safeguards::Without(kSafeguards[GetParam()].safeguard), false})
+    if (!Simulate({.seed = seed,
+                   .safeguards = common::Safeguards::Without(kSafeguards[GetParam()].safeguard)})
              .violations.empty()) {
       return;
     }

@@ -216,14 +216,14 @@ void World::CheckPlan(const std::string& id, const storage::MemoryDatabase::Run&
     }
     last_attempts[key.first] = &phase.record;
   }
-  bool ending = false;
+  auto remaining = controller::Remaining::kAll;
   uint32_t due = 0;
   for (const auto& [number, record] : last_attempts) {
-    auto next = controller::NextPhase(run.record.job, results, ending);
+    auto next = controller::NextPhase(run.record.job, results, remaining);
     // How a run ends is not part of its phases: what is not the next one cleans up.
     if (!next.ok() || !next->has_value() || (*next)->job_phase != record->job_phase) {
-      ending = true;
-      next = controller::NextPhase(run.record.job, results, /*cleanup_only=*/true);
+      remaining = controller::Remaining::kCleanup;
+      next = controller::NextPhase(run.record.job, results, remaining);
     }
     if (number != due++ || !next.ok() || !next->has_value() ||
         (*next)->job_phase != record->job_phase || (*next)->step != record->step ||
@@ -238,8 +238,8 @@ void World::CheckPlan(const std::string& id, const storage::MemoryDatabase::Run&
                        record->state == measure::PhaseState::kDone, record->figures});
   }
   if (run.record.state != measure::RunState::kDone) return;
-  const auto more = controller::NextPhase(run.record.job, results, /*cleanup_only=*/false);
-  if (ending || !more.ok() || more->has_value()) {
+  const auto more = controller::NextPhase(run.record.job, results, controller::Remaining::kAll);
+  if (remaining == controller::Remaining::kCleanup || !more.ok() || more->has_value()) {
     Violation(absl::StrCat("run ", id.substr(0, 4), " is done before its job is"));
   }
 }

@@ -109,7 +109,7 @@ void World::CutOff(int worker, int64_t for_ns) {
   Fault("partition from everybody");
   Note(absl::StrCat("worker ", worker, " can reach nobody"));
   cut_[worker][0] = cut_[worker][1] = true;
-  workers[static_cast<size_t>(worker)]->CutConnection(false);
+  workers[static_cast<size_t>(worker)]->CutConnection(Worker::Cut::kSilently);
   In(for_ns, [this, worker] { cut_[worker][0] = cut_[worker][1] = false; });
 }
 
@@ -134,7 +134,8 @@ void World::KillController(size_t, int) {
   const int place = active_;
   controllers[static_cast<size_t>(place)]->Kill();
   for (const auto& w : workers) {
-    if (w->connection_ != nullptr && w->connection_->controller == place) w->CutConnection(true);
+    if (w->connection_ != nullptr && w->connection_->controller == place)
+      w->CutConnection(Worker::Cut::kNoticed);
   }
   if (Chance(0.3)) {
     Fault("spool lost with its host");
@@ -156,7 +157,7 @@ void World::Partition(size_t worker, int place) {
   cut_[worker][place] = true;
   if (workers[worker]->connection_ != nullptr &&
       workers[worker]->connection_->controller == place) {
-    workers[worker]->CutConnection(Chance(0.3));
+    workers[worker]->CutConnection(Chance(0.3) ? Worker::Cut::kNoticed : Worker::Cut::kSilently);
   }
   if (Chance(0.5)) {
     return CutOff(static_cast<int>(worker), Between(10 * kSecond, 100 * kSecond));
@@ -167,7 +168,7 @@ void World::Partition(size_t worker, int place) {
 void World::ResetConnection(size_t worker, int) {
   Fault("connection reset");
   Note(absl::StrCat("worker ", worker, " loses its connection"));
-  workers[worker]->CutConnection(true);
+  workers[worker]->CutConnection(Worker::Cut::kNoticed);
 }
 
 void World::SendAgain(size_t worker, int) {

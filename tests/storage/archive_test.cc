@@ -83,7 +83,7 @@ class ArchiveTest : public testing::Test {
   }
   std::string MakeEndedRun() {
     const std::string run = MakeRun();
-    EXPECT_TRUE(store_->EndRun(run, measure::RunState::kDone, "", false).ok());
+    EXPECT_TRUE(store_->EndRun(run, {.state = measure::RunState::kDone}).ok());
     return run;
   }
 
@@ -266,7 +266,7 @@ TEST_F(ArchiveTest, ARunInProgressIsNotExported) {
   const absl::Status status =
       store_->ExportRun(run, [](const v1::ArchivePart&) { return absl::OkStatus(); });
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(store_->EndRun(run, measure::RunState::kFailed, "", false).ok());
+  EXPECT_TRUE(store_->EndRun(run, {.state = measure::RunState::kFailed}).ok());
 }
 
 TEST_F(ArchiveTest, AReceiverThatGoesAwayCostsNothingElse) {

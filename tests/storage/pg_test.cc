@@ -221,7 +221,7 @@ TEST_F(ImpatientStore, ARunThatIsJustBeingEnqueuedIsEnqueuedOnce) {
   const absl::Status status = store_->Enqueue(run);
   later.join();
   EXPECT_TRUE(status.ok()) << status;
-  EXPECT_TRUE(store_->EndRun(id, measure::RunState::kCancelled, "", false).ok());
+  EXPECT_TRUE(store_->EndRun(id, {.state = measure::RunState::kCancelled}).ok());
   EXPECT_EQ(store_->GetRun(id)->state, measure::RunState::kCancelled);
 }
 

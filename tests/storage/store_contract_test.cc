@@ -45,7 +45,7 @@ class StoreContract : public testing::TestWithParam<Kind> {
   void TearDown() override {
     store_->AcquireEpoch("last").IgnoreError();
     for (const std::string& id : begun_) {
-      EXPECT_TRUE(store_->EndRun(id, measure::RunState::kDone, "", false).ok());
+      EXPECT_TRUE(store_->EndRun(id, {.state = measure::RunState::kDone}).ok());
       for (uint32_t i = 0; i < 3; ++i)
         EXPECT_TRUE(store_->ReleaseQuarantine(workers_[i].worker_id).ok());
     }
@@ -189,7 +189,7 @@ TEST_P(StoreContract, EpochsOnlyGrowAndAnOlderOneChangesNothing) {
   EXPECT_EQ(store_->ReleaseQuarantine(workers_[0].worker_id).code(), aborted);
   EXPECT_EQ(store_->SetEnding(run, measure::RunState::kAborted, "", measure::Cleanup::kRun).code(),
             aborted);
-  EXPECT_EQ(store_->EndRun(run, measure::RunState::kFailed, "", false).code(), aborted);
+  EXPECT_EQ(store_->EndRun(run, {.state = measure::RunState::kFailed}).code(), aborted);
   EXPECT_EQ(store_->AddEvent(run, measure::Severity::kInfo, "", "x", 0).code(), aborted);
   EXPECT_EQ(store_->Ingest({Batch(Id(run, 0, 1), 0, 0, {Interval(0, {1})})}).code(), aborted);
   // Nothing of it was done, and the newer one goes on.
@@ -340,9 +340,13 @@ TEST_P(StoreContract, DoneTwiceIsAsDoneOnce) {
         store_->SetEnding(started, measure::RunState::kAborted, "why", measure::Cleanup::kSkip)
             .ok());
   for (int i = 0; i < 2; ++i)
-    EXPECT_TRUE(store_->EndRun(started, measure::RunState::kAborted, "why", true).ok());
+    EXPECT_TRUE(
+        store_
+            ->EndRun(started,
+                     {.state = measure::RunState::kAborted, .outcome = "why", .degraded = true})
+            .ok());
   EXPECT_EQ(store_->GetRun(started)->state, measure::RunState::kAborted);
-  EXPECT_TRUE(store_->EndRun(run, measure::RunState::kCancelled, "", false).ok());
+  EXPECT_TRUE(store_->EndRun(run, {.state = measure::RunState::kCancelled}).ok());
 }
 
 TEST_P(StoreContract, BatchesContinueAtTheCursorOrNothingOfThemIsStored) {
@@ -505,7 +509,7 @@ TEST_P(StoreContract, WhatTheFleetKnowsOfBlocksComesByAttemptWithWhoWasLostInIt)
       store_->ReadBlockWrites(what, [](const auto&) { return absl::CancelledError("enough"); })
           .code(),
       absl::StatusCode::kCancelled);
-  EXPECT_TRUE(store_->EndRun(run, measure::RunState::kAborted, "", true).ok());
+  EXPECT_TRUE(store_->EndRun(run, {.state = measure::RunState::kAborted, .degraded = true}).ok());
 }
 
 TEST_P(StoreContract, WhatALostWorkerMayStillWriteToIsHeldUntilItIsReleased) {
@@ -518,7 +522,7 @@ TEST_P(StoreContract, WhatALostWorkerMayStillWriteToIsHeldUntilItIsReleased) {
   EXPECT_EQ(Quarantines(run)[0].job.name(), "contract");
   EXPECT_EQ(Quarantines(run)[0].inspection.targets(0).paths(0), "/dev/sd1");
   // The end of the run changes nothing about it: the worker may be writing all the same.
-  ASSERT_TRUE(store_->EndRun(run, measure::RunState::kAborted, "", false).ok());
+  ASSERT_TRUE(store_->EndRun(run, {.state = measure::RunState::kAborted}).ok());
   EXPECT_EQ(Quarantines(run).size(), 1u);
   EXPECT_EQ(Active(run).status().code(), absl::StatusCode::kNotFound);
   ASSERT_TRUE(store_->ReleaseQuarantine(workers_[1].worker_id).ok());
@@ -638,7 +642,7 @@ TEST_P(StoreContract, WhatIsNotThereIsSaidToBeNotThere) {
   EXPECT_EQ(store_->ResolveRun(common::NewUuid()).status().code(), absl::StatusCode::kNotFound);
   const std::string run = Start();
   EXPECT_EQ(*store_->ResolveRun(run), run);
-  ASSERT_TRUE(store_->EndRun(run, measure::RunState::kDone, "", true).ok());
+  ASSERT_TRUE(store_->EndRun(run, {.state = measure::RunState::kDone, .degraded = true}).ok());
   EXPECT_FALSE(store_->StartRun(run, workers_).ok());  // it has ended
   EXPECT_TRUE(store_->GetRun(run)->degraded);
 }

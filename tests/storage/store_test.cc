@@ -198,7 +198,7 @@ TEST_F(StoreTest, AReplacedControllerStoresNothingMore) {
             absl::StatusCode::kAborted);
   EXPECT_EQ(Count("interval_operations", phase), 0);
   // Nor does it change anything else.
-  EXPECT_EQ(old->EndRun(phase.run_id(), measure::RunState::kFailed, "", false).code(),
+  EXPECT_EQ(old->EndRun(phase.run_id(), {.state = measure::RunState::kFailed}).code(),
             absl::StatusCode::kAborted);
   EXPECT_EQ(old->AddEvent(phase.run_id(), measure::Severity::kInfo, "", "", 0).code(),
             absl::StatusCode::kAborted);
@@ -344,7 +344,7 @@ TEST_F(StoreTest, PrunedSamplesLeaveRowsOfTenSeconds) {
   const v1::PhaseId phase = Begin();
   ASSERT_TRUE(store_->Ingest({Batch(phase, 0, 0, ThirtySeconds())}).ok());
   ASSERT_TRUE(store_->EndPhase(phase.run_id(), 0, 1, measure::PhaseState::kDone, "", {}, {}).ok());
-  ASSERT_TRUE(store_->EndRun(phase.run_id(), measure::RunState::kDone, "", false).ok());
+  ASSERT_TRUE(store_->EndRun(phase.run_id(), {.state = measure::RunState::kDone}).ok());
   ASSERT_TRUE(store_->SaveReport(phase.run_id(), v1::Report()).ok());
   v1::LabelsRequest label;
   (*label.mutable_set())["to"] = "prune";
@@ -663,7 +663,7 @@ TEST_F(StoreTest, ARunWithARowThatNoControllerWroteIsQuarantined) {
     EXPECT_EQ(hosts, (std::set<std::string>{"node0", "node1"}));
     EXPECT_TRUE(store_->LoadRun(good_id).ok());
     EXPECT_TRUE(store_->Figures({good_id, odd_id}).ok());
-    EXPECT_TRUE(store_->EndRun(good_id, measure::RunState::kDone, "", false).ok());
+    EXPECT_TRUE(store_->EndRun(good_id, {.state = measure::RunState::kDone}).ok());
   }
 }
 

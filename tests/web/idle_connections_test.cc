@@ -10,7 +10,8 @@ namespace {
 
 class IdleConnectionsTest : public testing::Test {
  protected:
-  IdleConnections::Key Add(const std::string& from, bool served, const std::string& name) {
+  IdleConnections::Key Add(const std::string& from, IdleConnections::Served served,
+                           const std::string& name) {
     return idle_.Add(boost::asio::ip::make_address(from), served,
                      [this, name] { closed_.push_back(name); });
   }
@@ -20,26 +21,26 @@ class IdleConnectionsTest : public testing::Test {
 };
 
 TEST_F(IdleConnectionsTest, TheOldestOfTheNetworkWithMostOfThemGoesFirst) {
-  Add("10.0.0.1", /*served=*/false, "a browser");
-  Add("10.0.0.2", /*served=*/false, "flood 1");
-  Add("::ffff:10.0.0.2", /*served=*/false, "flood 2");
+  Add("10.0.0.1", IdleConnections::Served::kNo, "a browser");
+  Add("10.0.0.2", IdleConnections::Served::kNo, "flood 1");
+  Add("::ffff:10.0.0.2", IdleConnections::Served::kNo, "flood 2");
   EXPECT_TRUE(idle_.CloseOne());
   EXPECT_EQ(closed_, (std::vector<std::string>{"flood 1"}));
 }
 
 TEST_F(IdleConnectionsTest, AnIPv6NetworkIsOneWhateverTheHostsPart) {
-  Add("2001:db8:0:1::1", /*served=*/false, "a browser");
-  Add("2001:db8:0:2::1", /*served=*/false, "flood 1");
-  Add("2001:db8:0:2:ffff::2", /*served=*/false, "flood 2");
+  Add("2001:db8:0:1::1", IdleConnections::Served::kNo, "a browser");
+  Add("2001:db8:0:2::1", IdleConnections::Served::kNo, "flood 1");
+  Add("2001:db8:0:2:ffff::2", IdleConnections::Served::kNo, "flood 2");
   EXPECT_TRUE(idle_.CloseOne());
   EXPECT_EQ(closed_, (std::vector<std::string>{"flood 1"}));
 }
 
 TEST_F(IdleConnectionsTest, ThoseThatHadAnAnswerGoLastAndEachGoesOnce) {
-  Add("10.0.0.2", /*served=*/true, "served 1");
-  Add("10.0.0.2", /*served=*/true, "served 2");
-  const auto busy = Add("10.0.0.2", /*served=*/false, "begins a request");
-  Add("10.0.0.1", /*served=*/false, "silent");
+  Add("10.0.0.2", IdleConnections::Served::kYes, "served 1");
+  Add("10.0.0.2", IdleConnections::Served::kYes, "served 2");
+  const auto busy = Add("10.0.0.2", IdleConnections::Served::kNo, "begins a request");
+  Add("10.0.0.1", IdleConnections::Served::kNo, "silent");
   idle_.Remove(busy);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(idle_.CloseOne());
   EXPECT_FALSE(idle_.CloseOne());

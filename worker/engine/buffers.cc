@@ -22,19 +22,19 @@ size_t HugePageBytes() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<IoBuffers>> IoBuffers::Make(uint32_t count, size_t bytes_each,
-                                                           bool huge_pages) {
+                                                           Pages pages) {
   // O_DIRECT needs memory that is aligned to the logical block, which has at most 4 KiB on most
   // devices.
   const size_t stride = (bytes_each + 4095) & ~size_t{4095};
   size_t mapped = stride * count;
   int flags = MAP_PRIVATE | MAP_ANONYMOUS;
-  if (huge_pages) {
+  if (pages == Pages::kHuge) {
     const size_t page = HugePageBytes();
     mapped = (mapped + page - 1) / page * page;
     flags |= MAP_HUGETLB | MAP_POPULATE;
   }
   void* base = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (base == MAP_FAILED && huge_pages) {
+  if (base == MAP_FAILED && pages == Pages::kHuge) {
     return absl::ResourceExhaustedError(
         absl::StrCat("huge_pages: ", mapped >> 20,
                      " MiB of huge pages for a thread's I/O buffers: ", common::ErrnoText(errno),

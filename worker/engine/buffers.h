@@ -12,10 +12,11 @@ namespace lockstep::worker {
 // whoever does I/O.
 class IoBuffers {
  public:
-  // In huge pages when asked (the kernel's default size). RESOURCE_EXHAUSTED when the memory cannot
-  // be had, with what to do.
+  // kHuge: the kernel's default size of huge pages. RESOURCE_EXHAUSTED when the memory cannot be
+  // had, with what to do.
+  enum class Pages { kNormal, kHuge };
   static absl::StatusOr<std::unique_ptr<IoBuffers>> Make(uint32_t count, size_t bytes_each,
-                                                         bool huge_pages = false);
+                                                         Pages pages = Pages::kNormal);
   ~IoBuffers();
   IoBuffers(const IoBuffers&) = delete;
   IoBuffers& operator=(const IoBuffers&) = delete;

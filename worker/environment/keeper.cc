@@ -162,8 +162,10 @@ absl::Status EnvironmentKeeper::Change(const WantedSetting& wanted) {
   if (!locked) {
     if (absl::Status status = Lock(wanted.thing); !status.ok()) return status;
   }
+  enum class Origin { kWanted, kImplied };
   const auto add = [&](const std::string& name, const std::string& restore_to,
-                       bool is_implied) -> absl::Status {
+                       Origin origin) -> absl::Status {
+    const bool is_implied = origin == Origin::kImplied;
     const auto known = std::find_if(
         journal_.mutable_entries()->begin(), journal_.mutable_entries()->end(),
         [&](const auto& entry) { return entry.thing() == wanted.thing && entry.name() == name; });
@@ -184,9 +186,9 @@ absl::Status EnvironmentKeeper::Change(const WantedSetting& wanted) {
     if (!is_implied) entry->set_value(wanted.value);
     return absl::OkStatus();
   };
-  absl::Status status = add(wanted.name, wanted.restore_to, false);
+  absl::Status status = add(wanted.name, wanted.restore_to, Origin::kWanted);
   for (const Implied& implied : kImplied) {
-    if (status.ok() && wanted.name == implied.by) status = add(implied.name, "", true);
+    if (status.ok() && wanted.name == implied.by) status = add(implied.name, "", Origin::kImplied);
   }
   // The journal is on disk before the kernel has the value. Whenever the worker dies, the next one
   // knows what to restore.

@@ -73,7 +73,7 @@ absl::Status TakeReservation(Reserver* reserver, const std::string& name,
 
 Fences::~Fences() {
   // No run has an empty id, so that all is given up. Main() does this work before it ends.
-  Release("", /*other=*/true);
+  ReleaseOthers("");
   {
     common::MutexLock lock(&mutex_);
     stopping_ = true;
@@ -215,10 +215,18 @@ void Fences::ReportForeignKeys(const std::string& run_id) {
   }
 }
 
-void Fences::Release(const std::string& run_id, bool other) {
+void Fences::Release(const std::string& run_id) {
+  ReleaseWhere([&run_id](const Held& held) { return held.run_id == run_id; });
+}
+
+void Fences::ReleaseOthers(const std::string& run_id) {
+  ReleaseWhere([&run_id](const Held& held) { return held.run_id != run_id; });
+}
+
+void Fences::ReleaseWhere(const std::function<bool(const Held&)>& matches) {
   common::MutexLock lock(&mutex_);
   for (auto held = held_.begin(); held != held_.end();) {
-    if ((held->second.run_id == run_id) == other) {
+    if (!matches(held->second)) {
       ++held;
       continue;
     }

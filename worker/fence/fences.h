@@ -45,8 +45,10 @@ class Fences {
   // while it asks; begins with no further target after 3 s, and says so. Says nothing of devices
   // whose kernel tells no keys.
   void ReportForeignKeys(const std::string& run_id);
-  // Gives up what is held for the run; for another run than this, when `other` is true.
-  void Release(const std::string& run_id, bool other = false);
+  // Gives up what is held for the run.
+  void Release(const std::string& run_id);
+  // Gives up what is held for every run but this one.
+  void ReleaseOthers(const std::string& run_id);
 
  private:
   struct Held {
@@ -56,6 +58,7 @@ class Fences {
     bool holds = false;  // the reservation, for all workers of the run
   };
   void Main();
+  void ReleaseWhere(const std::function<bool(const Held&)>& matches);
   void PreemptAt(const std::string& name, const Held& held, const v1::Preempt& preempt);
   void ReleaseAt(const std::string& name, const Held& held);
 

@@ -75,7 +75,7 @@ std::vector<QueriedLoop> QueryLoops() {
       answer->backing = LoopBackingOf(fd.get());
       return absl::OkStatus();
     });
-    QueriedLoop loop{entry.name, false, answered.ok() && answer->is_open, {}};
+    QueriedLoop loop{.name = entry.name, .was_asked = answered.ok() && answer->is_open};
     if (loop.was_asked) {
       if (!answer->backing) continue;  // detached by now
       loop.is_known = true;

@@ -71,7 +71,7 @@ absl::Status PathWatch::Begin() {
 void PathWatch::End() {
   ticker_.End();
   common::MutexLock lock(&mutex_);
-  MonitorStall(true);
+  MonitorStall(Watch::kEnds);
 }
 
 PathWatch::Count PathWatch::CountOf(const std::string& device) const {
@@ -135,7 +135,7 @@ void PathWatch::Poll() {
       if (path.runs) ++watched.count.running;
     }
   }
-  MonitorStall(false);
+  MonitorStall(Watch::kGoesOn);
 }
 
 void PathWatch::Compare(const Paths& now) {
@@ -182,13 +182,13 @@ void PathWatch::Compare(const Paths& now) {
 
 // Follows the I/O after a loss until the oldest one in flight is younger than the loss: then
 // everything that was in flight at that time has come back.
-void PathWatch::MonitorStall(bool at_end) {
+void PathWatch::MonitorStall(Watch watch) {
   if (stall_since_ns_ == 0) return;
   const int64_t now = ports_.clock->MonotonicNs();
   const int64_t oldest = ports_.oldest_in_flight_ns();
   stall_ns_ = std::max(stall_ns_, oldest);
   const bool is_over = oldest < now - stall_since_ns_;
-  if (!is_over && !at_end) return;
+  if (!is_over && watch == Watch::kGoesOn) return;
   Event event;
   event.at_ns = now;
   event.text = absl::StrCat(

@@ -70,7 +70,8 @@ class PathWatch {
   void FindPaths(const std::string& device, int depth, std::vector<std::string>* found) const;
   Paths ReadPaths();
   void Compare(const Paths& now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void MonitorStall(bool at_end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  enum class Watch { kGoesOn, kEnds };
+  void MonitorStall(Watch watch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Ports ports_;
   const KernelBlocks kernel_;

@@ -153,7 +153,7 @@ std::optional<v1::DeliveryBatch> Outbox::NextBatch(int wait_ms) {
     }
     // Only a simulation without this safeguard goes on: it drops what no store has, which its
     // checks must find.
-    if (!safeguards_.Pass(common::Safeguard::kKeepUncommitted, /*condition=*/false)) return batch;
+    if (!safeguards_.Lacks(common::Safeguard::kKeepUncommitted)) return batch;
     while (!entry.slots.empty()) PopLocked(&entry);
     return batch;
   }

@@ -265,10 +265,10 @@ void Protocol::Tick() {
   if (!said.empty()) Event(measure::Severity::kWarning, said);
 }
 
-v1::WorkerMessage Protocol::EndPhaseLocked(const std::string& failed, bool not_started) {
+v1::WorkerMessage Protocol::EndPhaseLocked(const v1::PhaseFailed* failed) {
   status_.set_state(Status::STATE_IDLE);
-  status_.set_failed(failed);
-  status_.set_not_started(not_started);
+  status_.set_failed(failed == nullptr ? "" : failed->reason());
+  status_.set_not_started(failed != nullptr && failed->not_started());
   v1::WorkerMessage message;
   *message.mutable_status() = status_;
   if (owes_answer_) *message.mutable_status()->mutable_answers() = answers_;
@@ -298,7 +298,7 @@ void Protocol::OnFailed(const v1::PhaseFailed& failed) {
       message.mutable_phase_failed()->set_reason(not_started_);
       message.mutable_phase_failed()->set_not_started(true);
     }
-    over = EndPhaseLocked(message.phase_failed().reason(), message.phase_failed().not_started());
+    over = EndPhaseLocked(&message.phase_failed());
   }
   spdlog::error("phase {} of run {} failed: {}", failed.phase().phase(), failed.phase().run_id(),
                 message.phase_failed().reason());
@@ -370,7 +370,7 @@ void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {
   v1::WorkerMessage over;
   {
     common::MutexLock lock(&mutex_);
-    over = EndPhaseLocked("", /*not_started=*/false);
+    over = EndPhaseLocked(nullptr);
   }
   ports_.send(over);
 }

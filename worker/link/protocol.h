@@ -72,9 +72,9 @@ class Protocol {
   void GiveUp(const std::string& reason);
   // Keeps an item until it is committed. Stops the phase if the outbox has no capacity left.
   void Keep(const v1::PhaseId& phase, v1::DeliveryItem item);
-  // Ends the phase and returns the status to send. It answers a StopNow that arrived while the
-  // phase ran.
-  v1::WorkerMessage EndPhaseLocked(const std::string& failed, bool not_started)
+  // Ends the phase and returns the status to send, which says how it failed, if it did. It answers
+  // a StopNow that arrived while the phase ran.
+  v1::WorkerMessage EndPhaseLocked(const v1::PhaseFailed* failed)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Event(measure::Severity severity, const std::string& text);
 

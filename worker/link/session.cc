@@ -22,7 +22,7 @@ constexpr auto kReopen = std::chrono::milliseconds(200);
 
 std::shared_ptr<grpc::Channel> DialController(
     const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
-    bool keepalive) {
+    Keepalive keepalive) {
   grpc::ChannelArguments arguments;
   // gRPC lets channels to one address share a connection. Bulk would then delay commands.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -32,7 +32,7 @@ std::shared_ptr<grpc::Channel> DialController(
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kWorkerBytes));
   arguments.SetMaxSendMessageSize(static_cast<int>(limits::kWorkerBytes));
-  if (keepalive) {
+  if (keepalive == Keepalive::kOn) {
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMs);
     // By default gRPC sends no more than two pings while no data goes out.
@@ -45,8 +45,8 @@ std::shared_ptr<grpc::Channel> DialController(
 Session::Session(Ports ports, const std::string& address)
     : ports_(std::move(ports)),
       address_(address),
-      control_channel_(DialController(address, ports_.credentials, /*keepalive=*/false)),
-      deliver_channel_(DialController(address, ports_.credentials, /*keepalive=*/true)) {}
+      control_channel_(DialController(address, ports_.credentials, Keepalive::kOff)),
+      deliver_channel_(DialController(address, ports_.credentials, Keepalive::kOn)) {}
 
 absl::Status Session::Serve() {
   if (!control_channel_->WaitForConnected(std::chrono::system_clock::now() +

@@ -17,12 +17,15 @@
 
 namespace lockstep::worker {
 
+// Whether gRPC pings an idle connection, so that a path that silently drops it is noticed before
+// the next message.
+enum class Keepalive { kOff, kOn };
+
 // Returns a channel with its own connection to a controller, so that bulk data never delays
-// commands. With `keepalive`, a path that silently drops an idle connection is noticed before the
-// next message.
+// commands.
 std::shared_ptr<grpc::Channel> DialController(
     const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
-    bool keepalive);
+    Keepalive keepalive);
 
 // One connection of a worker to one controller: both streams, and the threads that serve them. If
 // the controller does not read, the session's writer blocks, and so does its reader when it answers

@@ -67,9 +67,10 @@ absl::Status IoThread::MakeBuffers() {
   // A workload of one kind has one set only: io_uring pins registered buffers
   // (io_uring_register(2)), and a second set would be pinned for nothing.
   write_buffers_ = both ? depth : 0;
-  auto buffers =
-      IoBuffers::Make(write_buffers_ + depth + (makes_content ? content_.extra_buffers() : 0),
-                      access_.largest_bytes(), setup_.placement.huge_pages);
+  auto buffers = IoBuffers::Make(
+      write_buffers_ + depth + (makes_content ? content_.extra_buffers() : 0),
+      access_.largest_bytes(),
+      setup_.placement.huge_pages ? IoBuffers::Pages::kHuge : IoBuffers::Pages::kNormal);
   if (!buffers.ok()) return buffers.status();
   buffers_ = *std::move(buffers);
   if (makes_content) content_.Prepare(*buffers_, write_buffers_, depth);
@@ -302,7 +303,8 @@ bool IoThread::Succeed(Slot* slot, int32_t result, int64_t now_ns) {
   const int64_t latency = gate_.has_schedule() ? now_ns - slot->intended_ns : service;
   const bool moves = request.kind == IoKind::kRead || request.kind == IoKind::kWrite;
   const bool is_short = moves && static_cast<uint32_t>(result) < request.length;
-  recorder_.RecordDone(request.kind, service, latency, moves ? result : request.length, is_short);
+  recorder_.RecordDone(request.kind, service, latency, moves ? result : request.length,
+                       is_short ? Recorder::Transfer::kShort : Recorder::Transfer::kWhole);
   if (setup_.engine.timed_submission) recorder_.RecordSubmission(request.kind, slot->submission_ns);
   if (is_short && outcome_.first_error.empty()) {
     outcome_.first_error = absl::StrCat(Describe(request), ": short, ", result, " bytes");
@@ -314,7 +316,9 @@ bool IoThread::Succeed(Slot* slot, int32_t result, int64_t now_ns) {
     durable_sequence_ = std::max(durable_sequence_, slot->sequence);
   }
   if (checks_.writes() && request.kind == IoKind::kWrite) {
-    checks_.EndWrite(request.file, request.offset, slot->ticket, !is_short);
+    checks_.EndWrite(
+        request.file, request.offset, slot->ticket,
+        is_short ? BlockLedger::WriteEnd::kFailed : BlockLedger::WriteEnd::kAcknowledged);
   }
   if (!checks_.reads() || request.kind != IoKind::kRead || is_short) return !is_short;
   return checks_.EndRead(request.file, request.offset, slot->ticket,
@@ -354,7 +358,7 @@ void IoThread::CountBacklog() {
   outcome_.longest_backlog_ns = backlog.longest_ns;
 }
 
-void IoThread::Account(int64_t from_ns, int64_t to_ns, bool waited_full) {
+void IoThread::Account(int64_t from_ns, int64_t to_ns, QueueState queue) {
   const int64_t time =
       std::min(to_ns, timeline_->load_end_ns()) - std::max(from_ns, timeline_->ramp_end_ns());
   if (time <= 0) return;  // of the ramp or the drain
@@ -366,7 +370,7 @@ void IoThread::Account(int64_t from_ns, int64_t to_ns, bool waited_full) {
     outcome_.rate_ns += time;
   } else {
     outcome_.io_ns += time;
-    if (waited_full) outcome_.queue_full_ns += time;
+    if (queue == QueueState::kFull) outcome_.queue_full_ns += time;
   }
 }
 
@@ -383,7 +387,7 @@ bool IoThread::StepIdle(bool load_goes_on, int64_t* now_ns) {
   clock_->SleepUntil(
       std::min({wake_ns_, interval_end_ns_, timeline_->load_end_ns(), *now_ns + kPollNs}));
   const int64_t woken = clock_->MonotonicNs();
-  Account(*now_ns, woken, /*waited_full=*/false);
+  Account(*now_ns, woken, QueueState::kNotFull);
   *now_ns = woken;
   return true;
 }
@@ -447,7 +451,7 @@ bool IoThread::Step(int64_t* now_ns) {
   }
   const int64_t done = clock_->MonotonicNs();
   if (setup_.engine.timed_submission) StampSubmission(count, now);
-  Account(now, done, full && wait_for != 0);
+  Account(now, done, full && wait_for != 0 ? QueueState::kFull : QueueState::kNotFull);
   // An I/O belongs to the interval in which it completes. The intervals up to this instant close
   // before it is recorded.
   CloseIntervals(done);

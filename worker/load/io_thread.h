@@ -165,7 +165,9 @@ class IoThread {
   void CompleteCopy(const IoCompletion& completion, int64_t now_ns);
   void DropCopyWrites();
   void CountUncopied();
-  void Account(int64_t from_ns, int64_t to_ns, bool waited_full);
+  enum class QueueState { kNotFull, kFull };
+  // Adds a wait to what the thread waited for.
+  void Account(int64_t from_ns, int64_t to_ns, QueueState queue);
   // One turn: submits what may start, waits for some of what is in flight, and records what has
   // completed. False when the thread is done.
   bool Step(int64_t* now_ns);

@@ -72,7 +72,7 @@ bool IoThread::Fail(Slot* slot, int error, int64_t now_ns) {
   // A write that failed may have reached the medium in part. The ledger takes the block's content
   // for unknown until the next write.
   if (checks_.writes() && request.kind == IoKind::kWrite) {
-    checks_.EndWrite(request.file, request.offset, slot->ticket, /*succeeded=*/false);
+    checks_.EndWrite(request.file, request.offset, slot->ticket, BlockLedger::WriteEnd::kFailed);
   }
   return true;
 }

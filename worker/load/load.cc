@@ -241,7 +241,7 @@ absl::Status Load::Arm() {
   }
   lock.Unlock();
   changed_.NotifyAll();
-  if (!status.ok()) JoinThreads(true);
+  if (!status.ok()) JoinThreads();
   return status;
 }
 
@@ -332,14 +332,13 @@ void Load::ReportPaths() {
   }
 }
 
-void Load::JoinThreads(bool complete) {
-  for (std::thread& thread : threads_) {
-    if (complete) {
-      thread.join();
-    } else {
-      thread.detach();  // it holds a reference to this object
-    }
-  }
+void Load::JoinThreads() {
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Load::DetachThreads() {
+  for (std::thread& thread : threads_) thread.detach();
   threads_.clear();
 }
 
@@ -373,7 +372,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
     });
     if (state_ == State::kCancelled) {
       lock.Unlock();
-      JoinThreads(true);
+      JoinThreads();
       v1::PhaseResult result;
       result.set_stopped_early(true);
       return result;
@@ -392,7 +391,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   // silent after it is stuck in the kernel.
   const bool complete = collector.Run(
       [this] { return timeline_.load_end_ns() + assignment_.drain_ns() + timing::kHangGraceNs; });
-  JoinThreads(complete);
+  complete ? JoinThreads() : DetachThreads();
   verification_.End();
   paths_.End();
   ReportPaths();

@@ -66,7 +66,9 @@ class Load : public std::enable_shared_from_this<Load> {
   // Finds the servers of the targets, and the ways to them.
   void FindServers();
   void EndAfterLocked(uint32_t interval) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void JoinThreads(bool complete);
+  void JoinThreads();
+  // For threads that hang: they hold references to this object.
+  void DetachThreads();
   // What is looked after while the load runs, several times a second.
   void Monitor();
   void MonitorClaims(int64_t now_ns);

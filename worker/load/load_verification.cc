@@ -53,10 +53,6 @@ absl::Status LoadVerification::LoadExpected(const v1::WorkloadAssignment& assign
                                             const OpenTargets& opened) {
   const auto block = static_cast<uint64_t>(assignment.workload().block_size_bytes());
   const bool of_this_run = assignment.check_run_id().empty();
-  const auto find = [&](const OpenedFile& file, bool make) {
-    return environment_.ledgers->Find(LedgerNameOf(file, assignment), file.engine_file.size_bytes,
-                                      block, make);
-  };
   const bool is_shared =
       std::any_of(targets.begin(), targets.end(), [](const auto& t) { return t.is_shared(); });
   v1::WriteLogRequest request;
@@ -64,10 +60,9 @@ absl::Status LoadVerification::LoadExpected(const v1::WorkloadAssignment& assign
   request.set_block_size_bytes(static_cast<uint32_t>(block));
   std::map<uint64_t, const OpenedFile*> files;  // by target_key
   for (const OpenedFile& file : opened.files) {
-    const auto known = find(file, false);
-    if (!known.ok()) return known.status();
+    const auto known = environment_.ledgers->Find(LedgerNameOf(file, assignment), block);
     // Nobody else writes it, and this worker remembers.
-    if (*known != nullptr && of_this_run && !is_shared) continue;
+    if (known != nullptr && of_this_run && !is_shared) continue;
     if (files.emplace(TargetKey(file.thing), &file).second)
       request.add_target_keys(TargetKey(file.thing));
   }
@@ -105,7 +100,9 @@ absl::Status LoadVerification::LoadExpected(const v1::WorkloadAssignment& assign
           return absl::OkStatus();
         }
         if (known != learned.end()) return known->second->ExpectRuns(part.writes().runs());
-        auto made = find(*file->second, true);
+        const OpenedFile& opened_file = *file->second;
+        auto made = environment_.ledgers->FindOrMake(LedgerNameOf(opened_file, assignment),
+                                                     opened_file.engine_file.size_bytes, block);
         if (!made.ok()) return made.status();
         return learned.emplace(file->first, *std::move(made))
             .first->second->ExpectRuns(part.writes().runs());
@@ -130,9 +127,9 @@ absl::Status LoadVerification::FollowWrites(const v1::WorkloadAssignment& assign
     if (!file.written_since) continue;
     // It is made before anything is known: a thread keeps the ledger that it finds when it is made,
     // and would not see a later one.
-    auto ledger =
-        environment_.ledgers->Find(LedgerNameOf(file, assignment), file.engine_file.size_bytes,
-                                   followed.request.block_size_bytes(), /*make=*/true);
+    auto ledger = environment_.ledgers->FindOrMake(LedgerNameOf(file, assignment),
+                                                   file.engine_file.size_bytes,
+                                                   followed.request.block_size_bytes());
     if (!ledger.ok()) return ledger.status();
     if (followed.ledgers.emplace(TargetKey(file.thing), *std::move(ledger)).second) {
       followed.request.add_target_keys(TargetKey(file.thing));
@@ -199,7 +196,7 @@ void LoadVerification::ExplainFrom(const v1::WriteLogPart& told, const std::stri
                                       UtcText(writes.until_wall_ns()), " by its clock"));
   const absl::Status ignored = measure::ReadBlockRuns(
       writes.runs(), kMaxBlocks,
-      [&](uint64_t first, uint64_t count, uint32_t generation, bool /*unknown*/) {
+      [&](uint64_t first, uint64_t count, uint32_t generation, measure::BlockContent) {
         for (auto block = missing->lower_bound({writes.target_key(), first});
              block != missing->end() && block->first.first == writes.target_key() &&
              block->first.second - first < count;) {
@@ -230,12 +227,14 @@ void LoadVerification::ReportOverwritten(const LoadParts& parts) {
 }
 
 void LoadVerification::ReportWrites(int64_t go_ns) {
-  if (clock_->MonotonicNs() - reported_ns_ >= kReportWritesNs) Report(go_ns, /*in_flight=*/false);
+  if (clock_->MonotonicNs() - reported_ns_ >= kReportWritesNs) {
+    Report(go_ns, BlockLedger::Writes::kEnded);
+  }
 }
 
-void LoadVerification::ReportLastWrites(int64_t go_ns) { Report(go_ns, /*in_flight=*/true); }
+void LoadVerification::ReportLastWrites(int64_t go_ns) { Report(go_ns, BlockLedger::Writes::kAll); }
 
-void LoadVerification::Report(int64_t go_ns, bool in_flight) {
+void LoadVerification::Report(int64_t go_ns, BlockLedger::Writes which) {
   const int64_t now = clock_->MonotonicNs();
   // The span comes from the monotonic clock. A step of the wall clock since the last report would
   // otherwise change its length.
@@ -247,7 +246,7 @@ void LoadVerification::Report(int64_t go_ns, bool in_flight) {
       std::any_of(assignment_.run().workloads().begin(), assignment_.run().workloads().end(),
                   [](const auto& w) { return w.workload().verify() && !w.check_reads_only(); });
   if (!writes) return;
-  environment_.ledgers->TakeWrites(in_flight, [&](const v1::BlockWrites& taken) {
+  environment_.ledgers->TakeWrites(which, [&](const v1::BlockWrites& taken) {
     v1::BlockWrites told = taken;
     told.set_from_wall_ns(from);
     told.set_until_wall_ns(clock_->WallNs());  // threads write while these are collected

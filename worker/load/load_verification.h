@@ -55,7 +55,7 @@ class LoadVerification {
   std::string WriterOf(const LoadPart& part, const v1::WriteLogPart& told) const;
   static void ExplainFrom(const v1::WriteLogPart& told, const std::string& writer_name,
                           Missing* missing);
-  void Report(int64_t go_ns, bool in_flight);
+  void Report(int64_t go_ns, BlockLedger::Writes which);
 
   const v1::Assignment& assignment_;
   const LoadEnvironment& environment_;

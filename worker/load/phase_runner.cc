@@ -108,7 +108,7 @@ void PhaseRunner::Fail(const v1::PhaseId& phase, const absl::Status& status) {
 void PhaseRunner::Main(v1::Assignment assignment) {
   const RunIdentity who = {parts_.host, assignment.worker_index()};
   ledgers_.BeginRun(assignment.phase().run_id());
-  fences_.Release(assignment.phase().run_id(), /*other=*/true);
+  fences_.ReleaseOthers(assignment.phase().run_id());
   switch (assignment.kind_case()) {
     case v1::Assignment::kRun:
       return RunLoad(assignment, who);

@@ -23,7 +23,7 @@ void SyncQueue::Completed(const IoRequest& request) {
   const bool by_ios = rule_.every_ios != 0 && any_dirty_ && ios_since_ >= rule_.every_ios;
   if (!by_writes && !by_ios) return;
   writes_since_ = ios_since_ = 0;
-  if (rule_.all_files) return QueueAll(false);
+  if (rule_.all_files) return QueueEach(Files::kAll);
   const auto written = std::find(dirty_.begin(), dirty_.end(), 1) - dirty_.begin();
   Queue(request.kind != IoKind::kRead ? request.file : static_cast<uint16_t>(written));
   any_dirty_ = std::find(dirty_.begin(), dirty_.end(), 1) != dirty_.end();
@@ -39,9 +39,9 @@ void SyncQueue::Queue(uint16_t file) {
   end_ = (end_ + 1) % ring_.size();
 }
 
-void SyncQueue::QueueAll(bool only_dirty) {
+void SyncQueue::QueueEach(Files which) {
   for (size_t file = 0; file < dirty_.size(); ++file) {
-    if (!only_dirty || dirty_[file] != 0) Queue(static_cast<uint16_t>(file));
+    if (which == Files::kAll || dirty_[file] != 0) Queue(static_cast<uint16_t>(file));
   }
   any_dirty_ = false;
 }

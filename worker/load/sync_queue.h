@@ -33,13 +33,14 @@ class SyncQueue {
   // Counts a completed I/O, and queues the syncs that are due after it.
   void Completed(const IoRequest& request);
   // Queues every file that was written since its last sync was queued.
-  void QueueWritten() { QueueAll(true); }
+  void QueueWritten() { QueueEach(Files::kWritten); }
   // Whether one sync makes all earlier writes of the thread durable.
   bool covers_all() const { return dirty_.size() == 1 && rule_.mode != SyncMode::kSyncFileRange; }
 
  private:
   void Queue(uint16_t file);
-  void QueueAll(bool only_dirty);
+  enum class Files { kAll, kWritten };
+  void QueueEach(Files which);
 
   const SyncRule rule_;
   std::vector<uint16_t> ring_;  // files to be synced

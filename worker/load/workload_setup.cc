@@ -141,13 +141,19 @@ EngineSetup EngineSetupOf(const v1::Workload& w, const OpenTargets& targets) {
   return setup;
 }
 
+enum class Completion {
+  kByDevice,      // later, one by one
+  kMostlyInCall,  // in the submitting call, but a read that misses the page cache by itself
+  kInCall,        // all in the submitting call
+};
+
 // docs/performance.md, "How many I/Os per system call".
-void ChooseBatch(const v1::Workload& w, const EngineEntry& engine, bool is_inline, bool waits_many,
+void ChooseBatch(const v1::Workload& w, const EngineEntry& engine, Completion completion,
                  IoThreadSetup* setup) {
   const uint32_t depth = w.queue_depth();
   setup->max_batch = w.engine_options().batch();
   if (setup->max_batch == 0) {
-    setup->max_batch = is_inline ? kInlineBatch : kDirectBatch;
+    setup->max_batch = completion == Completion::kByDevice ? kDirectBatch : kInlineBatch;
     // A batch of the whole depth would leave the device idle while it is being prepared. With half
     // of the depth, the other half is in flight.
     if (depth > 1) setup->max_batch = std::min(setup->max_batch, std::max<uint32_t>(1, depth / 2));
@@ -155,7 +161,9 @@ void ChooseBatch(const v1::Workload& w, const EngineEntry& engine, bool is_inlin
   if (engine.one_at_a_time) setup->max_batch = 1;
   setup->max_batch = std::min(setup->max_batch, depth);
   setup->wait = w.engine_options().wait();
-  if (setup->wait == 0) setup->wait = waits_many ? std::max<uint32_t>(1, depth / 2) : 1;
+  if (setup->wait == 0) {
+    setup->wait = completion == Completion::kInCall ? std::max<uint32_t>(1, depth / 2) : 1;
+  }
   setup->wait = std::min(setup->wait, depth);
 }
 
@@ -205,8 +213,13 @@ absl::StatusOr<BlockChecks::Options> ChecksOf(const v1::WorkloadAssignment& assi
     // A ledger is needed wherever this worker or another one writes during the phase: what is known
     // then grows.
     const bool grows = checks.writes || file.written || file.written_since;
-    auto ledger = context.ledgers->Find(LedgerNameOf(file, assignment), file.engine_file.size_bytes,
-                                        checks.block_size_bytes, grows);
+    const std::string name = LedgerNameOf(file, assignment);
+    if (!grows) {
+      checks.ledgers.push_back(context.ledgers->Find(name, checks.block_size_bytes));
+      continue;
+    }
+    auto ledger =
+        context.ledgers->FindOrMake(name, file.engine_file.size_bytes, checks.block_size_bytes);
     if (!ledger.ok()) return ledger.status();
     checks.ledgers.push_back(*std::move(ledger));
   }
@@ -301,8 +314,12 @@ class ThreadMaker {
     setup->engine = EngineSetupOf(w_, targets);
     setup->paths = targets.paths();
     const bool is_inline = !w_.direct() || targets.null_target.has_value() || targets.in_memory;
-    // A buffered read that misses the cache completes by itself: it must not wait for others.
-    ChooseBatch(w_, engine_, is_inline, is_inline && (w_.direct() || !Reads(w_)), setup);
+    const bool may_miss_cache = !w_.direct() && Reads(w_);
+    // A read that misses the cache must not wait for others.
+    const Completion completion = !is_inline       ? Completion::kByDevice
+                                  : may_miss_cache ? Completion::kMostlyInCall
+                                                   : Completion::kInCall;
+    ChooseBatch(w_, engine_, completion, setup);
     setup->sync = {setup->engine.sync_mode, w_.fsync().every(), w_.fsync().every_ios(),
                    w_.fsync().all_files(), w_.fsync().at_end()};
   }

@@ -41,12 +41,13 @@ class Recorder {
 
   // --- The I/O thread. ---
   // `latency_ns` is the response time if the workload has one, otherwise the service time.
+  enum class Transfer : uint8_t { kWhole, kShort };
   void RecordDone(IoKind kind, uint64_t service_ns, uint64_t latency_ns, uint64_t bytes,
-                  bool is_short) {
+                  Transfer transfer) {
     ThreadStats& stats = (*current_)[static_cast<int>(kind)];
     ++stats.counts.operations;
     stats.counts.bytes += bytes;
-    stats.counts.short_transfers += is_short;
+    stats.counts.short_transfers += transfer == Transfer::kShort ? 1 : 0;
     stats.counts.latency_sum_ns += latency_ns;
     stats.counts.latency_min_ns = std::min(stats.counts.latency_min_ns, latency_ns);
     stats.counts.latency_max_ns = std::max(stats.counts.latency_max_ns, latency_ns);

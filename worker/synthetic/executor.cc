@@ -71,7 +71,7 @@ void SyntheticExecutor::Schedule(uint64_t turn) {
                         : (interval_ + 1) * assignment_.interval_ns());
   }
   ports_.at(at, [this, turn, over] {
-    if (over) return Finish(turn, /*early=*/false);
+    if (over) return Finish(turn, End::kOfLoad);
     OnInterval(turn);
   });
 }
@@ -139,7 +139,7 @@ void SyntheticExecutor::AddSums(const v1::WorkloadAssignment& workload, size_t r
   }
 }
 
-void SyntheticExecutor::Finish(uint64_t turn, bool early) {
+void SyntheticExecutor::Finish(uint64_t turn, End end) {
   v1::PhaseId phase;
   v1::PhaseResult result;
   {
@@ -152,7 +152,7 @@ void SyntheticExecutor::Finish(uint64_t turn, bool early) {
     phase = assignment_.phase();
     result.set_go_ns(go_ns_);
     result.set_end_ns(ports_.clock->MonotonicNs());
-    result.set_stopped_early(early);
+    result.set_stopped_early(end == End::kStopped);
     result.set_intervals(interval_);
     if (assignment_.has_run() && interval_ > 0) {
       result.set_first_io_ns(go_ns_);
@@ -186,7 +186,7 @@ void SyntheticExecutor::StopNow(const std::string& run_id) {
     turn = turn_;
   }
   // The answer must not come on the caller's stack, which may hold a lock that the answer needs.
-  ports_.at(ports_.clock->MonotonicNs(), [this, turn] { Finish(turn, /*early=*/true); });
+  ports_.at(ports_.clock->MonotonicNs(), [this, turn] { Finish(turn, End::kStopped); });
 }
 
 }  // namespace lockstep::worker

@@ -35,7 +35,8 @@ class SyntheticExecutor final : public PhaseExecutor {
  private:
   void Schedule(uint64_t turn);
   void OnInterval(uint64_t turn);
-  void Finish(uint64_t turn, bool early);
+  enum class End { kOfLoad, kStopped };
+  void Finish(uint64_t turn, End end);
   // What a workload came to, whose first `ramp` intervals are its ramp.
   void AddSums(const v1::WorkloadAssignment& workload, size_t ramp, v1::WorkloadResult* out)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -45,9 +45,9 @@ void BlockChecks::MakeCopy(uint16_t file, uint64_t offset, const Ticket& ticket,
   SealBlock(header, block);
 }
 
-void BlockChecks::EndWrite(uint16_t file, uint64_t offset, const Ticket& ticket, bool succeeded) {
-  options_.ledgers[file]->EndWrite(offset / options_.block_size_bytes, ticket.generation,
-                                   succeeded);
+void BlockChecks::EndWrite(uint16_t file, uint64_t offset, const Ticket& ticket,
+                           BlockLedger::WriteEnd end) {
+  options_.ledgers[file]->EndWrite(offset / options_.block_size_bytes, ticket.generation, end);
 }
 
 void BlockChecks::BeginRead(uint16_t file, uint64_t offset, Ticket* ticket) const {

@@ -65,7 +65,7 @@ class BlockChecks {
   // stays.
   void MakeCopy(uint16_t file, uint64_t offset, const Ticket& ticket, const Progress& progress,
                 char* block) const;
-  void EndWrite(uint16_t file, uint64_t offset, const Ticket& ticket, bool succeeded);
+  void EndWrite(uint16_t file, uint64_t offset, const Ticket& ticket, BlockLedger::WriteEnd end);
   void BeginRead(uint16_t file, uint64_t offset, Ticket* ticket) const;
   enum class Verdict { kGood, kMismatch, kNotCheckable };
   Verdict EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, const char* block);

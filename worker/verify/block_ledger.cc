@@ -10,7 +10,6 @@
 #include "common/files.h"
 #include "common/mutex.h"
 #include "common/units.h"
-#include "measure/block_runs.h"
 #include "worker/workload/block_header.h"
 
 namespace lockstep::worker {
@@ -31,8 +30,10 @@ absl::StatusOr<std::shared_ptr<BlockLedger>> BlockLedger::Make(uint64_t blocks) 
 
 BlockLedger::~BlockLedger() { munmap(cells_, blocks_ * sizeof(State)); }
 
-void BlockLedger::Expect(uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
-  const State learned = (generation & kGeneration) | (unknown ? kUnknown : 0);
+void BlockLedger::Expect(uint64_t first, uint64_t count, uint32_t generation,
+                         measure::BlockContent content) {
+  const State learned = (generation & kGeneration) |
+                        (content == measure::BlockContent::kUnknown ? kUnknown : State{0});
   for (uint64_t block = first; block < std::min(first + count, blocks_); ++block) {
     // A load and a store suffice. Reports are taken before the I/O threads start, or, while they
     // run, for targets that no thread of this worker writes (DescribeWriters() in
@@ -51,8 +52,9 @@ absl::Status BlockLedger::ExpectRuns(const std::string& runs) {
   // longer has.
   constexpr uint64_t kMaxBlocks = uint64_t{1} << 52;
   return measure::ReadBlockRuns(
-      runs, kMaxBlocks, [this](uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
-        Expect(first, count, generation, unknown);
+      runs, kMaxBlocks,
+      [this](uint64_t first, uint64_t count, uint32_t generation, measure::BlockContent content) {
+        Expect(first, count, generation, content);
       });
 }
 
@@ -68,9 +70,9 @@ void BlockLedger::ExpectUnfinished(uint64_t first, uint64_t count) {
   }
 }
 
-void BlockLedger::TakeWrites(
-    bool in_flight,
-    const std::function<void(uint64_t block, uint32_t generation, bool unknown)>& take) {
+void BlockLedger::TakeWrites(Writes which,
+                             const std::function<void(uint64_t block, uint32_t generation,
+                                                      measure::BlockContent content)>& take) {
   for (uint64_t word = 0; word < dirty_.size(); ++word) {
     uint64_t bits = 0;
     // A mere load leaves the line in the caches of the I/O threads, which an exchange takes away.
@@ -79,19 +81,21 @@ void BlockLedger::TakeWrites(
       // again, and is reported twice rather than never.
       bits = dirty_[word].exchange(0, std::memory_order_acquire);
     }
-    if (bits == 0 && !in_flight) continue;
+    if (bits == 0 && which == Writes::kEnded) continue;
     for (uint64_t block = word * 64; block < std::min(word * 64 + 64, blocks_); ++block) {
       const State state = StateOf(block);
       const bool written = (bits >> block % 64 & 1) != 0;
-      const bool hangs = in_flight && (state & kWriting) != 0;
+      const bool hangs = which == Writes::kAll && (state & kWriting) != 0;
       if (!written && !hangs) continue;
       // While the next write is on its way, the last one that was acknowledged.
-      take(block, GenerationOf(state), hangs || (state & kUnknown) != 0);
+      take(block, GenerationOf(state),
+           hangs || (state & kUnknown) != 0 ? measure::BlockContent::kUnknown
+                                            : measure::BlockContent::kKnown);
     }
   }
 }
 
-void LedgerBook::TakeWrites(bool in_flight,
+void LedgerBook::TakeWrites(BlockLedger::Writes which,
                             const std::function<void(const v1::BlockWrites&)>& take) {
   std::map<std::pair<std::string, uint64_t>, std::shared_ptr<BlockLedger>> ledgers;
   {
@@ -108,10 +112,10 @@ void LedgerBook::TakeWrites(bool in_flight,
       writes.set_runs(std::move(runs));
       take(writes);
     });
-    entry.second->TakeWrites(in_flight,
-                             [&writer](uint64_t block, uint32_t generation, bool unknown) {
-                               writer.Add(block, generation, unknown);
-                             });
+    entry.second->TakeWrites(
+        which, [&writer](uint64_t block, uint32_t generation, measure::BlockContent content) {
+          writer.Add(block, generation, content);
+        });
     writer.Finish();
   }
 }
@@ -137,15 +141,19 @@ void LedgerBook::Forget(const std::string& path, uint64_t but_block_size_bytes) 
   }
 }
 
-absl::StatusOr<std::shared_ptr<BlockLedger>> LedgerBook::Find(const std::string& path,
-                                                              uint64_t size_bytes,
-                                                              uint64_t block_size_bytes,
-                                                              bool make) {
+std::shared_ptr<BlockLedger> LedgerBook::Find(const std::string& path, uint64_t block_size_bytes) {
+  common::MutexLock lock(&mutex_);
+  const auto found = ledgers_.find(std::pair(path, block_size_bytes));
+  return found == ledgers_.end() ? nullptr : found->second;
+}
+
+absl::StatusOr<std::shared_ptr<BlockLedger>> LedgerBook::FindOrMake(const std::string& path,
+                                                                    uint64_t size_bytes,
+                                                                    uint64_t block_size_bytes) {
   common::MutexLock lock(&mutex_);
   const auto key = std::pair(path, block_size_bytes);
   const auto found = ledgers_.find(key);
   if (found != ledgers_.end()) return found->second;
-  if (!make) return nullptr;
   const uint64_t blocks = size_bytes / block_size_bytes;
   // A ledger is populated when it is made. Without this limit the OOM killer, not an error, would
   // end a phase that verifies a target which is too large.

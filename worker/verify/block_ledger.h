@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/check.h"
 #include "common/mutex.h"
+#include "measure/block_runs.h"
 #include "proto/result.pb.h"
 
 namespace lockstep::worker {
@@ -44,10 +45,12 @@ class BlockLedger {
     return ((state & kAtLeast) != 0 ? known | kSkipped : known) + 1;
   }
   // A write that failed leaves a block of which nothing is known until the next one.
-  void EndWrite(uint64_t block, uint32_t generation, bool succeeded) {
+  enum class WriteEnd : uint8_t { kAcknowledged, kFailed };
+  void EndWrite(uint64_t block, uint32_t generation, WriteEnd end) {
     LOCKSTEP_CHECK((Cell(block).load(std::memory_order_relaxed) & kWriting) != 0,
                    "a write ends of a block that nobody had claimed");
-    Cell(block).store(succeeded ? generation : generation | kUnknown, std::memory_order_release);
+    Cell(block).store(end == WriteEnd::kFailed ? generation | kUnknown : generation,
+                      std::memory_order_release);
     dirty_[block / 64].fetch_or(uint64_t{1} << block % 64, std::memory_order_release);
   }
   State StateOf(uint64_t block) const { return Cell(block).load(std::memory_order_acquire); }
@@ -58,7 +61,7 @@ class BlockLedger {
   static uint32_t GenerationOf(State state) { return state & kGeneration; }
 
   // What another worker of the run has written, or this one before: the later generation counts.
-  void Expect(uint64_t first, uint64_t count, uint32_t generation, bool unknown);
+  void Expect(uint64_t first, uint64_t count, uint32_t generation, measure::BlockContent content);
   // The same of BlockWrites::runs. INVALID_ARGUMENT when they are no such encoding; what came
   // before the block where that shows is learned.
   absl::Status ExpectRuns(const std::string& runs);
@@ -66,11 +69,11 @@ class BlockLedger {
   void ExpectNothing();
   // Of these blocks: what is there may be newer than what is known so far.
   void ExpectUnfinished(uint64_t first, uint64_t count);
-  // Calls `take`, in ascending order, for the blocks that were written since the last time. With
-  // `in_flight` also for those of which a write has not ended.
-  void TakeWrites(
-      bool in_flight,
-      const std::function<void(uint64_t block, uint32_t generation, bool unknown)>& take);
+  // Calls `take`, in ascending order, for the blocks that were written since the last time, and
+  // with kAll also for those of which a write has not ended.
+  enum class Writes { kEnded, kAll };
+  void TakeWrites(Writes which, const std::function<void(uint64_t block, uint32_t generation,
+                                                         measure::BlockContent content)>& take);
 
  private:
   static constexpr State kWriting = 1u << 31;
@@ -101,12 +104,15 @@ class LedgerBook {
   // ledgers for other sizes.
   void Forget(const std::string& path, uint64_t but_block_size_bytes);
   // BlockLedger::TakeWrites() of each, as messages of some 48 KiB.
-  void TakeWrites(bool in_flight, const std::function<void(const v1::BlockWrites&)>& take);
-  // The ledger of a file in blocks of this size: an earlier phase's, or a new one where `make` says
-  // so; else null. RESOURCE_EXHAUSTED when a quarter of the host's memory does not hold all
-  // ledgers.
-  absl::StatusOr<std::shared_ptr<BlockLedger>> Find(const std::string& path, uint64_t size_bytes,
-                                                    uint64_t block_size_bytes, bool make);
+  void TakeWrites(BlockLedger::Writes which,
+                  const std::function<void(const v1::BlockWrites&)>& take);
+  // The ledger of a file in blocks of this size, from an earlier phase. Null if there is none.
+  std::shared_ptr<BlockLedger> Find(const std::string& path, uint64_t block_size_bytes);
+  // The same, or a new one. RESOURCE_EXHAUSTED when a quarter of the host's memory does not hold
+  // all ledgers.
+  absl::StatusOr<std::shared_ptr<BlockLedger>> FindOrMake(const std::string& path,
+                                                          uint64_t size_bytes,
+                                                          uint64_t block_size_bytes);
 
  private:
   common::Mutex mutex_;

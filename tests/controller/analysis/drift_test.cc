@@ -25,14 +25,16 @@ using Machine = std::function<std::vector<double>(std::mt19937_64*, size_t)>;
 
 double Normal(std::mt19937_64* random) { return std::normal_distribution<double>(0, 1)(*random); }
 
-// How often of 400 comparisons both tests find a difference.
-double FoundIn(const Machine& machine, size_t each, double shift, bool with_drift) {
+enum class Tests { kPermutation, kBoth };
+
+// How often of 400 comparisons these tests find a difference.
+double FoundIn(const Machine& machine, size_t each, double shift, Tests tests) {
   std::mt19937_64 random(each);
   int found = 0;
   for (int i = 0; i < 400; ++i) {
     const InOrder runs = InSuccession(machine(&random, 2 * each), shift);
     double p = PermutationTest({runs.values}, each, each)[0];
-    if (with_drift) p = std::max(p, DriftTest(runs));
+    if (tests == Tests::kBoth) p = std::max(p, DriftTest(runs));
     found += p < 0.05;
   }
   return found / 400.0;
@@ -70,19 +72,19 @@ std::vector<double> Holds(std::mt19937_64* random, size_t count) {
 
 TEST(DriftTest, AMachineThatDriftsIsNoDifference) {
   for (const size_t each : {4, 6, 8}) {
-    EXPECT_LE(FoundIn(&Drifts, each, 0, true), 0.06) << each;
-    EXPECT_LE(FoundIn(&Wanders, each, 0, true), 0.06) << each;
-    EXPECT_LE(FoundIn(&Steps, each, 0, true), 0.10) << each;
-    EXPECT_LE(FoundIn(&Holds, each, 0, true), 0.05) << each;
+    EXPECT_LE(FoundIn(&Drifts, each, 0, Tests::kBoth), 0.06) << each;
+    EXPECT_LE(FoundIn(&Wanders, each, 0, Tests::kBoth), 0.06) << each;
+    EXPECT_LE(FoundIn(&Steps, each, 0, Tests::kBoth), 0.10) << each;
+    EXPECT_LE(FoundIn(&Holds, each, 0, Tests::kBoth), 0.05) << each;
   }
   // Without it they alarm: the situations are what they should be.
-  EXPECT_GE(FoundIn(&Drifts, 8, 0, false), 0.9);
-  EXPECT_GE(FoundIn(&Wanders, 8, 0, false), 0.3);
+  EXPECT_GE(FoundIn(&Drifts, 8, 0, Tests::kPermutation), 0.9);
+  EXPECT_GE(FoundIn(&Wanders, 8, 0, Tests::kPermutation), 0.3);
 }
 
 TEST(DriftTest, AClearDifferenceIsFoundNevertheless) {
-  EXPECT_GE(FoundIn(&Holds, 4, 10, true), 0.9);
-  EXPECT_GE(FoundIn(&Holds, 8, 6, true), 0.85);
+  EXPECT_GE(FoundIn(&Holds, 4, 10, Tests::kBoth), 0.9);
+  EXPECT_GE(FoundIn(&Holds, 8, 6, Tests::kBoth), 0.85);
 }
 
 TEST(DriftTest, SuccessionIsWhatTheOrderSays) {

@@ -26,9 +26,10 @@ RunPlan Plan(uint32_t workers, LossPolicy loss = LossPolicy::kAbort, uint32_t mi
 class Planner {
  public:
   static PhasePlan Phase(size_t number) {
-    const PhasePlan phases[] = {{"prepare", PhaseKind::kPrepare, 1000, false},
-                                {"mix", PhaseKind::kRun, 1000, false},
-                                {"cleanup", PhaseKind::kCleanup, 1000, true}};
+    const PhasePlan phases[] = {
+        {.name = "prepare", .kind = PhaseKind::kPrepare, .run_deadline_ns = 1000},
+        {.name = "mix", .kind = PhaseKind::kRun, .run_deadline_ns = 1000},
+        {.name = "cleanup", .kind = PhaseKind::kCleanup, .run_deadline_ns = 1000, .last = true}};
     return phases[number];
   }
   explicit Planner(size_t next = 0) : next_(next) {}
@@ -84,7 +85,7 @@ class Driver {
   }
   // The worker's result is stored, and it says that it does nothing any more.
   const std::vector<Action>& Deliver(uint32_t worker, const std::string& error) {
-    Do(event::Idle{worker, true, false});
+    Do(event::Idle{.worker = worker, .this_phase = true});
     return Do(event::ResultStored{worker, error});
   }
   RunMachine& machine() { return machine_; }
@@ -133,10 +134,11 @@ TEST(RunMachineTest, AResultAloneClosesNothingBeforeTheDeadline) {
   EXPECT_EQ(Find<action::ClosePhase>(driver.Do(event::ResultStored{1, ""})), nullptr);
   EXPECT_STREQ(driver.machine().stage(), "running");
   Driver confirmed = driver;
-  EXPECT_NE(Find<action::ClosePhase>(confirmed.Do(event::Idle{1, true, false})), nullptr);
+  EXPECT_NE(Find<action::ClosePhase>(confirmed.Do(event::Idle{.worker = 1, .this_phase = true})),
+            nullptr);
   Driver reattached = driver;
-  EXPECT_NE(Find<action::ClosePhase>(reattached.Do(
-                event::Attached{1, event::Attached::State::kIdle, true, "", false, false})),
+  EXPECT_NE(Find<action::ClosePhase>(reattached.Do(event::Attached{
+                .worker = 1, .state = event::Attached::State::kIdle, .this_phase = true})),
             nullptr);
   // By the deadline it has ended by itself.
   EXPECT_NE(Find<action::ClosePhase>(driver.Do(event::Deadline{token})), nullptr);
@@ -186,7 +188,8 @@ TEST(RunMachineTest, StopNowSkipsCleanup) {
   Driver driver(Plan(1));
   driver.Complete();
   driver.ToRunning();
-  EXPECT_NE(Find<action::StopNow>(driver.Do(event::Stop{RunState::kCancelled, "enough", true})),
+  EXPECT_NE(Find<action::StopNow>(driver.Do(
+                event::Stop{.state = RunState::kCancelled, .reason = "enough", .now = true})),
             nullptr);
   driver.Deliver(0, "");
   const auto* end = Find<action::EndRun>(driver.Do(event::PhaseClosed{}));
@@ -327,8 +330,9 @@ TEST(RunMachineTest, ASuccessorRepeatsAnAttemptThatHadNoT) {
   Driver driver(Plan(2), from);
   // Whoever was armed is told to forget it, and all answer before the next attempt.
   ASSERT_NE(Find<action::StopNow>(driver.last()), nullptr);
-  driver.Do(event::Idle{0, false, true});
-  const auto* close = Find<action::ClosePhase>(driver.Do(event::Idle{1, false, true}));
+  driver.Do(event::Idle{.worker = 0, .stopped = true});
+  const auto* close =
+      Find<action::ClosePhase>(driver.Do(event::Idle{.worker = 1, .stopped = true}));
   ASSERT_NE(close, nullptr);
   EXPECT_EQ(close->state, PhaseState::kVoid);
   const auto next = driver.Do(event::PhaseClosed{});
@@ -350,9 +354,11 @@ ResumePoint Begun() {
 // Its controller ended before the store had its decision. The workers still know it.
 TEST(RunMachineTest, ASuccessorEndsTheRunAsTheWorkersWereTold) {
   Driver driver(Plan(2), Begun());
-  event::Attached done{0, event::Attached::State::kIdle, true, "", false, false};
-  done.last_order =
-      StopOrder{StopOrder::Kind::kEndRun, RunState::kCancelled, "stopped by anna", true};
+  event::Attached done{.worker = 0, .state = event::Attached::State::kIdle, .this_phase = true};
+  done.last_order = StopOrder{.kind = StopOrder::Kind::kEndRun,
+                              .state = RunState::kCancelled,
+                              .reason = "stopped by anna",
+                              .skip_cleanup = true};
   const auto* ending = Find<action::RecordEnding>(driver.Do(done));
   ASSERT_NE(ending, nullptr);
   EXPECT_EQ(ending->state, RunState::kCancelled);
@@ -371,9 +377,9 @@ TEST(RunMachineTest, ASuccessorEndsTheRunAsTheWorkersWereTold) {
 
 TEST(RunMachineTest, ASuccessorRepeatsAnAttemptThatWasBeingGivenUp) {
   Driver driver(Plan(2), Begun());
-  event::Attached done{0, event::Attached::State::kIdle, true, "", false, false};
+  event::Attached done{.worker = 0, .state = event::Attached::State::kIdle, .this_phase = true};
   done.last_order =
-      StopOrder{StopOrder::Kind::kRepeat, RunState::kDone, "worker on node1 was lost", false};
+      StopOrder{.kind = StopOrder::Kind::kRepeat, .reason = "worker on node1 was lost"};
   event::Attached another = done;
   another.this_phase = false;
   EXPECT_EQ(Find<action::StopNow>(driver.Do(another)), nullptr);
@@ -390,16 +396,17 @@ TEST(RunMachineTest, ASuccessorGoesOnWithAPhaseThatHasBegun) {
   EXPECT_TRUE(driver.machine().gone());
   EXPECT_EQ(Find<action::StopNow>(driver.last()), nullptr);
   // It is taken back while it runs; one whose go was lost while there is time left gets it again.
-  EXPECT_TRUE(
-      driver.Do(event::Attached{1, event::Attached::State::kRunning, true, "", false, false})
-          .empty());
-  EXPECT_NE(Find<action::SendGo>(driver.Do(
-                event::Attached{1, event::Attached::State::kArmed, true, "", false, false})),
+  EXPECT_TRUE(driver
+                  .Do(event::Attached{
+                      .worker = 1, .state = event::Attached::State::kRunning, .this_phase = true})
+                  .empty());
+  EXPECT_NE(Find<action::SendGo>(driver.Do(event::Attached{
+                .worker = 1, .state = event::Attached::State::kArmed, .this_phase = true})),
             nullptr);
   // The one whose result was stored before has to say, too, that it does nothing.
   EXPECT_EQ(Find<action::ClosePhase>(driver.Deliver(1, "")), nullptr);
-  EXPECT_NE(Find<action::ClosePhase>(driver.Do(
-                event::Attached{0, event::Attached::State::kIdle, true, "", false, false})),
+  EXPECT_NE(Find<action::ClosePhase>(driver.Do(event::Attached{
+                .worker = 0, .state = event::Attached::State::kIdle, .this_phase = true})),
             nullptr);
 }
 
@@ -423,10 +430,10 @@ TEST(RunMachineTest, AWorkerThatIsBusyElsewhereIsStoppedBeforeItIsAssigned) {
   Driver driver(Plan(2));
   driver.ToArming();
   driver.Do(event::Armed{0});
-  EXPECT_NE(Find<action::StopNow>(driver.Do(
-                event::Attached{1, event::Attached::State::kRunning, false, "", false, false})),
+  EXPECT_NE(Find<action::StopNow>(
+                driver.Do(event::Attached{.worker = 1, .state = event::Attached::State::kRunning})),
             nullptr);
-  const auto* assign = Find<action::Assign>(driver.Do(event::Idle{1, false, true}));
+  const auto* assign = Find<action::Assign>(driver.Do(event::Idle{.worker = 1, .stopped = true}));
   ASSERT_NE(assign, nullptr);
   EXPECT_EQ(assign->workers, std::vector<uint32_t>{1});
 }
@@ -449,7 +456,7 @@ TEST(RunMachineTest, ARunWhoseNextPhaseCannotBePlannedFailsAndCleansUp) {
 TEST(RunMachineTest, AStopWhileAPhaseIsPlannedLeavesOnlyCleanup) {
   RunMachine machine(Plan(1));
   machine.Handle(event::Begin{});
-  machine.Handle(event::Stop{RunState::kCancelled, "stop", false});
+  machine.Handle(event::Stop{.state = RunState::kCancelled, .reason = "stop"});
   const auto again = machine.Handle(event::Planned{Planner::Phase(1), ""});
   ASSERT_NE(Find<action::PlanNext>(again), nullptr);
   EXPECT_TRUE(Find<action::PlanNext>(again)->cleanup_only);
@@ -471,8 +478,8 @@ TEST(RunMachineTest, ALoadEndsAtOneIntervalOnAllHostsOnceItIsInTheStore) {
   EXPECT_EQ(send->interval, 17u);
   EXPECT_EQ(send->workers, (std::vector<uint32_t>{0, 1}));
   // One that was away when it was sent hears it when it is back.
-  const auto back =
-      driver.Do(event::Attached{1, event::Attached::State::kRunning, true, "", false, false});
+  const auto back = driver.Do(
+      event::Attached{.worker = 1, .state = event::Attached::State::kRunning, .this_phase = true});
   ASSERT_NE(Find<action::SendEndOfLoad>(back), nullptr);
   EXPECT_EQ(Find<action::SendEndOfLoad>(back)->workers, std::vector<uint32_t>{1});
   // What was measured counts, and the run goes on.
@@ -491,8 +498,8 @@ TEST(RunMachineTest, ASuccessorEndsTheLoadWhereItsPredecessorDecided) {
   from.end_of_load = 5;
   Driver driver(Plan(2), from);
   EXPECT_EQ(Find<action::CommitEndOfLoad>(driver.Do(event::EndLoad{})), nullptr);
-  const auto back =
-      driver.Do(event::Attached{0, event::Attached::State::kRunning, true, "", false, false});
+  const auto back = driver.Do(
+      event::Attached{.worker = 0, .state = event::Attached::State::kRunning, .this_phase = true});
   ASSERT_NE(Find<action::SendEndOfLoad>(back), nullptr);
   EXPECT_EQ(Find<action::SendEndOfLoad>(back)->interval, 5u);
 }
@@ -570,7 +577,7 @@ class RandomHistory {
       Handle(event::GoCommitted{});
     } else if (what < 7) {
       if (!IsAt("running") && !IsAt("stopping")) return;
-      if (Draw(8) != 0) Handle(event::Idle{worker, true, false});
+      if (Draw(8) != 0) Handle(event::Idle{.worker = worker, .this_phase = true});
       Handle(event::ResultStored{worker, Draw(20) == 0 ? "broken" : ""});
     } else if (std::exchange(closing_, false)) {
       Handle(event::PhaseClosed{});

@@ -39,12 +39,13 @@ class BlockClaimsTest : public testing::Test {
   }
 
   static v1::BlockWrites Writes(uint64_t place, uint64_t first, uint64_t count,
-                                uint32_t generation = 1, bool unknown = false) {
+                                uint32_t generation = 1,
+                                measure::BlockContent content = measure::BlockContent::kKnown) {
     v1::BlockWrites writes;
     writes.set_target_key(place);
     writes.set_block_size_bytes(4096);
     measure::BlockRunsWriter runs([&](std::string bytes) { writes.set_runs(std::move(bytes)); });
-    for (uint64_t b = first; b < first + count; ++b) runs.Add(b, generation, unknown);
+    for (uint64_t b = first; b < first + count; ++b) runs.Add(b, generation, content);
     runs.Finish();
     return writes;
   }
@@ -54,14 +55,15 @@ class BlockClaimsTest : public testing::Test {
 };
 
 TEST_F(BlockClaimsTest, OfASlicedTargetOnlyTheOwnSlice) {
-  BlockClaims claims(run_, /*any_writer=*/false);
+  BlockClaims claims(run_, BlockClaims::Writers::kNamed);
   EXPECT_FALSE(claims.Check(1, Writes(lun_, 512, 1)).ok()) << "it does not write the target";
   for (uint32_t w = 0; w < 4; ++w) claims.AddWriter(w, 0);
   // Worker 1 of 4 has bytes 2 MiB to 4 MiB.
   EXPECT_TRUE(claims.Check(1, Writes(lun_, 512, 512)).ok());
   EXPECT_FALSE(claims.Check(1, Writes(lun_, 511, 2)).ok());
   EXPECT_FALSE(claims.Check(1, Writes(lun_, 1023, 2)).ok());
-  const absl::Status hidden = claims.Check(1, Writes(lun_, 0, 4, 0, /*unknown=*/true));
+  const absl::Status hidden =
+      claims.Check(1, Writes(lun_, 0, 4, 0, measure::BlockContent::kUnknown));
   EXPECT_EQ(hidden.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_NE(hidden.message().find("blocks 0 to 3 (4096 bytes each) of target lun"),
             absl::string_view::npos)
@@ -72,7 +74,7 @@ TEST_F(BlockClaimsTest, SlicesOfAnEnrolledDeviceBeginBehindItsStamp) {
   for (PlanWorker& worker : run_.workers) {
     worker.inspection.mutable_targets(0)->set_stamp_bytes(kMiB);
   }
-  BlockClaims claims(run_, /*any_writer=*/false);
+  BlockClaims claims(run_, BlockClaims::Writers::kNamed);
   for (uint32_t w = 0; w < 4; ++w) claims.AddWriter(w, 0);
   // Blocks count from the device's begin: worker 1 has bytes 3 MiB to 5 MiB.
   EXPECT_TRUE(claims.Check(1, Writes(lun_, 768, 512)).ok());
@@ -84,18 +86,18 @@ TEST_F(BlockClaimsTest, SlicesOfAnEnrolledDeviceBeginBehindItsStamp) {
 }
 
 TEST_F(BlockClaimsTest, NoNumberOfWritesThatCannotBe) {
-  BlockClaims claims(run_, /*any_writer=*/false);
+  BlockClaims claims(run_, BlockClaims::Writers::kNamed);
   claims.AddWriter(1, 0);
   EXPECT_TRUE(claims.Check(1, Writes(lun_, 512, 1, measure::kMaxReportedGeneration)).ok());
   EXPECT_FALSE(claims.Check(1, Writes(lun_, 512, 1, measure::kMaxReportedGeneration + 1)).ok());
-  EXPECT_FALSE(claims.Check(1, Writes(lun_, 512, 1, 0, false)).ok());
+  EXPECT_FALSE(claims.Check(1, Writes(lun_, 512, 1, 0)).ok());
   v1::BlockWrites odd = Writes(lun_, 512, 1);
   odd.set_block_size_bytes(100);
   EXPECT_FALSE(claims.Check(1, odd).ok());
 }
 
 TEST_F(BlockClaimsTest, OfPrivateFilesTheOwnOnes) {
-  BlockClaims claims(run_, /*any_writer=*/false);
+  BlockClaims claims(run_, BlockClaims::Writers::kNamed);
   for (uint32_t w = 0; w < 4; ++w) claims.AddWriter(w, 1);
   const uint64_t second = measure::TargetKey("/data/node1.1 on node1");
   EXPECT_TRUE(claims.Check(1, Writes(second, 0, 256)).ok());
@@ -110,7 +112,7 @@ class Interleaved : public BlockClaimsTest {
 };
 
 TEST_F(Interleaved, OfStripesTheOwnOnes) {
-  BlockClaims claims(run_, /*any_writer=*/false);
+  BlockClaims claims(run_, BlockClaims::Writers::kNamed);
   claims.AddWriter(1, 0);
   // Stripes of 16 blocks; worker 1 has stripes 1, 5, 9, …
   EXPECT_TRUE(claims.Check(1, Writes(lun_, 16, 16)).ok());
@@ -123,7 +125,7 @@ TEST_F(Interleaved, StripesOfAnEnrolledDeviceCountFromItsBegin) {
   for (PlanWorker& worker : run_.workers) {
     worker.inspection.mutable_targets(0)->set_stamp_bytes(kMiB);
   }
-  BlockClaims claims(run_, /*any_writer=*/false);
+  BlockClaims claims(run_, BlockClaims::Writers::kNamed);
   claims.AddWriter(1, 0);
   EXPECT_TRUE(claims.Check(1, Writes(lun_, 272, 16)).ok()) << "stripe 17";
   EXPECT_FALSE(claims.Check(1, Writes(lun_, 256, 16)).ok()) << "stripe 16";
@@ -136,7 +138,7 @@ class Owned : public BlockClaimsTest {
 };
 
 TEST_F(Owned, WhoWritesSpeaksOfAllOfIt) {
-  BlockClaims claims(run_, /*any_writer=*/false);
+  BlockClaims claims(run_, BlockClaims::Writers::kNamed);
   claims.AddWriter(2, 0);
   EXPECT_TRUE(claims.Check(2, Writes(lun_, 0, 2048)).ok());
   EXPECT_FALSE(claims.Check(1, Writes(lun_, 0, 1)).ok());
@@ -144,7 +146,7 @@ TEST_F(Owned, WhoWritesSpeaksOfAllOfIt) {
   nothing_known.set_target_key(lun_);
   EXPECT_TRUE(claims.Check(2, nothing_known).ok());
   EXPECT_FALSE(claims.Check(1, nothing_known).ok());
-  BlockClaims taken_over(run_, /*any_writer=*/true);
+  BlockClaims taken_over(run_, BlockClaims::Writers::kAny);
   EXPECT_TRUE(taken_over.Check(1, Writes(lun_, 0, 1)).ok())
       << "an earlier controller's writers are not known";
 }

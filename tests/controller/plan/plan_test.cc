@@ -277,21 +277,21 @@ TEST(PlanTest, ACurveBecomesAPhaseForEachShareOfWhatWasMeasured) {
   // The phases so far: prepare, run, cleanup.
   std::vector<StepResult> results;
   for (uint32_t p = 0; p < 3; ++p) {
-    const auto next = NextPhase(job, results, /*cleanup_only=*/false);
+    const auto next = NextPhase(job, results, Remaining::kAll);
     ASSERT_TRUE(next.ok() && next->has_value());
     EXPECT_EQ((*next)->job_phase, p);
     EXPECT_FALSE((*next)->last);
-    results.push_back({p, 0, (*next)->spec.name(), true, {}});
+    results.push_back({.job_phase = p, .step = 0, .name = (*next)->spec.name(), .done = true});
   }
-  EXPECT_FALSE(NextPhase(job, results, false).ok());  // nothing was measured
+  EXPECT_FALSE(NextPhase(job, results, Remaining::kAll).ok());  // nothing was measured
   results[1].figures.set_iops(1000);
   results[1].done = false;
-  EXPECT_FALSE(NextPhase(job, results, false).ok());  // not to its end
+  EXPECT_FALSE(NextPhase(job, results, Remaining::kAll).ok());  // not to its end
   results[1].done = true;
   const SettledRun run{"r", job, 7, {Worker("a"), Worker("b")}};
   const double rates[] = {100, 500, 1000};
   for (uint32_t step = 0; step < 3; ++step) {
-    const auto next = NextPhase(job, results, /*cleanup_only=*/false);
+    const auto next = NextPhase(job, results, Remaining::kAll);
     ASSERT_TRUE(next.ok() && next->has_value()) << next.status();
     EXPECT_EQ((*next)->job_phase, 3u);
     EXPECT_EQ((*next)->step, step);
@@ -301,19 +301,22 @@ TEST(PlanTest, ACurveBecomesAPhaseForEachShareOfWhatWasMeasured) {
     const auto assignments = MakeAssignments(run, (*next)->spec, 3 + step, 1, {0, 1});
     ASSERT_TRUE(assignments.ok());
     EXPECT_DOUBLE_EQ((*assignments)[1].run().workloads(0).rate_per_second(), rates[step] / 2);
-    results.push_back({3, step, (*next)->spec.name(), true, {}});
+    results.push_back({.job_phase = 3, .step = step, .name = (*next)->spec.name(), .done = true});
   }
-  EXPECT_FALSE(NextPhase(job, results, false)->has_value());
+  EXPECT_FALSE(NextPhase(job, results, Remaining::kAll)->has_value());
 }
 
 TEST(PlanTest, ARunThatEndsGoesOnWithCleanupAlone) {
   v1::JobSpec job = Job();
   ASSERT_TRUE(job.phases(2).has_cleanup());
   FillJob(&job);
-  const auto next = NextPhase(job, {{0, 0, "prepare", false, {}}}, /*cleanup_only=*/true);
+  const auto next = NextPhase(job, {{.name = "prepare"}}, Remaining::kCleanup);
   ASSERT_TRUE(next.ok() && next->has_value());
   EXPECT_TRUE((*next)->spec.has_cleanup());
-  EXPECT_FALSE(NextPhase(job, {{0, 0, "prepare", true, {}}, {2, 0, "cleanup", true, {}}}, true)
+  EXPECT_FALSE(NextPhase(job,
+                         {{.job_phase = 0, .step = 0, .name = "prepare", .done = true},
+                          {.job_phase = 2, .step = 0, .name = "cleanup", .done = true}},
+                         Remaining::kCleanup)
                    ->has_value());
 }
 

@@ -160,10 +160,13 @@ size_t StepsOf(const v1::JobSpec& job, const std::vector<double>& iops, size_t f
                size_t without_a_host = SIZE_MAX) {
   std::vector<StepResult> results;
   while (true) {
-    const auto next = NextPhase(job, results, /*cleanup_only=*/false);
+    const auto next = NextPhase(job, results, Remaining::kAll);
     EXPECT_TRUE(next.ok());
     if (!next.ok() || !next->has_value()) return results.size();
-    StepResult result{(*next)->job_phase, (*next)->step, (*next)->spec.name(), true, {}};
+    StepResult result{.job_phase = (*next)->job_phase,
+                      .step = (*next)->step,
+                      .name = (*next)->spec.name(),
+                      .done = true};
     result.done = results.size() != fails;
     result.figures.set_iops(iops[results.size() % iops.size()]);
     result.figures.set_workers(results.size() == without_a_host ? 3 : 4);

@@ -49,11 +49,15 @@ std::vector<std::string> StepsOf(const v1::JobSpec& job, size_t whole = SIZE_MAX
   std::vector<StepResult> results;
   std::vector<std::string> names;
   while (true) {
-    const auto next = NextPhase(job, results, results.size() >= whole);
+    const auto next =
+        NextPhase(job, results, results.size() >= whole ? Remaining::kCleanup : Remaining::kAll);
     EXPECT_TRUE(next.ok());
     if (!next.ok() || !next->has_value()) return names;
     names.push_back((*next)->spec.name());
-    StepResult result{(*next)->job_phase, (*next)->step, (*next)->spec.name(), true, {}};
+    StepResult result{.job_phase = (*next)->job_phase,
+                      .step = (*next)->step,
+                      .name = (*next)->spec.name(),
+                      .done = true};
     results.push_back(result);
   }
 }

@@ -38,10 +38,9 @@ class ManualLoop final : public Loop {
 class RefusingStore final : public storage::MemoryStore {
  public:
   using MemoryStore::MemoryStore;
-  absl::Status EndRun(const std::string& run_id, measure::RunState state,
-                      const std::string& outcome, bool degraded) override {
+  absl::Status EndRun(const std::string& run_id, const storage::RunEnd& end) override {
     if (refuses) return absl::InternalError("relation \"runs\" does not exist");
-    return MemoryStore::EndRun(run_id, state, outcome, degraded);
+    return MemoryStore::EndRun(run_id, end);
   }
   bool refuses = false;
 };
@@ -65,7 +64,7 @@ class RunEndsTest : public testing::Test {
 
 TEST_F(RunEndsTest, TheStoreIsAskedAgainWhateverItSays) {
   store_.refuses = true;
-  ends_.Record({kRun, measure::RunState::kDone, ""}, [this] { recorded_ = true; });
+  ends_.Record(kRun, {.state = measure::RunState::kDone}, [this] { recorded_ = true; });
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(loop_.Step());
   EXPECT_FALSE(recorded_);
   EXPECT_EQ(store_.GetRun(kRun)->state, measure::RunState::kRunning);
@@ -80,7 +79,7 @@ TEST_F(RunEndsTest, TheStoreIsAskedAgainWhateverItSays) {
 
 TEST_F(RunEndsTest, AControllerThatEndsLeavesItToTheNext) {
   store_.refuses = true;
-  ends_.Record({kRun, measure::RunState::kDone, ""}, [this] { recorded_ = true; });
+  ends_.Record(kRun, {.state = measure::RunState::kDone}, [this] { recorded_ = true; });
   ASSERT_TRUE(loop_.Step());
   ends_.StopTrying();
   while (loop_.Step()) {

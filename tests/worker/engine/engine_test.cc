@@ -303,7 +303,7 @@ TEST(UringEngineTest, BuffersThatMayNotBeLockedAreUsedUnregisteredWithANote) {
 
 TEST(BuffersTest, HugePagesThatAreNotThereAreRefusedWithTheRemedy) {
   // More than any host has reserved.
-  const auto made = IoBuffers::Make(1024, size_t{64} << 30, /*huge_pages=*/true);
+  const auto made = IoBuffers::Make(1024, size_t{64} << 30, IoBuffers::Pages::kHuge);
   ASSERT_FALSE(made.ok());
   EXPECT_NE(std::string(made.status().message()).find("vm.nr_hugepages"), std::string::npos)
       << made.status();

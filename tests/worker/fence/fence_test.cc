@@ -17,10 +17,12 @@ constexpr uint64_t kA = 0x4c53000000010000;
 constexpr uint64_t kB = 0x4c53000000010001;
 constexpr uint64_t kForeign = 0x4c53000000020000;
 
-v1::ReservationUse Use(uint64_t key, bool holds, const std::vector<uint64_t>& lost = {}) {
+enum class Part { kRegisters, kReserves };
+
+v1::ReservationUse Use(uint64_t key, Part part, const std::vector<uint64_t>& lost = {}) {
   v1::ReservationUse use;
   use.set_key(key);
-  use.set_holds(holds);
+  use.set_holds(part == Part::kReserves);
   for (const uint64_t other : lost) use.add_lost(other);
   return use;
 }
@@ -91,8 +93,9 @@ class FakeReserver final : public Reserver {
 TEST(TakeReservationTest, OneReservesAndTheOthersRegister) {
   Device device;
   FakeReserver a(&device, 1), b(&device, 2);
-  EXPECT_TRUE(TakeReservation(&b, "lun", Use(kB, false)).ok()) << "before the one who reserves";
-  EXPECT_TRUE(TakeReservation(&a, "lun", Use(kA, true)).ok());
+  EXPECT_TRUE(TakeReservation(&b, "lun", Use(kB, Part::kRegisters)).ok())
+      << "before the one who reserves";
+  EXPECT_TRUE(TakeReservation(&a, "lun", Use(kA, Part::kReserves)).ok());
   EXPECT_EQ(device.holder, 1);
   EXPECT_EQ(device.registered.size(), 2u);
 }
@@ -100,9 +103,9 @@ TEST(TakeReservationTest, OneReservesAndTheOthersRegister) {
 TEST(TakeReservationTest, ALostWorkersRegistrationsEndAndItsReservationIsTakenOver) {
   Device device;
   FakeReserver lost(&device, 1), other(&device, 3), b(&device, 2);
-  ASSERT_TRUE(TakeReservation(&lost, "lun", Use(kA, true)).ok());
+  ASSERT_TRUE(TakeReservation(&lost, "lun", Use(kA, Part::kReserves)).ok());
   ASSERT_TRUE(other.Register(kA).ok()) << "another session of the same worker";
-  ASSERT_TRUE(TakeReservation(&b, "lun", Use(kB, true, {kA})).ok());
+  ASSERT_TRUE(TakeReservation(&b, "lun", Use(kB, Part::kReserves, {kA})).ok());
   EXPECT_EQ(device.registered, (std::map<int, uint64_t>{{2, kB}}));
   EXPECT_EQ(device.holder, 2);
 }
@@ -110,15 +113,15 @@ TEST(TakeReservationTest, ALostWorkersRegistrationsEndAndItsReservationIsTakenOv
 TEST(TakeReservationTest, AnEarlierSessionOfThisWorkerIsNoStranger) {
   Device device;
   FakeReserver earlier(&device, 1), again(&device, 2);
-  ASSERT_TRUE(TakeReservation(&earlier, "lun", Use(kA, true)).ok());
-  EXPECT_TRUE(TakeReservation(&again, "lun", Use(kA, true)).ok());
+  ASSERT_TRUE(TakeReservation(&earlier, "lun", Use(kA, Part::kReserves)).ok());
+  EXPECT_TRUE(TakeReservation(&again, "lun", Use(kA, Part::kReserves)).ok());
 }
 
 TEST(TakeReservationTest, WhoeverElseIsRegisteredIsLeftAlone) {
   Device device;
   FakeReserver stranger(&device, 1), a(&device, 2);
   ASSERT_TRUE(stranger.Register(kForeign).ok());
-  const absl::Status status = TakeReservation(&a, "lun", Use(kA, /*holds=*/true));
+  const absl::Status status = TakeReservation(&a, "lun", Use(kA, Part::kReserves));
   EXPECT_NE(status.message().find("is registered by key 0x4c53000000020000"), std::string::npos)
       << status;
   EXPECT_EQ(device.registered.size(), 1u) << "nothing was changed";
@@ -131,7 +134,7 @@ TEST(FencesTest, AKeyThatSomebodyElseRegistersMeanwhileIsReported) {
   const auto open = [&]() -> absl::StatusOr<std::unique_ptr<Reserver>> {
     return std::make_unique<FakeReserver>(&device, 1);
   };
-  ASSERT_TRUE(fences.Take("run", "lun", Use(kA, true), open).ok());
+  ASSERT_TRUE(fences.Take("run", "lun", Use(kA, Part::kReserves), open).ok());
   device.registered[2] = kB;  // another worker of the run
   fences.ReportForeignKeys("run");
   EXPECT_TRUE(said.empty());
@@ -155,12 +158,12 @@ TEST(TakeReservationTest, WhereNoKeysAreToldAReservationOfAnotherIsSeenByTheConf
   FakeReserver stranger(&device, 1), a(&device, 2);
   ASSERT_TRUE(stranger.Register(kForeign).ok());
   ASSERT_TRUE(stranger.Reserve(kForeign).ok());
-  EXPECT_EQ(TakeReservation(&a, "lun", Use(kA, true)).code(),
+  EXPECT_EQ(TakeReservation(&a, "lun", Use(kA, Part::kReserves)).code(),
             absl::StatusCode::kFailedPrecondition);
   Device quiet;
   quiet.tells = false;
   FakeReserver b(&quiet, 1);
-  EXPECT_TRUE(TakeReservation(&b, "lun", Use(kB, true, {kA})).ok())
+  EXPECT_TRUE(TakeReservation(&b, "lun", Use(kB, Part::kReserves, {kA})).ok())
       << "a lost worker that was never registered";
 }
 
@@ -172,7 +175,7 @@ TEST(FencesTest, WhoWasFencedOffItselfRegistersNoMore) {
     const auto open = [&]() -> absl::StatusOr<std::unique_ptr<Reserver>> {
       return std::make_unique<FakeReserver>(&device, 1);
     };
-    ASSERT_TRUE(fenced.Take("run", "lun", Use(kA, true), open).ok());
+    ASSERT_TRUE(fenced.Take("run", "lun", Use(kA, Part::kReserves), open).ok());
     FakeReserver other(&device, 2);
     ASSERT_TRUE(other.Register(kB).ok());
     ASSERT_TRUE(other.Preempt(kB, kA).ok());
@@ -237,24 +240,24 @@ class FencesOnTgtTest : public testing::Test {
 TEST_F(FencesOnTgtTest, WhoIsNotRegisteredWritesNothingAndALostWorkerNothingMore) {
   Fences a([](measure::Severity, const std::string& text) { ADD_FAILURE() << text; });
   ASSERT_EQ(Write(0), 512);
-  ASSERT_TRUE(a.Take("run", "lun", Use(kA, true), Open()).ok());
+  ASSERT_TRUE(a.Take("run", "lun", Use(kA, Part::kReserves), Open()).ok());
   EXPECT_EQ(Write(0), -EBADE);
   EXPECT_EQ(Write(kB), 512);
   // B is lost.
-  ASSERT_TRUE(a.Take("run", "lun", Use(kA, true, {kB}), Open()).ok());
+  ASSERT_TRUE(a.Take("run", "lun", Use(kA, Part::kReserves, {kB}), Open()).ok());
   for (const uint64_t key : Keys()) EXPECT_EQ(key, kA);
   EXPECT_EQ(Write(0), -EBADE);
   Fences stranger([](measure::Severity, const std::string&) {});
-  EXPECT_FALSE(stranger.Take("other", "lun", Use(kForeign, true), Open()).ok());
+  EXPECT_FALSE(stranger.Take("other", "lun", Use(kForeign, Part::kReserves), Open()).ok());
 }
 
 TEST_F(FencesOnTgtTest, TheRunsEndLeavesNothingBehind) {
   const auto fail = [](measure::Severity, const std::string& text) { ADD_FAILURE() << text; };
   {
     Fences a(fail), b(fail);
-    ASSERT_TRUE(a.Take("run", "lun", Use(kA, true), Open()).ok());
-    ASSERT_TRUE(b.Take("run", "lun", Use(kB, false), Open()).ok());
-    ASSERT_TRUE(a.Take("run", "lun", Use(kA, true), Open()).ok()) << "the next phase";
+    ASSERT_TRUE(a.Take("run", "lun", Use(kA, Part::kReserves), Open()).ok());
+    ASSERT_TRUE(b.Take("run", "lun", Use(kB, Part::kRegisters), Open()).ok());
+    ASSERT_TRUE(a.Take("run", "lun", Use(kA, Part::kReserves), Open()).ok()) << "the next phase";
     a.Release("another run");
     EXPECT_FALSE(Keys().empty());
     a.Release("run");
@@ -267,12 +270,12 @@ TEST_F(FencesOnTgtTest, AMemberEndsALostOnesRegistrationsWhileTheLoadRuns) {
   std::vector<std::string> said;
   {
     Fences a([&](measure::Severity, const std::string& text) { said.push_back(text); });
-    ASSERT_TRUE(a.Take("run", "lun", Use(kA, false), Open()).ok());
+    ASSERT_TRUE(a.Take("run", "lun", Use(kA, Part::kRegisters), Open()).ok());
     {
       // The lost one had reserved: that passes to the one who ends it.
       auto lost = NewLunReserver(Look(), kLimitNs);
       ASSERT_TRUE(lost.ok());
-      ASSERT_TRUE(TakeReservation(lost->get(), "lun", Use(kB, true)).ok());
+      ASSERT_TRUE(TakeReservation(lost->get(), "lun", Use(kB, Part::kReserves)).ok());
       v1::Preempt preempt;
       preempt.mutable_phase()->set_run_id("run");
       preempt.set_key(kB);

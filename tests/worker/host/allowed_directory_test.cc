@@ -59,13 +59,13 @@ TEST_F(AllowedDirectoryTest, WhereOthersCanRenameItMustBeTheOneThatWasAllowed) {
 
 TEST_F(AllowedDirectoryTest, WhereNobodyElseCanTheNameIsFollowed) {
   SetMode(above_, 0755);
-  Replace(true);
+  Replace(/*by_link=*/true);
   EXPECT_EQ(directory_->RealPath(), folder_ / "elsewhere");
 }
 
 TEST_F(AllowedDirectoryTest, InAStickyDirectoryOthersCanOnlyMakeLinks) {
   SetMode(above_, 01777);
-  Replace(false);
+  Replace(/*by_link=*/false);
   EXPECT_TRUE(directory_->Open().ok());
   fs::remove(above_ / "allowed");
   fs::create_directory_symlink(folder_ / "elsewhere", above_ / "allowed");

@@ -119,7 +119,7 @@ class CopyTest : public testing::Test {
       MakeBlock(header, storage_.files[kFrom].data() + header.offset);
       if (block == unknown) continue;
       setup.checks.ledgers[kFrom]->EndWrite(block, setup.checks.ledgers[kFrom]->BeginWrite(block),
-                                            /*succeeded=*/true);
+                                            BlockLedger::WriteEnd::kAcknowledged);
     }
     return setup;
   }

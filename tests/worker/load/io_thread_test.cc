@@ -385,7 +385,7 @@ TEST(CollectorTest, AThreadThatHangsHoldsNobodyUpAndLosesNothing) {
     for (int closed = 0; behind() && closed < max_closed; ++closed) recorder->CloseInterval();
     if (behind()) return;
     if (now >= timeline.load_end_ns()) return recorder->Finish(now, Recorder::End::kLoadEnd);
-    recorder->RecordDone(IoKind::kRead, 1000, 1000, 1, /*is_short=*/false);
+    recorder->RecordDone(IoKind::kRead, 1000, 1000, 1, Recorder::Transfer::kWhole);
     ++expected;
   };
   ScriptedClock clock([&](int64_t now, bool first_step) {

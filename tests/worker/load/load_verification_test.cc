@@ -48,7 +48,7 @@ class LoadVerificationTest : public testing::Test {
     writes->set_target_key(TargetKey(kShared));
     writes->set_block_size_bytes(block_size);
     measure::BlockRunsWriter writer([&](std::string runs) { writes->set_runs(std::move(runs)); });
-    writer.Add(3, 5, /*unknown=*/false);
+    writer.Add(3, 5, measure::BlockContent::kKnown);
     writer.Finish();
   }
   // A worker was lost while it wrote.
@@ -60,8 +60,7 @@ class LoadVerificationTest : public testing::Test {
   }
   // Null where none was made.
   std::shared_ptr<BlockLedger> Ledger() {
-    return *ledgers_.Find(LedgerNameOf(opened_.files[0], workload_), kCheckedBlocks * kCheckedBlock,
-                          kCheckedBlock, /*make=*/false);
+    return ledgers_.Find(LedgerNameOf(opened_.files[0], workload_), kCheckedBlock);
   }
 
   SimulatedTime clock_;

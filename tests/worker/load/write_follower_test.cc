@@ -17,7 +17,7 @@ v1::WriteLogPart Part(uint32_t worker, uint64_t sequence, uint64_t block, uint32
   part.mutable_writes()->set_target_key(77);
   measure::BlockRunsWriter writer(
       [&](std::string runs) { part.mutable_writes()->set_runs(std::move(runs)); });
-  writer.Add(block, generation, /*unknown=*/false);
+  writer.Add(block, generation, measure::BlockContent::kKnown);
   writer.Finish();
   return part;
 }

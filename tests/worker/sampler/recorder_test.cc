@@ -14,7 +14,7 @@ TEST(RecorderTest, IntervalsComeOutInOrderAndNothingIsLostBetweenTwoThreads) {
   std::thread writer([&] {
     for (int interval = 0; interval < kIntervals; ++interval) {
       for (int i = 0; i <= interval; ++i) {
-        recorder.RecordDone(IoKind::kRead, 1000 + i, 1000 + i, 4096, /*is_short=*/false);
+        recorder.RecordDone(IoKind::kRead, 1000 + i, 1000 + i, 4096, Recorder::Transfer::kWhole);
       }
       if (interval + 1 < kIntervals) recorder.CloseInterval();
     }
@@ -46,7 +46,7 @@ TEST(RecorderTest, AnOpenLoopKeepsServiceAndResponseTimesApart) {
   options.kinds = {true, false, false, false};
   options.response = options.submission = true;
   Recorder recorder(options);
-  recorder.RecordDone(IoKind::kRead, 100, 5000, 4096, /*is_short=*/false);
+  recorder.RecordDone(IoKind::kRead, 100, 5000, 4096, Recorder::Transfer::kWhole);
   recorder.RecordSubmission(IoKind::kRead, 20);
   recorder.Finish(1, Recorder::End::kLoadEnd);
   measure::OperationStats totals;
