@@ -55,6 +55,9 @@ double BucketMidpoint(uint32_t bucket) {
 }
 
 uint64_t RankOf(double percent, uint64_t count) {
+  // Of no values there is no rank, and std::clamp() is undefined from 1 to 0.
+  LOCKSTEP_CHECK(count > 0, "a percentile of no values");
+  LOCKSTEP_CHECK(percent >= 0 && percent <= 100, "a percentile beyond 0 to 100");
   // 99.9 / 100 * 1000 is a hair above 999; without the slack the rank would be one too high.
   const double exact = percent / 100 * static_cast<double>(count);
   return std::clamp<uint64_t>(static_cast<uint64_t>(std::ceil(exact - 1e-9 * exact)), 1, count);
@@ -74,7 +77,8 @@ uint64_t Histogram::count() const {
 }
 
 double Histogram::PercentileIfAbove(double percent) const {
-  return count() > RankOf(percent, count()) ? Percentile(percent) : 0;
+  const uint64_t total = count();
+  return total > 0 && total > RankOf(percent, total) ? Percentile(percent) : 0;
 }
 
 double Histogram::Percentile(double percent) const {
@@ -94,15 +98,21 @@ Buckets SumOf(const Buckets& a, const Buckets& b) {
   // Both lists are sorted by bucket, so one pass merges them without a whole histogram of 20 KiB.
   Buckets sum;
   sum.reserve(std::max(a.size(), b.size()));
+  const auto add = [&sum](uint32_t bucket, uint64_t count) {
+    LOCKSTEP_CHECK(sum.empty() || sum.back().first < bucket, "buckets are not in ascending order");
+    sum.emplace_back(bucket, count);
+  };
   auto left = a.begin();
   auto right = b.begin();
   while (left != a.end() || right != b.end()) {
     if (right == b.end() || (left != a.end() && left->first < right->first)) {
-      sum.push_back(*left++);
+      add(left->first, left->second);
+      ++left;
     } else if (left == a.end() || right->first < left->first) {
-      sum.push_back(*right++);
+      add(right->first, right->second);
+      ++right;
     } else {
-      sum.emplace_back(left->first, left->second + right->second);
+      add(left->first, left->second + right->second);
       ++left;
       ++right;
     }

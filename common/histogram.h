@@ -73,7 +73,10 @@ class Histogram {
   void Clear();
 
   uint64_t count() const;
-  uint64_t bucket(uint32_t index) const { return counts_[index]; }
+  uint64_t bucket(uint32_t index) const {
+    LOCKSTEP_CHECK(index < kBucketCount, "a bucket lies beyond the scheme's last");
+    return counts_[index];
+  }
   bool operator==(const Histogram& other) const { return counts_ == other.counts_; }
 
   // The midpoint of the bucket that holds the value of RankOf(percent, count()); 0 when empty.

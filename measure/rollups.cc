@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
+#include "common/check.h"
 #include "common/limits.h"
 
 namespace lockstep::measure {
 
 OperationStats RollupTable::Open(const v1::OperationCounters& encoded) {
-  OperationStats stats;
   const auto delta = OperationDelta::Decode(encoded);
-  if (delta.ok()) stats.Add(*delta);  // it was encoded here
+  LOCKSTEP_CHECK(delta.ok(), "a roll-up that was encoded here cannot be read");
+  OperationStats stats;
+  stats.Add(*delta);
   return stats;
 }
 

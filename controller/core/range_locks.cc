@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "common/check.h"
+
 namespace lockstep::controller {
 namespace {
 
@@ -15,6 +17,10 @@ bool Before(const ByteRange& a, const ByteRange& b) {
 void RangeLocks::Lock(const std::string& run_id, const std::string& worker_id,
                       const std::vector<ByteRange>& ranges) {
   if (ranges.empty()) return;
+  // Find() would never meet an empty range: another run could write there.
+  LOCKSTEP_CHECK(std::all_of(ranges.begin(), ranges.end(),
+                             [](const ByteRange& range) { return range.begin < range.end; }),
+                 "an empty range is locked");
   // A worker names its ranges at the inspection, and again whenever it is armed. Equal ones are
   // dropped, or the table would grow with each phase.
   std::vector<ByteRange>& held = ranges_[{run_id, worker_id}];
@@ -109,6 +115,13 @@ void RangeLocks::Confirm(const std::string& worker_id) {
   }
 }
 
+bool RangeLocks::HoldsAnything(const std::string& run_id) const {
+  const auto ranges = ranges_.lower_bound({run_id, ""});
+  const auto all = all_.lower_bound({run_id, ""});
+  return (ranges != ranges_.end() && ranges->first.first == run_id) ||
+         (all != all_.end() && all->first.first == run_id);
+}
+
 bool RangeLocks::Holds(const std::string& worker_id, int64_t now_ns) const {
   return std::any_of(lost_.begin(), lost_.end(), [&](const auto& lost) {
     return lost.first.second == worker_id &&
@@ -130,6 +143,7 @@ int64_t RangeLocks::End(const std::string& run_id) {
   std::erase_if(all_, [&](const auto& all) {
     return all.first.first == run_id && !lost_.contains(all.first);
   });
+  LOCKSTEP_CHECK(last != 0 || !HoldsAnything(run_id), "a run that is over holds ranges for ever");
   // over_ is needed only while a lost worker holds something. A controller that runs for months
   // would otherwise collect every run.
   if (last == 0) over_.erase(run_id);

@@ -55,6 +55,7 @@ class RangeLocks {
   common::Safeguards safeguards_;
   // Whether what a lost worker held is free by now.
   bool IsFree(const Holder& holder, int64_t now_ns) const;
+  bool HoldsAnything(const std::string& run_id) const;
   std::map<Holder, std::vector<ByteRange>> ranges_;  // by thing, then begin
   std::map<Holder, std::string> all_;                // → host
   // All held ranges sorted by `thing`, for fast lookups; rebuilt when what is held has changed.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 #include "common/ids.h"
 #include "common/text.h"
 
@@ -87,7 +88,8 @@ absl::StatusOr<Roster::Admission> Roster::Attach(const Identity& worker, int64_t
   // The worker may be back under another name (--name).
   if (found != members_.end()) names_.erase(found->second.identity.host_name);
   names_[worker.host_name] = worker.worker_id;
-  members_[worker.worker_id] = {worker, true, now_ns};
+  members_[worker.worker_id] = {.identity = worker, .connected = true, .heard_ns = now_ns};
+  LOCKSTEP_CHECK(names_.size() == members_.size(), "two attached workers share a name");
   // Without a certificate nothing proves the name. To bind it would let the first caller keep the
   // real worker out.
   if (worker.certificate.empty()) return admission;
@@ -143,7 +145,8 @@ std::vector<Roster::Expired> Roster::Expire(int64_t now_ns) {
          absl::StrCat(
              member->second.connected ? "silent" : "its connection ended and did not come back",
              " for ", silent / 1000000000, " s")});
-    names_.erase(member->second.identity.host_name);
+    const size_t named = names_.erase(member->second.identity.host_name);
+    LOCKSTEP_CHECK(named == 1, "an attached worker has no name");
     member = members_.erase(member);
   }
   return expired;

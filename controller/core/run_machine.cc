@@ -39,63 +39,21 @@ const char* RunMachine::stage() const {
   return kNames[static_cast<int>(stage_)];
 }
 
-bool RunMachine::MayFollow(Stage from, Stage to) {
-  switch (from) {
-    case Stage::kIdle:  // a resumed run begins in the stage that its controller had left it in
-      return to == Stage::kPlanning || to == Stage::kRecording || to == Stage::kRejoining ||
-             to == Stage::kRunning || to == Stage::kStopping || to == Stage::kOver;
-    case Stage::kPlanning:
-      return to == Stage::kPlanning || to == Stage::kRecording || to == Stage::kRejoining ||
-             to == Stage::kOver;
-    case Stage::kRecording:
-      return to == Stage::kArming || to == Stage::kClosing;
-    case Stage::kArming:
-      return to == Stage::kCommitting || to == Stage::kStopping || to == Stage::kClosing;
-    case Stage::kCommitting:
-      return to == Stage::kRunning || to == Stage::kStopping || to == Stage::kClosing;
-    case Stage::kRunning:
-      return to == Stage::kStopping || to == Stage::kClosing;
-    case Stage::kStopping:
-      return to == Stage::kClosing;
-    case Stage::kClosing:
-      return to == Stage::kPlanning || to == Stage::kRecording || to == Stage::kRejoining ||
-             to == Stage::kOver;
-    case Stage::kRejoining:
-      return to == Stage::kPlanning || to == Stage::kRecording || to == Stage::kOver;
-    case Stage::kOver:
-      return false;
-  }
-  return false;
-}
-
-void RunMachine::Enter(Stage stage) {
-  LOCKSTEP_CHECK(MayFollow(stage_, stage), "a run enters a stage that cannot follow its own");
-  stage_ = stage;
-}
-
 std::vector<Action> RunMachine::Handle(const Event& event) {
   actions_.clear();
   // Messages of workers may still arrive after the run's end.
   if (stage_ == Stage::kOver) return {};
-  std::visit([this](const auto& e) { On(e); }, event);
+  std::visit(
+      [this](const auto& e) {
+        if constexpr (requires { e.worker; }) {
+          LOCKSTEP_CHECK(e.worker < plan_.hosts.size(), "an event is of a worker of another run");
+        }
+        On(e);
+      },
+      event);
   CheckSets();
+  CheckStage();
   return std::move(actions_);
-}
-
-// A worker is in the run or lost, and only a worker in the run is armed or waited for. Whoever
-// breaks this waits for an answer that cannot come, or takes a lost worker's silence for consent.
-void RunMachine::CheckSets() const {
-  const auto within = [](const std::set<uint32_t>& some, const std::set<uint32_t>& all) {
-    return std::includes(all.begin(), all.end(), some.begin(), some.end());
-  };
-  LOCKSTEP_CHECK(members_.size() + lost_.size() == plan_.hosts.size(), "a worker is counted twice");
-  LOCKSTEP_CHECK(std::none_of(lost_.begin(), lost_.end(),
-                              [this](uint32_t worker) { return members_.contains(worker); }),
-                 "a lost worker takes part");
-  LOCKSTEP_CHECK(within(armed_, members_), "a lost worker is armed");
-  LOCKSTEP_CHECK(within(outstanding_, members_), "a lost worker is waited for");
-  LOCKSTEP_CHECK(within(delivered_, members_), "a lost worker is to say that it is idle");
-  LOCKSTEP_CHECK(within(written_off_, lost_), "a worker that takes part is written off");
 }
 
 void RunMachine::SetDeadline(int64_t after_ns) { Do(action::SetDeadline{++token_, after_ns}); }
@@ -115,7 +73,7 @@ std::string RunMachine::NamesOf(const std::set<uint32_t>& workers) const {
 }
 
 void RunMachine::On(const event::Begin&) {
-  if (stage_ != Stage::kIdle) return;
+  LOCKSTEP_CHECK(stage_ == Stage::kIdle, "a run begins twice");
   if (from_.reached == ResumePoint::Reached::kNothing && end_state_.has_value()) {
     return EndAs(*end_state_, end_reason_);
   }
@@ -155,7 +113,7 @@ void RunMachine::StartPhase(uint32_t phase, uint32_t attempt) {
   phase_ = phase;
   attempt_ = attempt;
   next_phase_ = phase + 1;
-  gone_ = ends_load_ = false;
+  start_committed_ = ends_load_ = false;
   end_of_load_.reset();
   lost_since_start_ = false;
   repeat_reason_.clear();
@@ -185,7 +143,7 @@ void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
   }
   phase_ = phase;
   attempt_ = attempt;
-  gone_ = false;
+  start_committed_ = false;
   Enter(Stage::kRejoining);
   Do(action::Note{
       Severity::kWarning, "",
@@ -237,7 +195,7 @@ void RunMachine::On(const event::GoCommitted&) {
   if (stage_ != Stage::kCommitting) return;
   Enter(Stage::kRunning);
   // From here on a lost worker may do I/O until its hard stop, and its quarantine lasts as long.
-  gone_ = true;
+  start_committed_ = true;
   Do(action::SendGo{Members()});
   SetDeadline(current_.run_deadline_ns);
   CheckComplete();
@@ -362,6 +320,10 @@ void RunMachine::On(const event::EndLoad&) {
 }
 
 void RunMachine::On(const event::EndOfLoadCommitted& e) {
+  // A stop may have come while the interval was being committed.
+  LOCKSTEP_CHECK(
+      stage_ == Stage::kRunning || stage_ == Stage::kStopping || stage_ == Stage::kClosing,
+      "the end of a load was committed that does not run");
   if (stage_ != Stage::kRunning || end_of_load_) return;
   end_of_load_ = e.interval;
   Do(action::SendEndOfLoad{Members(), e.interval});
@@ -408,10 +370,7 @@ void RunMachine::NotArmedInTime() {
   Do(action::Note{Severity::kError, "", reason});
   Do(action::StopNow{{missing.begin(), missing.end()}, reason});
   Remember(RunState::kFailed, reason);
-  for (const uint32_t worker : missing) {
-    unassigned_.erase(worker);
-    GiveUp(worker, "not armed before the deadline");
-  }
+  for (const uint32_t worker : missing) GiveUp(worker, "not armed before the deadline");
   CheckArmed();
 }
 
@@ -430,6 +389,7 @@ void RunMachine::NotStoppedInTime() {
 void RunMachine::GiveUp(uint32_t worker, const std::string& reason) {
   members_.erase(worker);
   armed_.erase(worker);
+  unassigned_.erase(worker);
   outstanding_.erase(worker);
   delivered_.erase(worker);
   lost_.insert(worker);
@@ -457,6 +417,8 @@ bool RunMachine::AwaitsIdle() const {
 }
 
 void RunMachine::Close() {
+  LOCKSTEP_CHECK(outstanding_.empty() || safeguards_.Lacks(Safeguard::kAllAnswered),
+                 "a phase closes for which a worker has not answered");
   PhaseState state = PhaseState::kDone;
   std::string reason;
   // A cleanup that ran to its end is done, although its run has failed. Only a phase that was

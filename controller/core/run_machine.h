@@ -277,7 +277,7 @@ class RunMachine {
   // Workers that may return.
   const std::set<uint32_t>& lost() const { return lost_; }
   // T is in the store, and may have been sent.
-  bool gone() const { return gone_; }
+  bool start_committed() const { return start_committed_; }
   bool committing() const { return stage_ == Stage::kCommitting; }
   // T is in the store, and nobody was told to stop.
   bool running() const { return stage_ == Stage::kRunning; }
@@ -321,6 +321,7 @@ class RunMachine {
   static bool MayFollow(Stage from, Stage to);
   void Enter(Stage stage);
   void CheckSets() const;
+  void CheckStage() const;
 
   void On(const event::Begin&);
   void On(const event::Planned& e);
@@ -397,7 +398,7 @@ class RunMachine {
   uint32_t attempt_ = 1;
   PhasePlan current_;        // of that phase
   uint32_t next_phase_ = 0;  // the number that the next planned phase gets
-  bool gone_ = false;
+  bool start_committed_ = false;
   bool ends_load_ = false;               // EndLoad came in this attempt
   std::optional<uint32_t> end_of_load_;  // as the store has it
   std::set<uint32_t> members_;

@@ -34,7 +34,7 @@ void RunMachine::Resume() {
       StopAll(repeat_reason_);
       return CheckComplete();
     case ResumePoint::Reached::kStartCommitted:
-      gone_ = true;
+      start_committed_ = true;
       outstanding_ = members_;
       for (const auto& [worker, error] : from_.stored) {
         outstanding_.erase(worker);

@@ -18,6 +18,7 @@ void SpaceLedger::Lose(const std::string& run_id, const std::string& worker_id) 
 bool SpaceLedger::Settle(const std::string& run_id) {
   const auto found = accounts_.find(run_id);
   if (found == accounts_.end()) return false;
+  // A run settles when its files are laid out, and again when it ends.
   found->second.settled = true;
   // A lost worker may still be laying out files that the file system's free space does not show.
   if (!found->second.lost.empty()) return false;

@@ -76,6 +76,9 @@ std::vector<storage::IngestBatch> IngestPipeline::TakeGroup() {
     } else if (bytes > kMaxPart) {
       break;
     } else {
+      // The cursor counts items: behind a gap it would take samples for others'.
+      LOCKSTEP_CHECK(EndOf(group[place->second]) == next.first_sequence,
+                     "a worker's batches do not follow each other");
       for (v1::DeliveryItem& item : next.items) {
         group[place->second].items.push_back(std::move(item));
       }
@@ -150,6 +153,7 @@ void IngestPipeline::OnUnavailable(const absl::Status& status,
                                    std::vector<storage::IngestBatch> group) {
   {
     common::MutexLock lock(&mutex_);
+    LOCKSTEP_CHECK(!away_, "samples go past the spool");
     queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
                   std::make_move_iterator(group.end()));
     away_ = true;
@@ -162,6 +166,8 @@ void IngestPipeline::OnUnavailable(const absl::Status& status,
 }
 
 void IngestPipeline::ComeBack() {
+  // Newer samples would overtake those in the spool, and the cursor refuse them.
+  LOCKSTEP_CHECK(options_.spool->empty(), "the spool still holds samples");
   {
     common::MutexLock lock(&mutex_);
     away_ = false;

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 #include "common/limits.h"
 #include "common/mutex.h"
 #include "measure/block_runs.h"
@@ -56,7 +57,10 @@ void IngestPipeline::Open(const v1::PhaseId& phase,
                           const v1::RunPhase& load, int64_t interval_ns, PhaseCallbacks callbacks,
                           const Earlier& earlier) {
   common::MutexLock lock(&mutex_);
-  Phase& opened = phases_[KeyOf(phase)];
+  const auto [entry, is_new] = phases_.try_emplace(KeyOf(phase));
+  // A second one would begin its cursors anew, and take samples twice.
+  LOCKSTEP_CHECK(is_new, "an attempt of a phase is opened twice");
+  Phase& opened = entry->second;
   std::map<uint32_t, std::string> hosts;
   for (const auto& [id, worker] : workers) {
     opened.indices[id] = worker.first;

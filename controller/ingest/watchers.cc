@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/check.h"
 #include "common/limits.h"
 #include "common/mutex.h"
 
@@ -44,6 +45,7 @@ void WatchHistory::Shrink() {
     events_.pop_front();
     if (without_hosts_ > 0) --without_hosts_;
   }
+  LOCKSTEP_CHECK(without_hosts_ <= events_.size(), "more events lost their hosts than are kept");
 }
 
 void Watchers::Publish(const std::string& run_id, const v1::WatchEvent& event) {

@@ -381,9 +381,7 @@ void Coordinator::Abandon(const measure::RunRecord& run) {
       },
       [this, id = run.run_id](const absl::Status& status) {
         if (!status.ok()) return;
-        ends_.Record(id,
-                     {.state = RunState::kCancelled,
-                      .outcome = "the store did not answer when it was submitted"},
+        ends_.Record(id, {RunState::kCancelled, "the store did not answer when it was submitted"},
                      [] {});
       });
 }

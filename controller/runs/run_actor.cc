@@ -215,9 +215,8 @@ void RunActor::Persist(std::function<absl::Status()> work, std::function<void()>
     // A store that is unavailable does not come here: Persist() tries again. This is a refusal, and
     // going on would decide what no successor could know.
     if (!status.ok()) {
-      self->Handle(event::Stop{.state = RunState::kFailed,
-                               .reason = absl::StrCat("the store: ", std::string(status.message())),
-                               .now = true});
+      const std::string why = absl::StrCat("the store: ", std::string(status.message()));
+      self->Handle(event::Stop{.state = RunState::kFailed, .reason = why, .now = true});
     }
     then();
   });
@@ -434,26 +433,16 @@ void RunActor::Execute(const action::ClosePhase& a) {
       [self = shared_from_this()] { self->Handle(event::PhaseClosed{}); });
 }
 
-// How long the worker may still be doing I/O: to its hard stop, if it may have heard the go.
-int64_t RunActor::HoldNs(uint32_t worker) const {
-  if (!machine_.gone()) return QuarantineBeforeGoNs(run_.job);
-  const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(),
-                                              services_.clock->MonotonicNs());
-  // Where another controller chose T, this one cannot tell how long ago that was. The quarantine
-  // then counts in full.
-  const int64_t begun = go_ns_ == 0 ? 0 : services_.clock->MonotonicNs() - go_ns_;
-  return std::max<int64_t>(0, LongestQuarantineNs(run_.job, Spec()) - begun) +
-         (clock.known ? clock.bound_ns : 0);
-}
-
 void RunActor::Execute(const action::RecordLost& a) {
-  const int64_t hold = HoldNs(a.worker);
+  const int64_t quarantine_ns = QuarantineNs(a.worker);
   services_.ingest->WorkerLost(Phase(), a.worker);
-  services_.lost(run_.workers[a.worker].hello.worker_id(), hold);
+  services_.lost(run_.workers[a.worker].hello.worker_id(), quarantine_ns);
   FenceOff(a.worker);
-  services_.loop->Persist([store = services_.store, id = run_.run_id, a,
-                           hold] { return store->SetLost(id, a.worker, a.reason, hold); },
-                          [](const absl::Status&) {});
+  services_.loop->Persist(
+      [store = services_.store, id = run_.run_id, a, quarantine_ns] {
+        return store->SetLost(id, a.worker, a.reason, quarantine_ns);
+      },
+      [](const absl::Status&) {});
 }
 
 void RunActor::Execute(const action::RecordBack& a) {
@@ -495,8 +484,7 @@ void RunActor::Execute(const action::EndRun& a) {
     Send(worker, std::move(message));
   }
   // `self` keeps this actor alive: its owner erases it in ended_().
-  services_.ends->Record(run_.run_id,
-                         {.state = a.state, .outcome = a.outcome, .degraded = a.degraded},
+  services_.ends->Record(run_.run_id, {a.state, a.outcome, a.degraded},
                          [self = shared_from_this()] { self->ended_(); });
 }
 

@@ -119,7 +119,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   void FinishEndLoad(const action::CommitEndOfLoad& a, uint32_t interval);
   void AnswerEndLoad(const absl::Status& status);
   bool IsCurrent(const v1::PhaseId& id) const;
-  int64_t HoldNs(uint32_t worker) const;
+  int64_t QuarantineNs(uint32_t worker) const;
   // Where targets are reserved: lets a lost worker's registrations be ended.
   void FenceOff(uint32_t worker);
   void Execute(const action::PlanNext& a);

@@ -114,5 +114,20 @@ TEST(HistogramTest, RandomBytesNeverBreakTheDecoder) {
   }
 }
 
+TEST(HistogramTest, NoValuesHaveNoPercentile) {
+  const Histogram histogram;
+  EXPECT_EQ(histogram.Percentile(99), 0);
+  EXPECT_EQ(histogram.PercentileIfAbove(99), 0);
+}
+
+TEST(HistogramDeathTest, WhatNoHistogramHasEndsTheProgram) {
+  Histogram histogram;
+  histogram.Record(7);
+  EXPECT_DEATH(RankOf(50, 0), "no values");
+  EXPECT_DEATH(RankOf(101, 1), "0 to 100");
+  EXPECT_DEATH((void)histogram.bucket(kBucketCount), "beyond the scheme");
+  EXPECT_DEATH(SumOf({{3, 1}, {2, 1}}, {}), "ascending");
+}
+
 }  // namespace
 }  // namespace lockstep::common

@@ -82,5 +82,10 @@ TEST(RangeLocksTest, ExtentsOfADiskMeetWhereTheyOverlap) {
   EXPECT_EQ(locks.Find("b", {{7}, {9}}, 0).run_id, "");
 }
 
+TEST(RangeLocksDeathTest, AnEmptyRangeLocksNothingAndEndsTheProgram) {
+  RangeLocks locks;
+  EXPECT_DEATH(locks.Lock("a", "w1", {{7, 1000, 1000}}), "empty range");
+}
+
 }  // namespace
 }  // namespace lockstep::controller

@@ -393,7 +393,7 @@ TEST(RunMachineTest, ASuccessorRepeatsAnAttemptThatWasBeingGivenUp) {
 
 TEST(RunMachineTest, ASuccessorGoesOnWithAPhaseThatHasBegun) {
   Driver driver(Plan(2), Begun());
-  EXPECT_TRUE(driver.machine().gone());
+  EXPECT_TRUE(driver.machine().start_committed());
   EXPECT_EQ(Find<action::StopNow>(driver.last()), nullptr);
   // It is taken back while it runs; one whose go was lost while there is time left gets it again.
   EXPECT_TRUE(driver
@@ -502,6 +502,15 @@ TEST(RunMachineTest, ASuccessorEndsTheLoadWhereItsPredecessorDecided) {
       event::Attached{.worker = 0, .state = event::Attached::State::kRunning, .this_phase = true});
   ASSERT_NE(Find<action::SendEndOfLoad>(back), nullptr);
   EXPECT_EQ(Find<action::SendEndOfLoad>(back)->interval, 5u);
+}
+
+TEST(RunMachineDeathTest, AnAnswerToWhatWasNotAskedEndsTheProgram) {
+  Driver driver(Plan(2));
+  EXPECT_DEATH(driver.Do(event::Begin{}), "begins twice");
+  EXPECT_DEATH(driver.Do(event::PhaseClosed{}), "in progress");
+  EXPECT_DEATH(driver.Do(event::GoCommitted{}), "not to begin");
+  EXPECT_DEATH(driver.Do(event::EndOfLoadCommitted{17}), "does not run");
+  EXPECT_DEATH(driver.Do(event::Armed{2}), "another run");
 }
 
 // A run to which anything may happen at any time; checks what must hold during that time.
