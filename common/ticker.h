@@ -1,13 +1,12 @@
 #pragma once
 
-#include <chrono>
-#include <cstdint>
 #include <functional>
 #include <system_error>
 #include <thread>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "common/mutex.h"
 
 namespace lockstep::common {
@@ -16,8 +15,8 @@ namespace lockstep::common {
 // start on until it ends. The function must not throw. Begin() and End() belong to one thread.
 class Ticker {
  public:
-  Ticker(int64_t pause_ns, std::function<void()> tick)
-      : pause_ns_(pause_ns), tick_(std::move(tick)) {}
+  Ticker(absl::Duration pause, std::function<void()> tick)
+      : pause_(pause), tick_(std::move(tick)) {}
   ~Ticker() { End(); }
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
@@ -50,12 +49,12 @@ class Ticker {
       lock.Unlock();
       tick_();
       lock.Lock();
-      changed_.WaitFor(&lock, std::chrono::nanoseconds(pause_ns_),
+      changed_.WaitFor(&lock, absl::ToChronoNanoseconds(pause_),
                        [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return ending_; });
     }
   }
 
-  const int64_t pause_ns_;
+  const absl::Duration pause_;
   const std::function<void()> tick_;
   Mutex mutex_;
   Condition changed_;

@@ -3,17 +3,16 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "common/timing.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
 
-constexpr int64_t kStandbyPollNs = 500 * timing::kMs;
-constexpr int64_t kRetryNs = timing::kSecond;
+constexpr absl::Duration kStandbyPoll = absl::Milliseconds(500);
+constexpr absl::Duration kRetryPause = absl::Seconds(1);
 // A server that was away loses everybody's lock: the controller that was active has the first try
 // when it is back.
-constexpr int64_t kFirstTryNs = 3 * timing::kSecond;
+constexpr absl::Duration kFirstTry = absl::Seconds(3);
 
 }  // namespace
 
@@ -21,9 +20,9 @@ Election::Election(const std::string& conninfo, const std::string& self, storage
                    const sigset_t& signals)
     : store_(store), signals_(signals), lock_(conninfo, "lockstep-controller " + self) {}
 
-bool Election::SignalWithin(int64_t pause_ns) const {
-  const timespec pause{pause_ns / timing::kSecond, pause_ns % timing::kSecond};
-  return sigtimedwait(&signals_, nullptr, &pause) > 0;
+bool Election::SignalWithin(absl::Duration pause) const {
+  const timespec limit = absl::ToTimespec(pause);
+  return sigtimedwait(&signals_, nullptr, &limit) > 0;
 }
 
 absl::Status Election::BecomeActive() {
@@ -39,13 +38,13 @@ absl::Status Election::BecomeActive() {
                    lock_.Holder());
     }
     if (held.ok()) {
-      if (SignalWithin(kStandbyPollNs)) return cancelled;
+      if (SignalWithin(kStandbyPoll)) return cancelled;
       continue;
     }
     while (!lock_.Connect().ok()) {
-      if (SignalWithin(kRetryNs)) return cancelled;
+      if (SignalWithin(kRetryPause)) return cancelled;
     }
-    if (SignalWithin(kFirstTryNs)) return cancelled;
+    if (SignalWithin(kFirstTry)) return cancelled;
   }
 }
 
@@ -54,7 +53,7 @@ absl::Status Election::WhileUnavailable(const std::function<absl::Status()>& wor
     const absl::Status status = work();
     if (!storage::IsTransient(status)) return status;
     spdlog::error("the store is out of reach, trying again: {}", std::string(status.message()));
-    if (SignalWithin(kRetryNs)) return absl::CancelledError("a signal came");
+    if (SignalWithin(kRetryPause)) return absl::CancelledError("a signal came");
   }
 }
 

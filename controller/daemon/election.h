@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "storage/active_lock.h"
 #include "storage/pg_store.h"
 
@@ -28,7 +29,7 @@ class Election {
   void CheckForSuccessor();
 
  private:
-  bool SignalWithin(int64_t pause_ns) const;
+  bool SignalWithin(absl::Duration pause) const;
 
   storage::PgStore* const store_;
   const sigset_t signals_;

@@ -69,7 +69,7 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, RecoveredState
   if (active_.empty() && !settling_) return;
   // Workers whose controller has ended notice it after the lease, and then need some time to find
   // this one. Those that come later are lost.
-  After(fleet_->lease_ns() + timing::kReturnNs, [this] {
+  After(absl::Nanoseconds(fleet_->lease_ns() + timing::kReturnNs), [this] {
     const std::set<std::string> missing = std::move(awaited_);
     awaited_.clear();
     for (const std::string& worker : missing) {
@@ -406,7 +406,7 @@ void Coordinator::Requeue(measure::RunRecord run) {
   queue_.AddFirst(std::move(run));
   // The pause bounds how often the workers inspect again while the conflict lasts. The end of the
   // other run calls Schedule() as well.
-  After(timing::kSecond, [this] { Schedule(); });
+  After(absl::Seconds(1), [this] { Schedule(); });
 }
 
 void Coordinator::Launch(Admission::Admitted admitted) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "common/timing.h"
 #include "controller/plan/plan_token.h"
 #include "controller/runs/admission.h"
 #include "controller/runs/device_queries.h"
@@ -70,10 +69,10 @@ class Coordinator {
   // same, or may get it yet.
   void Abandon(const measure::RunRecord& run);
   // Stops the run at once, and answers when the store has the order, so that no controller that
-  // takes over goes on with the run. After kStopAnswerNs it answers without: with a warning where
+  // takes over goes on with the run. After kStopAnswerTime it answers without: with a warning where
   // the workers have the order, which they repeat to a successor, else UNAVAILABLE. The answer has
   // state and warning.
-  static constexpr int64_t kStopAnswerNs = 3 * timing::kSecond;
+  static constexpr absl::Duration kStopAnswerTime = absl::Seconds(3);
   using StopDone = std::function<void(const absl::StatusOr<v1::StopReply>&)>;
   void StopRun(const std::string& run_id, Cleanup cleanup, const std::string& reason,
                StopDone done);
@@ -101,8 +100,8 @@ class Coordinator {
 
  private:
   void Post(std::function<void()> call) const { options_.loop->Post(std::move(call)); }
-  void After(int64_t after_ns, std::function<void()> call) const {
-    options_.loop->After(after_ns, std::move(call));
+  void After(absl::Duration delay, std::function<void()> call) const {
+    options_.loop->After(delay, std::move(call));
   }
   void Persist(std::function<absl::Status()> work,
                std::function<void(const absl::Status&)> then) const {

@@ -63,7 +63,7 @@ void Coordinator::AnswerStop(const std::string& run_id, v1::StopReply::Outcome o
     if (--stop_callers_[run_id] == 0) stop_callers_.erase(run_id);
     call(reply);
   };
-  After(kStopAnswerNs, [answer, late] { answer(late); });
+  After(kStopAnswerTime, [answer, late] { answer(late); });
   // Persist() works in order. When this empty work is done, the store also has what the stop wrote
   // before it.
   Persist([] { return absl::OkStatus(); },

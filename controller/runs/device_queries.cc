@@ -8,7 +8,7 @@ namespace {
 
 // A probe reads from every device of the fleet. Pages and scripts that poll share the answer of one
 // second.
-constexpr int64_t kFreshNs = timing::kSecond;
+constexpr absl::Duration kFreshFor = absl::Seconds(1);
 
 }  // namespace
 
@@ -43,7 +43,7 @@ bool DeviceQueries::Query(Done done) {
   if (missing_.empty()) {
     Finish(id);
   } else {
-    loop_->After(timing::kDevicesAnswerNs, [this, id] { Finish(id); });
+    loop_->After(absl::Nanoseconds(timing::kDevicesAnswerNs), [this, id] { Finish(id); });
   }
   return true;
 }
@@ -82,7 +82,7 @@ void DeviceQueries::Finish(uint64_t id) {
   lost_.clear();
   if (kind_ == Kind::kInspect) {
     fresh_ = true;
-    loop_->After(kFreshNs, [this, id] {
+    loop_->After(kFreshFor, [this, id] {
       if (id == made_) fresh_ = false;
     });
   }

@@ -140,7 +140,7 @@ void Enrolments::Execute(EnrolListing listing, const std::string& by, Done done)
       });
   // Persist() tries again without end while the store is unavailable. Runs are not admitted during
   // that time, so this gives up.
-  loop_->After(timing::kStoreChangeNs, [this, id = id_] {
+  loop_->After(absl::Nanoseconds(timing::kStoreChangeNs), [this, id = id_] {
     if (!writing_ || sent_ || id != id_) return;
     MissAll("the store has not answered in time; nothing was written");
     Finish();
@@ -165,7 +165,7 @@ void Enrolments::SendOrders(const std::string& by, int64_t wall_ns) {
     }
   }
   if (waiting_.empty()) return Finish();
-  loop_->After(timing::kStampAnswerNs, [this, id = id_] {
+  loop_->After(absl::Nanoseconds(timing::kStampAnswerNs), [this, id = id_] {
     if (!writing_ || id != id_) return;
     MissAll(absl::StrCat("its worker has not answered in time", kNobodyKnows));
     Finish();

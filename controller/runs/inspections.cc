@@ -62,7 +62,7 @@ void Inspections::Inspect(const std::string& id, const v1::JobSpec& job,
   for (uint32_t i = 0; i < pending.workers.size(); ++i) {
     Send(pending.question, i, pending.workers[i].hello.worker_id());
   }
-  loop_->After(timing::kInspectAnswerNs, [this, id, serial = pending.serial] {
+  loop_->After(absl::Nanoseconds(timing::kInspectAnswerNs), [this, id, serial = pending.serial] {
     const auto found = pending_.find(id);
     if (found == pending_.end() || found->second.serial != serial) return;
     std::vector<std::string> silent;

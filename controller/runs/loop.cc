@@ -54,11 +54,11 @@ void ThreadLoop::Post(std::function<void()> call) {
   changed_.NotifyAll();
 }
 
-void ThreadLoop::After(int64_t after_ns, std::function<void()> call) {
+void ThreadLoop::After(absl::Duration delay, std::function<void()> call) {
   {
     common::MutexLock lock(&mutex_);
     if (stopping_) return;
-    timers_.emplace(clock_->MonotonicNs() + after_ns, std::move(call));
+    timers_.emplace(clock_->MonotonicNs() + absl::ToInt64Nanoseconds(delay), std::move(call));
   }
   changed_.NotifyAll();
 }

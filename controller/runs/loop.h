@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "common/queue.h"
@@ -20,7 +21,7 @@ class Loop {
   virtual ~Loop() = default;
   // Runs on the deciding thread: soon, or after so long. From any thread.
   virtual void Post(std::function<void()> call) = 0;
-  virtual void After(int64_t after_ns, std::function<void()> call) = 0;
+  virtual void After(absl::Duration delay, std::function<void()> call) = 0;
   // Runs `work` off the deciding thread, again as long as it fails because the store is away
   // (storage::IsTransient), then `then` on the deciding thread. One `work` runs at a time, in the
   // order of the calls. From any thread.
@@ -44,7 +45,7 @@ class ThreadLoop final : public Loop {
   void Stop();
 
   void Post(std::function<void()> call) override;
-  void After(int64_t after_ns, std::function<void()> call) override;
+  void After(absl::Duration delay, std::function<void()> call) override;
   void Persist(std::function<absl::Status()> work,
                std::function<void(const absl::Status&)> then) override;
   void RunInBackground(std::function<absl::Status()> work,

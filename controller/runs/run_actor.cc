@@ -22,10 +22,10 @@ namespace {
 constexpr int64_t kLateNs = 20 * timing::kMs;
 // The period at which the actor polls whether the store is back, and the time that late results
 // then have to arrive.
-constexpr int64_t kUnavailablePollNs = timing::kSecond;
-constexpr int64_t kBackNs = 20 * timing::kSecond;
+constexpr absl::Duration kUnavailablePoll = absl::Seconds(1);
+constexpr absl::Duration kLateResults = absl::Seconds(20);
 // The period at which the awaited hosts are looked up, and how many of them are named.
-constexpr int64_t kProgressPollNs = 2 * timing::kSecond;
+constexpr absl::Duration kProgressPoll = absl::Seconds(2);
 constexpr size_t kMaxBehind = 5;
 // A worker's texts are stored and shown. They are cut after so many columns.
 constexpr size_t kMessageColumns = 2000;
@@ -231,7 +231,7 @@ void RunActor::PublishPhase(PhaseState state) {
 
 // Tells the watchers whenever other hosts are waited for than before.
 void RunActor::CheckProgress(uint64_t look) {
-  services_.loop->After(kProgressPollNs, [weak = weak_from_this(), look] {
+  services_.loop->After(kProgressPoll, [weak = weak_from_this(), look] {
     const auto self = weak.lock();
     if (!self || self->look_ != look) return;
     std::vector<std::string> behind;
@@ -398,7 +398,7 @@ void RunActor::Execute(const action::StopNow& a) {
 }
 
 void RunActor::Execute(const action::SetDeadline& a) {
-  services_.loop->After(a.after_ns, [weak = weak_from_this(), token = a.token] {
+  services_.loop->After(absl::Nanoseconds(a.after_ns), [weak = weak_from_this(), token = a.token] {
     if (const auto self = weak.lock()) self->OnDeadline(token, StoreWas::kAvailable);
   });
 }
@@ -408,7 +408,7 @@ void RunActor::Execute(const action::SetDeadline& a) {
 void RunActor::OnDeadline(uint64_t token, StoreWas before) {
   const bool away = machine_.awaits_results() && services_.ingest->state().away();
   if (!away && before == StoreWas::kAvailable) return Handle(event::Deadline{token});
-  services_.loop->After(away ? kUnavailablePollNs : kBackNs,
+  services_.loop->After(away ? kUnavailablePoll : kLateResults,
                         [weak = weak_from_this(), token, away] {
                           const StoreWas now = away ? StoreWas::kUnavailable : StoreWas::kAvailable;
                           if (const auto self = weak.lock()) self->OnDeadline(token, now);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "common/timing.h"
 #include "controller/core/run_machine.h"
 #include "controller/fleet/fleet_link.h"
 #include "controller/ingest/ingest_pipeline.h"
@@ -57,7 +56,7 @@ struct TakenOver {
 // coordinator's thread.
 class RunActor : public std::enable_shared_from_this<RunActor> {
  public:
-  static constexpr int64_t kEndLoadAnswerNs = 8 * timing::kSecond;
+  static constexpr absl::Duration kEndLoadAnswerTime = absl::Seconds(8);
 
   // `ended` is called once, when the run's end is in the store.
   RunActor(SettledRun run, ActorServices services, std::function<void()> ended);
@@ -77,7 +76,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   // Ends the running load at the end of the same interval on all hosts; the run goes on with its
   // next phase. Answers once the interval is in the store, so that a controller that takes the run
   // over ends the load there, too. FAILED_PRECONDITION when no load runs, or it ends before all
-  // could be told, UNAVAILABLE when it is not in the store after kEndLoadAnswerNs.
+  // could be told, UNAVAILABLE when it is not in the store after kEndLoadAnswerTime.
   // `severity` is of the event that says so.
   void EndLoad(Severity severity, const std::string& reason,
                std::function<void(const absl::Status&)> done);

@@ -26,13 +26,13 @@ constexpr int64_t kLatestShare = 2;
 // the next T lie far ahead.
 constexpr int64_t kMaxCommitNs = timing::kSecond;
 constexpr int64_t kMaxRoundTripNs = 2 * timing::kSecond;
-constexpr int64_t kClockRetryNs = 50 * timing::kMs;
+constexpr absl::Duration kClockRetry = absl::Milliseconds(50);
 // So many callers may wait at once until the end of a load is stored.
 constexpr size_t kMaxEndLoadCallers = 100;
 // So often another interval is chosen because the store took too long.
 constexpr int kMaxEndTries = 3;
 // A burst of pings goes before each go; its replies are waited for.
-constexpr int64_t kBurstNs = 60 * timing::kMs;
+constexpr absl::Duration kBurst = absl::Milliseconds(60);
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void RunActor::Execute(const action::CommitGo& a) {
   // An offset is as good as the shortest round trip that it rests on, and clocks drift after it.
   // Replies from just before T bound the start skew best.
   services_.fleet->PingBurst(ids);
-  services_.loop->After(kBurstNs, [self = shared_from_this(), a] {
+  services_.loop->After(kBurst, [self = shared_from_this(), a] {
     if (self->IsCommitting(a)) self->ChooseGo(a);
   });
 }
@@ -58,7 +58,7 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
   for (uint32_t worker : machine_.members()) {
     const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), now);
     if (!clock.known) {  // attached a moment ago: the first replies are on their way
-      services_.loop->After(kClockRetryNs, [self = shared_from_this(), a] {
+      services_.loop->After(kClockRetry, [self = shared_from_this(), a] {
         if (self->IsCommitting(a)) self->ChooseGo(a);
       });
       return;
@@ -117,7 +117,7 @@ void RunActor::EndLoad(Severity severity, const std::string& reason,
   }
   const auto caller = std::make_shared<std::function<void(const absl::Status&)>>(std::move(done));
   end_load_callers_.push_back(caller);
-  services_.loop->After(kEndLoadAnswerNs, [self = shared_from_this(), caller] {
+  services_.loop->After(kEndLoadAnswerTime, [self = shared_from_this(), caller] {
     if (std::erase(self->end_load_callers_, caller) == 0) return;
     (*caller)(
         absl::UnavailableError("the end of the load is not in the store yet (the store is away, or "
@@ -181,7 +181,7 @@ void RunActor::CommitEnd(const action::CommitEndOfLoad& a, int tries) {
   }
   const std::optional<int64_t> began = Began();
   if (!began) {  // a controller before this one chose T, and no worker has come back yet
-    services_.loop->After(kClockRetryNs,
+    services_.loop->After(kClockRetry,
                           [self = shared_from_this(), a, tries] { self->CommitEnd(a, tries); });
     return;
   }

@@ -1,16 +1,14 @@
 #include "controller/runs/run_ends.h"
 
-#include <cstdint>
 #include <utility>
 
-#include "common/timing.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 
 void RunEnds::Record(const std::string& run_id, const storage::RunEnd& end,
                      std::function<void()> then) {
-  constexpr int64_t kAgainNs = 2 * timing::kSecond;
+  constexpr absl::Duration kRetryPause = absl::Seconds(2);
   loop_->Persist(
       [store = store_, run_id, end] { return store->EndRun(run_id, end); },
       [this, run_id, end, then = std::move(then)](const absl::Status& status) mutable {
@@ -25,7 +23,7 @@ void RunEnds::Record(const std::string& run_id, const storage::RunEnd& end,
           problem = std::string(status.message());
           spdlog::error("the end of run {} cannot be stored, trying again: {}", run_id, problem);
         }
-        loop_->After(kAgainNs,
+        loop_->After(kRetryPause,
                      [this, run_id, end, then = std::move(then)] { Record(run_id, end, then); });
       });
 }

@@ -145,7 +145,8 @@ void TargetLocks::Restore(const storage::Quarantine& held, bool goes_on) {
 
 void TargetLocks::LetGoAt(int64_t free_ns) {
   if (free_ns != 0) {
-    loop_->After(std::max<int64_t>(0, free_ns - clock_->MonotonicNs()), [this] { LetGo(); });
+    const int64_t left_ns = std::max<int64_t>(0, free_ns - clock_->MonotonicNs());
+    loop_->After(absl::Nanoseconds(left_ns), [this] { LetGo(); });
   }
 }
 

@@ -30,8 +30,8 @@ class Controller::SimLoop final : public controller::Loop {
  public:
   explicit SimLoop(Controller* owner) : owner_(owner) {}
   void Post(std::function<void()> call) override { owner_->Do(0, std::move(call)); }
-  void After(int64_t after_ns, std::function<void()> call) override {
-    owner_->Do(after_ns, std::move(call));
+  void After(absl::Duration delay, std::function<void()> call) override {
+    owner_->Do(absl::ToInt64Nanoseconds(delay), std::move(call));
   }
   void Persist(std::function<absl::Status()> work,
                std::function<void(const absl::Status&)> then) override {

@@ -29,7 +29,9 @@ bool Runs(const std::string& state) {
 }  // namespace
 
 PathWatch::PathWatch(const std::vector<std::string>& devices, Ports ports)
-    : ports_(std::move(ports)), kernel_(ports_.root), ticker_(ports_.pause_ns, [this] { Poll(); }) {
+    : ports_(std::move(ports)),
+      kernel_(ports_.root),
+      ticker_(absl::Nanoseconds(ports_.pause_ns), [this] { Poll(); }) {
   std::set<std::string> sources;
   for (const std::string& device : devices) {
     std::vector<std::string> found;

@@ -8,7 +8,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr int64_t kPauseNs = timing::kSecond;
+constexpr absl::Duration kPause = absl::Seconds(1);
 // All requests of a poll end by then, since a load that ends waits for the poll.
 constexpr int64_t kQueryNs = timing::kSecond;
 // Writes wait here until the staleness is over. Beyond this size no more are fetched, so that a
@@ -18,7 +18,7 @@ constexpr size_t kWaitingBytes = 64 << 20;
 }  // namespace
 
 WriteFollower::WriteFollower(FetchWriteLog fetch, const common::Clock* clock)
-    : fetch_(std::move(fetch)), clock_(clock), ticker_(kPauseNs, [this] { Poll(); }) {}
+    : fetch_(std::move(fetch)), clock_(clock), ticker_(kPause, [this] { Poll(); }) {}
 
 void WriteFollower::Add(Followed followed) {
   members_.emplace_back().followed = std::move(followed);

@@ -28,7 +28,7 @@ TEST(RunActorTest, FilesAreLaidOutByPrepareAndByLoadsThatCreateThem) {
 class CountingLoop final : public Loop {
  public:
   void Post(std::function<void()>) override {}
-  void After(int64_t, std::function<void()>) override {}
+  void After(absl::Duration, std::function<void()>) override {}
   void Persist(std::function<absl::Status()>, std::function<void(const absl::Status&)>) override {
     ++written;
   }

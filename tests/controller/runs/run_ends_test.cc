@@ -13,7 +13,9 @@ namespace {
 class ManualLoop final : public Loop {
  public:
   void Post(std::function<void()> call) override { calls_.push_back(std::move(call)); }
-  void After(int64_t, std::function<void()> call) override { calls_.push_back(std::move(call)); }
+  void After(absl::Duration, std::function<void()> call) override {
+    calls_.push_back(std::move(call));
+  }
   void Persist(std::function<absl::Status()> work,
                std::function<void(const absl::Status&)> then) override {
     calls_.push_back([work = std::move(work), then = std::move(then)] { then(work()); });
