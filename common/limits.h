@@ -50,7 +50,8 @@ namespace lockstep::limits {
   LIMIT(kReportBytes, 256 << 20, "bytes", "a report, as a message", "gRPC refuses it")             \
   LIMIT(kPoisonedStarts, 2, "crashes", "of a controller while it works on the same run",           \
         "the run is quarantined: failed, with an event")                                           \
-  LIMIT(kSubmitNs, 5000000000, "ns", "that Submit waits for a store that is away", "UNAVAILABLE")  \
+  LIMIT(kSubmitNs, 5000000000, "ns", "that Submit waits for a store that is unavailable",          \
+        "UNAVAILABLE")                                                                             \
   /* Jobs. */                                                                                      \
   LIMIT(kHostNames, 10000, "names", "that a selector's ranges stand for (node[1-8])",              \
         "the job is refused")                                                                      \

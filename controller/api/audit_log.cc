@@ -176,7 +176,8 @@ void AuditLog::Main() {
     }
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<int64_t>(batch.size()));
     if (dropped_ > 0) {
-      spdlog::error("{} entries of the audit log were lost while the store was away", dropped_);
+      spdlog::error("{} entries of the audit log were lost while the store was unavailable",
+                    dropped_);
       dropped_ = 0;
     }
   }

@@ -19,12 +19,12 @@ namespace lockstep::controller {
 
 // Who asked for a change, or for something that the role forbids, and what the answer was: entries
 // go to the store in the order of the answers, on a thread of the log's own, and wait while the
-// store is away. Calls never wait for it. Thread-safe.
+// store is unavailable. Calls never wait for it. Thread-safe.
 class AuditLog {
  public:
   // Both outlive this.
   AuditLog(storage::FleetStore* store, const common::Clock* clock);
-  // Writes what still waits, unless the store is away.
+  // Writes what still waits, unless the store is unavailable.
   ~AuditLog();
 
   // The call, without its subject and answer.

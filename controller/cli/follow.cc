@@ -32,7 +32,8 @@ std::unique_ptr<v1::Controller::Stub> Successors::Next(const absl::Status& lost,
               << "waiting for it, or one that takes over\n";
   }
   while (Clock::now() < *lost_at_ + kSuccessorWait) {
-    // Also before the first try: a controller whose store is away answers at once, again and again.
+    // Also before the first try: a controller whose store is unavailable answers at once, again and
+    // again.
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     // Connect() tries all addresses of --controller, and the successor usually has another one.
     auto stub = context_.Connect();

@@ -47,11 +47,11 @@ void PrintStatus(const v1::StatusReply& reply, size_t width) {
             << reply.workers_size()
             << (reply.workers_size() == 1 ? " worker attached\n" : " workers attached\n");
   const v1::StoreState& store = reply.store_state();
-  if (store.away()) {
+  if (store.unavailable()) {
     std::cout << absl::StrFormat(
-        "THE STORE IS AWAY for %.0f s: running phases spool their samples (%s of %s), no new one "
-        "starts\n  %s\n",
-        store.away_seconds(), common::FormatSize(store.spooled_bytes()),
+        "THE STORE IS UNAVAILABLE for %.0f s: running phases spool their samples (%s of %s), no "
+        "new one starts\n  %s\n",
+        store.unavailable_seconds(), common::FormatSize(store.spooled_bytes()),
         common::FormatSize(store.spool_limit_bytes()), store.reason());
   }
   if (reply.runs().empty()) {
@@ -85,7 +85,7 @@ void PrintHosts(const v1::StatusReply& reply, size_t width) {
          common::FormatDuration(worker.round_trip_ns()),
          absl::StrCat(worker.wall_difference_ns() < 0 ? "" : "+",
                       common::FormatDuration(worker.wall_difference_ns())),
-         worker.away()             ? "AWAY"
+         worker.disconnected()     ? "DISCONNECTED"
          : worker.run_id().empty() ? "free"
                                    : worker.run_id().substr(0, 8),
          absl::StrJoin(worker.hello().allow(), " ")});

@@ -31,7 +31,7 @@ class Controller {
   };
   // Acquires the epoch and goes on with what another controller left. `opened` and `clock` outlive
   // the result; `election` is used only here. CANCELLED when a signal came while the store was
-  // away.
+  // unavailable.
   static absl::StatusOr<std::unique_ptr<Controller>> Start(const Options& options,
                                                            OpenedStore* opened, Election* election,
                                                            const common::Clock* clock);

@@ -10,8 +10,8 @@ namespace {
 
 constexpr absl::Duration kStandbyPoll = absl::Milliseconds(500);
 constexpr absl::Duration kRetryPause = absl::Seconds(1);
-// A server that was away loses everybody's lock: the controller that was active has the first try
-// when it is back.
+// A server that was unavailable loses everybody's lock: the controller that was active has the
+// first try when it is back.
 constexpr absl::Duration kFirstTry = absl::Seconds(3);
 
 }  // namespace

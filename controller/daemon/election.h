@@ -22,7 +22,7 @@ class Election {
 
   // Waits until no other controller of this store is active. CANCELLED when a signal came.
   absl::Status BecomeActive();
-  // Does `work` again and again while the store is away. CANCELLED when a signal came.
+  // Does `work` again and again while the store is unavailable. CANCELLED when a signal came.
   absl::Status WhileUnavailable(const std::function<absl::Status()>& work) const;
   // Checks with the store whether this controller still holds the lock; called a few times a second
   // while active. Ends the process when another controller has taken over.

@@ -73,8 +73,8 @@ void AddFlags(CLI::App* app, Flags* flags) {
       ->capture_default_str()
       ->check(CLI::Range(timing::kMinLeaseNs / 1e9, 3600.0) & kFinite);
   app->add_option("--spool-mib", flags->spool_mib,
-                  "The most that waits on this disk while the store is away, MiB; beyond it runs "
-                  "are stopped")
+                  "MiB of samples that wait on this disk at most while the store is unavailable; "
+                  "beyond it runs are stopped")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e9) & kFinite);
   app->add_flag("--allow-store-filesystem", flags->store_filesystem,

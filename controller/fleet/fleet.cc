@@ -264,7 +264,7 @@ std::vector<v1::AttachedWorker> Fleet::List() const {
     worker.set_clock_drift_ppm(clock.drift * 1e6);
     worker.set_clock_drift_bound_ppm(clock.drift_bound * 1e6);
     worker.set_wall_difference_ns(static_cast<double>(member.wall_difference_ns));
-    worker.set_away(member.stream == nullptr);
+    worker.set_disconnected(member.stream == nullptr);
     list.push_back(std::move(worker));
   }
   std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {

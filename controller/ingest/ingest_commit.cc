@@ -1,4 +1,4 @@
-// The samples' way from the pipeline to the store, or to the spool while the store is away.
+// The samples' way from the pipeline to the store, or to the spool while the store is unavailable.
 
 #include <algorithm>
 
@@ -93,11 +93,11 @@ int64_t IngestPipeline::Pump() {
     common::MutexLock lock(&mutex_);
     return !queue_.empty();
   };
-  const auto away = [this] {
+  const auto unavailable = [this] {
     common::MutexLock lock(&mutex_);
-    return away_;
+    return unavailable_;
   };
-  while (!away()) {
+  while (!unavailable()) {
     std::vector<storage::IngestBatch> group = TakeGroup();
     if (group.empty()) return kNever;
     // Commit() gets a copy, since the group goes back to the queue when the store is unavailable.
@@ -153,15 +153,16 @@ void IngestPipeline::OnUnavailable(const absl::Status& status,
                                    std::vector<storage::IngestBatch> group) {
   {
     common::MutexLock lock(&mutex_);
-    LOCKSTEP_CHECK(!away_, "samples go past the spool");
+    LOCKSTEP_CHECK(!unavailable_, "samples go past the spool");
     queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
                   std::make_move_iterator(group.end()));
-    away_ = true;
+    unavailable_ = true;
     unavailable_since_ns_ = options_.clock->MonotonicNs();
     unavailable_reason_ = std::string(status.message());
   }
   next_try_ns_ = options_.clock->MonotonicNs() + kRetryNs;
-  spdlog::error("the store is away; samples go to the spool: {}", std::string(status.message()));
+  spdlog::error("the store is unavailable; samples go to the spool: {}",
+                std::string(status.message()));
   options_.store_state(status);
 }
 
@@ -170,7 +171,7 @@ void IngestPipeline::ComeBack() {
   LOCKSTEP_CHECK(options_.spool->empty(), "the spool still holds samples");
   {
     common::MutexLock lock(&mutex_);
-    away_ = false;
+    unavailable_ = false;
     unavailable_reason_.clear();
   }
   spdlog::info("the store is back; the spool is empty");
@@ -276,8 +277,8 @@ absl::Status IngestPipeline::Trim(std::vector<storage::IngestBatch>* group) {
   return absl::OkStatus();
 }
 
-// OK when all is stored, or was refused for good by the store; UNAVAILABLE when it is away, ABORTED
-// when this controller was replaced.
+// OK when all is stored, or was refused for good by the store; UNAVAILABLE when it cannot be
+// reached, ABORTED when this controller was replaced.
 absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, Stored before) {
   const bool ask =
       before == Stored::kPerhaps && !options_.safeguards.Lacks(Safeguard::kCheckCursor);

@@ -151,9 +151,9 @@ measure::Recording IngestPipeline::Close(const v1::PhaseId& phase) {
 v1::StoreState IngestPipeline::state() const {
   common::MutexLock lock(&mutex_);
   v1::StoreState state;
-  state.set_away(away_);
-  if (away_) {
-    state.set_away_seconds(
+  state.set_unavailable(unavailable_);
+  if (unavailable_) {
+    state.set_unavailable_seconds(
         static_cast<double>(options_.clock->MonotonicNs() - unavailable_since_ns_) / 1e9);
   }
   state.set_reason(unavailable_reason_);

@@ -158,7 +158,7 @@ class IngestPipeline {
   std::map<PhaseKey, Phase> phases_ ABSL_GUARDED_BY(mutex_);
   std::deque<storage::IngestBatch> queue_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  bool away_ ABSL_GUARDED_BY(mutex_) = false;  // changed by Pump() alone
+  bool unavailable_ ABSL_GUARDED_BY(mutex_) = false;  // changed by Pump() alone
   int64_t unavailable_since_ns_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string unavailable_reason_ ABSL_GUARDED_BY(mutex_);
   uint64_t spooled_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -160,14 +160,14 @@ void Coordinator::AddEvent(const std::string& run_id, Severity severity, const s
 }
 
 void Coordinator::OnStoreState(const absl::Status& state) {
-  Post([this, state] {
-    for (const auto& [id, actor] : active_) {
-      AddEvent(id, Severity::kWarning,
-               state.ok() ? "the store is back, and all spooled samples are committed"
-                          : absl::StrCat("the store is away: samples go to the spool, and no new "
-                                         "phase starts until it is back (",
-                                         std::string(state.message()), ")"));
-    }
+  const std::string text =
+      state.ok() ? "the store is back, and all spooled samples are committed"
+                 : absl::StrCat(
+                       "the store is unavailable: samples go to the spool, and no new "
+                       "phase starts until it is back (",
+                       std::string(state.message()), ")");
+  Post([this, text] {
+    for (const auto& [id, actor] : active_) AddEvent(id, Severity::kWarning, text);
   });
 }
 
@@ -176,7 +176,7 @@ void Coordinator::OnSpoolFull(const std::string& reason) {
     const auto active = active_;
     for (const auto& [id, actor] : active) {
       actor->Stop(RunState::kAborted,
-                  absl::StrCat("the store was away and ", reason,
+                  absl::StrCat("the store was unavailable and ", reason,
                                "; the workers keep their samples until it is back"),
                   Cleanup::kRun);
     }

@@ -47,7 +47,7 @@ class Coordinator {
   void DropQueries();
   // Ends the active runs; `done` once their ends are stored.
   void Shutdown(std::function<void()> done);
-  // From the pipeline: the store is away, or back; or no more samples can be taken.
+  // From the pipeline: the store is unavailable, or back; or no more samples can be taken.
   void OnStoreState(const absl::Status& state);
   void OnSpoolFull(const std::string& reason);
 

@@ -85,7 +85,7 @@ void ThreadLoop::StoreMain(common::Queue<Work>* queue) {
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
       status = work->work();
     }
-    if (storage::IsTransient(status)) return;  // it is to end, and the store is away
+    if (storage::IsTransient(status)) return;  // it is to end, and the store is unavailable
     // Another controller has the store. The rest of the queue would be refused by the same check of
     // the epoch.
     if (absl::IsAborted(status)) {

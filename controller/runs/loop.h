@@ -22,7 +22,7 @@ class Loop {
   // Runs on the deciding thread: soon, or after so long. From any thread.
   virtual void Post(std::function<void()> call) = 0;
   virtual void After(absl::Duration delay, std::function<void()> call) = 0;
-  // Runs `work` off the deciding thread, again as long as it fails because the store is away
+  // Runs `work` off the deciding thread, again as long as it fails because the store is unavailable
   // (storage::IsTransient), then `then` on the deciding thread. One `work` runs at a time, in the
   // order of the calls. From any thread.
   virtual void Persist(std::function<absl::Status()> work,

@@ -403,16 +403,16 @@ void RunActor::Execute(const action::SetDeadline& a) {
   });
 }
 
-// While the store is away nobody is late: results lie in the spool, or at the workers when that is
-// full. When it is back they have time to arrive.
+// While the store is unavailable nobody is late: results lie in the spool, or at the workers when
+// that is full. When it is back they have time to arrive.
 void RunActor::OnDeadline(uint64_t token, StoreWas before) {
-  const bool away = machine_.awaits_results() && services_.ingest->state().away();
-  if (!away && before == StoreWas::kAvailable) return Handle(event::Deadline{token});
-  services_.loop->After(away ? kUnavailablePoll : kLateResults,
-                        [weak = weak_from_this(), token, away] {
-                          const StoreWas now = away ? StoreWas::kUnavailable : StoreWas::kAvailable;
-                          if (const auto self = weak.lock()) self->OnDeadline(token, now);
-                        });
+  const bool unavailable = machine_.awaits_results() && services_.ingest->state().unavailable();
+  if (!unavailable && before == StoreWas::kAvailable) return Handle(event::Deadline{token});
+  services_.loop->After(
+      unavailable ? kUnavailablePoll : kLateResults, [weak = weak_from_this(), token, unavailable] {
+        const StoreWas now = unavailable ? StoreWas::kUnavailable : StoreWas::kAvailable;
+        if (const auto self = weak.lock()) self->OnDeadline(token, now);
+      });
 }
 
 void RunActor::Execute(const action::ClosePhase& a) {

@@ -22,8 +22,8 @@ constexpr int64_t kMaxLeadNs = 10 * timing::kSecond;
 constexpr int64_t kPerWorkerNs = 200 * timing::kUs;
 // The share of the lead that must be left when T is on disk; else another T is chosen.
 constexpr int64_t kLatestShare = 2;
-// A store that was away for long, or a program that stood still while a reply came, does not make
-// the next T lie far ahead.
+// A store that was unavailable for long, or a program that stood still while a reply came, does not
+// make the next T lie far ahead.
 constexpr int64_t kMaxCommitNs = timing::kSecond;
 constexpr int64_t kMaxRoundTripNs = 2 * timing::kSecond;
 constexpr absl::Duration kClockRetry = absl::Milliseconds(50);
@@ -119,10 +119,9 @@ void RunActor::EndLoad(Severity severity, const std::string& reason,
   end_load_callers_.push_back(caller);
   services_.loop->After(kEndLoadAnswerTime, [self = shared_from_this(), caller] {
     if (std::erase(self->end_load_callers_, caller) == 0) return;
-    (*caller)(
-        absl::UnavailableError("the end of the load is not in the store yet (the store is away, or "
-                               "no worker is back); the "
-                               "load ends once it is, or by itself"));
+    (*caller)(absl::UnavailableError(
+        "the end of the load is not in the store yet (the store is unavailable, or no worker is "
+        "back); the load ends once it is, or by itself"));
   });
   if (end_load_callers_.size() == 1) {
     end_load_severity_ = severity;

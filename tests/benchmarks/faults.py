@@ -165,8 +165,8 @@ class Campaign:
         self.fleet.controller.send_signal(signal.SIGCONT)
 
     def fill_spool(self):
-        """The store is away for longer than the spool lasts: it is made small by restarting the
-        controller with another limit.
+        """The store is unavailable for longer than the spool lasts: it is made small by restarting
+        the controller with another limit.
         """
         data = os.path.join(self.fleet.state, "postgres", "data")
         kept = list(self.fleet.controller_flags)

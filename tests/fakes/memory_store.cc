@@ -8,12 +8,12 @@ namespace lockstep::storage {
 
 absl::Status MemoryStore::CheckFate() {
   return fate_(false) == Fate::kDone ? absl::OkStatus()
-                                     : absl::UnavailableError("the database is away");
+                                     : absl::UnavailableError("the database is unavailable");
 }
 
 absl::Status MemoryStore::Change(const std::function<absl::Status()>& body) {
   const Fate fate = fate_(true);
-  if (fate == Fate::kUnavailable) return absl::UnavailableError("the database is away");
+  if (fate == Fate::kUnavailable) return absl::UnavailableError("the database is unavailable");
   std::lock_guard<std::mutex> lock(db_->mutex);
   if (epoch_ != 0 && !safeguards_.Pass(common::Safeguard::kEpochFence, db_->epoch == epoch_)) {
     return absl::AbortedError(

@@ -245,11 +245,11 @@ phases:
             stop(back)
 
 
-def is_away(fleet):
+def is_unavailable(fleet):
     """Whether the status says so. It is asked for when the log has it: that costs less."""
     return (
-        "the store is away" in fleet.log("controller")
-        and "THE STORE IS AWAY" in fleet.lockstep("status").out
+        "the store is unavailable" in fleet.log("controller")
+        and "THE STORE IS UNAVAILABLE" in fleet.lockstep("status").out
     )
 
 
@@ -266,7 +266,7 @@ class Stores(unittest.TestCase):
             self.assertIn("has died; starting it again", fleet.log("controller"))
             whole(self, fleet, json.loads(out), 6)
 
-    def test_a_store_that_hangs_is_away_too(self):
+    def test_a_store_that_hangs_is_unavailable_too(self):
         with Fleet(2) as fleet:
             running = fleet.start_lockstep(
                 "run", "-", "--format", "json", stdin=files_job(fleet.data, duration="4s")
@@ -274,7 +274,7 @@ class Stores(unittest.TestCase):
             fleet.await_phase("mix")
             # Its connections stay open, and it says nothing.
             fleet.pause_postgres()
-            wait_for("the controller to notice", lambda: is_away(fleet), 60)
+            wait_for("the controller to notice", lambda: is_unavailable(fleet), 60)
             wait_for(
                 "something in the spool",
                 lambda: any(
@@ -288,17 +288,19 @@ class Stores(unittest.TestCase):
             fleet.resume_postgres()
             out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 0, err)
-            self.assertIn("the store is away", err)
+            self.assertIn("the store is unavailable", err)
             report = json.loads(out)
             whole(self, fleet, report, 4)
             # Events bear the time at which they happened, not that at which they could be stored.
-            away = [
-                event["at"] for event in report["events"] if "the store is away" in event["message"]
+            lost = [
+                event["at"]
+                for event in report["events"]
+                if "the store is unavailable" in event["message"]
             ][0]
             back = [
                 event["at"] for event in report["events"] if "the store is back" in event["message"]
             ][0]
-            self.assertLess(away, back)
+            self.assertLess(lost, back)
 
     def test_a_load_is_stopped_though_the_store_hangs(self):
         with Fleet(1) as fleet:
@@ -376,7 +378,7 @@ class Stores(unittest.TestCase):
             )
             fleet.await_phase("mix")
             fleet.pause_postgres()
-            wait_for("it to miss answers", lambda: is_away(fleet), 60)
+            wait_for("it to miss answers", lambda: is_unavailable(fleet), 60)
             fleet.controller.terminate()
             wait_for(
                 "it to give its own PostgreSQL up, too",
@@ -399,7 +401,7 @@ class Stores(unittest.TestCase):
             postmaster = fleet.postmaster()
             os.rename(data, data + ".away")
             os.kill(postmaster, signal.SIGKILL)
-            wait_for("the controller to notice", lambda: is_away(fleet), 20)
+            wait_for("the controller to notice", lambda: is_unavailable(fleet), 20)
 
             def spool():
                 return glob.glob(os.path.join(fleet.state, "spool", "*", "*.spool"))
@@ -414,9 +416,9 @@ class Stores(unittest.TestCase):
             os.rename(data + ".away", data)
             out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 0, err)
-            self.assertIn("the store is away", err)
+            self.assertIn("the store is unavailable", err)
             self.assertEqual(spool(), [])
-            self.assertNotIn("THE STORE IS AWAY", fleet.lockstep("status").out)
+            self.assertNotIn("THE STORE IS UNAVAILABLE", fleet.lockstep("status").out)
             whole(self, fleet, json.loads(out), 4)
 
     def test_a_full_spool_stops_the_run_and_loses_nothing(self):

@@ -34,7 +34,7 @@ class Controller {
  public:
   Controller(World* world, int place);
   ~Controller();
-  // Acquires the epoch and goes on with what is in the store; false when the store is away.
+  // Acquires the epoch and goes on with what is in the store; false when the store is unavailable.
   bool Start();
   bool running() const { return coordinator_ != nullptr; }
   void Kill();

@@ -177,8 +177,8 @@ void World::SendAgain(size_t worker, int) {
 }
 
 void World::StoreUnavailable(size_t, int) {
-  Fault("store away");
-  Note("the store goes away");
+  Fault("store unavailable");
+  Note("the store becomes unavailable");
   store_unavailable_ = true;
   // Sometimes for longer than every deadline.
   In(Chance(0.2) ? Between(12 * kSecond, 90 * kSecond) : Between(100 * kMs, 12 * kSecond), [this] {

@@ -63,12 +63,14 @@ export class FleetView implements View {
 
   private drawStatus(status: StatusReply): void {
     const { storeState } = status;
-    const away = storeState?.away
-      ? `; the store is away since ${Math.round(storeState.awaySeconds)} s: ${storeState.reason}`
+    const seconds = Math.round(storeState?.unavailableSeconds ?? 0);
+    const outage = storeState?.unavailable
+      ? `; the store has been unavailable for ${seconds} s: ${storeState.reason}`
       : "";
     const workers = plural(status.workers.length, "worker");
     const hosts = new Set(status.workers.map((worker) => worker.hello?.host?.name)).size;
-    this.note.textContent = `${workers} on ${plural(hosts, "host")}, epoch ${status.epoch}` + away;
+    const fleet = `${workers} on ${plural(hosts, "host")}, epoch ${status.epoch}`;
+    this.note.textContent = fleet + outage;
     const runs = new Map(status.runs.map((run) => [run.runId, run.jobName]));
     const rows = status.workers.map((worker) => this.workerRow(worker, runs));
     const numeric = (title: string) => ({ title, numeric: true });
@@ -114,8 +116,11 @@ export class FleetView implements View {
     const host = hello?.host;
     const labels = labelsOf(hello?.labels);
     const doing = element("span");
-    if (worker.away) {
-      doing.append(element("span", { class: "warn" }, "away; it is waited for"), " ");
+    if (worker.disconnected) {
+      doing.append(
+        element("span", { class: "warn" }, "disconnected; the controller waits for it"),
+        " ",
+      );
     }
     if (worker.runId) {
       const name = runs.get(worker.runId) ?? worker.runId.slice(0, 8);
