@@ -57,6 +57,8 @@ namespace {
 
 void AddMemory(const v1::HostSample& h, double seconds, HostSums* sums) {
   const auto bytes = [](uint64_t value) { return static_cast<double>(value); };
+  // A kernel, or the worker of an earlier version, may not tell a figure. As 0 it would lower the
+  // mean of the samples that have it.
   sums->free.Add(bytes(h.free_bytes()), 1);
   sums->dirty.Add(bytes(h.dirty_bytes()), 1);
   sums->dirty_max = std::max(sums->dirty_max, bytes(h.dirty_bytes()));
@@ -83,6 +85,7 @@ void AddHost(const v1::HostSample& h, double seconds, HostSums* sums) {
   sums->context_switches += static_cast<double>(h.context_switches());
   sums->interrupts += static_cast<double>(h.interrupts());
   sums->cpu_busy_ns += static_cast<double>(h.cpu_busy_ns());
+  // Shares count by time: the last interval may have another length.
   sums->user += h.user_ratio() * seconds;
   sums->system += h.system_ratio() * seconds;
   sums->iowait += h.iowait_ratio() * seconds;

@@ -378,7 +378,8 @@ class FigureRows {
 
 namespace {
 
-// Without series, as a bytea column takes it.
+// Without series, as a bytea column takes it. Series have a number for each interval of each host,
+// most of the bytes of a long phase's report. GetSeries() reads them from tables of their own.
 std::string SavedForm(const v1::Report& report) {
   v1::Report saved = report;
   for (v1::PhaseReport& phase : *saved.mutable_phases()) {

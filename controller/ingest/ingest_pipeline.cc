@@ -252,6 +252,8 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
                     acknowledge);
     }
     Feed& feed = feed_found->second;
+    // A worker that has opened its stream anew hears of earlier batches on this one, too: the old
+    // stream may be gone when they are committed.
     feed.acknowledge = acknowledge;
     if (batch.ByteSizeLong() > static_cast<size_t>(limits::kBatchBytes)) {
       return Refuse(batch.phase(), &feed, "the batch is larger than 4 MiB", Refusal::kFinal,

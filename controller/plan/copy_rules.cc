@@ -52,6 +52,7 @@ std::string NotWhole(const std::string& what, uint64_t bytes, uint64_t block) {
   if (bytes % block == 0) return "";
   // The largest power of two that divides it.
   const uint64_t fits = bytes & (~bytes + 1);
+  // No device takes direct I/O in blocks of less than 512 bytes.
   return absl::StrCat(what, " of ", bytes, " bytes is no whole number of blocks of ", Size(block),
                       ": the rest would not be copied; ",
                       fits >= 512 ? absl::StrCat("a block_size of ", Size(fits), " fits")

@@ -137,6 +137,8 @@ std::set<std::string> KernelDevices::Counted() const {
   const bool overlap = std::any_of(tops.begin(), tops.end(), [this](const std::string& top) {
     return LiesUnder(below, top, tops);
   });
+  // One target's device is a part of another's, so a request to the upper one is also in the
+  // counters of the lower one. The lowest devices of all count each byte once.
   if (!overlap) return tops;
   std::set<std::string> lowest;
   std::set<std::string> seen = tops;

@@ -25,6 +25,9 @@ std::vector<Observe> ObservesOf(const v1::JobSpec& job) {
   for (const v1::PhaseSpec& phase : job.phases()) {
     if (!phase.has_observe()) continue;
     v1::ObserveRequest request = RequestOf(phase.observe());
+    // Phases that observe the same share one request. A worker answers in the order of this list,
+    // so ObserveIndexOf() must find the same order again. The message has no map, so equal requests
+    // have equal bytes.
     if (known.emplace(request.SerializeAsString(), observes.size()).second) {
       observes.push_back({phase.name(), std::move(request)});
     }

@@ -32,6 +32,7 @@ class Checker {
   std::vector<v1::Problem> Run() {
     if (job_.name().empty()) Add("name", "is missing; every job has a name");
     for (const auto& [key, value] : job_.labels()) {
+      // `compare` and `history` name a label as KEY=VALUE.
       if (key.empty() || key.find('=') != std::string::npos) {
         Add("labels", absl::StrCat("'", key, "' is no name of a label: it is empty or has a ="));
       }
@@ -67,6 +68,7 @@ class Checker {
 
  private:
   void Add(const std::string& path, const std::string& message) {
+    // Those beyond the limit count as well: CheckSweep() goes by the number.
     ++found_;
     if (problems_.size() >= limits::kJobProblems) return;
     v1::Problem problem;
@@ -185,6 +187,7 @@ class Checker {
     if (run.workloads().empty()) {
       Add(path + ".workloads", "is empty; a run phase has at least one workload");
     }
+    // An interval is of the ramp or measured as a whole, since its histogram cannot be divided.
     if (run.ramp_ns() < 0 || run.ramp_ns() % job_.interval_ns() != 0) {
       Add(path + ".ramp",
           absl::StrCat("must be a multiple of the interval, ",
@@ -260,6 +263,7 @@ class Checker {
     const size_t before = problems_.size();
     v1::RunPhase at = run;
     at.clear_sweep();
+    // CheckAxes() has applied each value, and points are checked only where it found nothing wrong.
     Apply(point, &at).IgnoreError();
     is_point_ = true;
     CheckRun("", at);

@@ -17,6 +17,8 @@ class Suite {
     absl::StrAppend(&cases_, "    <testcase classname=\"lockstep.", XmlText(classname),
                     "\" name=\"", XmlText(name), "\">", outcome, "</testcase>\n");
   }
+  // A failure is a condition that was not met, an error anything else that went wrong. CI systems
+  // count and show the two apart.
   std::string Failure(const std::string& message) {
     ++failures_;
     return absl::StrCat("<failure message=\"", XmlText(message), "\"/>");
@@ -45,6 +47,8 @@ class Suite {
 }  // namespace
 
 std::string XmlText(const std::string& text) {
+  // XML 1.0 has no form for most control characters, not even as references. A parser would refuse
+  // the whole file.
   return absl::StrReplaceAll(
       common::Printable(text),
       {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&apos;"}});
@@ -61,6 +65,8 @@ std::string RenderRunJUnit(const v1::Report& report) {
                                                          report.run().outcome().empty() ? "" : ": ",
                                                            report.run().outcome())));
   for (const v1::PhaseReport& phase : report.phases()) {
+    // The run's own case has the reason why a phase did not end. A failure of each of its
+    // expectations would count that one cause many times.
     const bool done = measure::Is(phase, measure::PhaseState::kDone);
     for (const v1::Expectation& e : phase.expectations()) {
       const std::string found = absl::StrCat(e.text(), "; found ", e.found());

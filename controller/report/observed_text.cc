@@ -18,6 +18,7 @@ using common::FormatCount;
 using common::FormatDuration;
 using common::FormatSize;
 
+// As of loads: longer tables would bury the rest of the phase.
 constexpr int kObservedHosts = 64;
 constexpr int kDevicesShown = 256;
 constexpr char kAbsent[] = "–";

@@ -18,6 +18,7 @@ void SetOptions(const v1::Workload& workload, OpenOptions* options) {
   options->changes_content = workload.trim_ratio() > 0 || content.has_zeros() ||
                              content.compressed_ratio() < 1 || content.duplicate_ratio() > 0 ||
                              workload.has_copy();
+  // The source may be readable for this worker alone. A copy of it must not be readable for others.
   options->owner_only = workload.has_copy();
   options->flags = workload.write_through() == v1::WRITE_THROUGH_SYNC    ? O_SYNC
                    : workload.write_through() == v1::WRITE_THROUGH_DSYNC ? O_DSYNC
@@ -55,6 +56,8 @@ absl::StatusOr<OpenTargets> OpenTargetsOf(const Guard& guard, const v1::Workload
                                           const RunIdentity& who, OpenOptions options) {
   SetOptions(workload, &options);
   if (!workload.has_copy()) return OpenAll(guard, targets, who, options);
+  // The source is opened as by a workload that only reads: without a claim, and without a mark that
+  // its content changes.
   OpenOptions read = options;
   read.write = read.create = read.changes_content = read.owner_only = false;
   read.flags = 0;
