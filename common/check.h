@@ -6,8 +6,8 @@
 namespace lockstep::common {
 
 [[noreturn]] inline void CheckFailed(const char* file, int line, const char* condition,
-                                     const char* words) {
-  (void)fprintf(stderr, "%s:%d: %s: %s\n", file, line, condition, words);
+                                     const char* message) {
+  (void)fprintf(stderr, "%s:%d: %s: %s\n", file, line, condition, message);
   abort();
 }
 
@@ -15,9 +15,9 @@ namespace lockstep::common {
 
 // Ends the program where an invariant of our own is broken, in every build: what is wrong already
 // must not be measured, stored or written. Never for what comes from a peer, a file or a device.
-#define LOCKSTEP_CHECK(condition, words)                                      \
-  do {                                                                        \
-    if (!(condition)) [[unlikely]] {                                          \
-      ::lockstep::common::CheckFailed(__FILE__, __LINE__, #condition, words); \
-    }                                                                         \
+#define LOCKSTEP_CHECK(condition, message)                                      \
+  do {                                                                          \
+    if (!(condition)) [[unlikely]] {                                            \
+      ::lockstep::common::CheckFailed(__FILE__, __LINE__, #condition, message); \
+    }                                                                           \
   } while (false)

@@ -81,7 +81,7 @@ std::string Escaped(std::string_view text, size_t at, size_t bytes) {
 
 }  // namespace
 
-std::string Printable(std::string_view text, size_t most) {
+std::string Printable(std::string_view text, size_t max_columns) {
   constexpr size_t kMaxBytesAColumn = 4;
   std::string out;
   size_t width = 0;
@@ -93,11 +93,11 @@ std::string Printable(std::string_view text, size_t most) {
         shown ? std::string(text.substr(at, bytes)) : Escaped(text, at, bytes);
     width += shown ? WidthOf(code) : piece.size();
     // Combining marks take no column: without a limit of bytes a text of them would have no end.
-    if (width > most || out.size() + piece.size() > kMaxBytesAColumn * most) {
+    if (width > max_columns || out.size() + piece.size() > kMaxBytesAColumn * max_columns) {
       return out.substr(0, fits) + "…";
     }
     out += piece;
-    if (width < most) fits = out.size();
+    if (width < max_columns) fits = out.size();
   }
   return out;
 }

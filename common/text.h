@@ -10,9 +10,9 @@ namespace lockstep::common {
 
 // What a terminal, a log or a table can show without being changed by it: control characters
 // (escape codes, line breaks, tabs), direction overrides and bytes that are not UTF-8 become \x1b
-// and the like. A text of more than `most` columns, or four times as many bytes, is cut, and
+// and the like. A text of more than `max_columns` columns, or four times as many bytes, is cut, and
 // ends in "…". Never fails.
-std::string Printable(std::string_view text, size_t most = 4000);
+std::string Printable(std::string_view text, size_t max_columns = 4000);
 // The same, line by line: line breaks and tabs stay.
 std::string PrintableLines(std::string_view text, size_t max_per_line = 4000);
 

@@ -13,11 +13,11 @@ void AddPaths(const v1::DeviceSample& d, const v1::IntervalSample& sample, bool 
               PathSums* sums) {
   // A device without multipath reports no paths at all. A device that had paths before and reports
   // none has lost all of them, which counts.
-  if (d.paths() == 0 && sums->most == 0) return;
-  if (sums->most == 0) sums->fewest = d.paths();
-  sums->most = std::max(sums->most, d.paths());
-  sums->fewest = std::min(sums->fewest, d.paths_running());
-  if (d.paths_running() >= sums->most) return;
+  if (d.paths() == 0 && sums->paths == 0) return;
+  if (sums->paths == 0) sums->min_running = d.paths();
+  sums->paths = std::max(sums->paths, d.paths());
+  sums->min_running = std::min(sums->min_running, d.paths_running());
+  if (d.paths_running() >= sums->paths) return;
   if (sums->seconds == 0) sums->begin_seconds = SampleSeconds(sample.begin_ns());
   sums->end_seconds = SampleSeconds(sample.end_ns());
   const double seconds = SampleSeconds(sample.end_ns() - sample.begin_ns());

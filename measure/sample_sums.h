@@ -9,9 +9,9 @@ namespace lockstep::measure {
 
 // The paths to a multipath device, over all intervals.
 struct PathSums {
-  uint32_t most = 0;                          // paths; 0: it has but one
-  uint32_t fewest = 0;                        // that ran at the end of an interval
-  double begin_seconds = 0, end_seconds = 0;  // of the time with fewer than most, from T
+  uint32_t paths = 0;                         // the most; 0: it has but one
+  uint32_t min_running = 0;                   // that ran at the end of an interval
+  double begin_seconds = 0, end_seconds = 0;  // of the time with fewer than all, from T
   double seconds = 0;                         // of such intervals
   double silent_seconds = 0;                  // of those in which the worker completed no I/O
 };

@@ -151,17 +151,18 @@ double FleetPoint::Percentile(double percent) const {
 }
 
 std::vector<FleetPoint> Thinned(const std::vector<FleetPoint>& points, int64_t step_ns,
-                                size_t most) {
+                                size_t max_points) {
   if (points.empty()) return {};
-  most = std::max<size_t>(1, most);
+  max_points = std::max<size_t>(1, max_points);
   const int64_t span = points.back().end_ns - points.front().begin_ns;
-  if (points.size() > most) step_ns = std::max(step_ns, span / static_cast<int64_t>(most));
+  if (points.size() > max_points)
+    step_ns = std::max(step_ns, span / static_cast<int64_t>(max_points));
   while (true) {
     std::vector<FleetPoint> thin = Joined(points, step_ns);
     // Each class may end with a shorter one.
     // A step beyond the whole span joins nothing more: classes alternate, or gaps lie between, and
-    // the list stays longer than `most`.
-    if (thin.size() <= most || step_ns > span) return thin;
+    // the list stays longer than `max_points`.
+    if (thin.size() <= max_points || step_ns > span) return thin;
     // To double the step could leave half as many points as there may be.
     step_ns += step_ns / 8 + 1;
   }

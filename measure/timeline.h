@@ -45,7 +45,7 @@ struct FleetPoint {
 // Neighbours of one class made into one until each is `step_ns` long and there are `most`, as far
 // as that is possible.
 std::vector<FleetPoint> Thinned(const std::vector<FleetPoint>& points, int64_t step_ns,
-                                size_t most);
+                                size_t max_points);
 
 // What each host did, in columns.
 struct HostTable {

@@ -239,7 +239,7 @@ absl::StatusOr<std::vector<v1::RunFigures>> LoadFigures(PgConnection* connection
 }
 
 absl::StatusOr<ToPrune> ListToPrune(PgConnection* connection, const v1::PruneRequest& request,
-                                    int most) {
+                                    int max_runs) {
   const Where where = WhereOf(request.filter());
   // A run in which a lost worker still has a quarantine stays: the quarantine is a row of
   // run_workers and would go with it. Samples stay until this version's figures were made from
@@ -252,7 +252,7 @@ absl::StatusOr<ToPrune> ListToPrune(PgConnection* connection, const v1::PruneReq
                              : "",
       where.sql);
   auto rows = connection->Query(absl::StrCat("SELECT ", SummaryColumns(), of,
-                                             " ORDER BY r.submitted_at, r.run_id LIMIT ", most),
+                                             " ORDER BY r.submitted_at, r.run_id LIMIT ", max_runs),
                                 where.parameters);
   if (!rows.ok()) return rows.status();
   ToPrune list;

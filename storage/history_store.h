@@ -67,7 +67,7 @@ class HistoryStore {
   // the fleet's rates are in the timeline.
   virtual absl::StatusOr<std::optional<v1::Report>> SavedReport(const std::string& run_id) = 0;
   // Runs that have ended and of which that is not kept, or by an older version; newest first.
-  virtual absl::StatusOr<std::vector<std::string>> WithoutFigures(uint32_t most) = 0;
+  virtual absl::StatusOr<std::vector<std::string>> WithoutFigures(uint32_t max_runs) = 0;
 };
 
 }  // namespace lockstep::storage

@@ -9,14 +9,14 @@
 
 namespace lockstep::storage {
 
-absl::StatusOr<std::vector<std::string>> PgStore::WithoutFigures(uint32_t most) {
+absl::StatusOr<std::vector<std::string>> PgStore::WithoutFigures(uint32_t max_runs) {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
   auto rows = (*lease)->Query(
       "SELECT run_id FROM runs WHERE (figures_version < $1 OR saved_report IS NULL) AND state NOT "
       "IN ('queued', 'running') AND samples_pruned_at IS NULL "
       "ORDER BY submitted_at DESC, run_id DESC LIMIT $2",
-      {absl::StrCat(kFiguresVersion), absl::StrCat(most)});
+      {absl::StrCat(kFiguresVersion), absl::StrCat(max_runs)});
   if (!rows.ok()) return rows.status();
   std::vector<std::string> runs;
   for (int i = 0; i < rows->rows(); ++i) runs.push_back(rows->Text(i, "run_id"));

@@ -75,7 +75,7 @@ class PgStore final : public Store {
   absl::Status SaveTimeline(const v1::PhaseId& phase, const measure::Timeline& timeline) override;
   absl::StatusOr<std::vector<measure::FleetPoint>> FleetTimeline(const v1::PhaseId& phase) override;
   absl::StatusOr<measure::HostTable> HostTimeline(const v1::PhaseId& phase) override;
-  absl::StatusOr<std::vector<std::string>> WithoutFigures(uint32_t most) override;
+  absl::StatusOr<std::vector<std::string>> WithoutFigures(uint32_t max_runs) override;
   absl::Status AddEvent(const std::string& run_id, measure::Severity severity,
                         const std::string& host, const std::string& message,
                         int64_t at_wall_ns) override;
@@ -166,7 +166,7 @@ struct ToPrune {
   double total = 0;
 };
 absl::StatusOr<ToPrune> ListToPrune(PgConnection* connection, const v1::PruneRequest& request,
-                                    int most);
+                                    int max_runs);
 // `reports`: the report of each run if only the samples are pruned; otherwise empty.
 absl::Status PruneRuns(PgConnection* connection, const std::vector<v1::RunSummary>& runs,
                        const std::vector<v1::Report>& reports);

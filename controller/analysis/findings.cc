@@ -217,7 +217,7 @@ void AddPaths(const Device& d) {
   const measure::PathSums& paths = sums->second.paths;
   Add("paths",
       absl::StrFormat("of its %d paths only %d ran, in %.3g s of the time from %.3g to %.3g s%s",
-                      paths.most, paths.fewest, paths.seconds, paths.begin_seconds,
+                      paths.paths, paths.min_running, paths.seconds, paths.begin_seconds,
                       paths.end_seconds,
                       // Without a load no I/O of this host completes in any case.
                       paths.silent_seconds > 0 && !d.view.IsObserve()

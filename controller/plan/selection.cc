@@ -30,7 +30,7 @@ namespace {
 // One piece of a name: a text, or several of which one stands there.
 using Choices = std::vector<std::string>;
 
-absl::StatusOr<Choices> ParseRange(const std::string& list, size_t most) {
+absl::StatusOr<Choices> ParseRange(const std::string& list, size_t max_names) {
   Choices choices;
   for (const auto& piece : absl::StrSplit(list, ',')) {
     const std::string part(piece);
@@ -52,9 +52,9 @@ absl::StatusOr<Choices> ParseRange(const std::string& list, size_t most) {
     }
     // The count is checked before any name is made: 0-999999999 would be a thousand million of
     // them.
-    if (uint64_t{last} - first + 1 + choices.size() > most) {
-      return absl::InvalidArgumentError(absl::StrCat("'[", common::Printable(list, 60),
-                                                     "]' stands for more than ", most, " names"));
+    if (uint64_t{last} - first + 1 + choices.size() > max_names) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'[", common::Printable(list, 60), "]' stands for more than ", max_names, " names"));
     }
     for (uint64_t i = first; i <= last; ++i) {
       // The digits of the first number are the width, so that 001-120 keeps its zeros.
@@ -66,9 +66,10 @@ absl::StatusOr<Choices> ParseRange(const std::string& list, size_t most) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text, size_t most) {
-  most = std::min<size_t>(most, limits::kHostNames);
-  if (most == 0) {
+absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text,
+                                                         size_t max_names) {
+  max_names = std::min<size_t>(max_names, limits::kHostNames);
+  if (max_names == 0) {
     return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(text, 60),
                                                    "' is one name too many; the most is ",
                                                    limits::kHostNames));
@@ -90,12 +91,12 @@ absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text
       return absl::InvalidArgumentError(absl::StrCat(
           "'", common::Printable(text, 60), "' has more than ", limits::kHostRanges, " ranges"));
     }
-    auto choices = ParseRange(text.substr(open + 1, close - open - 1), most);
+    auto choices = ParseRange(text.substr(open + 1, close - open - 1), max_names);
     if (!choices.ok()) return choices.status();
     count *= choices->size();
-    if (count > most) {
-      return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(text, 60),
-                                                     "' stands for more than ", most, " names"));
+    if (count > max_names) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", common::Printable(text, 60), "' stands for more than ", max_names, " names"));
     }
     pieces.push_back(*std::move(choices));
     at = close + 1;

@@ -21,10 +21,10 @@ struct PlanWorker {
 };
 
 // Expands `node[1-3,x]` to node1, node2, node3, nodex; leading zeros are kept. A text without
-// brackets stands for itself. INVALID_ARGUMENT when it stands for more than `most` names (checked
-// before any is made), or for an invalid host name.
+// brackets stands for itself. INVALID_ARGUMENT when it stands for more than `max_names` names
+// (checked before any is made), or for an invalid host name.
 absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text,
-                                                         size_t most = limits::kHostNames);
+                                                         size_t max_names = limits::kHostNames);
 
 // Indices into `workers` of those that a selector takes, ordered by host name and worker id.
 // RESOURCE_EXHAUSTED when there are fewer than it asks for, naming what is there and what is

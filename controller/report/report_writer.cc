@@ -237,7 +237,7 @@ void ReportWriter::Curves() {
   }
 }
 
-void ReportWriter::Events(size_t most) {
+void ReportWriter::Events(size_t max) {
   std::vector<const v1::EventReport*> events;
   for (const v1::EventReport& event : report_.events()) {
     // The head already says why a run was refused.
@@ -248,7 +248,7 @@ void ReportWriter::Events(size_t most) {
   if (events.empty()) return;
   Rule("events");
   // The last events are kept, because they say how the run ended.
-  const size_t left_out = events.size() > most ? events.size() - most : 0;
+  const size_t left_out = events.size() > max ? events.size() - max : 0;
   if (left_out > 0) Line("  ", left_out, " earlier ones are left out");
   for (size_t i = left_out; i < events.size(); ++i) {
     const v1::EventReport& event = *events[i];

@@ -56,7 +56,7 @@ class ReportWriter {
   void Sweeps(SweepDetail detail);
   void Curves();
   // Warnings and errors; at most so many, the last ones.
-  void Events(size_t most);
+  void Events(size_t max);
 
   std::string Take() { return std::move(out_); }
 

@@ -198,7 +198,7 @@ class IoThread {
   std::vector<Slot> slots_;
   // Slots without an I/O, the last one used first: its lines are still in the cache.
   struct FreeSlots {
-    explicit FreeSlots(size_t most) : numbers(most) {}
+    explicit FreeSlots(size_t slots) : numbers(slots) {}
     bool empty() const { return count == 0; }
     uint32_t Take() { return numbers[--count]; }
     void Give(uint32_t number) { numbers[count++] = number; }
@@ -210,7 +210,7 @@ class IoThread {
   // Of a copy: the slots whose block has been read and is not being written yet, in the order of
   // their reads' completions.
   struct SlotQueue {
-    explicit SlotQueue(size_t most) : ring(most) {}
+    explicit SlotQueue(size_t slots) : ring(slots) {}
     bool empty() const { return count == 0; }
     uint32_t front() const { return ring[begin]; }
     void Push(uint32_t number) { ring[(begin + count++) % ring.size()] = number; }
