@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
-#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/loop_backing.h"
+#include "worker/host/mount_table.h"
 #include "xxhash.h"
 
 namespace lockstep::worker {
@@ -86,16 +86,8 @@ v1::ByteRange DiskRange(const std::string& identity) {
 std::string NetworkSourceIn(const std::string& mounts, dev_t device) {
   static const std::set<std::string> kTypes = {"nfs",  "nfs4",   "cifs",   "smb3",
                                                "ceph", "lustre", "beegfs", "fuse.glusterfs"};
-  const std::string number = absl::StrCat(major(device), ":", minor(device));
-  std::istringstream lines(mounts);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
-    std::string id, parent, of, word, type, source;
-    if (!(fields >> id >> parent >> of) || of != number) continue;
-    // The number of fields before the dash varies (proc(5), mountinfo).
-    while (fields >> word && word != "-") {
-    }
-    if (fields >> type >> source && kTypes.contains(type)) return source;
+  for (const MountLine& line : ParseMountInfo(mounts)) {
+    if (line.number == device && kTypes.contains(line.type)) return line.source;
   }
   return "";
 }

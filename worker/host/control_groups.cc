@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/files.h"
+#include "worker/host/mount_table.h"
 
 namespace lockstep::worker {
 namespace {
@@ -80,26 +81,21 @@ std::vector<ControlGroup> ControlGroupsOf(const std::string& mounts, const std::
     if (found) name = parts[2];
   }
   if (name.empty() || name[0] != '/') return {};
-  // Where: "30 24 0:26 ROOT POINT options - TYPE source OPTIONS" (proc(5)).
-  std::istringstream table(mounts);
-  for (std::string line; std::getline(table, line);) {
-    const std::vector<std::string> fields = absl::StrSplit(line, ' ');
-    const auto dash = std::find(fields.begin(), fields.end(), "-");
-    if (fields.size() < 6 || fields.end() - dash < 4) continue;
-    const std::vector<std::string> options = absl::StrSplit(dash[3], ',');
+  for (const MountLine& line : ParseMountInfo(mounts)) {
+    const std::vector<std::string> options = absl::StrSplit(line.filesystem_options, ',');
     const bool mounted = controller.empty()
-                             ? dash[1] == "cgroup2"
-                             : dash[1] == "cgroup" && std::find(options.begin(), options.end(),
-                                                                controller) != options.end();
+                             ? line.type == "cgroup2"
+                             : line.type == "cgroup" && std::find(options.begin(), options.end(),
+                                                                  controller) != options.end();
     if (!mounted) continue;
     // A container's mount shows only the groups beneath its root.
-    const std::string root = fields[3] == "/" ? "" : fields[3];
+    const std::string root = line.root == "/" ? "" : line.root;
     if (name.compare(0, root.size(), root) != 0) continue;
     if (name.size() > root.size() && name[root.size()] != '/') continue;
     std::vector<ControlGroup> found;
     for (std::string path = name.substr(root.size());; path.resize(path.rfind('/'))) {
       if (path == "/") path.clear();
-      found.push_back({fields[4] + path, path.empty() ? "/" : root + path});
+      found.push_back({line.target + path, path.empty() ? "/" : root + path});
       if (path.empty()) return found;
     }
   }

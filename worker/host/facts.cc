@@ -11,17 +11,15 @@
 #include <cerrno>
 #include <map>
 #include <memory>
-#include <sstream>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "common/files.h"
 #include "common/ids.h"
 #include "common/text.h"
 #include "common/version.h"
+#include "worker/host/mount_table.h"
 
 namespace lockstep::worker {
 namespace {
@@ -173,21 +171,15 @@ std::map<std::string, std::string> ReadEnvironment() {
 }
 
 std::string MountOf(const std::string& mounts, const std::string& path) {
-  // "36 35 98:0 /root /mnt rw,noatime master:1 - ext4 /dev/sda rw,errors=continue" (proc(5)); later
-  // mounts cover earlier ones.
   std::string found;
   size_t longest = 0;
-  std::istringstream lines(mounts);
-  for (std::string line; std::getline(lines, line);) {
-    const std::vector<std::string> fields = absl::StrSplit(line, ' ');
-    const auto dash = std::find(fields.begin(), fields.end(), "-");
-    if (fields.size() < 6 || fields.end() - dash < 4) continue;
-    // The kernel writes blanks in paths as octal escapes (proc(5)).
-    const std::string point = absl::StrReplaceAll(fields[4], {{"\\040", " "}, {"\\011", "\t"}});
+  for (const MountLine& line : ParseMountInfo(mounts)) {
+    const std::string& point = line.target;
     const bool holds = point == "/" || path == point || path.rfind(point + "/", 0) == 0;
+    // Later mounts cover earlier ones.
     if (!holds || point.size() < longest) continue;
     longest = point.size();
-    found = absl::StrCat(dash[1], " ", fields[5], ";", dash[3]);
+    found = absl::StrCat(line.type, " ", line.options, ";", line.filesystem_options);
   }
   return found;
 }

@@ -6,17 +6,13 @@
 
 #include <algorithm>
 #include <climits>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <sstream>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/text.h"
@@ -31,70 +27,10 @@ constexpr size_t kMaxText = 128;
 // File systems over several devices have a read-ahead of their own (super_setup_bdi()).
 bool KeepsReadAhead(const std::string& type) { return type == "btrfs" || type == "bcachefs"; }
 
-// The kernel writes blanks, backslashes and, in options, commas as three octal digits
-// (seq_escape()).
-std::string Unescaped(const std::string& text) {
-  std::string plain;
-  for (size_t i = 0; i < text.size(); ++i) {
-    unsigned value = 0;
-    const bool is_octal = text[i] == '\\' && i + 3 < text.size() &&
-                          sscanf(text.substr(i + 1, 3).c_str(), "%3o", &value) == 1;
-    plain.push_back(is_octal ? static_cast<char>(value) : text[i]);
-    if (is_octal) i += 3;
-  }
-  return plain;
-}
-
-dev_t NumberFrom(const std::string& text) {
-  unsigned major_number = 0;
-  unsigned minor_number = 0;
-  if (sscanf(text.c_str(), "%u:%u", &major_number, &minor_number) != 2) return 0;
-  return makedev(major_number, minor_number);
-}
-
-// The directories that an overlay is made of, as they were given at the mount: the upper one first,
-// which gets what is written.
-std::vector<std::string> OverlayDirectories(const std::string& options) {
-  std::vector<std::string> directories;
-  for (const auto& option : absl::StrSplit(options, ',')) {
-    const std::pair<std::string, std::string> pair =
-        absl::StrSplit(option, absl::MaxSplits('=', 1));
-    const std::string value = Unescaped(pair.second);
-    if (pair.first == "upperdir") directories.insert(directories.begin(), value);
-    // Since Linux 6.7 layers can be added one by one, and the kernel then shows an option for each.
-    if (pair.first == "lowerdir+" || pair.first == "datadir+") directories.push_back(value);
-    if (pair.first != "lowerdir") continue;
-    // A colon in a name has a backslash before it.
-    const std::string parts = absl::StrReplaceAll(value, {{"\\:", std::string(1, '\0')}});
-    for (const auto& part : absl::StrSplit(parts, ':', absl::SkipEmpty())) {
-      directories.push_back(absl::StrReplaceAll(part, {{std::string(1, '\0'), ":"}}));
-    }
-  }
-  return directories;
-}
-
 }  // namespace
 
 StorageLayers::StorageLayers(const std::string& root, const std::string& mountinfo)
-    : root_(root), kernel_(root) {
-  // "36 35 98:0 /root /mnt rw,noatime master:1 - ext4 /dev/sda rw,errors=continue"
-  std::istringstream lines(mountinfo);
-  for (std::string line; std::getline(lines, line);) {
-    const std::vector<std::string> fields = absl::StrSplit(line, ' ');
-    const auto dash = std::find(fields.begin(), fields.end(), "-");
-    Mount mount;
-    if (dash - fields.begin() < 6 || fields.end() - dash < 4 ||
-        !absl::SimpleAtoi(fields[0], &mount.id)) {
-      continue;
-    }
-    mount.number = NumberFrom(fields[2]);
-    mount.target = Unescaped(fields[4]);
-    mount.type = dash[1];
-    mount.source = Unescaped(dash[2]);
-    mount.options = dash[3];
-    mounts_.push_back(std::move(mount));
-  }
-}
+    : root_(root), kernel_(root), mounts_(root, mountinfo) {}
 
 template <typename FindParts>
 uint32_t StorageLayers::Add(const std::string& key, v1::StorageLayer layer, FindParts find_parts) {
@@ -117,12 +53,11 @@ uint32_t StorageLayers::Add(const std::string& key, v1::StorageLayer layer, Find
 }
 
 uint32_t StorageLayers::AddMount(uint64_t mount_id) {
-  const auto found = std::find_if(mounts_.begin(), mounts_.end(),
-                                  [&](const Mount& mount) { return mount.id == mount_id; });
-  return mount_id == 0 || found == mounts_.end() ? 0 : AddFilesystem(*found);
+  const MountLine* mount = mount_id == 0 ? nullptr : mounts_.WithId(mount_id);
+  return mount == nullptr ? 0 : AddFilesystem(*mount);
 }
 
-uint32_t StorageLayers::AddFilesystem(const Mount& mount) {
+uint32_t StorageLayers::AddFilesystem(const MountLine& mount) {
   v1::StorageLayer layer;
   layer.set_kind(common::Printable(mount.type, 64));
   layer.set_mount_point(common::Printable(mount.target, PATH_MAX));
@@ -131,7 +66,7 @@ uint32_t StorageLayers::AddFilesystem(const Mount& mount) {
              std::move(layer), [&](std::set<uint32_t>* parts) { AddPartsOf(mount, parts); });
 }
 
-void StorageLayers::AddPartsOf(const Mount& mount, std::set<uint32_t>* parts) {
+void StorageLayers::AddPartsOf(const MountLine& mount, std::set<uint32_t>* parts) {
   if (major(mount.number) != 0) {
     const auto name = kernel_.NameOf(mount.number);
     if (name.ok()) parts->insert(AddDevice(*name));
@@ -149,7 +84,7 @@ void StorageLayers::AddPartsOf(const Mount& mount, std::set<uint32_t>* parts) {
       if (!device.empty()) parts->insert(AddDevice(device));
     }
   } else if (mount.type == "overlay") {
-    for (const std::string& directory : OverlayDirectories(mount.options)) {
+    for (const std::string& directory : OverlayDirectories(mount.filesystem_options)) {
       parts->insert(AddPath(directory));
     }
   }
@@ -169,7 +104,7 @@ uint32_t StorageLayers::AddDevice(const std::string& name) {
   v1::StorageLayer layer;
   layer.set_kind(common::Printable(kernel_.KindOf(disk), 64));
   layer.set_device_name(disk);
-  layer.set_identity(common::Printable(kernel_.IdentityOf(disk), 512));
+  layer.set_identity(common::Printable(IdentityOf(disk), 512));
   layer.set_label(common::Printable(common::ReadTrimmed(folder + "/dm/name"), kMaxText));
   // As in KernelBlocks::Describe().
   layer.set_page_cached(common::ReadTrimmed(folder + "/loop/dio") == "0");
@@ -180,20 +115,30 @@ void StorageLayers::AddPartsOf(const std::string& disk, std::set<uint32_t>* part
   for (const std::string& part : kernel_.PartsOf(disk).underneath) parts->insert(AddDevice(part));
   const std::string backing =
       common::ReadTrimmed(absl::StrCat(root_, "/sys/class/block/", disk, "/loop/backing_file"));
-  if (!backing.empty()) parts->insert(AddPath(backing));
+  if (!backing.empty()) parts->insert(AddPath(PathOfBackingFile(backing)));
 }
 
 uint32_t StorageLayers::AddPath(const std::string& path) {
   if (!absl::StartsWith(path, "/")) return 0;  // relative to where somebody was when it was mounted
   if (const std::string device = DeviceNamed(path); !device.empty()) return AddDevice(device);
-  // The directory of a file that has lost its name is where it was.
-  const bool is_deleted = absl::EndsWith(path, " (deleted)");
-  const std::string known =
-      is_deleted ? path.substr(0, std::max<size_t>(1, path.rfind('/'))) : path;
+  const auto location = mounts_.Find(path);
+  struct stat facts;
   // In a container the path may be one of the host. It then leads nowhere here, and a guess by its
-  // beginning would name a wrong device.
-  const Mount* mount = MountHolding(RealPath(known));
-  return mount == nullptr ? 0 : AddFilesystem(*mount);
+  // beginning would name a wrong device. A server is not asked, and has no device here.
+  if (!location.ok() ||
+      (location->is_local && lstat((root_ + location->path).c_str(), &facts) != 0)) {
+    return 0;
+  }
+  return AddFilesystem(*location->mount);
+}
+
+std::string StorageLayers::IdentityOf(const std::string& disk) const {
+  const std::string backing =
+      common::ReadTrimmed(absl::StrCat(root_, "/sys/class/block/", disk, "/loop/backing_file"));
+  if (backing.empty()) return kernel_.IdentityOf(disk);
+  // The identity of a loop device is its file's, which is looked at for it.
+  const auto location = mounts_.Find(backing);
+  return location.ok() && location->is_local ? kernel_.IdentityOf(disk) : "";
 }
 
 std::vector<std::string> StorageLayers::BtrfsDevices(const std::string& device) const {
@@ -220,36 +165,14 @@ std::string StorageLayers::DeviceNamed(const std::string& path) const {
       if (!mapped.empty() && mapped == path.substr(12)) return entry;
     }
   }
+  const auto location = mounts_.Find(path);
   struct stat facts;
-  if (stat((root_ + path).c_str(), &facts) != 0 || !S_ISBLK(facts.st_mode)) return "";
-  const auto found = kernel_.NameOf(facts.st_rdev);
-  return found.ok() ? *found : "";
-}
-
-std::string StorageLayers::RealPath(const std::string& path) const {
-  char base[PATH_MAX];
-  char resolved[PATH_MAX];
-  if (realpath((root_ + "/").c_str(), base) == nullptr ||
-      realpath((root_ + path).c_str(), resolved) == nullptr) {
+  if (!location.ok() || !location->is_local ||
+      lstat((root_ + location->path).c_str(), &facts) != 0 || !S_ISBLK(facts.st_mode)) {
     return "";
   }
-  const std::string above = root_.empty() ? "" : base;
-  const std::string real(resolved);
-  if (!absl::StartsWith(real, above)) return "";
-  return real.size() == above.size() ? "/" : real.substr(above.size());
-}
-
-const StorageLayers::Mount* StorageLayers::MountHolding(const std::string& path) const {
-  const Mount* nearest = nullptr;
-  for (const Mount& mount : mounts_) {
-    const bool is_above = !path.empty() && (mount.target == "/" || path == mount.target ||
-                                            absl::StartsWith(path, mount.target + "/"));
-    // Of two mounts at one place the later one is seen, hence `>=`.
-    if (is_above && (nearest == nullptr || mount.target.size() >= nearest->target.size())) {
-      nearest = &mount;
-    }
-  }
-  return nearest;
+  const auto found = kernel_.NameOf(facts.st_rdev);
+  return found.ok() ? *found : "";
 }
 
 uint64_t MountIdOf(int fd) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <map>
 #include <set>
@@ -11,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "proto/worker.pb.h"
 #include "worker/host/kernel_blocks.h"
+#include "worker/host/mount_tree.h"
 
 namespace lockstep::worker {
 
@@ -18,8 +17,7 @@ namespace lockstep::worker {
 // to its devices (btrfs has several) or to the file systems underneath an overlay, from a mapped
 // device to its parts, from a loop device to the file system of its file. It reads sysfs (sysfs(5))
 // and a table of mounts, and opens no device. It looks up the directories of overlays and the files
-// of loop devices by their paths, which a file system of the network may not answer. Not
-// thread-safe.
+// of loop devices by their paths, and asks no server for that (MountTree). Not thread-safe.
 class StorageLayers {
  public:
   // `root` as KernelBlocks'; `mountinfo` as in /proc/self/mountinfo (proc_pid_mountinfo(5)).
@@ -36,17 +34,11 @@ class StorageLayers {
   const std::vector<v1::StorageLayer>& layers() const { return layers_; }
 
  private:
-  struct Mount {
-    uint64_t id = 0;
-    dev_t number = 0;  // btrfs and overlays have one of their own, with the major number 0
-    std::string target, type, source, options;
-  };
-
-  uint32_t AddFilesystem(const Mount& mount);
+  uint32_t AddFilesystem(const MountLine& mount);
   // The layer with this key, made of the layers that `find_parts` adds.
   template <typename FindParts>
   uint32_t Add(const std::string& key, v1::StorageLayer layer, FindParts find_parts);
-  void AddPartsOf(const Mount& mount, std::set<uint32_t>* parts);
+  void AddPartsOf(const MountLine& mount, std::set<uint32_t>* parts);
   void AddPartsOf(const std::string& disk, std::set<uint32_t>* parts);
   // Where the path leads to.
   uint32_t AddPath(const std::string& path);
@@ -54,13 +46,12 @@ class StorageLayers {
   std::vector<std::string> BtrfsDevices(const std::string& device) const;
   // The kernel's name of the device that this path is of; empty where it is of none.
   std::string DeviceNamed(const std::string& path) const;
-  // Without links; empty where nothing is there.
-  std::string RealPath(const std::string& path) const;
-  const Mount* MountHolding(const std::string& path) const;
+  // Empty where only a server could say it.
+  std::string IdentityOf(const std::string& disk) const;
 
   const std::string root_;
   const KernelBlocks kernel_;
-  std::vector<Mount> mounts_;  // as the kernel lists them: a later one covers an earlier one
+  const MountTree mounts_;
   std::vector<v1::StorageLayer> layers_;
   std::map<std::string, uint32_t> numbers_;  // by key
   std::set<std::string> in_progress_;        // keys of the layers above the one that is being added

@@ -1,27 +1,26 @@
 #include "worker/host/mount_tree.h"
 
-#include <libmount/libmount.h>
+#include <linux/major.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <climits>
 #include <deque>
-#include <memory>
 #include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/files.h"
+#include "common/text.h"
 
 namespace lockstep::worker {
 namespace {
 
 // The kernel gives up after so many links, too (path_resolution(7), ELOOP).
 constexpr int kMaxMountLinks = 40;
-
-std::string TextOrEmpty(const char* text) { return text == nullptr ? "" : text; }
 
 std::deque<std::string> PathParts(const std::string& path) {
   std::deque<std::string> parts;
@@ -38,29 +37,27 @@ bool IsLocalMount(const MountTree::Mount& mount) {
   if (kServed.contains(mount.type) || absl::StartsWith(mount.type, "fuse.")) return false;
   // Only these are known to answer among those without a block device: SMB, Ceph, Lustre, 9p and
   // automounts do not.
-  static const std::set<std::string> kWithout = {"tmpfs", "devtmpfs", "ramfs",   "rootfs", "proc",
-                                                 "sysfs", "btrfs",    "overlay", "zfs"};
+  static const std::set<std::string> kWithout = {"tmpfs", "devtmpfs", "ramfs",    "rootfs",  "proc",
+                                                 "sysfs", "btrfs",    "bcachefs", "overlay", "zfs"};
   return major(mount.number) != 0 || kWithout.contains(mount.type);
 }
 
 }  // namespace
 
-MountTree::MountTree(std::string root) : root_(std::move(root)) {
-  const std::unique_ptr<libmnt_table, void (*)(libmnt_table*)> table(
-      mnt_new_table_from_file((root_ + "/proc/self/mountinfo").c_str()), mnt_unref_table);
-  if (table == nullptr) return;
-  libmnt_iter* walk = mnt_new_iter(MNT_ITER_FORWARD);
-  libmnt_fs* entry = nullptr;
-  while (mnt_table_next_fs(table.get(), walk, &entry) == 0) {
-    mounts_.push_back({mnt_fs_get_id(entry), mnt_fs_get_parent_id(entry), mnt_fs_get_devno(entry),
-                       TextOrEmpty(mnt_fs_get_target(entry)), TextOrEmpty(mnt_fs_get_fstype(entry)),
-                       TextOrEmpty(mnt_fs_get_source(entry)),
-                       TextOrEmpty(mnt_fs_get_fs_options(entry))});
-    mounts_.back().is_local = IsLocalMount(mounts_.back());
+MountTree::MountTree(const std::string& root)
+    : MountTree(root, common::ReadTrimmed(root + "/proc/self/mountinfo")) {}
+
+MountTree::MountTree(std::string root, const std::string& mountinfo) : root_(std::move(root)) {
+  for (MountLine& line : ParseMountInfo(mountinfo)) {
+    Mount& mount = mounts_.emplace_back();
+    static_cast<MountLine&>(mount) = std::move(line);
+    mount.is_local = IsLocalMount(mount);
   }
-  mnt_free_iter(walk);
   std::set<int> ids;
-  for (const Mount& mount : mounts_) ids.insert(mount.id);
+  for (const Mount& mount : mounts_) {
+    ids.insert(mount.id);
+    if (mount.parent != mount.id) by_place_.emplace(std::pair(mount.parent, mount.target), &mount);
+  }
   for (const Mount& mount : mounts_) {
     // The parent of the root is the root of another namespace, or itself: it is in no table.
     const bool is_first = !ids.contains(mount.parent) || mount.parent == mount.id;
@@ -68,29 +65,40 @@ MountTree::MountTree(std::string root) : root_(std::move(root)) {
   }
   if (top_ == nullptr) return;
   top_ = Topmost(top_, "/");
-  // In the order of the table, in which an overlay comes after those that its layers are on.
+  // In the order of the table, in which an overlay or a loop device comes after what it lies on.
   for (Mount& mount : mounts_) {
     if (mount.type == "overlay") mount.is_local = HasLocalLayers(mount);
+    const unsigned kind = major(mount.number);  // partitions of loop devices have the second one
+    if (mount.is_local && (kind == LOOP_MAJOR || kind == BLOCK_EXT_MAJOR)) {
+      mount.is_local = HasLocalFile(mount);
+    }
   }
+}
+
+// The file may be on a server, which then has to answer for each name that is not in memory. A
+// partition has the file of its disk, whose folder its own is in.
+bool MountTree::HasLocalFile(const Mount& loop) const {
+  const std::string folder =
+      absl::StrCat(root_, "/sys/dev/block/", major(loop.number), ":", minor(loop.number));
+  std::string file = common::ReadTrimmed(folder + "/loop/backing_file");
+  if (file.empty()) file = common::ReadTrimmed(folder + "/../loop/backing_file");
+  const auto location = Find(PathOfBackingFile(file));
+  // Without a path that leads anywhere nothing is known against it.
+  return !location.ok() || location->is_local;
 }
 
 // A name that the upper layer does not have is looked up in the lower ones, which may be on a
 // server. In a container the layers' paths are those of its host. They then lead to no mount but
 // the container's own ones, and say nothing.
 bool MountTree::HasLocalLayers(const Mount& overlay) const {
-  for (const auto& option : absl::StrSplit(overlay.options, ',')) {
-    const std::pair<std::string, std::string> pair =
-        absl::StrSplit(option, absl::MaxSplits('=', 1));
-    if (!absl::StrContains(pair.first, "dir")) continue;
-    for (const auto& layer : absl::StrSplit(pair.second, ':', absl::SkipEmpty())) {
-      const Mount* at = top_;
-      std::string path;
-      for (const std::string& part : PathParts(std::string(layer))) {
-        absl::StrAppend(&path, "/", part);
-        at = Topmost(at, path);
-      }
-      if (at != &overlay && !at->is_local) return false;
+  for (const std::string& layer : OverlayDirectories(overlay.filesystem_options)) {
+    const Mount* at = top_;
+    std::string path;
+    for (const std::string& part : PathParts(layer)) {
+      absl::StrAppend(&path, "/", part);
+      at = Topmost(at, path);
     }
+    if (at != &overlay && !at->is_local) return false;
   }
   return true;
 }
@@ -100,19 +108,28 @@ bool MountTree::HasLocalLayers(const Mount& overlay) const {
 const MountTree::Mount* MountTree::Topmost(const Mount* below, const std::string& path) const {
   for (size_t i = 0; i < mounts_.size(); ++i) {
     // The later of two mounts at one place has the earlier one as its parent.
-    const auto over = std::find_if(mounts_.begin(), mounts_.end(), [&](const Mount& mount) {
-      return mount.parent == below->id && mount.id != below->id && mount.target == path;
-    });
-    if (over == mounts_.end()) return below;
-    below = &*over;
+    const auto over = by_place_.find({below->id, path});
+    if (over == by_place_.end()) return below;
+    below = over->second;
   }
   return below;
+}
+
+const MountTree::Mount* MountTree::WithId(uint64_t id) const {
+  const auto found = std::find_if(mounts_.begin(), mounts_.end(), [&](const Mount& mount) {
+    return mount.id >= 0 && static_cast<uint64_t>(mount.id) == id;
+  });
+  return found == mounts_.end() ? nullptr : &*found;
 }
 
 std::string MountTree::Describe(const Mount& mount) {
   const bool says_no_more =
       mount.source.empty() || mount.source == mount.type || mount.source == "none";
-  return says_no_more ? mount.type : absl::StrCat(mount.type, " (", mount.source, ")");
+  // The source of a FUSE mount is what the user who mounted it wrote.
+  constexpr size_t kMaxSource = 128;
+  return says_no_more
+             ? mount.type
+             : absl::StrCat(mount.type, " (", common::Printable(mount.source, kMaxSource), ")");
 }
 
 absl::StatusOr<MountTree::Location> MountTree::Find(const std::string& path) const {
@@ -167,11 +184,10 @@ std::vector<const MountTree::Mount*> MountTree::Beneath(const std::string& direc
   return found;
 }
 
-std::string MountOption(const std::string& options, const std::string& name) {
-  for (const auto option : absl::StrSplit(options, ',')) {
-    if (absl::StartsWith(option, name + "=")) return std::string(option.substr(name.size() + 1));
-  }
-  return "";
+std::string PathOfBackingFile(const std::string& backing) {
+  // As d_path() in the kernel's fs/d_path.c writes it.
+  if (!absl::EndsWith(backing, " (deleted)")) return backing;
+  return backing.substr(0, std::max<size_t>(1, backing.rfind('/')));
 }
 
 }  // namespace lockstep::worker

@@ -1,11 +1,13 @@
 #pragma once
 
-#include <sys/types.h>
-
+#include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "worker/host/mount_table.h"
 
 namespace lockstep::worker {
 
@@ -13,18 +15,13 @@ namespace lockstep::worker {
 // asked that may wait for a server: not even a link on it is read. Immutable; thread-safe.
 class MountTree {
  public:
-  struct Mount {
-    int id = 0;
-    int parent = 0;
-    dev_t number = 0;     // of the block device; major 0 where there is none, as for NFS and btrfs
-    std::string target;   // where it is mounted
-    std::string type;     // ext4, nfs4, …
-    std::string source;   // /dev/sda1, nas:/export, tmpfs
-    std::string options;  // of the file system
+  struct Mount : MountLine {
     bool is_local = false;  // whether this kernel answers for the names on it by itself
   };
   // `root` is where /proc is, and where paths are looked up: tests have their own.
-  explicit MountTree(std::string root = "");
+  explicit MountTree(const std::string& root = "");
+  // `mountinfo`: as /proc/self/mountinfo.
+  MountTree(std::string root, const std::string& mountinfo);
   MountTree(const MountTree&) = delete;
   MountTree& operator=(const MountTree&) = delete;
 
@@ -39,22 +36,28 @@ class MountTree {
   absl::StatusOr<Location> Find(const std::string& path) const;
   // The mounts that paths beneath this directory, which has no links in it, lead to.
   std::vector<const Mount*> Beneath(const std::string& directory) const;
+  // The mount with this id; null where there is none.
+  const Mount* WithId(uint64_t id) const;
   // On which server, or in which memory, its files are: "nfs4 (nas:/export)".
   static std::string Describe(const Mount& mount);
 
  private:
   // Whether all layers of an overlay are on file systems that are local.
   bool HasLocalLayers(const Mount& overlay) const;
+  // Whether the file of a loop device that is mounted is.
+  bool HasLocalFile(const Mount& loop) const;
   // What is mounted at `path` over `below`, the topmost; `below` where nothing is.
   const Mount* Topmost(const Mount* below, const std::string& path) const;
 
   const std::string root_;
   std::vector<Mount> mounts_;
+  // By the parent's id and the target: hosts of containers have thousands of mounts.
+  std::map<std::pair<int, std::string>, const Mount*> by_place_;
   const Mount* top_ = nullptr;  // of /; null where the table could not be read
 };
 
-// The value of an option of a mount: "/a" for upperdir in "rw,lowerdir=/b,upperdir=/a". Empty
-// without the option or without a value. Pure.
-std::string MountOption(const std::string& options, const std::string& name);
+// A loop device's file by the path that sysfs has of it. Of a file that has lost its name, the
+// directory where that was. Pure.
+std::string PathOfBackingFile(const std::string& backing);
 
 }  // namespace lockstep::worker

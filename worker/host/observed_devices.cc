@@ -193,8 +193,9 @@ absl::StatusOr<ObservableDevices::Names> ObservableDevices::UnderMount(
     if (std::find(names.begin(), names.end(), last) != names.end()) return PoolOf(last);
   }
   if (mount.type == "overlay" && depth < kMaxObservedDepth) {
-    const std::string upper = MountOption(mount.options, "upperdir");
-    if (!upper.empty()) return Under(upper, depth + 1);
+    const std::string upper = MountOption(mount.filesystem_options, "upperdir");
+    // One that is relative was so to where somebody was when it was mounted.
+    if (absl::StartsWith(upper, "/")) return Under(upper, depth + 1);
   }
   return absl::FailedPreconditionError(
       absl::StrCat("lies on ", MountTree::Describe(mount),
@@ -220,7 +221,7 @@ ObservableDevices::Names ObservableDevices::Beneath(const std::string& name, int
   if (IsLoopName(name)) {
     const std::string backing =
         common::ReadTrimmed(root_ + "/sys/class/block/" + name + "/loop/backing_file");
-    if (const auto under = Under(backing); under.ok()) {
+    if (const auto under = Under(PathOfBackingFile(backing)); under.ok()) {
       parts.insert(parts.end(), under->begin(), under->end());
     }
   }

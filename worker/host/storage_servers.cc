@@ -1,7 +1,6 @@
 #include "worker/host/storage_servers.h"
 
 #include <arpa/inet.h>
-#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <climits>
@@ -9,41 +8,20 @@
 #include <cstring>
 #include <map>
 #include <set>
-#include <sstream>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/files.h"
-#include "worker/host/mount_tree.h"
+#include "worker/host/mount_table.h"
 
 namespace lockstep::worker {
 namespace {
 
-// Devices of devices, at most so deep. sysfs has no cycles.
-constexpr int kMaxStack = 16;
-
-// A mount as mountinfo has it.
-struct MountLine {
-  std::string point, type, source, options;  // options of the file system
-};
-
-// Of a mount that covers another one the later line counts.
-MountLine MountLineOf(const std::string& mounts, dev_t device) {
-  const std::string number = absl::StrCat(major(device), ":", minor(device));
-  MountLine found;
-  std::istringstream lines(mounts);
-  for (std::string line; std::getline(lines, line);) {
-    const std::vector<std::string> fields = absl::StrSplit(line, ' ');
-    // The number of fields before the dash varies (proc(5), mountinfo).
-    const auto dash = std::find(fields.begin(), fields.end(), "-");
-    if (fields.size() < 6 || fields.end() - dash < 4 || fields[2] != number) continue;
-    found = {fields[4], dash[1], dash[2], dash[3]};
-  }
-  return found;
-}
+// Of one stack. Beyond them no servers are looked for.
+constexpr size_t kMaxDevices = 1024;
 
 bool HasOption(const std::string& options, const std::string& option) {
   const std::vector<std::string> all = absl::StrSplit(options, ',');
@@ -73,7 +51,7 @@ std::vector<std::string> AddressesIn(const std::string& text, char separator) {
 // usually in the same network. "a:6789,b:6789:/path", or since Linux 5.17 "name@fsid.fs=/path" with
 // mon_addr=a:6789/b:6789.
 std::vector<std::string> CephMonitors(const MountLine& mount) {
-  const std::string option = MountOption(mount.options, "mon_addr");
+  const std::string option = MountOption(mount.filesystem_options, "mon_addr");
   if (!option.empty()) return AddressesIn(option, '/');
   return AddressesIn(mount.source.substr(0, mount.source.find(":/")), ',');
 }
@@ -166,16 +144,17 @@ void AddNvme(const std::string& root, const std::string& path, std::vector<Stora
   out->push_back(server);
 }
 
-void AddDisks(const KernelBlocks& blocks, const std::string& name, int depth,
+// The disks underneath a device. Devices of a stack may share their parts: each is visited once.
+void AddDisks(const KernelBlocks& blocks, const std::string& name, std::set<std::string>* visited,
               std::set<std::string>* disks) {
+  if (visited->size() >= kMaxDevices || !visited->insert(name).second) return;
   const BlockDeviceParts parts = blocks.PartsOf(name);
-  if (depth >= kMaxStack) return;
   if (!parts.parent.empty()) {
-    AddDisks(blocks, parts.parent, depth + 1, disks);
+    AddDisks(blocks, parts.parent, visited, disks);
   } else if (parts.underneath.empty()) {
     disks->insert(name);
   }
-  for (const std::string& below : parts.underneath) AddDisks(blocks, below, depth + 1, disks);
+  for (const std::string& below : parts.underneath) AddDisks(blocks, below, visited, disks);
 }
 
 }  // namespace
@@ -201,21 +180,25 @@ std::string FileSystemName(int64_t type) {
 }
 
 std::vector<StorageServer> ServersOfMount(const std::string& mounts, dev_t device) {
-  const MountLine mount = MountLineOf(mounts, device);
+  MountLine mount;
+  // Of a mount that covers another one the later line counts.
+  for (MountLine& line : ParseMountInfo(mounts)) {
+    if (line.number == device) mount = std::move(line);
+  }
   StorageServer server;
   server.protocol = ProtocolOf(mount.type);
   if (server.protocol.empty()) return {};
-  server.mount_escaped = mount.point;
-  server.mount = absl::StrReplaceAll(
-      mount.point, {{"\\040", " "}, {"\\011", "\t"}, {"\\012", "\n"}, {"\\134", "\\"}});
+  server.mount_escaped = mount.written_target;
+  server.mount = mount.target;
   std::vector<std::string> addresses;
-  bool is_rdma = MountOption(mount.options, "proto") == "rdma" || HasOption(mount.options, "rdma");
+  bool is_rdma = MountOption(mount.filesystem_options, "proto") == "rdma" ||
+                 HasOption(mount.filesystem_options, "rdma");
   if (server.protocol == "ceph") {
     addresses = CephMonitors(mount);
   } else if (server.protocol == "lustre") {
     addresses = LustreNodes(mount.source, &is_rdma);
   } else {
-    const std::string address = MountOption(mount.options, "addr");
+    const std::string address = MountOption(mount.filesystem_options, "addr");
     if (IsNumericAddress(address)) addresses.push_back(address);
   }
   if (is_rdma) addresses.clear();
@@ -232,7 +215,8 @@ std::vector<StorageServer> ServersOfMount(const std::string& mounts, dev_t devic
 std::vector<StorageServer> ServersOfDevice(const KernelBlocks& blocks, const std::string& root,
                                            const std::string& name) {
   std::set<std::string> disks;
-  AddDisks(blocks, name, 0, &disks);
+  std::set<std::string> visited;
+  AddDisks(blocks, name, &visited, &disks);
   std::vector<StorageServer> servers;
   for (const std::string& disk : disks) {
     if (!absl::StartsWith(disk, "nvme")) {

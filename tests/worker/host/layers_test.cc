@@ -52,8 +52,9 @@ class LayersTest : public ::testing::Test, protected FakeSysfs {
 
   void Mount(int id, const std::string& number, const std::string& target, const std::string& type,
              const std::string& source, const std::string& options = "rw") {
-    absl::StrAppend(&mounts_, id, " 1 ", number, " / ", target, " rw,relatime shared:1 - ", type,
-                    " ", source, " ", options, "\n");
+    absl::StrAppend(&mounts_, id, " ", root_mount_, " ", number, " / ", target,
+                    " rw,relatime shared:1 - ", type, " ", source, " ", options, "\n");
+    if (target == "/") root_mount_ = id;
   }
 
   StorageLayers layers() const { return StorageLayers(root().string(), mounts_); }
@@ -71,6 +72,7 @@ class LayersTest : public ::testing::Test, protected FakeSysfs {
   }
 
   std::string mounts_;
+  int root_mount_ = 1;  // the parent of all further mounts
 };
 
 // LVM over a mirror of two partitions.
@@ -195,6 +197,44 @@ TEST_F(LayersTest, ALoopDeviceLeadsToTheFileSystemOfItsFile) {
   const v1::StorageLayer& loop2 = found.layers()[deleted - 1];
   ASSERT_EQ(loop2.underneath_size(), 1);
   EXPECT_EQ(found.layers()[loop2.underneath(0) - 1].kind(), "nfs4");
+}
+
+// The file of a loop device on a server: its layer is found, and the server is not asked for it.
+TEST_F(LayersTest, NoServerIsAskedForWhatLiesUnderneath) {
+  AddDisk("sda", 8, 0, 2000);
+  AddLoop(0, "/nas/disk.img");
+  AddLoop(1, "/home/link/disk.img");
+  std::filesystem::create_directories(root() / "home");
+  std::filesystem::create_directories(root() / "data");
+  std::filesystem::create_symlink("../nas/a", root() / "home/link");
+  Mount(30, "8:0", "/", "ext4", "/dev/sda");
+  Mount(31, "0:60", "/nas", "nfs4", "server:/export");
+  // Nothing is there by these names: a file system that was asked would say so.
+  StorageLayers found = layers();
+  for (const char* loop : {"loop0", "loop1"}) {
+    const uint32_t number = found.AddDevice(loop);
+    ASSERT_NE(number, 0u);
+    const v1::StorageLayer& layer = found.layers()[number - 1];
+    ASSERT_EQ(layer.underneath_size(), 1) << loop;
+    EXPECT_EQ(found.layers()[layer.underneath(0) - 1].kind(), "nfs4");
+    EXPECT_EQ(layer.identity(), "");
+  }
+}
+
+// What is mounted over a directory later hides what was mounted beneath it.
+TEST_F(LayersTest, AFileLiesOnTheMountThatIsSeenThere) {
+  AddDisk("sda", 8, 0, 2000);
+  AddDisk("sdb", 8, 16, 2000);
+  AddDisk("sdc", 8, 32, 2000);
+  Write("images/deep/disk.img", "");
+  AddLoop(0, "/images/deep/disk.img");
+  Mount(30, "8:0", "/", "ext4", "/dev/sda");
+  Mount(31, "8:16", "/images/deep", "ext4", "/dev/sdb");
+  Mount(32, "8:32", "/images", "ext4", "/dev/sdc");
+  StorageLayers found = layers();
+  const uint32_t number = found.AddDevice("loop0");
+  ASSERT_NE(number, 0u);
+  EXPECT_EQ(Texts(found), (Names{"loop0 loop [2]", "ext4 /images [1]", "sdc disk []"}));
 }
 
 TEST_F(LayersTest, CirclesEndAndStacksThatAreTooDeepAreCut) {

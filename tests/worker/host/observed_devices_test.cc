@@ -204,5 +204,23 @@ TEST_F(ObservedDevicesTest, ADeviceNamesTheOthersThatItIsBuiltOn) {
   EXPECT_EQ(mapped->on(0), "sdc");
 }
 
+// Both would count the same bytes.
+TEST_F(ObservedDevicesTest, ALoopDeviceIsBuiltOnTheDiskOfItsFile) {
+  sys_.AddDisk("loop0", 7, 0, 2048);
+  sys_.AddDisk("loop1", 7, 1, 2048);
+  sys_.Write("data/up/disk.img", "");
+  sys_.Write("sys/devices/loop0/loop/backing_file", "/data/up/disk.img\n");
+  sys_.Write("sys/devices/loop1/loop/backing_file", "/data/up/gone.img (deleted)\n");
+  const v1::ObservedDevices answer = Answer({}, ObserveScope::kAll);
+  int loops = 0;
+  for (const v1::ObservedDevice& device : answer.devices()) {
+    if (device.name().rfind("loop", 0) != 0) continue;
+    ++loops;
+    ASSERT_EQ(device.on_size(), 1) << device.name();
+    EXPECT_EQ(device.on(0), "sdb") << device.name();
+  }
+  EXPECT_EQ(loops, 2);
+}
+
 }  // namespace
 }  // namespace lockstep::worker
