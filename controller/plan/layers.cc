@@ -1,6 +1,7 @@
 #include "controller/plan/layers.h"
 
 #include <algorithm>
+#include <bitset>
 
 #include "common/limits.h"
 
@@ -39,6 +40,47 @@ bool LiesUnder(const std::map<std::string, std::set<std::string>>& below, const 
     }
   }
   return false;
+}
+
+// The numbers of layers that lie underneath each, also indirectly; by number.
+using Underneath = std::vector<std::bitset<limits::kStorageLayers + 1>>;
+
+Underneath UnderneathOf(const v1::Inspection& inspection) {
+  Underneath under(limits::kStorageLayers + 1);
+  for (uint32_t number = 1; LayerOf(inspection, number) != nullptr; ++number) {
+    // Those of the parts are complete, because their numbers are smaller.
+    for (const uint32_t part : PartsOf(inspection, number)) {
+      under[number] |= under[part];
+      under[number].set(part);
+    }
+  }
+  return under;
+}
+
+// The devices, none of which lies underneath another one. An overlay can have one directory on a
+// disk and another on a loop device over a file of that disk: all I/O passes the disk then, and
+// only a part of it the loop device. `passed` gets those that lie over another one.
+std::vector<uint32_t> Disjoint(const v1::Inspection& inspection, std::vector<uint32_t> devices,
+                               std::vector<uint32_t>* passed) {
+  if (devices.size() < 2) return devices;
+  const Underneath under = UnderneathOf(inspection);
+  std::bitset<limits::kStorageLayers + 1> all;
+  for (const uint32_t number : devices) all.set(number);
+  const auto lies_over_another = [&](uint32_t number) { return (under[number] & all).any(); };
+  for (auto over = std::find_if(devices.begin(), devices.end(), lies_over_another);
+       over != devices.end();
+       over = std::find_if(devices.begin(), devices.end(), lies_over_another)) {
+    const uint32_t number = *over;
+    devices.erase(over);
+    all.reset(number);
+    passed->push_back(number);
+    for (const uint32_t part : NearestDevices(inspection, PartsOf(inspection, number))) {
+      if (all.test(part)) continue;
+      all.set(part);
+      devices.push_back(part);
+    }
+  }
+  return devices;
 }
 
 }  // namespace
@@ -86,20 +128,21 @@ TargetDevices DevicesUnder(const v1::Inspection& inspection, const v1::TargetIns
     if (!target.device_name().empty()) devices.top.push_back(target.device_name());
     return devices;
   }
-  const std::vector<uint32_t> nearest = NearestDevices(inspection, {target.top_layer()});
-  Numbers under;
-  std::vector<uint32_t> lower;
-  for (const uint32_t number : nearest) {
-    for (const uint32_t part : PartsOf(inspection, number)) {
-      const std::vector<uint32_t> stack = StackOf(inspection, part, &under);
-      lower.insert(lower.end(), stack.begin(), stack.end());
-    }
+  std::vector<uint32_t> passed;
+  const std::vector<uint32_t> tops =
+      Disjoint(inspection, NearestDevices(inspection, {target.top_layer()}), &passed);
+  for (const uint32_t number : tops) {
+    devices.top.push_back(LayerOf(inspection, number)->device_name());
   }
-  // An overlay can have one directory on a disk, and another on a loop device over a file of that
-  // disk.
-  for (const uint32_t number : nearest) {
-    if (!under.contains(number)) {
-      devices.top.push_back(LayerOf(inspection, number)->device_name());
+  std::vector<uint32_t> lower = passed;
+  Numbers seen(tops.begin(), tops.end());
+  seen.insert(passed.begin(), passed.end());
+  for (const auto* above : {&tops, static_cast<const std::vector<uint32_t>*>(&passed)}) {
+    for (const uint32_t number : *above) {
+      for (const uint32_t part : PartsOf(inspection, number)) {
+        const std::vector<uint32_t> stack = StackOf(inspection, part, &seen);
+        lower.insert(lower.end(), stack.begin(), stack.end());
+      }
     }
   }
   for (const uint32_t number : lower) {

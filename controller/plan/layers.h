@@ -11,8 +11,9 @@ namespace lockstep::controller {
 
 // The block devices underneath a target, each once, in the order of its layers.
 struct TargetDevices {
-  std::vector<std::string> top;    // none of them lies underneath another one
-  std::vector<std::string> lower;  // underneath these
+  std::vector<std::string> top;  // none of them lies underneath another one
+  // Underneath these, and devices that lie over one of these although nothing lies over them.
+  std::vector<std::string> lower;
 };
 // Without layers, as of an older worker, TargetInspection::device_name alone is on top. What the
 // worker says is not trusted: a number that is out of order stands for no layer.

@@ -186,6 +186,10 @@ uint64_t MountIdOf(int fd) {
 
 namespace {
 
+uint32_t NumberOf(const std::vector<v1::StorageLayer>& layers, const v1::StorageLayer& layer) {
+  return static_cast<uint32_t>(&layer - layers.data()) + 1;
+}
+
 // Walks down from a layer. `goes_on` says whether to look underneath a layer, too. Each layer is
 // seen once.
 void WalkDown(const std::vector<v1::StorageLayer>& layers, uint32_t number,
@@ -195,6 +199,29 @@ void WalkDown(const std::vector<v1::StorageLayer>& layers, uint32_t number,
   const v1::StorageLayer& layer = layers[number - 1];
   if (!goes_on(layer)) return;
   for (const uint32_t part : layer.underneath()) WalkDown(layers, part, seen, goes_on);
+}
+
+// The nearest devices among and underneath these layers.
+std::vector<uint32_t> NearestDevices(const std::vector<v1::StorageLayer>& layers,
+                                     const std::vector<uint32_t>& from) {
+  std::vector<uint32_t> found;
+  std::set<uint32_t> seen;
+  for (const uint32_t number : from) {
+    WalkDown(layers, number, &seen, [&](const v1::StorageLayer& layer) {
+      if (!layer.device_name().empty()) found.push_back(NumberOf(layers, layer));
+      return layer.device_name().empty();
+    });
+  }
+  return found;
+}
+
+// All layers underneath one.
+std::set<uint32_t> AllUnder(const std::vector<v1::StorageLayer>& layers, uint32_t number) {
+  std::set<uint32_t> under;
+  for (const uint32_t part : layers[number - 1].underneath()) {
+    WalkDown(layers, part, &under, [](const v1::StorageLayer&) { return true; });
+  }
+  return under;
 }
 
 // Whether it is a mapped device: one that is made of devices.
@@ -216,25 +243,25 @@ bool HasQueue(const std::string& root, const std::string& device) {
 
 std::vector<std::string> TopDevicesUnder(const std::vector<v1::StorageLayer>& layers,
                                          uint32_t top) {
-  std::set<std::string> below;
-  std::vector<std::string> found;
-  std::set<uint32_t> seen;
-  WalkDown(layers, top, &seen, [&](const v1::StorageLayer& layer) {
-    if (layer.device_name().empty()) return true;
-    found.push_back(layer.device_name());
-    std::set<uint32_t> under;
-    for (const uint32_t part : layer.underneath()) {
-      WalkDown(layers, part, &under, [&](const v1::StorageLayer& lower) {
-        if (!lower.device_name().empty()) below.insert(lower.device_name());
-        return true;
-      });
-    }
-    return false;
-  });
+  std::vector<uint32_t> tops = NearestDevices(layers, {top});
+  const auto lies_over_another = [&](uint32_t number) {
+    const std::set<uint32_t> below = AllUnder(layers, number);
+    return std::any_of(tops.begin(), tops.end(),
+                       [&](uint32_t other) { return below.contains(other); });
+  };
   // An overlay can have one directory on a disk and another on a loop device over a file of that
-  // disk.
-  std::erase_if(found, [&](const std::string& device) { return below.contains(device); });
-  return found;
+  // disk. All I/O passes the disk then, and only a part of it the loop device.
+  for (auto over = std::find_if(tops.begin(), tops.end(), lies_over_another); over != tops.end();
+       over = std::find_if(tops.begin(), tops.end(), lies_over_another)) {
+    const auto& parts = layers[*over - 1].underneath();
+    tops.erase(over);
+    for (const uint32_t part : NearestDevices(layers, {parts.begin(), parts.end()})) {
+      if (std::find(tops.begin(), tops.end(), part) == tops.end()) tops.push_back(part);
+    }
+  }
+  std::vector<std::string> names;
+  for (const uint32_t number : tops) names.push_back(layers[number - 1].device_name());
+  return names;
 }
 
 std::vector<std::string> QueuesUnder(const std::string& root,

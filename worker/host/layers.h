@@ -60,8 +60,9 @@ class StorageLayers {
 // The mount that a descriptor was opened through, also by O_PATH; 0 where the kernel does not say.
 uint64_t MountIdOf(int fd);
 
-// The topmost block devices underneath the layer with this number. None of them lies underneath
-// another block device of the stack.
+// The topmost block devices underneath the layer with this number, whose figures add up: none of
+// them lies underneath another one. A device over another one of them is left out, in favour of
+// what is underneath it.
 std::vector<std::string> TopDevicesUnder(const std::vector<v1::StorageLayer>& layers, uint32_t top);
 
 // The devices underneath whose queues a phase can change: on each way down the first one that keeps

@@ -55,7 +55,7 @@ TEST(LayersPlanTest, ATargetHasItsTopmostDevicesAndThoseUnderneath) {
 }
 
 // btrfs on two devices, and an overlay with a loop device over a file of the other directory's
-// disk.
+// disk: all its I/O passes the disk, and a part of it the loop device.
 TEST(LayersPlanTest, SeveralDevicesCanBeOnTopAndNoneLiesUnderAnother) {
   v1::Inspection inspection;
   const uint32_t sda = Add(&inspection, "sas", "sda", {});
@@ -63,11 +63,30 @@ TEST(LayersPlanTest, SeveralDevicesCanBeOnTopAndNoneLiesUnderAnother) {
   AddTarget(&inspection, Add(&inspection, "btrfs", "", {sda, sdb}), "sda");
   const uint32_t ext4 = Add(&inspection, "ext4", "", {sda});
   const uint32_t loop = Add(&inspection, "loop", "loop0", {ext4});
-  AddTarget(&inspection, Add(&inspection, "overlay", "", {ext4, loop}), "loop0");
+  AddTarget(&inspection, Add(&inspection, "overlay", "", {ext4, loop}), "sda");
   EXPECT_EQ(DevicesUnder(inspection, inspection.targets(0)).top, (Names{"sda", "sdb"}));
   const TargetDevices overlay = DevicesUnder(inspection, inspection.targets(1));
-  EXPECT_EQ(overlay.top, Names{"loop0"});
-  EXPECT_EQ(overlay.lower, Names{"sda"});
+  EXPECT_EQ(overlay.top, Names{"sda"});
+  EXPECT_EQ(overlay.lower, Names{"loop0"});
+  KernelDevices kernel;
+  kernel.Add(inspection, inspection.targets(1));
+  EXPECT_EQ(kernel.Counted(), NameSet{"sda"});
+}
+
+// loop0 lies on a file of a btrfs on sda and sdb, and another directory of the overlay on sda. The
+// bytes of loop0 that go to sdb must not be lost.
+TEST(LayersPlanTest, ADeviceOverAnotherOneGivesWayToAllUnderneath) {
+  v1::Inspection inspection;
+  const uint32_t sda = Add(&inspection, "sas", "sda", {});
+  const uint32_t sdb = Add(&inspection, "sas", "sdb", {});
+  const uint32_t sdc = Add(&inspection, "sas", "sdc", {});
+  const uint32_t btrfs = Add(&inspection, "btrfs", "", {sda, sdb});
+  const uint32_t loop = Add(&inspection, "loop", "loop0", {btrfs});
+  const uint32_t ext4 = Add(&inspection, "ext4", "", {sda});
+  AddTarget(&inspection, Add(&inspection, "overlay", "", {loop, ext4, sdc}), "loop0");
+  const TargetDevices overlay = DevicesUnder(inspection, inspection.targets(0));
+  EXPECT_EQ(NameSet(overlay.top.begin(), overlay.top.end()), (NameSet{"sda", "sdb", "sdc"}));
+  EXPECT_EQ(overlay.lower, Names{"loop0"});
 }
 
 TEST(LayersPlanTest, NumbersThatAreOutOfOrderLeadNowhere) {

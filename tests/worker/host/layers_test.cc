@@ -237,6 +237,22 @@ TEST_F(LayersTest, AFileLiesOnTheMountThatIsSeenThere) {
   EXPECT_EQ(Texts(found), (Names{"loop0 loop [2]", "ext4 /images [1]", "sdc disk []"}));
 }
 
+TEST_F(LayersTest, ADeviceOverAnotherOneGivesWayToWhatIsUnderneath) {
+  AddDisk("sda", 8, 0, 2000);
+  Write("up/x", "");
+  Write("mnt/low/x", "");
+  Write("disk.img", "");
+  AddLoop(0, "/disk.img");
+  Mount(30, "8:0", "/", "ext4", "/dev/sda");
+  Mount(31, "7:0", "/mnt", "ext4", "/dev/loop0");
+  Mount(32, "0:50", "/merged", "overlay", "overlay",
+        "rw,lowerdir=/mnt/low,upperdir=/up,workdir=/work");
+  StorageLayers found = layers();
+  const uint32_t top = found.AddMount(32);
+  EXPECT_EQ(TopDevicesUnder(found.layers(), top), Names{"sda"})
+      << "all I/O passes it, a part of it loop0, too";
+}
+
 TEST_F(LayersTest, CirclesEndAndStacksThatAreTooDeepAreCut) {
   AddMapped("dm-0", 0, "", "");
   AddMapped("dm-1", 1, "", "");
