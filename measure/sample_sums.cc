@@ -59,12 +59,12 @@ void AddMemory(const v1::HostSample& h, double seconds, HostSums* sums) {
   const auto bytes = [](uint64_t value) { return static_cast<double>(value); };
   // A kernel, or the worker of an earlier version, may not tell a figure. As 0 it would lower the
   // mean of the samples that have it.
-  sums->free.Add(bytes(h.free_bytes()), 1);
-  sums->dirty.Add(bytes(h.dirty_bytes()), 1);
+  if (h.has_free_bytes()) sums->free.Add(bytes(h.free_bytes()), 1);
+  if (h.has_dirty_bytes()) sums->dirty.Add(bytes(h.dirty_bytes()), 1);
   sums->dirty_max = std::max(sums->dirty_max, bytes(h.dirty_bytes()));
   if (h.has_swap_used_bytes()) sums->swap_used.Add(bytes(h.swap_used_bytes()), 1);
   if (h.has_buffers_bytes()) sums->buffers.Add(bytes(h.buffers_bytes()), 1);
-  if (h.has_slab_reclaimable_bytes()) {
+  if (h.has_cached_bytes() && h.has_slab_reclaimable_bytes()) {
     sums->cache.Add(bytes(h.cached_bytes()) + bytes(h.slab_reclaimable_bytes()), 1);
   }
   if (h.has_writeback_bytes()) sums->writeback.Add(bytes(h.writeback_bytes()), 1);

@@ -147,11 +147,11 @@ void AddHost(const RowStream& row, v1::IntervalSample* sample) {
   h->set_cpu_busy_ns(row.UInt("cpu_busy_ns"));
   h->set_swap_in_pages(row.UInt("swap_in_pages"));
   h->set_swap_out_pages(row.UInt("swap_out_pages"));
-  h->set_free_bytes(row.UInt("free_bytes"));
-  h->set_cached_bytes(row.UInt("cached_bytes"));
-  h->set_dirty_bytes(row.UInt("dirty_bytes"));
-  // Samples of earlier versions lack these.
+  // Kernels may not tell these, and samples of earlier versions lack some.
   const auto known = [&](const char* column) { return !row.Null(column); };
+  if (known("free_bytes")) h->set_free_bytes(row.UInt("free_bytes"));
+  if (known("cached_bytes")) h->set_cached_bytes(row.UInt("cached_bytes"));
+  if (known("dirty_bytes")) h->set_dirty_bytes(row.UInt("dirty_bytes"));
   if (known("swap_used_bytes")) h->set_swap_used_bytes(row.UInt("swap_used_bytes"));
   if (known("buffers_bytes")) h->set_buffers_bytes(row.UInt("buffers_bytes"));
   if (known("slab_reclaimable_bytes")) {

@@ -334,6 +334,9 @@ TEST_F(StoreTest, MemoryThatWasNotSampledStaysUnknown) {
   ASSERT_EQ(hosts.size(), 30u);
   EXPECT_EQ(hosts[0].writeback_bytes(), 1u << 20);
   EXPECT_EQ(hosts[3].dirty_bytes(), 3u << 20);
+  EXPECT_TRUE(hosts[0].has_dirty_bytes()) << "0 is a figure";
+  EXPECT_FALSE(hosts[0].has_free_bytes());
+  EXPECT_FALSE(hosts[0].has_cached_bytes());
   EXPECT_EQ(hosts[0].page_bytes(), 65536u);
   EXPECT_FALSE(hosts[20].has_writeback_bytes());
   EXPECT_FALSE(hosts[0].has_swap_used_bytes());

@@ -54,10 +54,12 @@ std::optional<uint64_t> BytesAfter(const std::string& text, const std::string& k
   return kib ? std::optional(*kib * 1024) : std::nullopt;
 }
 
-void AddMemory(const HostCounters& earlier, const HostCounters& later, v1::HostSample* sample) {
-  sample->set_free_bytes(later.free_bytes);
-  sample->set_cached_bytes(later.cached_bytes);
-  sample->set_dirty_bytes(later.dirty_bytes);
+// What a kernel does not tell stays absent: 0 would be taken for a figure.
+void AddMemory(const HostCounters& earlier, const HostCounters& later, uint32_t page_bytes,
+               v1::HostSample* sample) {
+  if (later.free_bytes) sample->set_free_bytes(*later.free_bytes);
+  if (later.cached_bytes) sample->set_cached_bytes(*later.cached_bytes);
+  if (later.dirty_bytes) sample->set_dirty_bytes(*later.dirty_bytes);
   if (later.swap_used_bytes) sample->set_swap_used_bytes(*later.swap_used_bytes);
   if (later.buffers_bytes) sample->set_buffers_bytes(*later.buffers_bytes);
   if (later.slab_reclaimable_bytes) {
@@ -70,6 +72,12 @@ void AddMemory(const HostCounters& earlier, const HostCounters& later, v1::HostS
   if (earlier.block_out_bytes && later.block_out_bytes) {
     sample->set_block_out_bytes(*later.block_out_bytes - *earlier.block_out_bytes);
   }
+  if (earlier.swap_in_pages && earlier.swap_out_pages && later.swap_in_pages &&
+      later.swap_out_pages) {
+    sample->set_swap_in_pages(*later.swap_in_pages - *earlier.swap_in_pages);
+    sample->set_swap_out_pages(*later.swap_out_pages - *earlier.swap_out_pages);
+    sample->set_page_bytes(page_bytes);
+  }
 }
 
 }  // namespace
@@ -78,14 +86,14 @@ HostCounters ParseHostCounters(const std::string& stat, const std::string& vmsta
                                const std::string& meminfo) {
   HostCounters counters;
   ParseStat(stat, &counters);
-  counters.swap_in_pages = NumberAfter(vmstat, "pswpin ").value_or(0);
-  counters.swap_out_pages = NumberAfter(vmstat, "pswpout ").value_or(0);
+  counters.swap_in_pages = NumberAfter(vmstat, "pswpin ");
+  counters.swap_out_pages = NumberAfter(vmstat, "pswpout ");
   // The kernel counts these in sectors and prints KiB (vmstat_start() in mm/vmstat.c).
   counters.block_in_bytes = BytesAfter(vmstat, "pgpgin ");
   counters.block_out_bytes = BytesAfter(vmstat, "pgpgout ");
-  counters.free_bytes = BytesAfter(meminfo, "MemFree:").value_or(0);
-  counters.cached_bytes = BytesAfter(meminfo, "Cached:").value_or(0);
-  counters.dirty_bytes = BytesAfter(meminfo, "Dirty:").value_or(0);
+  counters.free_bytes = BytesAfter(meminfo, "MemFree:");
+  counters.cached_bytes = BytesAfter(meminfo, "Cached:");
+  counters.dirty_bytes = BytesAfter(meminfo, "Dirty:");
   counters.writeback_bytes = BytesAfter(meminfo, "Writeback:");
   counters.buffers_bytes = BytesAfter(meminfo, "Buffers:");
   counters.slab_reclaimable_bytes = BytesAfter(meminfo, "SReclaimable:");
@@ -124,10 +132,7 @@ v1::HostSample Difference(const HostCounters& earlier, const HostCounters& later
   sample.set_interrupts(later.interrupts - earlier.interrupts);
   sample.set_run_queue(later.running);
   sample.set_blocked(later.blocked);
-  sample.set_swap_in_pages(later.swap_in_pages - earlier.swap_in_pages);
-  sample.set_swap_out_pages(later.swap_out_pages - earlier.swap_out_pages);
-  sample.set_page_bytes(page_bytes);
-  AddMemory(earlier, later, &sample);
+  AddMemory(earlier, later, page_bytes, &sample);
   return sample;
 }
 

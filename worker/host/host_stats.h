@@ -15,11 +15,11 @@ struct HostCounters {
   uint64_t user = 0, system = 0, idle = 0, iowait = 0, steal = 0;
   uint64_t context_switches = 0, interrupts = 0;
   uint32_t running = 0, blocked = 0;
-  uint64_t swap_in_pages = 0, swap_out_pages = 0;
-  uint64_t free_bytes = 0, cached_bytes = 0, dirty_bytes = 0;
   // Nothing where the texts do not have them.
+  std::optional<uint64_t> free_bytes, cached_bytes, dirty_bytes;
   std::optional<uint64_t> swap_used_bytes, buffers_bytes, slab_reclaimable_bytes, writeback_bytes;
-  std::optional<uint64_t> block_in_bytes, block_out_bytes;  // since boot
+  std::optional<uint64_t> swap_in_pages, swap_out_pages, block_in_bytes,
+      block_out_bytes;  // since boot
 };
 HostCounters ParseHostCounters(const std::string& stat, const std::string& vmstat,
                                const std::string& meminfo);

@@ -183,6 +183,22 @@ TEST(KernelTest, WhatVmstatPrintsIsAveragedOverTheMeasuredTime) {
   EXPECT_TRUE(absl::StrContains(text, "swpd 7 MiB, free 1 GiB")) << text;
 }
 
+TEST(KernelTest, MemoryThatNoSampleTellsIsNotNamedInAReport) {
+  Stored data = TwoWorkers();
+  for (uint32_t k = 0; k < 3; ++k) {
+    v1::HostSample* h = data.intervals[0][k].mutable_host();
+    h->clear_free_bytes();
+    h->clear_dirty_bytes();
+    h->clear_cached_bytes();
+    h->set_slab_reclaimable_bytes(1 << 20);
+  }
+  const v1::KernelReport kernel = ReportOf(data).phases(0).kernels(0);
+  EXPECT_FALSE(kernel.has_free_bytes_avg());
+  EXPECT_FALSE(kernel.has_dirty_bytes_avg());
+  EXPECT_FALSE(kernel.has_dirty_bytes_max());
+  EXPECT_FALSE(kernel.has_cache_bytes_avg());
+}
+
 TEST(CrossCheckTest, TrimsOnTheDeviceAreComparedWithItsDiscards) {
   CrossCheckInput in;
   in.engine_trim_bytes = 1 << 30;

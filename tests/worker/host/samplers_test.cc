@@ -106,8 +106,12 @@ TEST(HostStatsTest, WhatVmstatPrintsOfMemoryAndBlockDevices) {
 }
 
 TEST(HostStatsTest, FiguresThatTheKernelDoesNotTellStayUnknown) {
-  const HostCounters none = ParseHostCounters("", "", "MemFree: 8 kB\nSwapTotal: 1 kB");
+  const HostCounters none = ParseHostCounters("", "pswpin 3", "SwapTotal: 1 kB\nSwapCached: 1 kB");
   const v1::HostSample sample = Difference(none, none, 10000000, 4096);
+  EXPECT_FALSE(sample.has_free_bytes());
+  EXPECT_FALSE(sample.has_cached_bytes());
+  EXPECT_FALSE(sample.has_dirty_bytes());
+  EXPECT_FALSE(sample.has_page_bytes()) << "of pages that were swapped nothing is known";
   EXPECT_FALSE(sample.has_swap_used_bytes());
   EXPECT_FALSE(sample.has_buffers_bytes());
   EXPECT_FALSE(sample.has_slab_reclaimable_bytes());
