@@ -38,7 +38,6 @@ IoThread::IoThread(IoThreadSetup setup, Access access, const Timeline* timeline,
       content_(setup_.content, setup_.seed),
       slots_(setup_.engine.queue_depth),
       free_(setup_.engine.queue_depth),
-      copy_writes_(setup_.copy != nullptr ? setup_.engine.queue_depth : 0),
       batch_(setup_.engine.queue_depth),
       completions_(setup_.engine.queue_depth),
       left_(setup_.idle         ? 0
@@ -46,7 +45,8 @@ IoThread::IoThread(IoThreadSetup setup, Access access, const Timeline* timeline,
                                 : ~uint64_t{0}),
       left_bytes_(setup_.quota_bytes != 0 ? setup_.quota_bytes : ~uint64_t{0}),
       gate_(setup_.start),
-      syncs_(setup_.sync, setup_.paths.size()) {
+      syncs_(setup_.sync, setup_.paths.size()),
+      copy_writes_(setup_.copy != nullptr ? setup_.engine.queue_depth : 0) {
   // After arming nothing is allocated: at most every slot waits to be sent again.
   retry_.reserve(slots_.size());
 }
@@ -106,14 +106,14 @@ void IoThread::CloseThrough(int64_t now_ns) {
   interval_end_ns_ = timeline_->BeginOf(recorder_.interval() + 1);
   // A ramp ends with an interval, so this comes by at both ends of the measured time. It is late by
   // the wait that the end falls into.
-  if (now_ns >= timeline_->ramp_end_ns()) outcome_.usage.Begin();
-  if (now_ns >= timeline_->load_end_ns()) outcome_.usage.End();
+  const bool has_begun = now_ns >= timeline_->ramp_end_ns();
+  const bool is_over = now_ns >= timeline_->load_end_ns();
+  is_measured_ = has_begun && !is_over;
+  if (has_begun) outcome_.usage.Begin();
+  if (is_over) outcome_.usage.End();
 }
 
 int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
-  // I/Os that are sent again take the general path. They are rare, and the short one stays free of
-  // their branches.
-  if (plain_ && load_goes_on && retry_.empty()) return FillPlain(now_ns);
   const int limit = static_cast<int>(setup_.max_batch);
   int count = 0;
   waiting_ = Waiting::kNothing;
@@ -358,19 +358,21 @@ void IoThread::CountBacklog() {
   outcome_.longest_backlog_ns = backlog.longest_ns;
 }
 
-void IoThread::Account(int64_t from_ns, int64_t to_ns, QueueState queue) {
-  const int64_t time =
-      std::min(to_ns, timeline_->load_end_ns()) - std::max(from_ns, timeline_->ramp_end_ns());
-  if (time <= 0) return;  // of the ramp or the drain
+int64_t IoThread::MeasuredAcross(int64_t from_ns, int64_t to_ns) const {
+  const int64_t begin = std::max(from_ns, timeline_->ramp_end_ns());
+  return std::max<int64_t>(0, std::min(to_ns, timeline_->load_end_ns()) - begin);
+}
+
+void IoThread::Account(int64_t time_ns, QueueState queue) {
   if (syncs_in_flight_ != 0 && syncs_in_flight_ == in_flight_) {
-    outcome_.sync_ns += time;
+    outcome_.sync_ns += time_ns;
   } else if (waiting_ == Waiting::kThink) {
-    outcome_.think_ns += time;
+    outcome_.think_ns += time_ns;
   } else if (waiting_ == Waiting::kRate) {
-    outcome_.rate_ns += time;
+    outcome_.rate_ns += time_ns;
   } else {
-    outcome_.io_ns += time;
-    if (queue == QueueState::kFull) outcome_.queue_full_ns += time;
+    outcome_.io_ns += time_ns;
+    if (queue == QueueState::kFull) outcome_.queue_full_ns += time_ns;
   }
 }
 
@@ -387,7 +389,7 @@ bool IoThread::StepIdle(bool load_goes_on, int64_t* now_ns) {
   clock_->SleepUntil(
       std::min({wake_ns_, interval_end_ns_, timeline_->load_end_ns(), *now_ns + kPollNs}));
   const int64_t woken = clock_->MonotonicNs();
-  Account(*now_ns, woken, QueueState::kNotFull);
+  Account(MeasuredIn(*now_ns, woken, HasEnded(woken)), QueueState::kNotFull);
   *now_ns = woken;
   return true;
 }
@@ -421,9 +423,12 @@ void IoThread::StampSubmission(int count, int64_t now_ns) {
 
 bool IoThread::Step(int64_t* now_ns) {
   int64_t now = *now_ns;
-  CloseIntervals(now);
+  if (HasEnded(now)) CloseThrough(now);
   const bool load_goes_on = LoadGoesOn(now);
-  const int count = FillBatch(now, load_goes_on);
+  // I/Os that are sent again take the general path. They are rare, and the short one stays free of
+  // their branches.
+  const bool is_plain = plain_ && load_goes_on && retry_.empty();
+  const int count = is_plain ? FillPlain(now) : FillBatch(now, load_goes_on);
   if (count == 0 && in_flight_ == 0) return StepIdle(load_goes_on, now_ns);
   // Content was made after `now` was read. Its time is the generator's, not the storage's.
   if (restamps_ && count != 0) {
@@ -439,7 +444,8 @@ bool IoThread::Step(int64_t* now_ns) {
   }
   in_flight_ += count;
   const bool full = free_.empty();
-  const int wait_for = WaitFor(count, load_goes_on);
+  const int wait_for = is_plain && full ? static_cast<int>(std::min(setup_.wait, in_flight_))
+                                        : WaitFor(count, load_goes_on);
   const auto reaped = engine_->Exchange(absl::MakeConstSpan(batch_.data(), count), wait_for,
                                         DeadlineAt(now), absl::MakeSpan(completions_));
   if (!reaped.ok()) {
@@ -451,10 +457,12 @@ bool IoThread::Step(int64_t* now_ns) {
   }
   const int64_t done = clock_->MonotonicNs();
   if (setup_.engine.timed_submission) StampSubmission(count, now);
-  Account(now, done, full && wait_for != 0 ? QueueState::kFull : QueueState::kNotFull);
+  const bool has_ended = HasEnded(done);
+  Account(MeasuredIn(now, done, has_ended),
+          full && wait_for != 0 ? QueueState::kFull : QueueState::kNotFull);
   // An I/O belongs to the interval in which it completes. The intervals up to this instant close
   // before it is recorded.
-  CloseIntervals(done);
+  if (has_ended) CloseThrough(done);
   if (plain_) {
     CompletePlain(*reaped, done);
   } else if (setup_.copy != nullptr) {

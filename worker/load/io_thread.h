@@ -52,13 +52,15 @@ struct IoThreadSetup {
 struct IoThreadOutcome {
   int64_t first_io_ns = 0;  // first submission; 0 when there was none
   int64_t last_io_ns = 0;   // last completion
-  // This and the times below are of the measured time, between the ramp and the load's end.
-  ThreadUsage usage;
-  // Where the time went; what is left is the thread's own.
+  // Where the measured time went, between the ramp and the load's end; what is left is the thread's
+  // own.
   int64_t io_ns = 0;    // in I/O: submitting, and waiting for completions
   int64_t sync_ns = 0;  // with nothing but syncs in flight
   int64_t think_ns = 0;
   int64_t rate_ns = 0;
+  int64_t queue_full_ns = 0;  // part of io_ns in which no more could be submitted
+  uint64_t exchanges = 0;     // batches submitted
+  uint64_t submitted = 0;
   // Measured time between two batches of completions, and before the first one, added up by the
   // binary logarithm of its nanoseconds.
   std::array<int64_t, 64> gaps_ns{};
@@ -69,9 +71,6 @@ struct IoThreadOutcome {
     }
     last_io_ns = at_ns;
   }
-  int64_t queue_full_ns = 0;  // part of io_ns in which no more could be submitted
-  uint64_t exchanges = 0;     // batches submitted
-  uint64_t submitted = 0;
   uint64_t retries = 0;
   uint64_t uncopied = 0;  // of a copy: blocks without a copy, as WorkloadResult says
   // Open loop: due before the load's end, and of those never started; the longest that one waited
@@ -79,6 +78,7 @@ struct IoThreadOutcome {
   uint64_t due = 0;
   uint64_t unstarted = 0;
   int64_t longest_backlog_ns = 0;
+  ThreadUsage usage;  // of the measured time
   std::string engine;
   std::vector<std::string> notes;
   std::string first_error;  // the first failed I/O, in words
@@ -138,8 +138,9 @@ class IoThread {
   static constexpr int64_t kBlockNs = 20 * timing::kUs;
 
   absl::Status MakeBuffers();
-  void CloseIntervals(int64_t now_ns) {
-    if (now_ns >= interval_end_ns_ || now_ns >= timeline_->load_end_ns()) CloseThrough(now_ns);
+  // Whether the interval in progress, or the load, has ended by then.
+  bool HasEnded(int64_t now_ns) const {
+    return now_ns >= interval_end_ns_ || now_ns >= timeline_->load_end_ns();
   }
   void CloseThrough(int64_t now_ns);
   bool LoadGoesOn(int64_t now_ns) const {
@@ -165,9 +166,16 @@ class IoThread {
   void CompleteCopy(const IoCompletion& completion, int64_t now_ns);
   void DropCopyWrites();
   void CountUncopied();
+  // How much of a span is measured time. `has_ended`: HasEnded() its end. Most spans end in the
+  // interval that they have begun in. This runs at each I/O.
+  int64_t MeasuredIn(int64_t from_ns, int64_t to_ns, bool has_ended) const {
+    if (has_ended) return MeasuredAcross(from_ns, to_ns);
+    return is_measured_ ? to_ns - from_ns : 0;
+  }
+  int64_t MeasuredAcross(int64_t from_ns, int64_t to_ns) const;
   enum class QueueState { kNotFull, kFull };
   // Adds a wait to what the thread waited for.
-  void Account(int64_t from_ns, int64_t to_ns, QueueState queue);
+  void Account(int64_t time_ns, QueueState queue);
   // One turn: submits what may start, waits for some of what is in flight, and records what has
   // completed. False when the thread is done.
   bool Step(int64_t* now_ns);
@@ -207,21 +215,6 @@ class IoThread {
   };
   FreeSlots free_;
   std::vector<uint32_t> retry_;
-  // Of a copy: the slots whose block has been read and is not being written yet, in the order of
-  // their reads' completions.
-  struct SlotQueue {
-    explicit SlotQueue(size_t slots) : ring(slots) {}
-    bool empty() const { return count == 0; }
-    uint32_t front() const { return ring[begin]; }
-    void Push(uint32_t number) { ring[(begin + count++) % ring.size()] = number; }
-    void Pop() {
-      begin = (begin + 1) % ring.size();
-      --count;
-    }
-    std::vector<uint32_t> ring;
-    size_t begin = 0, count = 0;
-  };
-  SlotQueue copy_writes_;
   std::vector<IoRequest> batch_;
   std::vector<IoCompletion> completions_;
   uint32_t in_flight_ = 0;
@@ -237,6 +230,8 @@ class IoThread {
   StartGate gate_;
   // No gate, syncs, checks or content to make: FillPlain() and CompletePlain() are enough.
   bool plain_ = false;
+  // What follows until the next end of an interval is measured time.
+  bool is_measured_ = false;
   int64_t interval_end_ns_ = 0;  // of the running interval, by the grid
   Waiting waiting_ = Waiting::kNothing;
   int64_t wake_ns_ = 0;
@@ -246,6 +241,22 @@ class IoThread {
   uint64_t write_sequence_ = 0;
   uint64_t durable_sequence_ = 0;
   uint32_t sync_epoch_ = 0;
+
+  // Of a copy: the slots whose block has been read and is not being written yet, in the order of
+  // their reads' completions.
+  struct SlotQueue {
+    explicit SlotQueue(size_t most) : ring(most) {}
+    bool empty() const { return count == 0; }
+    uint32_t front() const { return ring[begin]; }
+    void Push(uint32_t number) { ring[(begin + count++) % ring.size()] = number; }
+    void Pop() {
+      begin = (begin + 1) % ring.size();
+      --count;
+    }
+    std::vector<uint32_t> ring;
+    size_t begin = 0, count = 0;
+  };
+  SlotQueue copy_writes_;
 };
 
 }  // namespace lockstep::worker
