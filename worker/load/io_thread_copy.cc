@@ -86,6 +86,13 @@ void IoThread::DropCopyWrites() {
 }
 
 void IoThread::CountUncopied() {
+  // A thread that gives up leaves blocks that were read and not written, and I/Os that have not
+  // come back. None of these blocks is known to have a copy.
+  DropCopyWrites();
+  for (const Slot& slot : slots_) {
+    const bool is_in_flight = slot.submitted_ns.load(std::memory_order_relaxed) != 0;
+    outcome_.uncopied += is_in_flight && slot.request.kind != IoKind::kSync;
+  }
   // A later pass copies what the first one has copied. A block that no pass has reached has no
   // copy.
   const uint64_t first_pass = std::min(setup_.quota, access_.part_blocks());

@@ -34,6 +34,8 @@ struct Storage {
   size_t in_flight_max = 0;
   std::set<uint64_t> bad_reads, short_reads, bad_writes;  // offsets
   int64_t each_ns = 1000;                                 // that a call takes
+  int calls_left = 1 << 30;                               // then the engine fails
+  bool hangs = false;                                     // no I/O comes back any more
 };
 
 // Completes I/Os in their order, and no more than are waited for.
@@ -47,13 +49,14 @@ class StorageEngine final : public IoEngine {
   absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete, int64_t,
                                absl::Span<IoCompletion> completions) override {
     time_->Pass(storage_.each_ns);
+    if (storage_.calls_left-- == 0) return absl::UnavailableError("the engine has failed");
     for (const IoRequest& request : requests) {
       storage_.log.push_back(request);
       pending_.push_back(request);
     }
     storage_.in_flight_max = std::max(storage_.in_flight_max, pending_.size());
     int count = 0;
-    for (; count < min_complete && !pending_.empty(); pending_.pop_front()) {
+    for (; count < min_complete && !pending_.empty() && !storage_.hangs; pending_.pop_front()) {
       completions[count++] = {pending_.front().slot, Do(pending_.front())};
     }
     return count;
@@ -262,6 +265,24 @@ TEST_F(CopyTest, NoWriteStartsAfterTheLoadsEnd) {
   uint64_t copied = 0;
   for (uint64_t block = 0; block < kBlocks; ++block) copied += IsCopied(block);
   EXPECT_EQ(copied, Of(IoKind::kWrite).operations);
+}
+
+TEST_F(CopyTest, BlocksThatAThreadLeavesBehindHaveNoCopy) {
+  for (const int calls : {1, 2, 3, 5, 8}) {
+    storage_.calls_left = calls;
+    counts_ = {};
+    const IoThreadOutcome outcome = Run(CopySetup(4));
+    EXPECT_NE(outcome.fatal, "") << calls;
+    EXPECT_EQ(Of(IoKind::kWrite).operations + outcome.uncopied, kBlocks) << calls;
+  }
+}
+
+TEST_F(CopyTest, BlocksWhoseIosDoNotComeBackHaveNoCopy) {
+  storage_.hangs = true;
+  storage_.each_ns = kMs;
+  const IoThreadOutcome outcome = Run(CopySetup(4), 7 * kMs);
+  EXPECT_TRUE(outcome.stuck);
+  EXPECT_EQ(outcome.uncopied, kBlocks);
 }
 
 TEST_F(CopyTest, ARateCountsBothOfABlocksIos) {
