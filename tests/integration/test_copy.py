@@ -5,8 +5,8 @@ import filecmp
 import os
 import tempfile
 
-from fleet import FleetTest, needs_root
-from loops import MIB, LoopDevice
+from fleet import Fleet, FleetTest, needs_root
+from loops import MIB, LoopDevice, attach, detach
 
 PARTS = "  - prepare: {targets: [src]}\n"
 # The destination has other bytes than the source before.
@@ -233,3 +233,23 @@ class DeviceCopies(FleetTest):
             copy_job(targets, load(f"copy: {{from: src, to: disk}}, {common}"))
         )
         self.assertNotEqual(refused.status, 0, str(refused))
+
+    def test_a_device_over_the_destination_is_no_source(self):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            LoopDevice(folder, 16 * MIB) as disk,
+        ):
+            over = attach(disk.path)
+            try:
+                with Fleet(1, allow=[disk.path, over]) as fleet:
+                    targets = [
+                        f"{{name: src, device: {{path: {over}}}}}",
+                        f"{{name: dst, device: {{path: {disk.path}}}}}",
+                    ]
+                    phases = load("copy: {from: src, to: dst}, block_size: 256KiB")
+                    done = fleet.run_job(copy_job(targets, phases))
+            finally:
+                detach(over)
+        self.assertEqual(done.status, 3, str(done))
+        text = " ".join((done.out + done.err).split())
+        self.assertIn("the same bytes under two names", text)

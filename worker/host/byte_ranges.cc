@@ -62,6 +62,10 @@ void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, in
   if (const auto backing = LoopBackingOf(fd >= 0 ? fd : opened.get())) {
     const uint64_t limit = backing->size_limit == 0 ? 0 : backing->offset + backing->size_limit;
     const uint64_t to = end == 0 ? limit : backing->offset + end;
+    // Over another device it shows bytes of that one, which has other names, too.
+    if (const auto below = ThisKernel().NameOf(backing->disk); backing->disk != 0 && below.ok()) {
+      return AddDevice(*below, -1, backing->offset + begin, to, depth + 1, ranges);
+    }
     // This is the thing that FileRanges makes of the file itself: a job on the file and one on the
     // loop device exclude each other.
     ranges->push_back(MakeRange(FileThing(FilesystemKey(backing->device, nullptr), backing->inode),

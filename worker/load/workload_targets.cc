@@ -1,11 +1,17 @@
 #include "worker/load/workload_targets.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "proto/workload.h"
+#include "worker/host/byte_ranges.h"
 
 namespace lockstep::worker {
 namespace {
@@ -32,6 +38,60 @@ std::vector<v1::TargetAssignment> Named(const std::vector<v1::TargetAssignment>&
     if (target.target().name() == name) named.push_back(target);
   }
   return named;
+}
+
+// Bytes of files, as FileRanges packs them: each is one thing as a whole.
+std::vector<v1::ByteRange> FilesAsRanges(const std::string& packed) {
+  std::vector<v1::ByteRange> ranges;
+  for (size_t at = 0; at + 8 <= packed.size(); at += 8) {
+    uint64_t thing = 0;
+    for (size_t byte = 8; byte-- > 0;) {
+      thing = thing << 8 | static_cast<unsigned char>(packed[at + byte]);
+    }
+    ranges.emplace_back().set_thing(thing);
+  }
+  return ranges;
+}
+
+// The bytes behind the names by which the targets were opened.
+std::vector<v1::ByteRange> BytesOf(const OpenTargets& opened) {
+  FileRanges files;
+  std::vector<v1::ByteRange> ranges;
+  for (const OpenedFile& file : opened.files) {
+    struct stat facts;
+    if (!file.descriptor.valid() || fstat(file.descriptor.get(), &facts) != 0) continue;
+    if (!S_ISBLK(facts.st_mode)) {
+      files.AddFile(file.descriptor);
+      continue;
+    }
+    for (v1::ByteRange& range : DeviceRanges(facts.st_rdev, file.descriptor.get())) {
+      ranges.push_back(std::move(range));
+    }
+  }
+  for (v1::ByteRange& range : FilesAsRanges(files.bytes())) ranges.push_back(std::move(range));
+  return ranges;
+}
+
+// The controller has compared what the inspection saw. A hard link, a loop device or a mapping may
+// have been made since then.
+absl::Status CheckApart(const OpenTargets& from, const OpenTargets& to) {
+  std::multimap<uint64_t, v1::ByteRange> read;  // by thing
+  for (const v1::ByteRange& range : BytesOf(from)) read.emplace(range.thing(), range);
+  const auto is_before = [](const v1::ByteRange& a, const v1::ByteRange& b) {
+    return a.end_bytes() != 0 && a.end_bytes() <= b.begin_bytes();
+  };
+  for (const v1::ByteRange& written : BytesOf(to)) {
+    const auto [begin, end] = read.equal_range(written.thing());
+    const bool overlaps = std::any_of(begin, end, [&](const auto& one) {
+      return !is_before(one.second, written) && !is_before(written, one.second);
+    });
+    if (!overlaps) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        from.files.front().path, " and ", to.files.front().path,
+        ": the copy's source and its destination are the same bytes under two names; name two "
+        "different ones"));
+  }
+  return absl::OkStatus();
 }
 
 // Both sides of a copy as the targets of one workload.
@@ -69,6 +129,7 @@ absl::StatusOr<OpenTargets> OpenTargetsOf(const Guard& guard, const v1::Workload
   if (from->files.size() + to->files.size() > kMaxFiles) {
     return absl::InvalidArgumentError("a copy has at most 65,535 files, of both sides together");
   }
+  if (absl::Status status = CheckApart(*from, *to); !status.ok()) return status;
   return Joined(*std::move(from), *std::move(to));
 }
 

@@ -3,6 +3,7 @@
 #include "worker/load/load.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <iterator>
@@ -225,6 +226,34 @@ TEST_F(LoadTest, ACopyReadsOneTargetAndWritesTheOther) {
     EXPECT_EQ(facts.st_mode & 07777, 0600u);
   }
   EXPECT_EQ(ContentOf(source), before);
+}
+
+// The link is made after the controller has compared the targets.
+TEST_F(LoadTest, ACopyOntoItsOwnSourceIsRefused) {
+  v1::TargetAssignment to = assignment_.targets(0);
+  const std::string source = to.target().file().path();
+  to.set_index(1);
+  to.set_written(true);
+  to.mutable_target()->set_name("u");
+  to.mutable_target()->mutable_file()->set_path(source + "-copy");
+  *assignment_.add_targets() = to;
+  Prepare();
+  v1::Workload* w = assignment_.mutable_run()->mutable_workloads(0)->mutable_workload();
+  w->mutable_copy()->set_from("t");
+  w->mutable_copy()->set_to("u");
+  w->add_targets("u");
+  w->mutable_pattern()->mutable_sequential();
+  w->set_passes(1);
+  ASSERT_TRUE(Load::Make(assignment_, {"h", 0}, Environment()).ok());
+  // The second file of the source is the first one of the destination.
+  const std::string linked = source + ".1";
+  ASSERT_EQ(unlink(linked.c_str()), 0);
+  ASSERT_EQ(link((source + "-copy").c_str(), linked.c_str()), 0);
+  const auto load = Load::Make(assignment_, {"h", 0}, Environment());
+  ASSERT_FALSE(load.ok());
+  EXPECT_NE(std::string(load.status().message()).find("the same bytes under two names"),
+            std::string::npos)
+      << load.status();
 }
 
 TEST_F(LoadTest, ACopyThatWouldNotBeWholeIsRefusedBeforeItStarts) {
