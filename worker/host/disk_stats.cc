@@ -1,7 +1,12 @@
 #include "worker/host/disk_stats.h"
 
+#include <algorithm>
 #include <cstdint>
-#include <sstream>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 
 namespace lockstep::worker {
 namespace {
@@ -14,20 +19,32 @@ uint64_t MillisecondsBetween(uint64_t earlier, uint64_t later) {
   return static_cast<uint32_t>(later) - static_cast<uint32_t>(earlier) + uint64_t{0};
 }
 
+// The next word of a line, which loses it; empty at its end.
+absl::string_view TakeWord(absl::string_view* line) {
+  line->remove_prefix(std::min(line->size(), line->find_first_not_of(' ')));
+  const absl::string_view word = line->substr(0, line->find(' '));
+  line->remove_prefix(word.size());
+  return word;
+}
+
 }  // namespace
 
-std::map<std::string, v1::DeviceSample> ParseDiskStats(const std::string& text) {
+std::map<std::string, v1::DeviceSample> ParseDiskStats(const std::string& text,
+                                                       const std::set<std::string>* names) {
   std::map<std::string, v1::DeviceSample> devices;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream fields(line);
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
     uint32_t major = 0;
     uint32_t minor = 0;
-    std::string name;
-    if (!(fields >> major >> minor >> name)) continue;
+    if (!absl::SimpleAtoi(TakeWord(&line), &major) || !absl::SimpleAtoi(TakeWord(&line), &minor)) {
+      continue;
+    }
+    const std::string name(TakeWord(&line));
+    // Hosts of a SAN have thousands of lines. Most of the time would go into numbers that nobody
+    // wants.
+    if (name.empty() || (names != nullptr && !names->contains(name))) continue;
     uint64_t value[17] = {};
     int count = 0;
-    while (count < 17 && fields >> value[count]) ++count;
+    while (count < 17 && absl::SimpleAtoi(TakeWord(&line), &value[count])) ++count;
     // There are 11 fields before Linux 4.18 (no discards) and 15 before 5.5 (no flushes).
     if (count < 11) continue;
     v1::DeviceSample& device = devices[name];

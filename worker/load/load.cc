@@ -350,7 +350,8 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
     }
   }
   Collector::Options options;
-  options.sample_devices = DevicesOf(assignment_);
+  const std::vector<std::string> devices = DevicesOf(assignment_);
+  options.sample_devices.insert(devices.begin(), devices.end());
   options.nested_devices.insert(assignment_.nested_devices().begin(),
                                 assignment_.nested_devices().end());
   options.sample_host = assignment_.sample_host();

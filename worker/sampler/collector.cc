@@ -52,11 +52,8 @@ Collector::HostReading Collector::ReadHost() const {
   HostReading reading;
   if (!options_.sample_devices.empty()) {
     // One read of the whole file, so that all devices are of one instant.
-    auto all = ParseDiskStats(common::ReadTrimmed("/proc/diskstats"));
-    for (const std::string& name : options_.sample_devices) {
-      const auto found = all.find(name);
-      if (found != all.end()) reading.devices.insert(*found);
-    }
+    reading.devices =
+        ParseDiskStats(common::ReadTrimmed("/proc/diskstats"), &options_.sample_devices);
   }
   if (options_.sample_host) reading.host = ReadHostCounters();
   if (options_.network != nullptr) reading.network = options_.network->Read();

@@ -29,8 +29,8 @@ class Collector {
     uint32_t workload = 0;  // index in the phase
   };
   struct Options {
-    std::vector<std::string> sample_devices;  // names in /proc/diskstats
-    std::set<std::string> nested_devices;     // among them, as DeviceSample::nested
+    std::set<std::string> sample_devices;  // names in /proc/diskstats
+    std::set<std::string> nested_devices;  // among them, as DeviceSample::nested
     bool sample_host = false;
     // What lies between this worker and the servers of its targets; outlives this. Null: not
     // sampled.

@@ -1,5 +1,8 @@
 #include <sys/sysmacros.h>
 
+#include <set>
+#include <string>
+
 #include "gtest/gtest.h"
 #include "worker/host/byte_ranges.h"
 #include "worker/host/control_groups.h"
@@ -33,6 +36,21 @@ TEST(DiskStatsTest, DifferencesInBytesAndMilliseconds) {
   EXPECT_EQ(d.queue_time_ms(), 100u);
   EXPECT_EQ(d.flushes(), 4u);
   EXPECT_EQ(d.flush_time_ms(), 4u);
+}
+
+TEST(DiskStatsTest, OnlyTheNamedDevicesAreRead) {
+  const std::set<std::string> names = {"vda", "sdz"};
+  const auto found = ParseDiskStats(kEarlier, &names);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found.at("vda").flush_time_ms(), 6u);
+  EXPECT_EQ(found.at("vda").minor_number(), 0u);
+  EXPECT_EQ(ParseDiskStats(kEarlier).at("loop0").reads(), 0u);
+  const std::set<std::string> none;
+  EXPECT_TRUE(ParseDiskStats(kEarlier, &none).empty());
+  for (const char* line : {"", "8 0", "8 0 sda 1 2 3", "8 x sda 1 2 3 4 5 6 7 8 9 10 11",
+                           "8 0 sda 1 2 3 4 5 6 7 8 9 x 11"}) {
+    EXPECT_TRUE(ParseDiskStats(line).empty()) << line;
+  }
 }
 
 TEST(DiskStatsTest, AMillisecondCounterThatWrappedStillHasADifference) {
