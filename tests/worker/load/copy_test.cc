@@ -36,6 +36,18 @@ struct Storage {
   int64_t each_ns = 1000;                                 // that a call takes
   int calls_left = 1 << 30;                               // then the engine fails
   bool hangs = false;                                     // no I/O comes back any more
+  // The last engine, and its buffers.
+  const IoEngine* engine = nullptr;
+  const IoBuffers* buffers = nullptr;
+  bool is_left = false;
+  // A thread with I/Os in flight leaves both to the kernel.
+  ~Storage() { DeleteLeft(); }
+  void DeleteLeft() {
+    if (!is_left) return;
+    delete engine;
+    delete buffers;
+    is_left = false;
+  }
 };
 
 // Completes I/Os in their order, and no more than are waited for.
@@ -44,6 +56,8 @@ class StorageEngine final : public IoEngine {
   StorageEngine(Storage* storage, const SimulatedTime* time) : storage_(*storage), time_(time) {}
   absl::Status Open(const EngineSetup& setup) override {
     buffers_ = setup.buffers;
+    storage_.engine = this;
+    storage_.buffers = setup.buffers;
     return absl::OkStatus();
   }
   absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete, int64_t,
@@ -160,6 +174,7 @@ class CopyTest : public testing::Test {
       thread.recorder().Pop();
     }
     if (verification != nullptr) thread.checks().AddCounts(verification);
+    storage_.is_left = thread.outcome().stuck;
     return thread.outcome();
   }
 
@@ -269,6 +284,7 @@ TEST_F(CopyTest, NoWriteStartsAfterTheLoadsEnd) {
 
 TEST_F(CopyTest, BlocksThatAThreadLeavesBehindHaveNoCopy) {
   for (const int calls : {1, 2, 3, 5, 8}) {
+    storage_.DeleteLeft();
     storage_.calls_left = calls;
     counts_ = {};
     const IoThreadOutcome outcome = Run(CopySetup(4));

@@ -193,6 +193,23 @@ TEST(IoThreadTest, RampAndDrainAreInNoShareOfTheThreadsTime) {
   EXPECT_TRUE(io.usage.has_begun());
 }
 
+// The same on the short way of I/Os that wait for nothing, also where the end moves.
+TEST(IoThreadTest, RampAndDrainAreInNoShareOfAClosedLoopsTime) {
+  for (const int64_t end : {10 * kSecond, 7 * kSecond + 3 * kMs / 2}) {
+    SimulatedTime time;
+    Timeline timeline(2 * kSecond, 2 * kSecond);
+    timeline.Begin(time.MonotonicNs() + kMs, 10 * kSecond);
+    timeline.EndAt(timeline.go_ns() + end);
+    time.Drive();
+    IoThread thread(SetupOf({kMs, 0, 0}, &time, 1), RandomReads(), &timeline, &time);
+    ASSERT_TRUE(thread.Arm().ok());
+    thread.Run();
+    const IoThreadOutcome& io = thread.outcome();
+    EXPECT_NEAR(static_cast<double>(io.io_ns), static_cast<double>(end - 2 * kSecond), 0.5 * kMs);
+    EXPECT_EQ(io.queue_full_ns, io.io_ns);
+  }
+}
+
 TEST(IoThreadTest, ALoadThatEndsInItsRampHasNoTimeOfItsThread) {
   SimulatedTime time;
   IoThreadSetup setup = SetupOf({1000000, 0, 0}, &time, 1);
