@@ -39,6 +39,10 @@ namespace lockstep::limits {
   LIMIT(kWatchQueue, 1000, "events", "that wait for one watcher",                                  \
         "it loses intervals; beyond twice as many it is cut off")                                  \
   LIMIT(kComparedRuns, 200, "runs", "in one set of a comparison", "a larger set is refused")       \
+  LIMIT(kMeasuredRuns, 16, "runs", "that observe phases of one job are compared with",             \
+        "Submit and Plan refuse the job")                                                          \
+  LIMIT(kMeasuredLimits, 1000, "limits", "of devices that a job takes from these runs",            \
+        "Submit and Plan refuse the job")                                                          \
   LIMIT(kHistoryLimit, 1000, "runs", "in one answer of history", "a larger `limit` is refused")    \
   LIMIT(kQueuedRuns, 1000, "runs", "that wait", "Submit refuses further ones")                     \
   LIMIT(kPlanTokenSeconds, 86400, "s", "from a plan to the job that it confirms",                  \

@@ -12,8 +12,8 @@
 #include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
+#include "controller/analysis/device_sums.h"
 #include "controller/analysis/fairness.h"
-#include "controller/plan/fleet_uses.h"
 
 namespace lockstep::controller {
 namespace {
@@ -21,52 +21,6 @@ namespace {
 // A fleet's devices are many, and each sentence is a row. The table of devices has all.
 constexpr int kMaxSentences = 1000;
 constexpr int kMaxShared = 64;
-
-// Devices added up.
-class Sum {
- public:
-  void Add(const v1::DeviceReport& d) {
-    ++devices_;
-    reads_ += d.reads_per_second();
-    writes_ += d.writes_per_second();
-    read_bytes_ += d.read_bytes_per_second();
-    write_bytes_ += d.write_bytes_per_second();
-    read_ms_ += d.reads_per_second() * d.read_await_ms();
-    write_ms_ += d.writes_per_second() * d.write_await_ms();
-    queue_ += d.queue_size();
-    if (busiest_.empty() || d.busy_ratio() > busy_) {
-      busy_ = d.busy_ratio();
-      busiest_ = d.name();
-    }
-  }
-  uint32_t devices() const { return devices_; }
-  double iops() const { return reads_ + writes_; }
-  double bytes() const { return read_bytes_ + write_bytes_; }
-  v1::ObservedFigures Figures() const {
-    v1::ObservedFigures f;
-    f.set_devices(devices_);
-    f.set_reads_per_second(reads_);
-    f.set_writes_per_second(writes_);
-    f.set_read_bytes_per_second(read_bytes_);
-    f.set_write_bytes_per_second(write_bytes_);
-    if (iops() > 0) f.set_read_ratio(reads_ / iops());
-    if (reads_ > 0) f.set_read_request_bytes(read_bytes_ / reads_);
-    if (reads_ > 0) f.set_read_await_ms(read_ms_ / reads_);
-    if (writes_ > 0) f.set_write_request_bytes(write_bytes_ / writes_);
-    if (writes_ > 0) f.set_write_await_ms(write_ms_ / writes_);
-    f.set_queue_size(queue_);
-    f.set_busy_ratio(busy_);
-    f.set_busiest(busiest_);
-    return f;
-  }
-
- private:
-  uint32_t devices_ = 0;
-  double reads_ = 0, writes_ = 0, read_bytes_ = 0, write_bytes_ = 0;
-  double read_ms_ = 0, write_ms_ = 0;  // of waiting, in a second
-  double queue_ = 0, busy_ = 0;
-  std::string busiest_;
-};
 
 // "120 reads/s of 16 KiB in 1.2 ms"; empty where there were none.
 std::string RateOf(const char* what, double per_second, double bytes, double ms) {
@@ -95,24 +49,6 @@ std::string SentenceOf(const v1::DeviceReport& d) {
       d.name(), ": ", absl::StrJoin(parts, ", "), "; ", common::FormatThroughput(bytes),
       absl::StrFormat(", queue %.2f, busy %.0f %%", d.queue_size(), 100 * d.busy_ratio()));
 }
-
-using Requests = std::map<std::string, double>;  // a second, by DeviceKey()
-
-// The requests to each identity on one host. The paths of a LUN have its identity, and so has the
-// multipath device that is built on them: of these, the paths count.
-class ByIdentity {
- public:
-  void Add(const std::string& key, bool is_nested, double requests) {
-    (is_nested ? nested_ : plain_)[key] += requests;
-  }
-  Requests Take() {
-    plain_.merge(nested_);
-    return std::move(plain_);
-  }
-
- private:
-  Requests plain_, nested_;
-};
 
 void AddSentence(const char* kind, const google::protobuf::RepeatedPtrField<std::string>& hosts,
                  const std::string& device, std::string text, v1::ObservedReport* observed) {
@@ -144,13 +80,13 @@ void SetTimes(const PhaseView& view, v1::PhaseReport* report) {
 }
 
 // How evenly the hosts used the devices, in all, and each device that several of them share.
-void AddFairness(const std::vector<Sum>& hosts,
-                 const std::map<std::string, std::vector<double>>& by_identity,
+void AddFairness(const std::vector<DeviceSum>& hosts,
+                 const std::map<std::string, std::vector<DeviceOnHost>>& by_key,
                  v1::PhaseReport* report) {
   if (hosts.size() < 2) return;
   std::vector<double> iops;
   std::vector<double> bytes;
-  for (const Sum& host : hosts) {
+  for (const DeviceSum& host : hosts) {
     iops.push_back(host.iops());
     bytes.push_back(host.bytes());
   }
@@ -158,9 +94,11 @@ void AddFairness(const std::vector<Sum>& hosts,
   *report->add_fairness() = FairnessOf("device IOPS over hosts", iops);
   *report->add_fairness() = FairnessOf("device bytes over hosts", bytes);
   int shared = 0;
-  for (const auto& [identity, values] : by_identity) {
-    if (values.size() < 2 || ++shared > kMaxShared) continue;
-    *report->add_fairness() = FairnessOf(absl::StrCat("IOPS on ", identity, " over hosts"), values);
+  for (const auto& [key, seen] : by_key) {
+    if (seen.size() < 2 || ++shared > kMaxShared) continue;
+    std::vector<double> values;
+    for (const DeviceOnHost& device : seen) values.push_back(device.sum.iops());
+    *report->add_fairness() = FairnessOf(absl::StrCat("IOPS on ", key, " over hosts"), values);
   }
 }
 
@@ -168,31 +106,22 @@ void AddObserved(const PhaseView& view, v1::PhaseReport* report) {
   if (!view.IsObserve()) return;
   v1::ObservedReport* observed = report->mutable_observed();
   SetTimes(view, report);
-  Sum total;
-  std::vector<Sum> hosts;
-  std::map<std::string, std::vector<double>> by_identity;
+  DeviceSum total;
+  std::vector<DeviceSum> hosts;
   // devices.cc has added the devices worker by worker, in this order.
   int next = 0;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
     const auto& sampled = view.series().Of(worker.worker_index).devices;
-    Sum own;
-    ByIdentity of_host;
+    DeviceSum own;
     for (size_t i = 0; i < sampled.size(); ++i) {
       const v1::DeviceReport& d = report->devices(next++);
       AddSentence("observed", d.hosts(), d.name(), SentenceOf(d), observed);
-      // Rates are of the workers that have a result, as everywhere in the report.
-      if (!worker.has_result) continue;
-      if (!d.identity().empty() && self != nullptr) {
-        of_host.Add(DeviceKey(d.identity(), self->boot_id), d.nested(),
-                    d.reads_per_second() + d.writes_per_second());
-      }
-      // It is built on others of the list, whose requests are its own.
-      if (d.nested()) continue;
+      // Rates are of the workers that have a result, as everywhere in the report. A nested device
+      // is built on others of the list, whose requests are its own.
+      if (!worker.has_result || d.nested()) continue;
       own.Add(d);
       total.Add(d);
     }
-    for (const auto& [key, requests] : of_host.Take()) by_identity[key].push_back(requests);
     // A worker beside another one of its kernel has no devices to sample.
     if (own.devices() == 0 && worker.has_result) continue;
     v1::ObservedHost* host = observed->add_hosts();
@@ -208,7 +137,7 @@ void AddObserved(const PhaseView& view, v1::PhaseReport* report) {
     host->set_lost(true);
   }
   *observed->mutable_total() = total.Figures();
-  AddFairness(hosts, by_identity, report);
+  AddFairness(hosts, ObservedByKey(view, *report), report);
   for (const v1::KernelReport& kernel : report->kernels()) {
     if (kernel.others().empty()) continue;
     AddSentence("programs", kernel.hosts(), "", absl::StrJoin(kernel.others(), ", "), observed);

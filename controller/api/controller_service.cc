@@ -12,6 +12,7 @@
 #include "controller/analysis/describe.h"
 #include "controller/api/await.h"
 #include "controller/api/deliver_stream.h"
+#include "controller/api/job_problems.h"
 #include "controller/fleet/control_stream.h"
 #include "controller/plan/environments.h"
 #include "controller/plan/loads.h"
@@ -27,22 +28,9 @@ namespace {
 constexpr auto kSubmitWait = std::chrono::nanoseconds(limits::kSubmitNs);
 constexpr auto kSubmitPause = std::chrono::milliseconds(250);
 
-grpc::Status Invalid(const std::vector<v1::Problem>& problems) {
-  // The status has the problems twice: as text for people, and as a message in its details, from
-  // which a program takes the path of each field.
-  v1::Problems details;
-  std::string text;
-  for (const v1::Problem& problem : problems) {
-    *details.add_problems() = problem;
-    absl::StrAppend(&text, text.empty() ? "" : "; ", problem.path(),
-                    problem.path().empty() ? "" : ": ", problem.message());
-  }
-  return {grpc::StatusCode::INVALID_ARGUMENT, text, details.SerializeAsString()};
-}
-
 grpc::Status Settle(v1::JobSpec* job) {
   const std::vector<v1::Problem> problems = SettleJob(job);
-  return problems.empty() ? grpc::Status::OK : Invalid(problems);
+  return problems.empty() ? grpc::Status::OK : InvalidJob(problems);
 }
 
 // The steps that the job becomes, in the words of a plan.
@@ -63,6 +51,10 @@ void DescribePhases(const v1::JobSpec& job, v1::PlanReply* reply) {
                                        ? "the devices that each worker may observe"
                                        : absl::StrJoin(phase.observe().devices(), ", "),
                                    ", and the hosts; opens no device and writes nothing"));
+      if (!phase.observe().limits().empty()) {
+        line->add_lines(absl::StrCat("compares them with what run ",
+                                     phase.observe().compare_with().substr(0, 8), " measured"));
+      }
     }
     for (const v1::Workload& w : load.workloads()) {
       line->add_lines(absl::StrCat(w.name(), ": ", DescribeWorkload(w)));
@@ -78,14 +70,6 @@ void DescribePhases(const v1::JobSpec& job, v1::PlanReply* reply) {
                        target.sharing() == v1::SHARING_PRIVATE ? " on each host" : ""));
     }
   });
-}
-
-// The same problem as one of a field.
-grpc::Status InvalidField(const std::string& path, const std::string& message) {
-  v1::Problem problem;
-  problem.set_path(path);
-  problem.set_message(message);
-  return Invalid({problem});
 }
 
 }  // namespace
@@ -121,22 +105,6 @@ Call* ControllerService::Admit(grpc::CallbackServerContext* context, Role role,
   *admitted = refused.ok();
   if (!refused.ok()) call->Answer(refused);
   return call;
-}
-
-grpc::Status ControllerService::ResolveRuns(v1::JobSpec* job) const {
-  for (int p = 0; p < job->phases_size(); ++p) {
-    // The full id is stored with the job. `last` or the start of an id may mean another run by the
-    // time the phase begins.
-    if (job->phases(p).verify().of_run().empty()) continue;
-    v1::VerifyPhase* verify = job->mutable_phases(p)->mutable_verify();
-    std::string run_id;
-    const grpc::Status found = Resolve(verify->of_run(), &run_id);
-    if (!found.ok()) {
-      return InvalidField(absl::StrCat("phases[", p, "].verify.of_run"), found.error_message());
-    }
-    verify->set_of_run(run_id);
-  }
-  return grpc::Status::OK;
 }
 
 // A run keeps its id over all attempts to store it, so a retry after an attempt that did succeed

@@ -101,8 +101,10 @@ class ControllerService final : public v1::Controller::CallbackService {
   // follow.
   bool BeginPlan(const Principal& caller);
   void EndPlan(const std::string& caller);
-  // Full ids for the runs that a job names.
+  // Full ids for the runs that a job names, and the limits that these measured.
   grpc::Status ResolveRuns(v1::JobSpec* job) const;
+  grpc::Status ResolveComparisons(v1::JobSpec* job) const;
+  grpc::Status FindLimits(v1::ObservePhase* observe) const;
   void ForgetRuns(const v1::PruneReply& pruned) const;
   // The runs of a set, oldest first.
   grpc::Status Gather(const v1::RunsOf& of, RunSet* set) const;

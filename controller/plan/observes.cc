@@ -4,12 +4,55 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "controller/plan/fleet_uses.h"
 
 namespace lockstep::controller {
 namespace {
 
 // A fleet's hosts may leave out as many things, of which the first tell what is wrong.
 constexpr size_t kMaxWarnings = 100;
+
+constexpr size_t kNamedIdentities = 4;
+
+std::string SomeOf(const std::set<std::string>& identities) {
+  std::vector<std::string> some;
+  for (const std::string& identity : identities) {
+    if (some.size() == kNamedIdentities) break;
+    some.push_back(identity);
+  }
+  const size_t more = identities.size() - some.size();
+  return absl::StrCat(absl::StrJoin(some, ", "),
+                      more > 0 ? absl::StrCat(" and ", more, " more") : "");
+}
+
+// Why a phase that compares its devices with another run cannot: that run measured none of them.
+// Empty if it can.
+std::string NothingToCompare(const v1::PhaseSpec& phase, int index,
+                             const std::vector<PlanWorker>& workers) {
+  const v1::ObservePhase& observe = phase.observe();
+  std::set<std::string> measured;
+  std::set<std::string> keys;
+  for (const v1::MeasuredLimit& limit : observe.limits()) {
+    measured.insert(limit.identity());
+    keys.insert(limit.device_key());
+  }
+  std::set<std::string> seen;
+  for (const PlanWorker& worker : workers) {
+    if (index >= worker.inspection.observed_size()) continue;
+    for (const v1::ObservedDevice& device : worker.inspection.observed(index).devices()) {
+      if (device.identity().empty()) continue;
+      const std::string key = DeviceKey(device.identity(), worker.hello.host().boot_id());
+      if (keys.contains(key)) return "";
+      seen.insert(device.identity());
+    }
+  }
+  return absl::StrCat("phase ", phase.name(), ": nothing can be compared with run ",
+                      observe.compare_with().substr(0, 8), ", which measured other devices (",
+                      SomeOf(measured), ") than those that are observed (",
+                      seen.empty() ? "none with an identity" : SomeOf(seen),
+                      "); observe a device that it measured, or leave compare_with out");
+}
 
 v1::ObserveRequest RequestOf(const v1::ObservePhase& observe) {
   v1::ObserveRequest request;
@@ -67,6 +110,13 @@ ObserveCheck CheckObserves(const v1::JobSpec& job, const std::vector<PlanWorker>
         check.warnings.push_back(absl::StrCat(where, "not observed: ", reason));
       }
     }
+  }
+  // Workers that see nothing are a refusal already.
+  if (!check.refusals.empty()) return check;
+  for (const v1::PhaseSpec& phase : job.phases()) {
+    if (phase.observe().limits().empty()) continue;
+    std::string refusal = NothingToCompare(phase, ObserveIndexOf(job, phase), workers);
+    if (!refusal.empty()) check.refusals.push_back(std::move(refusal));
   }
   return check;
 }

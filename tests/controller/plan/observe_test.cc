@@ -149,5 +149,37 @@ TEST(ObserveTest, AWorkerThatSeesNothingRefusesTheRun) {
   EXPECT_NE(check.warnings[0].find("not observed: --allow /mem"), std::string::npos);
 }
 
+// A job whose phase is compared with a run that measured the device of this key.
+v1::JobSpec ComparedJob(const std::string& key) {
+  v1::JobSpec job = ObserveJob();
+  FillJob(&job);
+  v1::ObservePhase* observe = job.mutable_phases(0)->mutable_observe();
+  observe->set_compare_with("1a2b3c4d-0000-4000-8000-000000000000");
+  observe->add_limits()->set_device_key(key);
+  observe->mutable_limits(0)->set_identity("naa.600");
+  return job;
+}
+
+TEST(ObserveTest, WithoutADeviceOfTheOtherRunAComparisonIsRefused) {
+  PlanWorker worker = Observer("a", "boot1", {"sda", "sdb"});
+  v1::ObservedDevice* sda = worker.inspection.mutable_observed(0)->mutable_devices(0);
+  sda->set_identity("naa.600");
+  EXPECT_TRUE(CheckFleet(ComparedJob("naa.600"), {worker}, {}).refusals.empty());
+  sda->set_identity("naa.601");
+  const FleetCheck check = CheckFleet(ComparedJob("naa.600"), {worker}, {});
+  ASSERT_EQ(check.refusals.size(), 1u);
+  EXPECT_EQ(check.refusals[0],
+            "phase observe: nothing can be compared with run 1a2b3c4d, which measured other "
+            "devices (naa.600) than those that are observed (naa.601); observe a device that it "
+            "measured, or leave compare_with out");
+}
+
+TEST(ObserveTest, ALoopDeviceIsTheSameOnlyOnItsKernel) {
+  PlanWorker worker = Observer("a", "boot1", {"loop0"});
+  worker.inspection.mutable_observed(0)->mutable_devices(0)->set_identity("loop-file:1-2");
+  EXPECT_TRUE(CheckFleet(ComparedJob("boot1/loop-file:1-2"), {worker}, {}).refusals.empty());
+  EXPECT_EQ(CheckFleet(ComparedJob("boot2/loop-file:1-2"), {worker}, {}).refusals.size(), 1u);
+}
+
 }  // namespace
 }  // namespace lockstep::controller
