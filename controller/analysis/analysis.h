@@ -39,6 +39,7 @@ inline constexpr int kNetwork = 412;
 inline constexpr int kTimeSpent = 415;
 inline constexpr int kFindings = 420;
 inline constexpr int kObserved = 425;
+inline constexpr int kObservedShares = 427;
 inline constexpr int kFairness = 430;
 inline constexpr int kStragglers = 440;
 inline constexpr int kSkew = 500;

@@ -39,6 +39,7 @@ void CutHead(v1::Report* report) {
     if (phase.has_observed()) {
       phase.mutable_observed()->clear_hosts();
       phase.mutable_observed()->clear_sentences();
+      Keep(kNamed, phase.mutable_observed()->mutable_shares());
     }
     Keep(kNamed, phase.mutable_stragglers());
     Keep(kNamed, phase.mutable_starvations());

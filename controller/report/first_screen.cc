@@ -26,6 +26,7 @@ constexpr size_t kEvents = 5;
 constexpr size_t kThingLines = 10;
 constexpr size_t kNamedDevices = 4;
 constexpr size_t kMaxObservedSentences = 8;
+constexpr int kShares = 4;
 
 class FirstScreen : private ReportWriter {
  public:
@@ -161,6 +162,9 @@ class FirstScreen : private ReportWriter {
                   fair ? absl::StrFormat("%.4f", phase.fairness(0).jain()) : "", "–"});
     }
     sentences_.push_back(absl::StrCat(phase.name(), ": ", SummaryOf(phase.observed())));
+    for (const std::string& share : ShareSentencesOf(phase.observed(), kShares)) {
+      sentences_.push_back(absl::StrCat(phase.name(), ": ", share));
+    }
     for (const v1::ObservedSentence& s : phase.observed().sentences()) {
       if (s.kind() != "programs" || sentences_.size() >= kMaxObservedSentences) continue;
       sentences_.push_back(absl::StrCat(phase.name(), ": programs on ",

@@ -19,6 +19,8 @@
 namespace lockstep::controller {
 namespace {
 
+constexpr int kSharesInMarkdown = 20;
+
 using common::FormatCount;
 using common::FormatDuration;
 
@@ -120,6 +122,9 @@ std::string RenderMarkdown(const v1::Report& report) {
   out += "\n\n";
   AddTable(safe, &out);
   for (const v1::PhaseReport& phase : safe.phases()) {
+    for (const std::string& share : ShareSentencesOf(phase.observed(), kSharesInMarkdown)) {
+      absl::StrAppend(&out, Plain(phase.name()), ": ", Plain(share), "\n\n");
+    }
     for (const v1::PromiseReport& promise : phase.promised()) {
       if (promise.exceeded()) continue;
       absl::StrAppend(&out, Plain(phase.name()), ": ", Plain(promise.text()), "\n\n");

@@ -20,6 +20,10 @@ std::vector<ObservedRow> RowsOf(const v1::ObservedFigures& figures);
 // "3 devices on 2 hosts, 58 % reads: reads of 16 KiB in 1.2 ms, …".
 std::string SummaryOf(const v1::ObservedReport& observed);
 
+// The devices' shares of limits that an earlier run measured, a sentence each, with what was left
+// out. Empty where nothing was compared.
+std::vector<std::string> ShareSentencesOf(const v1::ObservedReport& observed, int most);
+
 // A table of the hosts, with columns of iostat -x, and one of the devices, as RenderIostat() makes
 // it.
 std::string RenderObservedHosts(const v1::ObservedReport& observed, size_t width);

@@ -32,6 +32,7 @@ using common::FormatThroughput;
 // Longer tables would bury the rest of the phase. --format json has all rows.
 constexpr int kThreadsShown = 16;
 constexpr int kHostsShown = 64;
+constexpr int kSharesInDetail = 64;
 
 class Renderer : private ReportWriter {
  public:
@@ -97,6 +98,9 @@ class Renderer : private ReportWriter {
 
   void Observed(const v1::PhaseReport& phase) {
     out_ += Wrapped(SummaryOf(phase.observed()), "    ", "  ");
+    for (const std::string& share : ShareSentencesOf(phase.observed(), kSharesInDetail)) {
+      out_ += Wrapped(share, "    ", "  ");
+    }
     out_ += Wrapped(
         absl::StrFormat("by the devices' own counters, from %.2f to %.2f s after T; this phase did "
                         "no I/O, so that there are no latencies and errors of an engine",

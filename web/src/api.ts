@@ -30,7 +30,7 @@ export type {
   VerificationReport,
   WorkloadReport,
 } from "./proto/report";
-export type { ObservedFigures } from "./proto/observed";
+export type { ObservedFigures, ObservedReport } from "./proto/observed";
 export type { FleetSeries, HostSeries, LatencySeries, SeriesReply, Spans } from "./proto/series";
 export type { CurveReport, KneeReport, SweepReport } from "./proto/sweep";
 

@@ -1,7 +1,7 @@
 // What an observe phase saw: the devices of the hosts, by their own counters. There is no engine.
 
 import { keptSorting } from "./address";
-import type { ObservedFigures, PhaseReport } from "./api";
+import type { ObservedFigures, ObservedReport, PhaseReport } from "./api";
 import { element, figure, table, text, type Cell } from "./dom";
 import { count, fixed, latency, mebibytes, none, plural, size, wholePercent } from "./format";
 
@@ -44,13 +44,21 @@ function summary(f: ObservedFigures, hosts: number): string {
   );
 }
 
+// Shares of limits that an earlier run measured.
+function shares(report: ObservedReport): HTMLElement[] {
+  const sentences = report.shares.map((share) => share.sentence);
+  if (report.notMeasured) sentences.push(report.notMeasured);
+  return sentences.map((sentence) => element("p", {}, sentence));
+}
+
 // What stands in the place of workloads.
 export function observed(phase: PhaseReport): HTMLElement[] {
   const total = phase.observed?.total;
-  if (!total) return [];
+  if (!phase.observed || !total) return [];
   const over = `${fixed(phase.windowBeginSeconds, 2)}–${fixed(phase.windowEndSeconds, 2)} s`;
   return [
     element("p", {}, summary(total, phase.workers - phase.workersLost)),
+    ...shares(phase.observed),
     element(
       "p",
       { class: "muted" },

@@ -198,5 +198,92 @@ TEST(ObservedTest, ALostHostIsInNoSum) {
   EXPECT_NE(phase.remarks(0).find("DEGRADED"), std::string::npos);
 }
 
+// As an earlier run measured naa.600.
+v1::MeasuredLimit* AddLimit(double iops, double read_ratio, Stored* data) {
+  v1::ObservePhase* observe = data->phases[0].phase.spec.mutable_observe();
+  observe->set_compare_with("1a2b3c4d-0000-4000-8000-000000000000");
+  v1::MeasuredLimit* limit = observe->add_limits();
+  limit->set_device_key("naa.600");
+  limit->set_identity("naa.600");
+  limit->set_phase("mix");
+  limit->set_measured_at("2026-11-12T08:00:00Z");
+  limit->set_iops(iops);
+  limit->set_read_ratio(read_ratio);
+  limit->set_read_request_bytes(8192);
+  limit->set_write_request_bytes(4096);
+  return limit;
+}
+
+// Both hosts share the device: 400 reads and 100 writes a second in all.
+TEST(ObservedTest, TheShareOfALimitIsOverAllHostsAndNamesTheOtherRun) {
+  Stored data = Observed(100, 300);
+  AddLimit(9000, 0.3, &data);
+  v1::MeasuredLimit* limit = AddLimit(2000, 0.75, &data);
+  for (const auto& [share, p99_ns] : {std::pair(0.58, 1.8e6), std::pair(0.9, 4e6)}) {
+    v1::LatencyAtShare* latency = limit->add_latencies();
+    latency->set_share(share);
+    latency->set_p99_ns(p99_ns);
+  }
+  const v1::Report report = ReportOf(data);
+  const v1::ObservedReport& observed = report.phases(0).observed();
+  ASSERT_EQ(observed.shares_size(), 1);
+  const v1::ObservedShare& share = observed.shares(0);
+  EXPECT_DOUBLE_EQ(share.share(), 0.25);
+  EXPECT_DOUBLE_EQ(share.iops(), 500);
+  EXPECT_DOUBLE_EQ(share.limit_iops(), 2000);
+  EXPECT_DOUBLE_EQ(share.read_ratio(), 0.8);
+  EXPECT_EQ(share.hosts_size(), 2);
+  EXPECT_EQ(share.difference(), "");
+  EXPECT_EQ(share.sentence(),
+            "sda of a and 1 more: 25 % of the 2,000 IOPS that this device gave on 12 November 2026 "
+            "(run 1a2b3c4d, phase mix), if the pattern is as random; in that run p99 was 1.80 ms "
+            "at 58 % and 4.00 ms at 90 %");
+  // dm-0 has no identity, and is not said to be missing.
+  EXPECT_EQ(observed.not_measured(), "");
+  TextOptions options;
+  options.width = 2000;
+  for (const bool detail : {false, true}) {
+    options.detail = detail;
+    EXPECT_NE(RenderText(report, options).find(share.sentence()), std::string::npos) << detail;
+  }
+  EXPECT_NE(RenderMarkdown(report).find("25 % of the 2,000 IOPS"), std::string::npos);
+}
+
+TEST(ObservedTest, RequestsThatAreNotSimilarAreNotCompared) {
+  Stored data = Observed(100, 300);
+  AddLimit(9000, 0, &data);
+  AddLimit(2000, 0.5, &data);
+  const v1::Report report = ReportOf(data);
+  ASSERT_EQ(report.phases(0).observed().shares_size(), 1);
+  const v1::ObservedShare& share = report.phases(0).observed().shares(0);
+  EXPECT_FALSE(share.has_share());
+  EXPECT_EQ(share.difference(), "80 % of the requests are reads here, 50 % there");
+  EXPECT_EQ(share.sentence(),
+            "sda of a and 1 more: not compared with what run 1a2b3c4d measured on 12 November "
+            "2026: 80 % of the requests are reads here, 50 % there (phase mix)");
+}
+
+TEST(ObservedTest, DevicesThatTheOtherRunDidNotMeasureAreNamed) {
+  Stored data = Observed(100, 300);
+  AddLimit(2000, 0.75, &data)->set_device_key("naa.other");
+  const v1::Report report = ReportOf(data);
+  EXPECT_TRUE(report.phases(0).observed().shares().empty());
+  EXPECT_EQ(report.phases(0).observed().not_measured(),
+            "not compared, because run 1a2b3c4d did not measure them: sda of a");
+}
+
+TEST(ObservedTest, AnIdleDeviceHasNoShare) {
+  Stored data = Observed(0, 0);
+  for (auto& [worker, intervals] : data.intervals) {
+    for (v1::IntervalSample& interval : intervals) {
+      for (v1::DeviceSample& device : *interval.mutable_devices()) device.clear_writes();
+    }
+  }
+  AddLimit(2000, 0.75, &data);
+  const v1::Report report = ReportOf(data);
+  ASSERT_EQ(report.phases(0).observed().shares_size(), 1);
+  EXPECT_EQ(report.phases(0).observed().shares(0).difference(), "it had no requests");
+}
+
 }  // namespace
 }  // namespace lockstep::controller
