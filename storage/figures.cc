@@ -1,12 +1,14 @@
 // What a report says, as rows: SQL gives the same figures, and trends over many runs are quick.
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
 #include "storage/pg_store.h"
 #include "storage/sql_values.h"
 
@@ -86,6 +88,12 @@ class FindingRows {
       Row(s.kind(), s.hosts(), s.device());
       rows_.AddNull().AddNull().AddNull().AddNull().Add("").Add(s.sentence()).EndRow();
     }
+    for (const v1::ObservedShare& s : phase.observed().shares()) {
+      Row("share", s.hosts(), s.device());
+      rows_.AddNull().AddNull().AddNull();
+      s.has_share() ? rows_.AddExact(s.share()) : rows_.AddNull();
+      rows_.Add("").Add(s.sentence()).EndRow();
+    }
   }
   const CopyRows& rows() const { return rows_; }
 
@@ -129,6 +137,51 @@ class FindingRows {
   const std::string run_id_;
   uint32_t phase_ = 0;
   uint32_t number_ = 0;
+  CopyRows rows_;
+};
+
+// What observe phases say of limits that earlier runs measured.
+class ShareRows {
+ public:
+  explicit ShareRows(const std::string& run_id) : run_id_(run_id) {}
+
+  void Add(const v1::PhaseReport& phase) {
+    int number = 0;
+    for (const v1::ObservedShare& s : phase.observed().shares()) {
+      rows_.Add(run_id_).Add(phase.index()).Add(number++).Add(s.device()).Add(TextArray(s.hosts()));
+      rows_.Add(s.identity()).Add(s.compared_run()).Add(s.compared_phase());
+      // An archive that somebody else made may have any text here.
+      absl::Time time;
+      const bool is_time = absl::ParseTime(absl::RFC3339_full, s.measured_at(), &time, nullptr);
+      is_time ? rows_.Add(s.measured_at()) : rows_.AddNull();
+      rows_.AddExact(s.iops());
+      Known(s.has_read_ratio(), s.read_ratio());
+      Known(s.has_read_request_bytes(), s.read_request_bytes());
+      Known(s.has_write_request_bytes(), s.write_request_bytes());
+      rows_.AddExact(s.limit_iops());
+      Known(s.has_limit_read_ratio(), s.limit_read_ratio());
+      Known(s.has_limit_read_request_bytes(), s.limit_read_request_bytes());
+      Known(s.has_limit_write_request_bytes(), s.limit_write_request_bytes());
+      Known(s.has_share(), s.share());
+      Latency(s, 0.6);
+      Latency(s, 0.9);
+      rows_.Add(s.difference()).Add(s.sentence()).EndRow();
+    }
+  }
+  const CopyRows& rows() const { return rows_; }
+
+ private:
+  void Known(bool is_known, double value) { is_known ? rows_.AddExact(value) : rows_.AddNull(); }
+
+  void Latency(const v1::ObservedShare& share, double at) {
+    // Each was measured within 5 percentage points of its share (measured_limits.cc).
+    for (const v1::LatencyAtShare& latency : share.latencies()) {
+      if (std::abs(latency.share() - at) < 0.1) return Known(true, latency.p99_ns());
+    }
+    rows_.AddNull();
+  }
+
+  const std::string run_id_;
   CopyRows rows_;
 };
 
@@ -213,13 +266,14 @@ class SweepRows {
 class FigureRows {
  public:
   explicit FigureRows(const std::string& run_id)
-      : run_id_(run_id), findings_(run_id), sweeps_(run_id) {}
+      : run_id_(run_id), findings_(run_id), shares_(run_id), sweeps_(run_id) {}
 
   void Add(const v1::SweepReport& sweep) { sweeps_.Add(sweep); }
 
   void Add(const v1::PhaseReport& phase) {
     Verdict(phase);
     findings_.Add(phase);
+    shares_.Add(phase);
     if (phase.workloads().empty()) return;
     phase_ = phase.index();
     Rows({}, phase.total());
@@ -248,8 +302,8 @@ class FigureRows {
   absl::Status Write(PgConnection* connection) const {
     for (const auto& [table, rows] :
          {std::pair("phase_verdicts", &verdicts_), std::pair("phase_figures", &figures_),
-          std::pair("findings", &findings_.rows()), std::pair("time_figures", &times_),
-          std::pair("percentile_figures", &percentiles_),
+          std::pair("findings", &findings_.rows()), std::pair("observed_shares", &shares_.rows()),
+          std::pair("time_figures", &times_), std::pair("percentile_figures", &percentiles_),
           std::pair("sweep_figures", &sweeps_.sweeps()),
           std::pair("sweep_point_figures", &sweeps_.points())}) {
       if (rows->empty()) continue;
@@ -371,6 +425,7 @@ class FigureRows {
   uint32_t phase_ = 0;
   CopyRows figures_, verdicts_, percentiles_, times_;
   FindingRows findings_;
+  ShareRows shares_;
   SweepRows sweeps_;
 };
 
@@ -405,8 +460,9 @@ absl::Status PgStore::SaveReport(const std::string& run_id, const v1::Report& re
         "SELECT 1 FROM runs WHERE run_id = $1 AND samples_pruned_at IS NULL FOR UPDATE", {run_id});
     if (!there.ok() || there->rows() == 0) return there.status();
     // phase_figures has no key: without this a second call would double its rows.
-    for (const char* table : {"phase_verdicts", "phase_figures", "findings", "percentile_figures",
-                              "time_figures", "sweep_figures", "sweep_point_figures"}) {
+    for (const char* table :
+         {"phase_verdicts", "phase_figures", "findings", "observed_shares", "percentile_figures",
+          "time_figures", "sweep_figures", "sweep_point_figures"}) {
       auto gone =
           connection->Query(absl::StrCat("DELETE FROM ", table, " WHERE run_id = $1"), {run_id});
       if (!gone.ok()) return gone.status();

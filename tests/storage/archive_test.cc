@@ -197,7 +197,7 @@ void MakeOlder(Parts* parts) {
         "host_spans",   "fleet_interval_kinds", "latency_blocks",      "percentile_figures",
         "time_figures", "sweep_figures",        "sweep_point_figures", "device_rollups",
         "host_rollups", "interface_samples",    "interface_rollups",   "nfs_samples",
-        "nfs_rollups"};
+        "nfs_rollups",  "observed_shares"};
     if (later.contains(table) && !part.has_end()) continue;
     // confirm, saved_report
     for (int i = 0; i < 2 && table == "runs"; ++i) {

@@ -570,6 +570,52 @@ TEST_F(StoreTest, WhatASweepAnswersIsInRows) {
   EXPECT_EQ(rows->Text(1, "row"), "1|load|1|8|{}|IOPS|not compared|it has no whole round|0");
 }
 
+TEST_F(StoreTest, SharesOfMeasuredLimitsAreRows) {
+  const v1::PhaseId id = Begin();
+  v1::Report report;
+  v1::ObservedReport* observed = report.add_phases()->mutable_observed();
+  v1::ObservedShare* share = observed->add_shares();
+  share->set_device("sda");
+  share->add_hosts("a");
+  share->set_identity("naa.600");
+  share->set_compared_run("1a2b3c4d");
+  share->set_compared_phase("mix");
+  share->set_measured_at("2026-11-12T08:00:00Z");
+  share->set_iops(500);
+  share->set_limit_iops(2000);
+  share->set_share(0.25);
+  share->set_sentence("25 % of it");
+  v1::LatencyAtShare* latency = share->add_latencies();
+  latency->set_share(0.88);
+  latency->set_p99_ns(4e6);
+  v1::ObservedShare* refused = observed->add_shares();
+  refused->set_device("sdb");
+  refused->set_measured_at("no time");
+  refused->set_difference("it had no requests");
+  ASSERT_TRUE(store_->SaveReport(id.run_id(), report).ok());
+  // Again: they replace what was there.
+  ASSERT_TRUE(store_->SaveReport(id.run_id(), report).ok());
+  auto rows = connection_->Query(
+      "SELECT concat_ws('|', device, hosts, identity, compared_run, compared_phase, "
+      "measured_at = '2026-11-12 08:00Z', iops, limit_iops, share, p99_at_60_ms, p99_at_90_ms, "
+      "difference, sentence) AS row, measured_at IS NULL AS undated, share IS NULL AS refused "
+      "FROM device_shares WHERE run_id = $1 ORDER BY device",
+      {id.run_id()});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  ASSERT_EQ(rows->rows(), 2);
+  EXPECT_EQ(rows->Text(0, "row"), "sda|{a}|naa.600|1a2b3c4d|mix|t|500|2000|0.25|4||25 % of it");
+  EXPECT_TRUE(rows->Bool(1, "undated"));
+  EXPECT_TRUE(rows->Bool(1, "refused"));
+  rows = connection_->Query(
+      "SELECT device, share FROM phase_findings WHERE run_id = $1 AND kind = 'share' "
+      "ORDER BY device",
+      {id.run_id()});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  ASSERT_EQ(rows->rows(), 2);
+  EXPECT_EQ(rows->Real(0, "share"), 0.25);
+  EXPECT_TRUE(rows->Null(1, "share"));
+}
+
 TEST_F(StoreTest, WhereTheTimeWentComesBackAndIsNullWhereUnknown) {
   const v1::PhaseId id = Begin();
   v1::Report report;

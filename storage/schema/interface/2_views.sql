@@ -1295,6 +1295,35 @@ COMMENT ON VIEW phase_findings IS
 'What the report concludes: stragglers, starvation, cross-checks, splits, queues, flushes, '
 'interference, lost paths, promises that were exceeded';
 
+-- What observe phases say of limits that earlier runs measured.
+CREATE OR REPLACE VIEW device_shares AS
+SELECT
+  s.run_id,
+  s.phase,
+  p.name AS phase_name,
+  s.device,
+  s.hosts,
+  s.identity,
+  s.compared_run,
+  s.compared_phase,
+  s.measured_at,
+  s.iops,
+  s.read_ratio,
+  s.read_request_bytes,
+  s.write_request_bytes,
+  s.limit_iops,
+  s.limit_read_ratio,
+  s.limit_read_request_bytes,
+  s.limit_write_request_bytes,
+  s.share,
+  s.p99_at_60_ns / 1e6 AS p99_at_60_ms,
+  s.p99_at_90_ns / 1e6 AS p99_at_90_ms,
+  s.difference,
+  s.sentence
+FROM observed_shares s JOIN phase_overview p USING (run_id, phase);
+COMMENT ON VIEW device_shares IS
+'Devices of observe phases beside a limit that an earlier run measured';
+
 CREATE OR REPLACE VIEW phase_settings AS
 SELECT
   r.run_id,
