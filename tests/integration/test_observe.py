@@ -261,6 +261,111 @@ class Figures(Base):
         self.assertNotIn("/latency?phase=0", html)
 
 
+def load(name, workload):
+    return f"  - {{name: {name}, run: {{duration: 1s, workloads: [{workload}]}}}}\n"
+
+
+@needs_root
+class Compared(Base):
+    """With a limit that an earlier run measured on the same device."""
+
+    def measuring(self):
+        """A fleet that may write to the device."""
+        flags = ["--allow-expendable", self.device.identity]
+        return self.fleet(allow=[self.path], worker_flags=flags)
+
+    def measure(self, fleet, name, workload):
+        """The id of a run that puts this load on the device."""
+        limit = (
+            f"name: limit\nexpendable: [{self.device.identity}]\n"
+            f"targets: [{{name: t, device: {{path: {self.path}}}}}]\n"
+            f"phases:\n{load(name, workload)}"
+        )
+        report = self.ok(fleet.run_job(limit, "--format", "json")).json()
+        return report["run"]["runId"]
+
+    def observe(self, fleet, run, copied):
+        """The report of a phase beside what `copied` does, and of an earlier run."""
+        watch = job("600s", f", devices: [{self.path}], compare_with: {run}")
+        running = fleet.start_lockstep("run", "-", "--format", "json", stdin=watch)
+        self.await_samples(fleet)
+        copied()
+        done = fleet.sql("SELECT count(*) FROM device_samples WHERE run_id = last_run()")
+        self.await_samples(fleet, int(done[0][0]) + 2)
+        self.ok(fleet.lockstep("stop", "last", "--phase"))
+        out, err = running.communicate(timeout=300)
+        self.assertEqual(running.returncode, 0, err)
+        return json.loads(out)
+
+    def test_the_share_is_that_of_the_earlier_run(self):
+        fleet = self.measuring()
+        reads = "{block_size: 16KiB, read: 100%, queue_depth: 4}"
+        run = self.measure(fleet, "reads", reads)
+        report = self.observe(
+            fleet, run, lambda: copy(self.path, "/dev/null", 256, "iflag=direct", "bs=16K")
+        )
+        (share,) = report["phases"][0]["observed"]["shares"]
+        limit = self.ok(fleet.lockstep("report", run, "--format", "json")).json()["phases"][0]
+        (device,) = [d for d in limit["devices"] if d["name"] == self.name]
+        self.assertAlmostEqual(
+            share["limitIops"], device["readsPerSecond"] + device["writesPerSecond"]
+        )
+        self.assertAlmostEqual(share["share"], share["iops"] / share["limitIops"])
+        self.assertEqual((share["comparedRun"], share["comparedPhase"]), (run, "reads"))
+        self.assertEqual(share["latencies"], [])
+        screen = " ".join(self.ok(fleet.lockstep("report", "last")).text.split())
+        self.assertRegex(
+            screen,
+            rf"{self.name} of node1: [\d.]+ % of the [\d.,]+ ?[kM]? IOPS that this device gave on "
+            rf"\d+ \w+ \d+ \(run {run[:8]}, phase reads\), if the pattern is as random",
+        )
+        rows = fleet.sql(
+            "SELECT device, compared_run, share = iops / limit_iops FROM device_shares "
+            "WHERE run_id = last_run()"
+        )
+        self.assertEqual(rows, [[self.name, run, "t"]])
+        rows = fleet.sql(
+            "SELECT count(*) FROM phase_findings WHERE run_id = last_run() AND kind = 'share'"
+        )
+        self.assertEqual(rows, [["1"]])
+        # It is kept with the job, and outlives the run that measured it.
+        self.ok(fleet.lockstep("label", run, "prune=yes"))
+        self.ok(fleet.lockstep("prune", "--label", "prune=yes", "--yes"))
+        kept = self.ok(fleet.lockstep("report", "last", "--format", "json")).json()
+        self.assertEqual(kept["phases"][0]["observed"]["shares"], [share])
+
+    def test_other_requests_are_refused_with_the_difference(self):
+        fleet = self.measuring()
+        run = self.measure(fleet, "writes", "{block_size: 4KiB, read: 0%}")
+        report = self.observe(fleet, run, lambda: copy(self.path, "/dev/null", 8, "iflag=direct"))
+        (share,) = report["phases"][0]["observed"]["shares"]
+        self.assertNotIn("share", share)
+        self.assertIn("% of the requests are reads here, 0 % there", share["sentence"])
+
+    def test_runs_that_show_no_limit_of_the_device_are_refused(self):
+        fleet = self.measuring()
+        refused = self.ok(fleet.run_job(job(more=", compare_with: ffffffff")), 2)
+        self.assertIn("compare_with", refused.text)
+        self.ok(fleet.run_job(job()))
+        refused = self.ok(fleet.run_job(job(more=", compare_with: last")), 2)
+        self.assertIn("no whole run phase with load on a device", refused.text)
+        run = self.measure(fleet, "held", "{block_size: 4KiB, read: 100%, max_iops: 10}")
+        refused = self.ok(fleet.run_job(job(more=f", compare_with: {run}")), 2)
+        self.assertIn("held to a rate", refused.text)
+        run = self.measure(fleet, "reads", "{block_size: 4KiB, read: 100%}")
+        directory = tempfile.mkdtemp(prefix="lsobs", dir="/tmp")
+        self.addCleanup(os.rmdir, directory)
+        with LoopDevice(directory) as other:
+            fleet.allow = [other.path]
+            fleet.start_worker("node2")
+            fleet.wait_attached(2)
+            elsewhere = job(more=f", compare_with: {run}").replace(
+                "phases:", "hosts: {names: [node2]}\nphases:"
+            )
+            plan = self.ok(fleet.lockstep("plan", "-", stdin=elsewhere), 2)
+            self.assertIn("which measured other devices", " ".join(plan.text.split()))
+            self.ok(fleet.run_job(elsewhere), 3)
+
 @needs_root
 class Permission(Base):
     def memory(self):
