@@ -5,12 +5,21 @@ made with; alternated, on the same file system.
 the number of files. At each point the median of the rounds' ratios must lie within the noise: half
 of the range of sysbench's own rounds, and at least 10 %.
 
+`observed`: an observe phase over a device that two fio processes use for 10 s, beside iostat -x.
+All of the I/O is within what both of them saw, so that their totals are those of the same requests.
+Each column must agree to iostat's last printed digit, or within 2 %.
+
+`copy`: Lockstep's copy of a file beside dd's, a block of 1 MiB at a time, past the page cache and
+with one sync at the end. The median of the rounds' ratios must lie within the noise.
+
 `promise`: fio's direct figure is what was promised. Lockstep's direct phase must come to it within
 the noise. Its buffered phase must be beyond it, with the page cache as the cause, and with the
 share of the reads that /proc/diskstats has.
 """
 
 import argparse
+import contextlib
+import json
 import os
 import re
 import shutil
@@ -23,8 +32,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
 sys.path.insert(0, HERE)
 from agree import Case, disk_bytes, disk_of, run_fio, settle  # noqa: E402
-from fleet import Fleet  # noqa: E402
-from machine import MIB, write_random  # noqa: E402
+from fleet import Fleet, wait_for  # noqa: E402
+from machine import MIB, Machine, write_random  # noqa: E402
 from verdict import say  # noqa: E402
 
 COUNTS = (128, 16, 1)
@@ -208,9 +217,195 @@ def promise(fleet, work, options):
     return targets
 
 
+# What fio does for so long, and how long iostat looks: some seconds more, so that nothing of it is
+# before or after.
+FIO_SECONDS = 10
+IOSTAT_SECONDS = 15
+TOLERANCE = 0.02
+LAST_DIGIT = 0.01
+# iostat's columns, and the same of a report's device: its field, what that is multiplied by, and
+# whether the column is a rate.
+COLUMNS = {
+    "aqu-sz": ("queueSize", 1, True),
+    "util": ("busyRatio", 100, True),
+    "f/s": ("flushesPerSecond", 1, True),
+    "f_await": ("flushAwaitMs", 1, False),
+}
+for letter, kind in (("r", "read"), ("w", "write"), ("d", "discard")):
+    COLUMNS |= {
+        f"{letter}/s": (f"{kind}sPerSecond", 1, True),
+        f"{letter}kB/s": (f"{kind}BytesPerSecond", 1 / 1024, True),
+        f"{letter}rqm/s": (f"{kind}MergesPerSecond", 1, True),
+        f"{letter}rqm": (f"{kind}MergedRatio", 100, False),
+        f"{letter}_await": (f"{kind}AwaitMs", 1, False),
+        f"{letter}areq-sz": (f"{kind}RequestBytes", 1 / 1024, False),
+    }
+
+
+def start_fio(device, name, *words):
+    return subprocess.Popen(
+        [
+            "fio",
+            f"--name={name}",
+            f"--filename={device}",
+            "--direct=1",
+            "--time_based",
+            f"--runtime={FIO_SECONDS}",
+            "--output-format=terse",
+            *words,
+        ],
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def beside_iostat(fleet, device, size):
+    """The device as a report and as iostat show it, and the seconds of each."""
+    name = os.path.basename(device)
+    samples = f"SELECT count(*) FROM device_samples WHERE run_id = last_run() AND device = '{name}'"
+
+    def await_intervals(count):
+        before = int(fleet.sql(samples)[0][0])
+        wait_for(f"{count} intervals", lambda: int(fleet.sql(samples)[0][0]) >= before + count, 60)
+
+    job = (
+        "name: stories\nphases:\n"
+        f"  - {{name: watch, observe: {{duration: 10m, devices: [{device}]}}}}\n"
+    )
+    running = fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
+    await_intervals(1)
+    iostat = subprocess.Popen(
+        ["iostat", "-x", "-y", "-d", "-o", "JSON", name, str(IOSTAT_SECONDS), "1"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "LC_ALL": "C"},
+    )
+    # iostat reads the counters as soon as it runs.
+    await_intervals(2)
+    half = size // 2
+    load = [
+        start_fio(
+            device,
+            "reads",
+            "--rw=randread",
+            "--bsrange=4k-32k",
+            "--ioengine=libaio",
+            "--iodepth=4",
+            f"--size={half}",
+        ),
+        start_fio(
+            device,
+            "writes",
+            "--rw=write",
+            "--bs=64k",
+            "--fsync=32",
+            f"--offset={half}",
+            f"--size={half}",
+        ),
+    ]
+    for process in load:
+        process.wait()
+    theirs = json.loads(iostat.communicate()[0])["sysstat"]["hosts"][0]["statistics"][0]["disk"][0]
+    await_intervals(2)
+    fleet.lockstep("stop", "last", "--phase")
+    out, err = running.communicate()
+    if running.returncode != 0:
+        raise RuntimeError(err)
+    phase = json.loads(out)["phases"][0]
+    (ours,) = phase["devices"]
+    return ours, phase["observed"]["seconds"], theirs
+
+
+def observed(fleet, work, options):
+    with Machine() as machine:
+        image = os.path.join(work, "observed")
+        write_random(image, options.mib * MIB)
+        device = machine.loop(image, direct=True)
+        ours, seconds, theirs = beside_iostat(fleet, device, options.mib * MIB)
+    print(f"\n{'observed':<12}{'iostat':>14}{'ours':>14}")
+    targets = []
+    for column, (field, factor, is_rate) in COLUMNS.items():
+        # Of rates the totals: both have looked for another time, and had nothing else to see.
+        mine = ours.get(field, 0) * factor * (seconds if is_rate else 1)
+        other = theirs[column] * (IOSTAT_SECONDS if is_rate else 1)
+        digit = LAST_DIGIT * (IOSTAT_SECONDS if is_rate else 1)
+        print(f"{column:<12}{other:>14,.2f}{mine:>14,.2f}", flush=True)
+        agrees = abs(mine - other) <= max(digit, TOLERANCE * other)
+        targets.append((f"observed: {column} as iostat has it", agrees))
+    seen = all(theirs[column] > 0 for column in ("r/s", "w/s", "f/s"))
+    return [*targets, ("observed: there were reads, writes and flushes", seen)]
+
+
+# A smaller copy takes a fraction of a second, which tells little.
+LEAST_COPY_MIB = 512
+
+
+def run_dd(source, copied):
+    """MiB per second."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(copied)
+    settle()
+    words = ["bs=1M", "iflag=direct", "oflag=direct", "conv=fsync"]
+    done = subprocess.run(
+        ["dd", f"if={source}", f"of={copied}", *words],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LC_ALL": "C"},
+    )
+    seconds = float(re.search(r"copied, ([\d.e-]+) s", done.stderr).group(1))
+    return os.path.getsize(source) / MIB / seconds
+
+
+def run_copy(fleet, source, copied):
+    """The same of Lockstep."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(copied)
+    settle()
+    size = os.path.getsize(source)
+    job = f"""name: stories
+expendable: ["{source}"]
+targets:
+  - {{name: source, file: {{path: "{source}", size: {size}}}}}
+  - {{name: copied, file: {{path: "{copied}", size: {size}}}}}
+hosts: {{count: 1}}
+phases:
+  - name: copy
+    run:
+      workloads:
+        - copy: {{from: source, to: copied}}
+          block_size: 1MiB
+          engine: sync
+          create: true
+          fsync: {{at_end: true}}
+  - cleanup: {{targets: [copied]}}
+"""
+    phase = run(fleet, job)["phases"][0]
+    return size / MIB / phase["lastDoneSeconds"]
+
+
+def copy(fleet, work, options):
+    source = os.path.join(work, "source")
+    write_random(source, max(options.mib, LEAST_COPY_MIB) * MIB)
+    forget([source])
+    pairs = alternate(
+        options.rounds,
+        lambda: run_dd(source, os.path.join(work, "dd")),
+        lambda: run_copy(fleet, source, os.path.join(work, "copied")),
+    )
+    theirs, ours = (list(side) for side in zip(*pairs, strict=True))
+    ratios = [o / t for t, o in pairs]
+    ratio, noise = statistics.median(ratios), noise_of(theirs)
+    print(
+        f"\ncopy: dd {statistics.median(theirs):,.1f} MiB/s, ours {statistics.median(ours):,.1f} "
+        f"MiB/s; ratio {ratio:.2f} ({min(ratios):.2f}–{max(ratios):.2f})"
+    )
+    words = f"copy: {ratio:.2f} x dd, within ±{100 * noise:.0f} %"
+    return [(words, abs(ratio - 1) <= noise)]
+
+
 # A part is a function of the fleet, the directory of the files and the options: it prints its table
-# and returns its targets. An observed phase beside iostat, or a copy beside dd, is one more part.
-PARTS = {"series": series, "promise": promise}
+# and returns its targets.
+PARTS = {"series": series, "observed": observed, "copy": copy, "promise": promise}
 
 
 def main():
@@ -229,7 +424,9 @@ def main():
             f"{options.mib} MiB on {disk_of(work)}; {options.rounds} alternated rounds of "
             f"{options.seconds} s"
         )
-        flags = ["--allow-expendable", os.path.join(work, "promised")]
+        flags = ["--observe", "all"]
+        for name in ("promised", "source"):
+            flags += ["--allow-expendable", os.path.join(work, name)]
         with Fleet(1, allow=[work], worker_flags=flags) as fleet:
             for name, measure in PARTS.items():
                 if options.only in (None, name):
