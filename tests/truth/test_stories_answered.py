@@ -3,11 +3,12 @@ report's first screen. What is true is scripted: counts of I/Os, files in memory
 null targets.
 """
 
+import json
 import os
 import re
 import subprocess
 
-from fleet import MEMORY, Fleet, needs_root
+from fleet import MEMORY, Fleet, needs_root, wait_for
 from loops import attach, detach
 from truth import TruthTest, situation
 
@@ -197,6 +198,48 @@ phases:
         (device,) = self.phase(report, "direct")["devices"]
         self.assertEqual(device["crossCheck"]["verdict"], "VERDICT_AGREE")
 
+    @situation("3", "two dd side by side, each of 64 writes of 64 KiB past the page cache")
+    def test_dd_beside_an_observed_device(self):
+        """The device's counters are what iostat prints; dd names its writes."""
+        paths = [f"{self.mount}/dd{number}" for number in range(2)]
+        for path in paths:
+            self.addCleanup(os.unlink, path)
+            # Their blocks are there, so that the file system writes little else later.
+            call("dd", "if=/dev/zero", f"of={path}", "bs=64K", "count=64", "conv=fsync")
+        call("sync", "--file-system", self.mount)
+        job = (
+            "name: story\ninterval: 100ms\nphases:\n"
+            f"  - {{name: your dd, observe: {{duration: 600s, devices: [{self.mount}]}}}}\n"
+        )
+        samples = (
+            "SELECT count(*) FROM device_samples WHERE run_id = last_run() "
+            f"AND device = '{self.device}'"
+        )
+
+        def await_more():
+            before = int(self.fleet.sql(samples)[0][0])
+            wait_for("an interval", lambda: int(self.fleet.sql(samples)[0][0]) > before + 1)
+
+        running = self.fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
+        await_more()
+        words = ("bs=64K", "count=64", "conv=notrunc", "oflag=direct", "status=none")
+        writers = [subprocess.Popen(["dd", "if=/dev/zero", f"of={p}", *words]) for p in paths]
+        self.assertEqual([writer.wait() for writer in writers], [0, 0])
+        await_more()
+        self.ok(self.fleet.lockstep("stop", "last", "--phase"))
+        out, err = running.communicate(timeout=300)
+        self.assertEqual(running.returncode, 0, err)
+        (device,) = json.loads(out)["phases"][0]["devices"]
+        self.assertGreaterEqual(device["deviceWriteBytes"], 8 * MIB)
+        self.assertLess(device["deviceReadBytes"], MIB)
+        # Beside the 128 writes there are a few of the file system, which are smaller.
+        found = self.answered(
+            r"your dd: 1 device on 1 host, \d+ % reads: [^;]*?writes of ([\d.]+) KiB in \S+ [µm]s; "
+            rf"[\d.]+ requests in their queues; the busiest, {self.device}, for \d+ % of the time"
+        )
+        self.assertGreater(float(found.group(1)), 40)
+        self.assertLessEqual(float(found.group(1)), 64)
+
     @situation("4", "3,000 writes of 1 KiB, each with a sync; reads at two sizes of an I/O")
     def test_busy_is_not_full(self):
         report = self.run_report(
@@ -267,6 +310,36 @@ phases:
         self.answered(r"tool: no storage: these are the load generator's own figures")
         self.answered(rf"devices under the load: {self.device} of node1")
         self.not_said("storage: no storage")
+
+
+    @situation("7", "a copy of 12 MiB in blocks of 1 MiB: twelve reads and twelve writes")
+    def test_the_copy_is_a_check(self):
+        job = f"""name: story
+interval: 100ms
+targets:
+  - {{name: data, file: {{path: "{self.mount}/{{host}}/data", size: 12MiB}}}}
+  - {{name: copied, file: {{path: "{self.mount}/{{host}}/copied", size: 12MiB}}}}
+phases:
+  - prepare: {{targets: [data]}}
+  - name: copy
+    run:
+      workloads:
+        - copy: {{from: data, to: copied}}
+          block_size: 1MiB
+          create: true
+          fsync: {{at_end: true}}
+  - cleanup:
+"""
+        phase = self.phase(self.run_report(job), "copy")
+        (workload,) = phase["workloads"]
+        counts = {o["kind"]: (o["operations"], o["bytes"]) for o in workload["operations"]}
+        self.assertEqual(counts["read"], (12, 12 * MIB))
+        self.assertEqual(counts["write"], (12, 12 * MIB))
+        self.answered(rf"copy read {NUMBER} [\d.,]+ .*? write {NUMBER} [\d.,]+")
+        (device,) = phase["devices"]
+        for key in ("deviceReadBytes", "deviceWriteBytes"):
+            self.assertGreaterEqual(device[key], 12 * MIB, key)
+            self.assertLess(device[key], 14 * MIB, key)
 
 
 class Threads(Screens):
