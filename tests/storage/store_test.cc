@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/histogram.h"
 #include "common/ids.h"
@@ -410,6 +411,41 @@ TEST_F(StoreTest, PrunedSamplesLeaveRowsOfTenSeconds) {
                     "ORDER BY interval)"),
             "3000|25|512|1024|64|1024 3000|25|5632|9216|64|1024 3000|25|14848|19456|64|1024 "
             "3000|25088|29696|64");
+}
+
+// What PostgreSQL would do to answer this, where it reads no table whole that has an index.
+std::string PlanOf(PgConnection* connection, const std::string& query) {
+  EXPECT_TRUE(connection->Execute("SET enable_seqscan = off; SET enable_bitmapscan = off").ok());
+  const auto rows = connection->Query("EXPLAIN (COSTS OFF) " + query);
+  EXPECT_TRUE(rows.ok()) << query << ": " << rows.status();
+  std::string plan;
+  for (int i = 0; rows.ok() && i < rows->rows(); ++i) {
+    plan += rows->Text(i, "QUERY PLAN") + "\n";
+  }
+  return plan;
+}
+
+TEST_F(StoreTest, ViewsFindAPhaseByTheIndexOfItsSamples) {
+  const v1::PhaseId phase = Begin();
+  ASSERT_TRUE(store_->Ingest({Batch(phase, 0, 0, ThirtySeconds())}).ok());
+  for (const char* view :
+       {"device_timeline", "kernel_timeline", "network_timeline", "nfs_timeline", "device_paths",
+        "host_timeline", "interval_latency", "measured_seconds"}) {
+    const std::string plan =
+        PlanOf(connection_.get(), absl::StrCat("SELECT * FROM ", view, " WHERE run_id = '",
+                                               phase.run_id(), "' AND phase = 0"));
+    // A converted column has no index.
+    EXPECT_FALSE(absl::StrContains(plan, "(phase)::integer")) << view << ":\n" << plan;
+    EXPECT_TRUE(absl::StrContains(plan, "_run_id_phase_attempt_idx")) << view << ":\n" << plan;
+  }
+}
+
+TEST_F(StoreTest, PercentilesOfFleetsHaveAnIndexWithoutThoseOfHosts) {
+  const std::string plan =
+      PlanOf(connection_.get(),
+             "SELECT * FROM percentile_figures WHERE worker_index IS NULL AND run_id = '" +
+                 common::NewUuid() + "' AND phase = 0");
+  EXPECT_TRUE(absl::StrContains(plan, "percentile_figures_of_fleets")) << plan;
 }
 
 TEST_F(StoreTest, WhatAReportConcludesIsInRows) {

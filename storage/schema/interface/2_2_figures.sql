@@ -61,7 +61,7 @@ COMMENT ON VIEW phase_summary IS
 CREATE OR REPLACE VIEW measured_seconds AS
 SELECT
   c.run_id,
-  c.phase::integer AS phase,
+  last.phase,
   c.attempt::integer AS attempt,
   c.worker_index,
   (
@@ -76,7 +76,7 @@ JOIN (SELECT
   attempt
 FROM phase_overview) last USING (run_id, phase, attempt)
 WHERE c.interval_class = 2
-GROUP BY c.run_id, c.phase, c.attempt, c.worker_index;
+GROUP BY c.run_id, last.phase, c.attempt, c.worker_index;
 COMMENT ON VIEW measured_seconds IS 'How long each worker measured';
 
 -- What every host did, by workload and kind of operation; syncs too (is_io is false: they are no

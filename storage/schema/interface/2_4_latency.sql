@@ -159,7 +159,7 @@ COMMENT ON VIEW phase_latency IS 'Latency of I/Os, merged over hosts, as the rep
 CREATE OR REPLACE VIEW interval_latency AS
 SELECT
   h.run_id,
-  h.phase::integer AS phase,
+  p.phase,
   p.name AS phase_name,
   h.interval,
   w.host,

@@ -6,7 +6,7 @@
 CREATE OR REPLACE VIEW host_timeline_all AS
 SELECT
   c.run_id,
-  c.phase::integer AS phase,
+  p.phase,
   p.name AS phase_name,
   c.interval,
   class_name(
@@ -30,7 +30,6 @@ FROM (
   SELECT
     o.*,
     i.interval_ns,
-    o.phase::integer AS phase_number,
     coalesce(
       o.end_ns - o.begin_ns,
       i.interval_ns
@@ -40,7 +39,7 @@ FROM (
 JOIN phase_overview p USING (run_id, phase, attempt)
 JOIN run_workers w USING (run_id, worker_index)
 LEFT JOIN worker_results x USING (run_id, phase, attempt, worker_index)
-GROUP BY c.run_id, c.phase, p.name, c.interval, c.interval_class, w.host, c.worker_index;
+GROUP BY c.run_id, p.phase, p.name, c.interval, c.interval_class, w.host, c.worker_index;
 COMMENT ON VIEW host_timeline_all IS
 'Throughput of every interval and host, ramp and drain included';
 

@@ -6,7 +6,7 @@
 CREATE OR REPLACE VIEW device_timeline AS
 SELECT
   c.run_id,
-  c.phase,
+  p.phase,
   p.name AS phase_name,
   c.interval,
   c.intervals,
@@ -67,8 +67,8 @@ FROM (
   FROM (
     SELECT
       run_id,
-      phase::integer AS phase,
-      attempt::integer AS attempt,
+      phase,
+      attempt,
       worker_index,
       device,
       interval,
@@ -104,17 +104,16 @@ FROM (
 ) c
 JOIN phase_overview p USING (run_id, phase, attempt)
 JOIN run_workers w USING (run_id, worker_index)
-LEFT JOIN (
-  SELECT
-    t.run_id,
-    k.boot_id,
-    t.device,
-    min(t.identity) AS identity
-  FROM run_targets t
-  JOIN run_workers k USING (run_id, worker_index)
-  WHERE t.identity <> ''
-  GROUP BY t.run_id, k.boot_id, t.device
-) i ON i.run_id = c.run_id AND i.boot_id = w.boot_id AND i.device = c.device
+-- For each row by itself. The planner takes a union for far smaller than it is, and may then
+-- compare each row with the devices of all runs.
+LEFT JOIN LATERAL (
+  SELECT min(t.identity) AS identity
+  FROM run_workers k
+  JOIN run_targets t USING (run_id, worker_index)
+  WHERE
+    k.run_id = c.run_id AND k.boot_id = w.boot_id
+    AND t.device = c.device AND t.identity <> ''
+) i ON true
 -- What observe phases see is underneath no target.
 LEFT JOIN environment_facts e
   ON
@@ -160,7 +159,7 @@ COMMENT ON VIEW device_statistics IS 'iostat -x over the measured time of a phas
 CREATE OR REPLACE VIEW device_paths AS
 SELECT
   d.run_id,
-  d.phase::integer AS phase,
+  p.phase,
   p.name AS phase_name,
   w.host,
   d.device,

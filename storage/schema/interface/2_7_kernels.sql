@@ -5,7 +5,7 @@
 CREATE OR REPLACE VIEW kernel_timeline AS
 SELECT
   c.run_id,
-  c.phase,
+  p.phase,
   p.name AS phase_name,
   c.interval,
   c.intervals,
@@ -44,8 +44,8 @@ FROM (
   FROM (
     SELECT
       run_id,
-      phase::integer AS phase,
-      attempt::integer AS attempt,
+      phase,
+      attempt,
       worker_index,
       interval,
       1 AS intervals,

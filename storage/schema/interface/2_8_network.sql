@@ -8,7 +8,7 @@
 CREATE OR REPLACE VIEW network_timeline AS
 SELECT
   c.run_id,
-  c.phase,
+  p.phase,
   p.name AS phase_name,
   c.interval,
   c.intervals,
@@ -49,8 +49,8 @@ FROM (
   FROM (
     SELECT
       run_id,
-      phase::integer AS phase,
-      attempt::integer AS attempt,
+      phase,
+      attempt,
       worker_index,
       interface,
       interval,
@@ -89,7 +89,7 @@ COMMENT ON VIEW network_timeline IS
 CREATE OR REPLACE VIEW nfs_timeline AS
 SELECT
   c.run_id,
-  c.phase,
+  p.phase,
   p.name AS phase_name,
   c.interval,
   c.intervals,
@@ -125,8 +125,8 @@ FROM (
   FROM (
     SELECT
       run_id,
-      phase::integer AS phase,
-      attempt::integer AS attempt,
+      phase,
+      attempt,
       worker_index,
       mount,
       operation,
