@@ -91,22 +91,34 @@ void Adjust(double level, std::vector<Pair>* pairs) {
   }
 }
 
-// None where no two points have enough rounds in common.
-std::optional<size_t> BestOf(size_t points, const std::vector<Pair>& pairs, Better better) {
+// How far the pair's first point is ahead.
+double LeadOf(const Pair& pair, Better better) {
+  return better == Better::kHigher ? pair.differences.mean : -pair.differences.mean;
+}
+
+// None where no two points have enough rounds in common, or each point is told apart from a better
+// one.
+std::optional<size_t> BestOf(size_t points, const std::vector<Pair>& pairs, Better better,
+                             double level) {
   std::vector<double> sums(points, 0);
   std::vector<double> counts(points, 0);
+  // With gaps, the point with the largest lead over all others can be behind one of them, in the
+  // rounds that the two have in common.
+  std::vector<bool> is_beaten(points, false);
   for (const Pair& pair : pairs) {
     // A point with few rounds may have had the luckiest of them.
     if (pair.differences.count < kMinRounds) continue;
-    const double lead = better == Better::kHigher ? pair.differences.mean : -pair.differences.mean;
+    const double lead = LeadOf(pair, better);
     sums[pair.a] += lead;
     sums[pair.b] -= lead;
     ++counts[pair.a];
     ++counts[pair.b];
+    if (pair.adjusted <= level) is_beaten[lead < 0 ? pair.a : pair.b] = true;
   }
   std::optional<size_t> best;
   for (size_t p = 0; p < points; ++p) {
-    if (counts[p] > 0 && (!best || sums[p] / counts[p] > sums[*best] / counts[*best])) best = p;
+    if (!(counts[p] > 0) || is_beaten[p]) continue;
+    if (!best || sums[p] / counts[p] > sums[*best] / counts[*best]) best = p;
   }
   return best;
 }
@@ -120,7 +132,7 @@ std::optional<size_t> MoreRoundsFor(const Pair& pair, double level) {
   return std::nullopt;
 }
 
-PointStanding Against(const Pair& pair, size_t best, Better better, double level) {
+PointStanding Against(const Pair& pair, size_t best, double level) {
   PointStanding point;
   const MeanScatter& differences = pair.differences;
   point.rounds = differences.count;
@@ -132,9 +144,8 @@ PointStanding Against(const Pair& pair, size_t best, Better better, double level
   point.p_value = pair.adjusted;
   point.margin =
       StudentQuantile(level / pair.comparisons, n - 1) * differences.deviation / std::sqrt(n);
-  // With gaps, a point can be ahead of the best one in the rounds that the two have in common.
-  const bool is_behind = better == Better::kHigher ? lead > 0 : lead < 0;
-  const bool is_worse = is_behind && pair.adjusted <= level;
+  // No point is told apart from the best one as a better one.
+  const bool is_worse = pair.adjusted <= level;
   point.standing = is_worse ? Standing::kWorse : Standing::kNotDistinguishable;
   if (!is_worse) point.more_rounds = MoreRoundsFor(pair, level);
   return point;
@@ -158,9 +169,14 @@ std::vector<PointStanding> ComparePoints(const std::vector<Rounds>& values, Bett
   const bool has_rounds = !values.empty() && values.front().size() >= kMinRounds;
   std::vector<Pair> pairs = has_rounds ? PairsOf(values) : std::vector<Pair>();
   Adjust(level, &pairs);
-  const std::optional<size_t> best = BestOf(values.size(), pairs, better);
+  const std::optional<size_t> best = BestOf(values.size(), pairs, better, level);
   for (size_t p = 0; p < values.size() && with_values == 1; ++p) {
     if (points[p].rounds > 0) points[p].standing = Standing::kAlone;
+  }
+  for (const Pair& pair : pairs) {
+    if (best || pair.differences.count < kMinRounds) continue;
+    points[pair.a].standing = Standing::kNoOrder;
+    points[pair.b].standing = Standing::kNoOrder;
   }
   if (!best) return points;
   // A point that has no round in common with the best one has no pair with it.
@@ -169,7 +185,7 @@ std::vector<PointStanding> ComparePoints(const std::vector<Rounds>& values, Bett
   }
   for (const Pair& pair : pairs) {
     if (pair.a != *best && pair.b != *best) continue;
-    points[pair.a == *best ? pair.b : pair.a] = Against(pair, *best, better, level);
+    points[pair.a == *best ? pair.b : pair.a] = Against(pair, *best, level);
   }
   points[*best].standing = Standing::kBest;
   return points;

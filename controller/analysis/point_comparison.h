@@ -15,8 +15,9 @@ enum class Standing {
   kBest,
   kNotDistinguishable,  // from the best point: the difference may be chance
   kWorse,
-  kTooFewRounds,  // fewer than kMinRounds in common with the best point, or no point is best
+  kTooFewRounds,  // fewer than kMinRounds in common with the best point; if none is, with any
   kAlone,         // no other point has a value
+  kNoOrder,       // none is best: with gaps, each point is told apart from a better one
 };
 
 // Two rounds have one difference to spare. Student's t then has one degree of freedom, and is 12.7
@@ -45,7 +46,9 @@ struct PointStanding {
 // round. All points have the same number of rounds.
 //
 // The best point is the one whose logarithms exceed the others' most, on average over the rounds
-// that two points have in common: without gaps it is the one with the best geometric mean. A pair
+// that two points have in common: without gaps it is the one with the best geometric mean. With
+// gaps, a point that is told apart from a better one is not the best, and where that is so of each
+// point, none is. A pair
 // of points is compared by Student's t of the differences of its logarithms, round by round, so
 // that a drift which all points of a round share cancels out.
 //

@@ -130,6 +130,7 @@ v1::Standing StandingOf(Standing standing) {
     case Standing::kAlone:
       return v1::STANDING_ALONE;
     case Standing::kNoValue:
+    case Standing::kNoOrder:
       break;
   }
   return v1::STANDING_UNSPECIFIED;
@@ -138,7 +139,9 @@ v1::Standing StandingOf(Standing standing) {
 v1::PointComparison ComparisonOf(const PointStanding& standing, const PointValues& values) {
   v1::PointComparison comparison;
   comparison.set_standing(StandingOf(standing.standing));
-  comparison.set_reason(values.reason);
+  comparison.set_reason(standing.standing == Standing::kNoOrder
+                            ? "with rounds missing, every compared point is behind another one"
+                            : values.reason);
   comparison.set_rounds(static_cast<uint32_t>(standing.rounds));
   std::vector<double> known;
   for (const auto& value : values.by_round) {
@@ -191,7 +194,9 @@ std::optional<uint32_t> MissingRounds(const v1::SweepReport& sweep, size_t round
     if (!comparison.has_more_rounds()) return std::nullopt;
     missing = std::max(missing.value_or(0), comparison.more_rounds());
   }
-  if (has_too_few && !has_best) missing = static_cast<uint32_t>(kMinRounds - rounds);
+  if (has_too_few && !has_best && rounds < kMinRounds) {
+    missing = static_cast<uint32_t>(kMinRounds - rounds);
+  }
   return missing;
 }
 

@@ -45,7 +45,10 @@ class Sentence {
   explicit Sentence(const v1::SweepReport& sweep)
       : sweep_(sweep), is_latency_(!sweep.conclusion().higher_is_better()) {
     for (const v1::SweepPointReport& point : sweep.points()) {
-      Of(point.comparison().standing()).push_back(&point);
+      // Only a point that was compared has a mean.
+      const bool is_unordered = point.comparison().standing() == v1::STANDING_UNSPECIFIED &&
+                                point.comparison().has_mean();
+      (is_unordered ? unordered_ : Of(point.comparison().standing())).push_back(&point);
     }
     for (Points* points : {&alike_, &worse_}) {
       // From the nearest to the best point to the farthest.
@@ -219,6 +222,11 @@ class Sentence {
 
   void NoBest() {
     const v1::SweepConclusion& conclusion = sweep_.conclusion();
+    if (!unordered_.empty()) {
+      parts_.push_back(absl::StrCat("no point can be called best: ",
+                                    unordered_.front()->comparison().reason()));
+      return;
+    }
     if (too_few_.empty()) {
       if (sweep_.points_size() > 1) parts_.emplace_back("no point can be called best");
       return;
@@ -311,6 +319,7 @@ class Sentence {
   const v1::SweepReport& sweep_;
   const bool is_latency_;
   Points best_, alike_, worse_, too_few_, alone_, without_;
+  Points unordered_;  // have enough rounds, and none of them is best
   std::vector<std::string> parts_;
 };
 

@@ -206,6 +206,37 @@ TEST(PointComparisonTest, PointsAreComparedInTheRoundsThatTheyShare) {
   EXPECT_EQ(points[2].rounds, 2u);
 }
 
+TEST(PointComparisonTest, APointThatAnotherOneBeatsIsNotTheBest) {
+  constexpr auto kNone = std::nullopt;
+  // The first point was far ahead of the third one, in rounds that the second one missed. The
+  // second one was ahead of it in each of the rounds that they share.
+  const Values values = {{1000, 1000, 1000, 1000, 1000, 1000, kNone, kNone, kNone},
+                         {1010, 1010, 1010, kNone, kNone, kNone, 110, 110, 110},
+                         {kNone, kNone, kNone, 100, 100, 100, 100, 100, 100}};
+  auto points = ComparePoints(values, Better::kHigher, 0.05);
+  EXPECT_EQ(points[1].standing, Standing::kBest);
+  EXPECT_EQ(points[0].standing, Standing::kWorse);
+  EXPECT_NEAR(points[0].ratio, 1 / 1.01, 1e-9);
+  EXPECT_EQ(points[2].standing, Standing::kWorse);
+  // Of latencies, the third one is the smallest in all rounds.
+  points = ComparePoints(values, Better::kLower, 0.05);
+  EXPECT_EQ(points[2].standing, Standing::kBest);
+  EXPECT_EQ(points[0].standing, Standing::kWorse);
+  EXPECT_EQ(points[1].standing, Standing::kWorse);
+}
+
+TEST(PointComparisonTest, WhereEachPointIsBeatenNoneIsBest) {
+  constexpr auto kNone = std::nullopt;
+  const Values values = {{2, 2, 2, kNone, kNone, kNone, 1, 1, 1, kNone},
+                         {1, 1, 1, 2, 2, 2, kNone, kNone, kNone, kNone},
+                         {kNone, kNone, kNone, 1, 1, 1, 2, 2, 2, kNone},
+                         {kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, 9}};
+  const auto points = ComparePoints(values, Better::kHigher, 0.05);
+  for (int p = 0; p < 3; ++p) EXPECT_EQ(points[p].standing, Standing::kNoOrder) << p;
+  EXPECT_EQ(points[0].rounds, 6u);
+  EXPECT_EQ(points[3].standing, Standing::kTooFewRounds);
+}
+
 TEST(PointComparisonTest, APointIsAloneWhereNoOtherHasValues) {
   auto points = ComparePoints({{1, 2}, {std::nullopt, std::nullopt}}, Better::kHigher, 0.05);
   EXPECT_EQ(points[0].standing, Standing::kAlone);

@@ -128,6 +128,25 @@ TEST_F(SweepConclusionTest, FewNoisyRoundsSayHowManyMoreAreNeeded) {
   EXPECT_EQ(sweep_.conclusion().more_rounds(), Point(0).more_rounds());
 }
 
+TEST_F(SweepConclusionTest, PointsThatAreBehindEachOtherHaveNoBest) {
+  Along("queue_depth", {"1", "2", "4"});
+  // Each of them missed the rounds in which the next one was behind the one after that.
+  for (uint32_t r = 0; r < 12; ++r) {
+    const uint32_t ahead = r / 4;
+    for (const auto& [point, iops] : {std::pair(ahead, 2000.0), std::pair((ahead + 1) % 3, 1000.0)})
+      points_[point].push_back({r, iops, iops * 4096, 1e6});
+  }
+  EXPECT_EQ(Sentence(),
+            "No point can be called best: with rounds missing, every compared point is behind "
+            "another one.");
+  EXPECT_FALSE(sweep_.conclusion().has_more_rounds());
+  for (int p = 0; p < 3; ++p) {
+    EXPECT_EQ(Point(p).standing(), v1::STANDING_UNSPECIFIED);
+    EXPECT_TRUE(Point(p).has_mean());
+    EXPECT_FALSE(Point(p).reason().empty());
+  }
+}
+
 TEST_F(SweepConclusionTest, APointWithoutAWholeRoundIsNotCompared) {
   Along("environment.scheduler", {"none", "mq-deadline", "kyber", "bfq"});
   Rounds(0, 8, 8000);
