@@ -1,6 +1,11 @@
 // How busy was each kernel over the measured time, and what did that cost for each I/O of the
 // engines on it?
 
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/devices.h"
 
@@ -24,10 +29,29 @@ void AddMemory(const measure::HostSums& sums, v1::KernelReport* kernel) {
   if (sums.dirty.mean()) kernel->set_dirty_bytes_max(sums.dirty_max);
 }
 
-void AddKernel(const PhaseView& view, const measure::RunWorker& self, const measure::HostSums& sums,
-               v1::KernelReport* kernel) {
+// The workers of one kernel. Those in containers all add to its counters, so their I/Os are added
+// up.
+struct KernelWorkers {
+  std::vector<std::string> hosts;
+  double operations = 0;
+};
+
+std::map<std::string, KernelWorkers> WorkersByKernel(const PhaseView& view) {
+  std::map<std::string, KernelWorkers> kernels;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
+    if (self == nullptr) continue;
+    KernelWorkers& kernel = kernels[self->boot_id];
+    kernel.hosts.push_back(self->host);
+    kernel.operations += static_cast<double>(view.series().Of(worker.worker_index).MeasuredIos());
+  }
+  return kernels;
+}
+
+void AddKernel(const std::string& boot_id, const KernelWorkers& workers,
+               const measure::HostSums& sums, v1::KernelReport* kernel) {
   const double seconds = sums.seconds;
-  kernel->set_boot_id(self.boot_id);
+  kernel->set_boot_id(boot_id);
   kernel->set_user_ratio(sums.user / seconds);
   kernel->set_system_ratio(sums.system / seconds);
   kernel->set_iowait_ratio(sums.iowait / seconds);
@@ -38,27 +62,29 @@ void AddKernel(const PhaseView& view, const measure::RunWorker& self, const meas
   kernel->set_context_switches_per_second(sums.context_switches / seconds);
   kernel->set_interrupts_per_second(sums.interrupts / seconds);
   AddMemory(sums, kernel);
-  double operations = 0;
-  for (const measure::WorkerPhaseData& other : view.phase().workers) {
-    const measure::RunWorker* neighbour = view.WorkerOf(other.worker_index);
-    // Workers in containers of one kernel all add to its counters, so their I/Os are added up.
-    if (neighbour == nullptr || neighbour->boot_id != self.boot_id) continue;
-    kernel->add_hosts(neighbour->host);
-    operations += static_cast<double>(view.series().Of(other.worker_index).MeasuredIos());
-  }
-  if (!(operations > 0)) return;
-  kernel->set_context_switches_per_io(sums.context_switches / operations);
-  kernel->set_interrupts_per_io(sums.interrupts / operations);
-  kernel->set_cpu_ns_per_io(sums.cpu_busy_ns / operations);
+  for (const std::string& host : workers.hosts) kernel->add_hosts(host);
+  if (!(workers.operations > 0)) return;
+  // No kernel does I/O without a context switch, an interrupt or processor time. A sandbox that
+  // shows such a counter as 0 does not count.
+  const auto set = [&](double sum, void (v1::KernelReport::*setter)(double)) {
+    if (sum > 0) (kernel->*setter)(sum / workers.operations);
+  };
+  set(sums.context_switches, &v1::KernelReport::set_context_switches_per_io);
+  set(sums.interrupts, &v1::KernelReport::set_interrupts_per_io);
+  set(sums.cpu_busy_ns, &v1::KernelReport::set_cpu_ns_per_io);
 }
 
 void AddKernels(const PhaseView& view, v1::PhaseReport* report) {
+  const std::map<std::string, KernelWorkers> kernels = WorkersByKernel(view);
+  std::set<std::string> added;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
     const measure::HostSums& sums = view.series().Of(worker.worker_index).host;
     if (self == nullptr || !(sums.seconds > 0)) continue;
+    // One worker is asked to sample each kernel. Another one's samples would count it twice.
+    if (!added.insert(self->boot_id).second) continue;
     v1::KernelReport* kernel = report->add_kernels();
-    AddKernel(view, *self, sums, kernel);
+    AddKernel(self->boot_id, kernels.at(self->boot_id), sums, kernel);
     for (const std::string& other : OtherPrograms(view, worker, 0)) kernel->add_others(other);
   }
 }

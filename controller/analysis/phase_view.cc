@@ -19,10 +19,13 @@ PhaseView::PhaseView(const measure::RunData& data, const measure::PhaseData& pha
       steady_(steady) {}
 
 const measure::RunWorker* PhaseView::WorkerOf(uint32_t index) const {
-  for (const measure::RunWorker& worker : data_.workers) {
-    if (worker.worker_index == index) return &worker;
-  }
-  return nullptr;
+  const std::vector<measure::RunWorker>& workers = data_.workers;
+  // They stand in the order of their numbers. Analyses ask of each worker for each other one.
+  if (index < workers.size() && workers[index].worker_index == index) return &workers[index];
+  const auto found = std::find_if(workers.begin(), workers.end(), [&](const auto& worker) {
+    return worker.worker_index == index;
+  });
+  return found == workers.end() ? nullptr : &*found;
 }
 
 std::string PhaseView::HostOf(uint32_t index) const {
@@ -50,6 +53,13 @@ bool PhaseView::IsSynthetic() const {
   return std::any_of(
       data_.workers.begin(), data_.workers.end(),
       [](const measure::RunWorker& worker) { return worker.inspection.synthetic(); });
+}
+
+bool PhaseView::HasMeasuredUsage() const {
+  return std::all_of(phase_.workers.begin(), phase_.workers.end(),
+                     [](const measure::WorkerPhaseData& worker) {
+                       return !worker.has_result || worker.result.usage_is_measured();
+                     });
 }
 
 bool PhaseView::HasNullTarget(const v1::Workload& workload) const {

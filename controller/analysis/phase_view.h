@@ -38,6 +38,9 @@ class PhaseView {
   const v1::ObservedDevices* ObservedBy(const measure::RunWorker& worker) const;
   // Whether its figures are made up (lockstep-worker --simulate).
   bool IsSynthetic() const;
+  // Whether the processor time of all results, and what their threads count, are of the measured
+  // time, as their I/Os are.
+  bool HasMeasuredUsage() const;
   // Whether the workload's target is a null target.
   bool HasNullTarget(const v1::Workload& workload) const;
   // The time that rates of sums are over: the common window; the whole phase when no interval was

@@ -23,6 +23,7 @@ constexpr double kBacklogNs = 1e7;
 
 // The workers' share of the kernel's busy processor time; negative where it is not known.
 double OwnShare(const PhaseView& view, const v1::KernelReport& kernel, double busy) {
+  if (!view.HasMeasuredUsage()) return -1;
   const auto fact = view.data().environment.find(absl::StrCat(kernel.hosts(0), " cpu.count"));
   double cpus = 0;
   if (fact == view.data().environment.end() || !absl::SimpleAtod(fact->second, &cpus)) return -1;

@@ -60,7 +60,7 @@ void AddThreads(const PhaseView& view, v1::PhaseReport* report) {
       AddThread(view, worker, thread, report->add_threads());
     }
   }
-  if (!(operations > 0)) return;
+  if (!(operations > 0) || !view.HasMeasuredUsage()) return;
   report->set_worker_cpu_user_ns_per_io(user / operations);
   report->set_worker_cpu_system_ns_per_io(system / operations);
 }

@@ -14,45 +14,70 @@
 namespace lockstep::controller {
 namespace {
 
-// I/Os of the hosts that share the kernel.
-double IosOn(const v1::KernelReport& kernel, const v1::PhaseReport& report) {
-  double ios = 0;
+// What the kernels of a fleet counted for each I/O on them. Each counts by its I/Os: a fleet's mean
+// is not the mean of its hosts'.
+class PerIo {
+ public:
+  void Add(bool is_known, double per_io, double ios) {
+    if (!is_known) return;
+    sum_ += ios * per_io;
+    ios_ += ios;
+  }
+  // Over the I/Os of the kernels that know it.
+  std::optional<double> mean() const {
+    return ios_ > 0 ? std::optional(sum_ / ios_) : std::nullopt;
+  }
+
+ private:
+  double sum_ = 0, ios_ = 0;
+};
+
+// A sum over kernels, which is not known if one of them lacks the figure. No kernel works for a
+// second without a context switch or an interrupt: a sandbox that shows a counter as 0 has none.
+class KernelSum {
+ public:
+  void Add(double value) {
+    sum_ += value;
+    is_known_ = is_known_ && value > 0;
+  }
+  std::optional<double> sum() const {
+    return is_known_ && sum_ > 0 ? std::optional(sum_) : std::nullopt;
+  }
+
+ private:
+  double sum_ = 0;
+  bool is_known_ = true;
+};
+
+void AddOfKernels(const PhaseView& view, const v1::PhaseReport& report, v1::TimeSpent* spent) {
+  // By kernel: two hosts can have one name, and several workers one kernel.
+  std::map<std::string, double> ios;
   for (const v1::HostReport& host : report.hosts()) {
-    for (const std::string& name : kernel.hosts()) {
-      if (host.host() == name) ios += host.total().operations();
-    }
+    const measure::RunWorker* self = view.WorkerOf(host.worker_index());
+    if (self != nullptr) ios[self->boot_id] += host.total().operations();
   }
-  return ios;
-}
-
-void AddOfKernels(const v1::PhaseReport& report, v1::TimeSpent* spent) {
-  double switches = 0;
-  double interrupts = 0;
-  double ios = 0;
-  double switches_of_ios = 0;
-  double interrupts_of_ios = 0;
-  double cpu_ns = 0;
+  KernelSum switches;
+  KernelSum interrupts;
+  PerIo switches_per_io;
+  PerIo interrupts_per_io;
+  PerIo cpu_ns_per_io;
   for (const v1::KernelReport& kernel : report.kernels()) {
-    switches += kernel.context_switches_per_second();
-    interrupts += kernel.interrupts_per_second();
-    // Each kernel counts by its I/Os: a fleet's mean is not the mean of its hosts'.
-    const double own = IosOn(kernel, report);
-    ios += own;
-    switches_of_ios += own * kernel.context_switches_per_io();
-    interrupts_of_ios += own * kernel.interrupts_per_io();
-    cpu_ns += own * kernel.cpu_ns_per_io();
+    switches.Add(kernel.context_switches_per_second());
+    interrupts.Add(kernel.interrupts_per_second());
+    const double own = ios[kernel.boot_id()];
+    switches_per_io.Add(kernel.has_context_switches_per_io(), kernel.context_switches_per_io(),
+                        own);
+    interrupts_per_io.Add(kernel.has_interrupts_per_io(), kernel.interrupts_per_io(), own);
+    cpu_ns_per_io.Add(kernel.has_cpu_ns_per_io(), kernel.cpu_ns_per_io(), own);
   }
-  // No kernel does I/O without a context switch, an interrupt or processor time. A sandbox that
-  // shows such a counter as 0 does not count.
-  if (switches > 0) spent->set_context_switches_per_second(switches);
-  if (interrupts > 0) spent->set_interrupts_per_second(interrupts);
-  if (!(ios > 0)) return;
-  if (switches_of_ios > 0) spent->set_context_switches_per_io(switches_of_ios / ios);
-  if (interrupts_of_ios > 0) spent->set_interrupts_per_io(interrupts_of_ios / ios);
-  if (cpu_ns > 0) spent->set_cpu_ns_per_io(cpu_ns / ios);
+  if (const auto sum = switches.sum()) spent->set_context_switches_per_second(*sum);
+  if (const auto sum = interrupts.sum()) spent->set_interrupts_per_second(*sum);
+  if (const auto mean = switches_per_io.mean()) spent->set_context_switches_per_io(*mean);
+  if (const auto mean = interrupts_per_io.mean()) spent->set_interrupts_per_io(*mean);
+  if (const auto mean = cpu_ns_per_io.mean()) spent->set_cpu_ns_per_io(*mean);
 }
 
-void AddOfThreads(const v1::PhaseReport& report, v1::TimeSpent* spent) {
+void AddOfThreads(const PhaseView& view, const v1::PhaseReport& report, v1::TimeSpent* spent) {
   double seconds = 0;
   double wait = 0;
   double fsync = 0;
@@ -70,7 +95,7 @@ void AddOfThreads(const v1::PhaseReport& report, v1::TimeSpent* spent) {
     switches += thread.context_switches();
     ios += thread.operations();
   }
-  if (ios > 0) spent->set_thread_switches_per_io(switches / ios);
+  if (ios > 0 && view.HasMeasuredUsage()) spent->set_thread_switches_per_io(switches / ios);
   if (!(seconds > 0)) return;
   spent->set_wait_ratio(wait / seconds);
   spent->set_fsync_ratio(fsync / seconds);
@@ -171,8 +196,8 @@ class Bytes {
 
 void AddTimeSpent(const PhaseView& view, v1::PhaseReport* report) {
   v1::TimeSpent spent;
-  AddOfKernels(*report, &spent);
-  AddOfThreads(*report, &spent);
+  AddOfKernels(view, *report, &spent);
+  AddOfThreads(view, *report, &spent);
   if (const auto factor = Bytes(view).Amplification()) spent.set_amplification(*factor);
   if (spent.ByteSizeLong() > 0) *report->mutable_time_spent() = spent;
 }

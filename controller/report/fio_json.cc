@@ -114,7 +114,7 @@ class Job {
     job["job_runtime"] = Whole(Seconds() * 1e3);
     double cpu = 0;
     double user = 0;
-    if (phase_.total().operations() > 0 && Seconds() > 0) {
+    if (KnowsProcessorTime()) {
       // Nanoseconds per I/O times I/Os per second are CPU time per second; fio shows percent of one
       // CPU.
       const double per_second = phase_.total().iops() / 1e9 * 100;
@@ -137,6 +137,10 @@ class Job {
   }
 
  private:
+  bool KnowsProcessorTime() const {
+    return phase_.has_worker_cpu_user_ns_per_io() && phase_.total().operations() > 0 &&
+           Seconds() > 0;
+  }
   // Those of the workload's threads. fio's are those of its job.
   Json ContextSwitches() const {
     double switches = 0;
@@ -317,6 +321,7 @@ class Job {
           "known by direction");
     }
     if (phase_.threads().empty()) notes.push_back("ctx is not known");
+    if (!KnowsProcessorTime()) notes.push_back("usr_cpu and sys_cpu are not known");
     notes.push_back("majf, minf and the iodepth distributions are not measured");
     (*job)["lockstep"] = {{"phase", phase_.index()},
                           {"state", phase_.state()},

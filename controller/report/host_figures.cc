@@ -99,6 +99,24 @@ std::string RenderVmstat(const v1::KernelReport& k) {
       FormatCount(k.context_switches_per_second()), FormatCount(k.interrupts_per_second()));
 }
 
+std::string RenderPerIo(const v1::PhaseReport& phase, const v1::KernelReport& k) {
+  std::vector<std::string> parts;
+  if (k.has_context_switches_per_io()) {
+    parts.push_back(absl::StrFormat("%.2f context switches", k.context_switches_per_io()));
+  }
+  if (k.has_interrupts_per_io()) {
+    parts.push_back(absl::StrFormat("%.2f interrupts", k.interrupts_per_io()));
+  }
+  if (k.has_cpu_ns_per_io()) parts.push_back(FormatDuration(k.cpu_ns_per_io()) + " of all CPU");
+  std::string text = absl::StrJoin(parts, ", ");
+  if (phase.has_worker_cpu_user_ns_per_io()) {
+    absl::StrAppend(&text, text.empty() ? "" : "; ", "workers alone ",
+                    FormatDuration(phase.worker_cpu_user_ns_per_io()), " user + ",
+                    FormatDuration(phase.worker_cpu_system_ns_per_io()), " system");
+  }
+  return text;
+}
+
 std::string RenderMemory(const v1::KernelReport& k) {
   std::vector<std::string> parts;
   const auto add = [&](bool is_known, const char* name, double bytes, const char* unit) {

@@ -17,5 +17,7 @@ std::string HostsOf(const v1::KernelReport& kernel);
 // devices, without figures that are not known: empty if none is.
 std::string RenderVmstat(const v1::KernelReport& kernel);
 std::string RenderMemory(const v1::KernelReport& kernel);
+// What an I/O of the phase cost on the kernel, and in its workers; empty where nothing is known.
+std::string RenderPerIo(const v1::PhaseReport& phase, const v1::KernelReport& kernel);
 
 }  // namespace lockstep::controller

@@ -440,15 +440,8 @@ class Renderer : private ReportWriter {
       out_ += Wrapped(RenderVmstat(k), "    ", absl::StrCat("  ", HostsOf(k), ": "));
       const std::string memory = RenderMemory(k);
       if (!memory.empty()) out_ += Wrapped(memory, "      ", "    ");
-      // Without an I/O of the engines there is nothing to divide by.
-      if (k.has_cpu_ns_per_io()) {
-        Line(absl::StrFormat(
-            "    per I/O: %.2f context switches, %.2f interrupts, %s of all CPU; workers alone %s "
-            "user + %s system",
-            k.context_switches_per_io(), k.interrupts_per_io(), FormatDuration(k.cpu_ns_per_io()),
-            FormatDuration(phase.worker_cpu_user_ns_per_io()),
-            FormatDuration(phase.worker_cpu_system_ns_per_io())));
-      }
+      const std::string per_io = RenderPerIo(phase, k);
+      if (!per_io.empty()) Line("    per I/O: " + per_io);
       if (!k.others().empty()) {
         out_ += Wrapped(absl::StrJoin(k.others(), ", "), "      ", "    other programs: ");
       }

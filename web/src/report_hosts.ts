@@ -263,8 +263,8 @@ function memory(phase: PhaseReport): HTMLElement[] {
 export function kernels(phase: PhaseReport): HTMLElement[] {
   if (phase.kernels.length === 0) return [];
   const ratios = ["us", "sy", "id", "wa", "st"];
-  const user = latency(phase.workerCpuUserNsPerIo);
-  const system = latency(phase.workerCpuSystemNsPerIo);
+  const user = phase.workerCpuUserNsPerIo;
+  const system = phase.workerCpuSystemNsPerIo;
   return [
     table(
       [
@@ -292,9 +292,15 @@ export function kernels(phase: PhaseReport): HTMLElement[] {
     ),
     ...memory(phase),
     // Without a load there is no I/O of the workers.
-    ...(phase.observed
+    ...(user === undefined || system === undefined
       ? []
-      : [element("p", {}, `per I/O: workers alone ${user} user + ${system} system`)]),
+      : [
+          element(
+            "p",
+            {},
+            `per I/O: workers alone ${latency(user)} user + ${latency(system)} system`,
+          ),
+        ]),
   ];
 }
 

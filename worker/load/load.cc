@@ -403,6 +403,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   v1::PhaseResult result = MakeResult(&collector, complete);
   result.set_cpu_user_ns(collector.cpu_user_ns());
   result.set_cpu_system_ns(collector.cpu_system_ns());
+  result.set_usage_is_measured(true);
   neighbours.End(&result);
   network_.AddRoutes(&result);
   // An I/O that hangs may still change the content after it was described.

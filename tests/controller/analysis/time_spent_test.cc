@@ -1,5 +1,6 @@
 #include "controller/analysis/limit_names.h"
 #include "controller/analysis/sweep_remarks.h"
+#include "controller/report/host_figures.h"
 #include "controller/report/sweep_text.h"
 #include "tests/controller/analysis/stored_phases.h"
 
@@ -169,6 +170,9 @@ Stored WithDrain() {
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
     worker.result.mutable_threads(0)->set_voluntary_context_switches(500);
     worker.result.mutable_threads(0)->set_involuntary_context_switches(100);
+    worker.result.set_cpu_user_ns(600000);
+    worker.result.set_cpu_system_ns(1200000);
+    worker.result.set_usage_is_measured(true);
   }
   return data;
 }
@@ -183,6 +187,60 @@ TEST(TimeSpentTest, TheDrainIsInNoFigure) {
   EXPECT_DOUBLE_EQ(spent.amplification(), 1);
   // Its host counts no processor time, which nobody does I/O without.
   EXPECT_FALSE(spent.has_cpu_ns_per_io());
+}
+
+TEST(TimeSpentTest, UsageWithRampAndDrainIsNotDividedByMeasuredIos) {
+  Stored data = WithDrain();
+  v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_DOUBLE_EQ(phase.worker_cpu_user_ns_per_io(), 1000);
+  EXPECT_EQ(RenderPerIo(phase, phase.kernels(0)),
+            "2.00 context switches, 0.50 interrupts; workers alone 1 µs user + 2 µs system");
+  // A worker of an earlier version among others.
+  data.phases[0].workers[1].result.clear_usage_is_measured();
+  phase = ReportOf(data).phases(0);
+  EXPECT_FALSE(phase.has_worker_cpu_user_ns_per_io());
+  EXPECT_FALSE(phase.has_worker_cpu_system_ns_per_io());
+  EXPECT_FALSE(phase.time_spent().has_thread_switches_per_io());
+  EXPECT_DOUBLE_EQ(phase.time_spent().context_switches_per_io(), 2) << "the kernel's are measured";
+  EXPECT_EQ(RenderPerIo(phase, phase.kernels(0)), "2.00 context switches, 0.50 interrupts");
+}
+
+// In each second, host h has 100 I/Os or 300, and its kernel so many context switches.
+Stored UnevenKernels() {
+  Stored data = FourHosts([](uint32_t h, uint32_t) { return h == 0 ? 100 : 300; });
+  for (auto& [host, samples] : data.intervals) {
+    for (v1::IntervalSample& sample : samples) {
+      sample.mutable_host()->set_context_switches(host == 0 ? 100 : 600);
+      sample.mutable_host()->set_interrupts(host == 0 ? 0 : 150);
+    }
+  }
+  return data;
+}
+
+TEST(TimeSpentTest, AKernelThatCountsNothingIsInNoMean) {
+  const v1::PhaseReport phase = ReportOf(UnevenKernels()).phases(0);
+  ASSERT_EQ(phase.kernels_size(), 4);
+  EXPECT_FALSE(phase.kernels(0).has_interrupts_per_io());
+  EXPECT_DOUBLE_EQ(phase.time_spent().interrupts_per_io(), 0.5);
+  EXPECT_FALSE(phase.time_spent().has_interrupts_per_second()) << "the sum lacks a kernel";
+  EXPECT_DOUBLE_EQ(phase.time_spent().context_switches_per_second(), 1900);
+}
+
+TEST(TimeSpentTest, EachKernelCountsByItsOwnIosWhateverItsHostsName) {
+  Stored data = UnevenKernels();
+  for (measure::RunWorker& worker : data.workers) worker.host = "localhost";
+  EXPECT_NEAR(ReportOf(data).phases(0).time_spent().context_switches_per_io(), 1.9, 1e-9);
+}
+
+TEST(TimeSpentTest, AKernelThatTwoWorkersSampleCountsOnce) {
+  Stored data = TwoWorkers();
+  for (v1::IntervalSample& sample : data.intervals[1]) {
+    sample.mutable_host()->set_context_switches(800);
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.kernels_size(), 1);
+  EXPECT_EQ(phase.kernels(0).hosts_size(), 2);
+  EXPECT_DOUBLE_EQ(phase.time_spent().context_switches_per_second(), 800);
 }
 
 TEST(TimeSpentTest, BytesThatHaveNoCounterpartGiveNoAmplification) {
