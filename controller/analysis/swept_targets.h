@@ -6,7 +6,8 @@
 
 namespace lockstep::controller {
 
-// Adds the targets of the phase's workloads, each once, as the run's hosts found them. Pure.
+// Adds the targets of the phase's workloads, each once, as the run's hosts found them; of a target
+// that the sweep varies, what it is at each of its points. Pure.
 void AddSweptTargets(const measure::RunData& data, const v1::PhaseSpec& phase,
                      v1::SweepReport* sweep);
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "controller/plan/target_axes.h"
 #include "gtest/gtest.h"
 
 namespace lockstep::controller {
@@ -161,6 +162,79 @@ TEST(SweepsTest, OnlyWholeRoundsAfterTheWarmUpAreCompared) {
   EXPECT_EQ(sweep.conclusion().rounds(), 3u);
   EXPECT_TRUE(absl::StartsWith(sweep.conclusion().sentence(), "threads=2 reaches"))
       << sweep.conclusion().sentence();
+}
+
+// Two hosts, on each of which a job has files that its sweep varies, and a device.
+measure::RunData VariedFiles() {
+  measure::RunData data;
+  v1::JobSpec& job = data.run.job;
+  job.set_name("series");
+  v1::Target* files = job.add_targets();
+  files->set_name("files");
+  files->mutable_file()->set_path("/data/{host}.{file}");
+  files->mutable_file()->set_size_bytes(1 << 20);
+  job.add_targets()->set_name("disk");
+  job.mutable_targets(1)->mutable_device()->set_path("/dev/sda");
+  v1::RunPhase* run = job.add_phases()->mutable_run();
+  run->set_duration_ns(1000000000);
+  v1::Workload* workload = run->add_workloads();
+  workload->add_targets("files");
+  workload->set_block_size_bytes(4096);
+  v1::SweepAxis* axis = run->mutable_sweep()->add_axes();
+  axis->set_field("targets.files.file.count");
+  for (const char* value : {"16", "1"}) axis->add_values(value);
+  EXPECT_TRUE(ExpandTargets(&job).empty());
+  for (uint32_t w = 0; w < 2; ++w) {
+    measure::RunWorker& worker = data.workers.emplace_back();
+    worker.worker_index = w;
+    worker.host = absl::StrCat("node", w);
+    for (uint32_t t = 0; t < 3; ++t) {
+      v1::TargetInspection* found = worker.inspection.add_targets();
+      found->set_target(t);
+      found->add_paths("/data/files.0");
+      found->set_path_count(t == 0 ? 16 : 1);
+      found->set_size_bytes((t == 0 ? 16 : 1) << 20);
+      // Of the host's own disk, on which the files lie.
+      found->set_device_identity(absl::StrCat("naa.", w));
+    }
+  }
+  return data;
+}
+
+TEST(SweptTargetsTest, ATargetThatVariesIsThereWithEachOfItsValues) {
+  measure::RunData data = VariedFiles();
+  ASSERT_EQ(data.run.job.targets_size(), 3);
+  // A message that names a target that the job has not is no reason to fail.
+  data.workers[1].inspection.add_targets()->set_target(7);
+  v1::Report report;
+  AddSweeps(data, &report);
+  ASSERT_EQ(report.sweeps_size(), 1);
+  const auto& targets = report.sweeps(0).targets();
+  ASSERT_EQ(targets.size(), 2) << report.sweeps(0).DebugString();
+  EXPECT_EQ(targets[0].name(), "files file.count=16");
+  EXPECT_EQ(targets[0].files(), 16u);
+  EXPECT_DOUBLE_EQ(targets[0].size_bytes(), 16 << 20);
+  EXPECT_EQ(targets[0].other_hosts(), 0u) << "the files have the same path on both";
+  EXPECT_EQ(targets[1].name(), "files file.count=1");
+  EXPECT_EQ(targets[1].files(), 1u);
+  EXPECT_EQ(targets[1].path(), "/data/files.0");
+}
+
+TEST(SweptTargetsTest, VariantsOfAnotherSweepAreNotThisOnes) {
+  measure::RunData data = VariedFiles();
+  v1::JobSpec& job = data.run.job;
+  v1::RunPhase* other = job.add_phases()->mutable_run();
+  *other = job.phases(0).run();
+  other->mutable_sweep()->clear_prepare();
+  other->mutable_sweep()->mutable_axes(0)->clear_values();
+  other->mutable_sweep()->mutable_axes(0)->add_values("4");
+  ASSERT_TRUE(ExpandTargets(&job).empty());
+  v1::Report report;
+  AddSweeps(data, &report);
+  ASSERT_EQ(report.sweeps_size(), 2);
+  EXPECT_EQ(report.sweeps(0).targets_size(), 2);
+  ASSERT_EQ(report.sweeps(1).targets_size(), 1);
+  EXPECT_EQ(report.sweeps(1).targets(0).name(), "files file.count=4");
 }
 
 }  // namespace
