@@ -20,6 +20,10 @@ std::optional<double> ShareOfLine(double bytes, const measure::KnownSum& capacit
   return 8 * bytes / capacity_bits.sum;
 }
 
+// The speed is what the driver says. An interface that carried more has another one. What a shaper
+// lets through at once, and counters that are read late, are less than this.
+bool IsBeyondLine(const std::optional<double>& share) { return share && *share > 1.1; }
+
 void FillInterface(const measure::InterfaceSums& sums, v1::InterfaceReport* out) {
   const double seconds = sums.seconds;
   out->set_seconds(seconds);
@@ -31,12 +35,16 @@ void FillInterface(const measure::InterfaceSums& sums, v1::InterfaceReport* out)
   out->set_received_errors(sums.received_errors);
   out->set_sent_drops(sums.sent_drops);
   out->set_sent_errors(sums.sent_errors);
-  if (const auto share = ShareOfLine(sums.received_bytes, sums.receive_capacity, seconds)) {
-    out->set_received_ratio(*share);
+  const auto received = ShareOfLine(sums.received_bytes, sums.receive_capacity, seconds);
+  const auto sent = ShareOfLine(sums.sent_bytes, sums.send_capacity, seconds);
+  // A shaper limits one direction. Otherwise both have one speed, which is right or wrong.
+  const bool has_one_speed = sums.receive_capacity.sum == sums.send_capacity.sum;
+  if (received && !IsBeyondLine(received) && !(has_one_speed && IsBeyondLine(sent))) {
+    out->set_received_ratio(*received);
     out->set_receive_speed_bits_per_second(*sums.receive_capacity.mean());
   }
-  if (const auto share = ShareOfLine(sums.sent_bytes, sums.send_capacity, seconds)) {
-    out->set_sent_ratio(*share);
+  if (sent && !IsBeyondLine(sent) && !(has_one_speed && IsBeyondLine(received))) {
+    out->set_sent_ratio(*sent);
     out->set_send_speed_bits_per_second(*sums.send_capacity.mean());
   }
 }

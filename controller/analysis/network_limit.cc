@@ -154,10 +154,15 @@ std::string RoundTripsOf(const v1::PhaseReport& report, const std::vector<HostNe
     round_trips += nfs.operations() * nfs.round_trip_ms();
     execution += nfs.operations() * nfs.execution_ms();
   }
-  if (operations < kOperationsToJudge || round_trips < kRoundTrips * execution) return "";
+  // The kernel counts milliseconds: operations that took none in all have no shares of it.
+  if (operations < kOperationsToJudge || !(execution > 0) ||
+      round_trips < kRoundTrips * execution) {
+    return "";
+  }
   return absl::StrFormat(
       "NFS operations took %s on average, of which %.0f %% was their way to the server and back",
-      common::FormatDuration(1e6 * execution / operations), 100 * round_trips / execution);
+      common::FormatDuration(1e6 * execution / operations),
+      100 * std::min(1.0, round_trips / execution));
 }
 
 // How busy the interfaces are that reach no line rate, or whose line rate is not known.

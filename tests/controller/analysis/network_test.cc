@@ -103,6 +103,26 @@ TEST(NetworkLimitTest, AnUnknownSpeedGivesNoShareAndNoVerdict) {
   EXPECT_FALSE(ReportOf(data).phases(0).interfaces(0).has_sent_ratio());
 }
 
+TEST(NetworkLimitTest, ALineThatCarriesMoreThanItsSpeedHasAnotherOne) {
+  Stored data = WithLuns();
+  for (uint32_t host = 0; host < 4; ++host) Send(&data, host, 400000000, kGigabit);
+  v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_FALSE(phase.interfaces(0).has_sent_ratio());
+  EXPECT_FALSE(phase.interfaces(0).has_send_speed_bits_per_second());
+  EXPECT_FALSE(phase.interfaces(0).has_received_ratio());
+  EXPECT_EQ(phase.workloads(0).limited_by(), "device") << phase.workloads(0).limited_because();
+  // A shaper holds it to another speed in one direction.
+  for (auto& [host, samples] : data.intervals) {
+    for (v1::IntervalSample& sample : samples) {
+      sample.mutable_interfaces(0)->set_receive_speed_bits_per_second(32000000);
+    }
+  }
+  phase = ReportOf(data).phases(0);
+  EXPECT_FALSE(phase.interfaces(0).has_sent_ratio());
+  EXPECT_DOUBLE_EQ(phase.interfaces(0).received_ratio(), 1);
+  EXPECT_EQ(phase.workloads(0).limited_by(), "network");
+}
+
 TEST(NetworkLimitTest, AMemberOfABondMayBeFullWhileTheBondIsNot) {
   Stored data = WithLuns();
   for (uint32_t host = 0; host < 4; ++host) {
@@ -202,6 +222,12 @@ TEST(NetworkLimitTest, NfsTellsItsClientFromWhatIsBehindIt) {
   // A full line is what the server's replies wait for.
   for (uint32_t host = 0; host < 4; ++host) Send(&data, host, 120000000, kGigabit);
   EXPECT_EQ(LimitOf(data).limited_by(), "network");
+}
+
+TEST(NetworkLimitTest, NfsOperationsThatTookNoTimeAreNoEvidence) {
+  const v1::WorkloadReport workload = LimitOf(WithNfs(0, 0));
+  EXPECT_EQ(workload.limited_by(), "not clear");
+  EXPECT_FALSE(absl::StrContains(workload.limited_because(), "nan")) << workload.limited_because();
 }
 
 TEST(NetworkLimitTest, AFileSystemsTypeAloneIsNoVerdict) {
