@@ -12,6 +12,10 @@
 namespace lockstep::controller {
 namespace {
 
+// A fleet of devices of many sizes can have as many problems, each in every step of a sweep. The
+// first ones tell what is wrong.
+constexpr size_t kMaxCopyProblems = 100;
+
 std::string Size(uint64_t bytes) { return common::FormatSize(static_cast<double>(bytes)); }
 
 // One of the two targets of a copy on one worker.
@@ -182,6 +186,7 @@ void AddStep(const v1::JobSpec& job, const TargetIndex& targets, const v1::Phase
     const auto chosen = Select(w.hosts(), workers);
     if (!chosen.ok()) continue;  // said elsewhere
     for (const uint32_t index : *chosen) {
+      if (found->size() >= kMaxCopyProblems) return;
       const PlanWorker& worker = workers[index];
       const auto side = [&](int target) {
         Side side{&job.targets(target), 0, 0};

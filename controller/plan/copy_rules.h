@@ -22,7 +22,7 @@ void CheckCopy(const v1::JobSpec& job, const TargetIndex& targets, const v1::Wor
                const Complain& complain);
 
 // What keeps the job's copies from being whole on these inspected workers, as sentences: parts that
-// do not fit each other, and sizes. Pure.
+// do not fit each other, and sizes; at most 100. Pure.
 std::vector<std::string> CopyProblems(const v1::JobSpec& job,
                                       const std::vector<PlanWorker>& workers);
 

@@ -91,6 +91,7 @@ int ObserveIndexOf(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
 ObserveCheck CheckObserves(const v1::JobSpec& job, const std::vector<PlanWorker>& workers) {
   ObserveCheck check;
   std::set<std::string> warned;
+  bool has_more = false;
   const std::vector<Observe> observes = ObservesOf(job);
   for (size_t i = 0; i < observes.size(); ++i) {
     for (const PlanWorker& worker : workers) {
@@ -106,10 +107,17 @@ ObserveCheck CheckObserves(const v1::JobSpec& job, const std::vector<PlanWorker>
       const v1::ObservedDevices& observed = worker.inspection.observed(static_cast<int>(i));
       if (!observed.refused().empty()) check.refusals.push_back(where + observed.refused());
       for (const std::string& reason : observed.left_out()) {
-        if (warned.size() >= kMaxWarnings || !warned.insert(reason).second) continue;
+        if (warned.contains(reason)) continue;
+        has_more = has_more || warned.size() == kMaxWarnings;
+        if (warned.size() == kMaxWarnings) break;
+        warned.insert(reason);
         check.warnings.push_back(absl::StrCat(where, "not observed: ", reason));
       }
     }
+  }
+  if (has_more) {
+    check.warnings.push_back(absl::StrCat("more is not observed; the first ", kMaxWarnings,
+                                          " reasons are named"));
   }
   // Workers that see nothing are a refusal already.
   if (!check.refusals.empty()) return check;

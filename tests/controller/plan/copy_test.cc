@@ -225,6 +225,18 @@ TEST(CopyPlanTest, SizesThatWorkersFindMustFit) {
   EXPECT_FALSE(CheckFleet(job, {Inspected("a", 65 * kMib, 64 * kMib)}, {}).refusals.empty());
 }
 
+TEST(CopyPlanTest, AFleetOfManySizesNamesTheFirstProblems) {
+  v1::JobSpec job = Bare();
+  job.mutable_phases()->DeleteSubrange(0, 1);
+  job.mutable_targets(0)->mutable_device()->set_path("/dev/sda");
+  FillJob(&job);
+  std::vector<PlanWorker> workers;
+  for (uint64_t w = 0; w < 300; ++w) {
+    workers.push_back(Inspected("node" + std::to_string(w), (1000 + w) * kMib, 64 * kMib));
+  }
+  EXPECT_EQ(CopyProblems(job, workers).size(), 100u);
+}
+
 TEST(CopyPlanTest, AStampBelongsToNoBlock) {
   v1::JobSpec job = Bare();
   job.mutable_phases()->DeleteSubrange(0, 1);

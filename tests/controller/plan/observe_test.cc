@@ -181,5 +181,19 @@ TEST(ObserveTest, ALoopDeviceIsTheSameOnlyOnItsKernel) {
   EXPECT_EQ(CheckFleet(ComparedJob("boot2/loop-file:1-2"), {worker}, {}).refusals.size(), 1u);
 }
 
+TEST(ObserveTest, ReasonsBeyondAHundredAreSaidToBeThere) {
+  v1::JobSpec job = ObserveJob();
+  FillJob(&job);
+  PlanWorker worker = Observer("a", "boot", {"sda"});
+  for (int i = 0; i < 100; ++i) {
+    worker.inspection.mutable_observed(0)->add_left_out("reason " + std::to_string(i));
+  }
+  EXPECT_EQ(CheckObserves(job, {worker}).warnings.size(), 100u);
+  worker.inspection.mutable_observed(0)->add_left_out("reason 100");
+  const ObserveCheck check = CheckObserves(job, {worker, worker});
+  ASSERT_EQ(check.warnings.size(), 101u);
+  EXPECT_EQ(check.warnings.back(), "more is not observed; the first 100 reasons are named");
+}
+
 }  // namespace
 }  // namespace lockstep::controller

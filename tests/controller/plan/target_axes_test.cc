@@ -5,10 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "controller/plan/next_phase.h"
+#include "controller/plan/selection.h"
 #include "controller/plan/settle.h"
 #include "controller/plan/sweep.h"
 #include "controller/plan/validate.h"
 #include "gtest/gtest.h"
+#include "tests/controller/plan/plan_job.h"
 
 namespace lockstep::controller {
 namespace {
@@ -163,6 +165,106 @@ TEST(TargetAxesTest, PointsWithTheSameFilesCanShareThem) {
   }
   EXPECT_TRUE(EndsRepetition(job.phases(0).run().sweep(), 11));
   EXPECT_FALSE(EndsRepetition(job.phases(0).run().sweep(), 10));
+}
+
+// Hundreds of steps are asked for one by one, several times over.
+TEST(TargetAxesTest, TheStepsOfARepetitionAreMadeOnce) {
+  v1::JobSpec job = Series();
+  v1::Sweep* sweep = job.mutable_phases(0)->mutable_run()->mutable_sweep();
+  std::vector<std::string> depths;
+  for (int depth = 1; depth <= 60; ++depth) depths.push_back(absl::StrCat(depth));
+  AddAxis("queue_depth", depths, sweep);
+  sweep->set_group(v1::SWEEP_GROUP_FILES);
+  sweep->set_order(v1::SWEEP_ORDER_RANDOM);
+  sweep->set_repeat(3);
+  ASSERT_EQ(Said(job), "");
+  SettleJob(&job);
+  constexpr uint32_t kOnce = 3 * (60 + 2);
+  ASSERT_EQ(CountSteps(job), 3 * kOnce);
+  SweepSteps steps(job.phases(0).run().sweep());
+  for (uint32_t repeat = 0; repeat < 3; ++repeat) {
+    // They stand side by side: a step that were made anew would stand elsewhere.
+    const SweepStep* first = &steps.At(repeat * kOnce);
+    for (uint32_t i = 0; i < kOnce; ++i) {
+      ASSERT_EQ(&steps.At(repeat * kOnce + i), first + i);
+      ASSERT_EQ(first[i].point.repeat, repeat);
+    }
+  }
+  // The same as one by one, as a run takes them.
+  uint32_t step = 0;
+  for (const v1::PhaseSpec& phase : Unrolled(job).phases()) {
+    const auto& [kind, point] = StepAt(job.phases(0).run().sweep(), step++);
+    EXPECT_EQ(phase.has_prepare(), kind == StepKind::kPrepare) << step;
+    EXPECT_EQ(phase.has_cleanup(), kind == StepKind::kCleanup) << step;
+    EXPECT_EQ(phase.name().find("read " + NameOf(point)), 0u) << phase.name();
+  }
+  EXPECT_EQ(step, 3 * kOnce);
+}
+
+// Files that an earlier run has left would be older than those of the other points.
+TEST(TargetAxesTest, EachPointWritesItsFilesAnew) {
+  v1::JobSpec job = Series();
+  job.add_targets()->set_name("others");
+  job.mutable_targets(1)->mutable_file()->set_path("/data/others.{host}");
+  job.mutable_targets(1)->mutable_file()->set_size_bytes(1 << 20);
+  job.mutable_phases(0)->mutable_run()->mutable_workloads(0)->add_targets("files");
+  v1::PhaseSpec* prepare = job.add_phases();
+  prepare->mutable_prepare()->add_targets("others");
+  ASSERT_EQ(Said(job), "");
+  SettleJob(&job);
+  int prepared = 0;
+  for (const v1::PhaseSpec& phase : Unrolled(job).phases()) {
+    if (!phase.has_prepare()) continue;
+    ++prepared;
+    EXPECT_EQ(phase.prepare().rewrite(), phase.prepare().targets(0) != "others") << phase.name();
+  }
+  EXPECT_EQ(prepared, 4);
+}
+
+TEST(TargetAxesTest, FilesThatLockstepDidNotMakeAreRefused) {
+  v1::JobSpec job = Series();
+  ASSERT_TRUE(SettleJob(&job).empty());
+  PlanWorker worker = Worker("node1");
+  for (uint32_t t = 0; t < 3; ++t) {
+    v1::TargetInspection* found = worker.inspection.add_targets();
+    found->set_target(t);
+    found->set_device_name("sda");
+    found->add_paths(absl::StrCat("/data/node1.", t));
+  }
+  EXPECT_TRUE(CheckFleet(job, {worker}, {}).refusals.empty());
+  worker.inspection.mutable_targets(1)->add_foreign_files();
+  const FleetCheck check = CheckFleet(job, {worker}, {});
+  ASSERT_EQ(check.refusals.size(), 1u);
+  EXPECT_EQ(check.refusals[0],
+            "node1: target files file.count=3: /data/node1.1: Lockstep did not make all of its "
+            "files. A sweep makes and removes those that it varies; use a path without other "
+            "files");
+}
+
+// A precondition phase without a list writes all devices. Those of a sweep cannot be among them,
+// and would be measured as they are.
+TEST(TargetAxesTest, DevicesThatVaryAreNotSilentlyLeftOut) {
+  v1::JobSpec job;
+  job.set_name("disks");
+  job.add_targets()->set_name("disk");
+  job.mutable_targets(0)->mutable_device()->set_path("/dev/sda");
+  job.add_phases()->mutable_precondition();
+  v1::RunPhase* run = job.add_phases()->mutable_run();
+  run->set_duration_ns(1000000000);
+  run->add_workloads();
+  AddAxis("targets.disk.device.path", {"/dev/sda", "/dev/sdb"}, run->mutable_sweep());
+  const std::string said = Said(job);
+  EXPECT_NE(said.find("phases[0].precondition.targets[0]: 'disk device.path=/dev/sda' varies in a "
+                      "sweep, and is there during its points alone"),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("'disk device.path=/dev/sdb' varies"), std::string::npos) << said;
+  // With another device, too, which it could write.
+  job.add_targets()->set_name("other");
+  job.mutable_targets(1)->mutable_device()->set_path("/dev/sdc");
+  run = job.mutable_phases(1)->mutable_run();
+  run->mutable_workloads(0)->add_targets("disk");
+  EXPECT_NE(Said(job).find("'disk device.path=/dev/sda' varies"), std::string::npos) << Said(job);
 }
 
 TEST(TargetAxesTest, TargetsWithoutFilesNeedNoPreparation) {
