@@ -59,7 +59,9 @@ std::string RenderIostat(const v1::PhaseReport& phase, size_t width) {
   TextTable table(
       {"device", "", "per s", "MiB/s", "rqm/s", "%rqm", "await", "areq-sz", "aqu-sz", "util"},
       {0, 1});
+  int shown = 0;
   for (const v1::DeviceReport& d : phase.devices()) {
+    if (++shown > kDevicesShown) break;
     // The queue and the busy time are those of all requests together: the first line has them.
     std::string name = d.name();
     std::string queue = absl::StrFormat("%.2f", d.queue_size());
@@ -81,7 +83,13 @@ std::string RenderIostat(const v1::PhaseReport& phase, size_t width) {
            Milliseconds(d.has_flush_await_ms(), d.flush_await_ms()), ""});
     }
   }
-  return table.empty() ? "" : table.Render("    ", width);
+  if (table.empty()) return "";
+  std::string out = table.Render("    ", width);
+  if (phase.devices_size() > kDevicesShown) {
+    absl::StrAppend(&out, "    and ", phase.devices_size() - kDevicesShown,
+                    " more; --format json lists all\n");
+  }
+  return out;
 }
 
 std::string HostsOf(const v1::KernelReport& k) {

@@ -6,8 +6,12 @@
 
 namespace lockstep::controller {
 
-// What `iostat -x` prints of a phase's devices: a line for each device and kind of request that
-// there was, in iostat's units but for MiB, of lines at most `width` wide. Empty without devices.
+// Longer tables would bury the rest of the phase. --format json has all devices.
+inline constexpr int kDevicesShown = 256;
+
+// What `iostat -x` prints of a phase's first devices: a line for each device and kind of request
+// that there was, in iostat's units but for MiB, of lines at most `width` wide. Empty without
+// devices.
 std::string RenderIostat(const v1::PhaseReport& phase, size_t width);
 
 // "node1", "node1 and 1 more on one kernel".

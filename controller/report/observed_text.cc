@@ -20,7 +20,6 @@ using common::FormatSize;
 
 // As of loads: longer tables would bury the rest of the phase.
 constexpr int kObservedHosts = 64;
-constexpr int kDevicesShown = 256;
 constexpr char kAbsent[] = "–";
 
 std::string WholePercent(double ratio) { return absl::StrFormat("%.0f %%", 100 * ratio); }
@@ -126,19 +125,13 @@ std::string RenderObservedHosts(const v1::ObservedReport& observed, size_t width
 }
 
 std::string RenderObservedDevices(const v1::PhaseReport& phase, size_t width) {
-  v1::PhaseReport shown;
-  for (int i = 0; i < phase.devices_size() && i < kDevicesShown; ++i) {
-    v1::DeviceReport* d = shown.add_devices();
-    *d = phase.devices(i);
+  v1::PhaseReport named;
+  *named.mutable_devices() = phase.devices();
+  for (v1::DeviceReport& d : *named.mutable_devices()) {
     // Names mean something to one host only.
-    if (!d->hosts().empty()) d->set_name(absl::StrCat(d->hosts(0), "/", d->name()));
+    if (!d.hosts().empty()) d.set_name(absl::StrCat(d.hosts(0), "/", d.name()));
   }
-  std::string out = RenderIostat(shown, width);
-  if (phase.devices_size() > kDevicesShown) {
-    absl::StrAppend(&out, "    and ", phase.devices_size() - kDevicesShown,
-                    " more; --format json lists all\n");
-  }
-  return out;
+  return RenderIostat(named, width);
 }
 
 }  // namespace lockstep::controller

@@ -417,12 +417,14 @@ class Renderer : private ReportWriter {
     if (phase.devices().empty()) return;
     out_ += RenderIostat(phase, width_);
     out_ += RenderLayers(phase, width_);
-    for (const v1::DeviceReport& d : phase.devices()) CrossCheck(d);
+    int shown = 0;
+    for (const v1::DeviceReport& d : phase.devices()) CrossCheck(d, ++shown <= kHostsShown);
   }
 
-  void CrossCheck(const v1::DeviceReport& d) {
-    if (d.has_cross_check()) {
-      const bool fine = d.cross_check().verdict() == v1::CrossCheck::VERDICT_AGREE;
+  // Of a large fleet only those devices are named that do not agree.
+  void CrossCheck(const v1::DeviceReport& d, bool shows_agreement) {
+    const bool fine = d.cross_check().verdict() == v1::CrossCheck::VERDICT_AGREE;
+    if (d.has_cross_check() && (shows_agreement || !fine)) {
       const std::string verdict = CrossCheckText(d.cross_check());
       out_ += Wrapped(
           absl::StrCat(d.name(), " against the engines of ", d.hosts_size(),
@@ -436,7 +438,13 @@ class Renderer : private ReportWriter {
   }
 
   void Kernels(const v1::PhaseReport& phase) {
+    int shown = 0;
     for (const v1::KernelReport& k : phase.kernels()) {
+      if (++shown > kHostsShown) {
+        Line("    and ", phase.kernels_size() - kHostsShown,
+             " more kernels; --format json lists all");
+        break;
+      }
       out_ += Wrapped(RenderVmstat(k), "    ", absl::StrCat("  ", HostsOf(k), ": "));
       const std::string memory = RenderMemory(k);
       if (!memory.empty()) out_ += Wrapped(memory, "      ", "    ");

@@ -3,6 +3,7 @@
 #include "controller/analysis/devices.h"
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "controller/analysis/cross_check.h"
 #include "controller/report/host_figures.h"
 #include "controller/report/text.h"
@@ -143,6 +144,30 @@ TEST(HostFiguresTest, TheTableHasALineForEachKindOfRequest) {
             "            flush        4                      4.50 ms\n"
             "    vdb     read         0    0.0      0     –        –        –    0.00   0 %\n"
             "            write        0    0.0      0     –        –        –\n");
+}
+
+TEST(HostFiguresTest, OfAFleetTheFirstDevicesAndKernelsAreShown) {
+  v1::Report report;
+  v1::PhaseReport* phase = report.add_phases();
+  phase->set_kind("run");
+  phase->add_workloads()->set_name("w");
+  for (int i = 0; i < 260; ++i) {
+    v1::DeviceReport* d = phase->add_devices();
+    d->set_name(absl::StrCat("disk", i));
+    d->mutable_cross_check()->set_verdict(i == 250 ? v1::CrossCheck::VERDICT_PAGE_CACHE
+                                                   : v1::CrossCheck::VERDICT_AGREE);
+    phase->add_kernels()->add_hosts(absl::StrCat("node", i));
+  }
+  const std::string text = RenderText(report, {false, 100, true});
+  EXPECT_TRUE(absl::StrContains(text, "disk255 "));
+  EXPECT_FALSE(absl::StrContains(text, "disk256 "));
+  EXPECT_TRUE(absl::StrContains(text, "    and 4 more; --format json lists all\n"));
+  EXPECT_TRUE(absl::StrContains(text, "cross-check: disk63 "));
+  EXPECT_FALSE(absl::StrContains(text, "cross-check: disk64 ")) << "it agrees";
+  EXPECT_TRUE(absl::StrContains(text, "cross-check: disk250 "));
+  EXPECT_TRUE(absl::StrContains(text, "  node63: us "));
+  EXPECT_FALSE(absl::StrContains(text, "node64"));
+  EXPECT_TRUE(absl::StrContains(text, "and 196 more kernels; --format json lists all"));
 }
 
 // The host's samples have every figure of vmstat, as the worker reads them.
