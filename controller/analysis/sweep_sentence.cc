@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -258,20 +259,34 @@ class Sentence {
   void Bend(const v1::KneeReport& knee, const std::string& at) {
     const v1::SweepPointReport* point = nullptr;
     bool is_longer = false;  // does any point after the knee have a clearly longer p99?
+    double highest = 0;      // that one after the knee can have, over the best point's
     for (const v1::SweepPointReport& other : sweep_.points()) {
       if (RowOf(other) != knee.at()) continue;
       if (ValueOnAxis(other, sweep_.axes_size() - 1) == at) {
         point = &other;
-      } else if (point != nullptr && knee.p99_ns() > 0) {
+      } else if (point != nullptr) {
         constexpr double kLonger = 1.05;
-        is_longer = is_longer || other.p99_ns() > kLonger * knee.p99_ns();
+        is_longer =
+            is_longer || (knee.p99_ns() > 0 && other.p99_ns() > kLonger * knee.p99_ns());
+        highest = std::max(highest, HighestRatio(other.comparison()));
       }
     }
     const v1::Standing standing =
         point == nullptr ? v1::STANDING_UNSPECIFIED : point->comparison().standing();
     const std::string beyond = absl::StrCat(knee.of(), " beyond ", knee.value());
     if (standing == v1::STANDING_BEST || standing == v1::STANDING_NOT_DISTINGUISHABLE) {
-      parts_.push_back(beyond + (is_longer ? " adds nothing but latency" : " adds nothing"));
+      // What is not distinguishable may still differ, by as much as the rounds do not tell.
+      constexpr double kNothing = 0.05;
+      const double most = standing == v1::STANDING_BEST
+                              ? highest - 1
+                              : 1 / point->comparison().ratio_low() - 1;
+      if (most <= kNothing) {
+        parts_.push_back(beyond + (is_longer ? " adds nothing but latency" : " adds nothing"));
+      } else if (most <= 1) {
+        parts_.push_back(absl::StrCat(beyond, " adds at most ", PercentText(most), " to the IOPS"));
+      } else {
+        parts_.push_back(absl::StrCat("what ", beyond, " adds is not known"));
+      }
     } else if (standing == v1::STANDING_WORSE) {
       parts_.push_back(absl::StrCat(beyond, " adds at most ",
                                     PercentText(1 / point->comparison().ratio() - 1),
@@ -280,6 +295,14 @@ class Sentence {
       // Without repetitions this may be the knee of one round alone.
       parts_.push_back("so far, the knee is at " + at);
     }
+  }
+
+  // Of a point over the best one, at the end of the interval.
+  static double HighestRatio(const v1::PointComparison& comparison) {
+    if (comparison.standing() == v1::STANDING_WORSE) return 1;
+    if (comparison.standing() != v1::STANDING_NOT_DISTINGUISHABLE) return 0;
+    return comparison.has_ratio_high() ? comparison.ratio_high()
+                                       : std::numeric_limits<double>::infinity();
   }
 
   // The values on all axes but the last, as a knee has them.

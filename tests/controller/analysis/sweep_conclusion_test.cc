@@ -276,6 +276,26 @@ TEST_F(SweepConclusionTest, TheKneeIsSaidByWhatMoreOfItAdds) {
             "knee is at queue_depth=4.");
 }
 
+TEST_F(SweepConclusionTest, FewNoisyRoundsDoNotSayThatMoreAddsNothing) {
+  Along("queue_depth", {"1", "2", "4"});
+  const double kIops[][3] = {{100, 100, 100}, {1000, 1100, 900}, {1040, 1000, 1030}};
+  const auto sentence = [&](size_t second, size_t third) {
+    points_.assign(3, {});
+    for (uint32_t r = 0; r < 3; ++r) {
+      for (const auto& [point, from] : {std::pair<size_t, size_t>(0, 0), {1, second}, {2, third}}) {
+        points_[point].push_back({r, kIops[from][r], kIops[from][r] * 4096, 1e6});
+      }
+    }
+    return Sentence();
+  };
+  AddKnee("queue_depth", "2", &sweep_);
+  // The best point is after the knee, or the knee itself.
+  EXPECT_TRUE(absl::StrContains(sentence(1, 2), "queue_depth beyond 2 adds at most 37 % to the"))
+      << sweep_.conclusion().sentence();
+  EXPECT_TRUE(absl::StrContains(sentence(2, 1), "queue_depth beyond 2 adds at most 30 % to the"))
+      << sweep_.conclusion().sentence();
+}
+
 TEST_F(SweepConclusionTest, ALastServedRateIsSaidAsSuch) {
   Along("open_loop.rate", {"1k", "2k"});
   Rounds(0, 4, 1000);
