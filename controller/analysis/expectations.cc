@@ -1,5 +1,7 @@
 #include "controller/analysis/expectations.h"
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/units.h"
@@ -7,44 +9,65 @@
 #include "controller/analysis/latency.h"
 
 namespace lockstep::controller {
+namespace {
+
+// An expectation of one figure, as it is checked.
+struct ExpectedFigure {
+  const char* figure;  // as v1::Expectation has it
+  double required;
+  std::optional<double> value;  // nothing where it is not known
+};
+
+}  // namespace
+
 void CheckExpectations(const v1::Expect& expect, PhaseResults results, v1::PhaseReport* phase) {
   const bool complete = results == PhaseResults::kComplete;
   const v1::OperationReport& total = phase->total();
   // Without a single I/O there are no errors either, and Jain's index of equal hosts is 1. Both
   // limits would be met.
   const bool nothing = total.operations() == 0 && total.errors() == 0;
-  const auto add = [&](const std::string& text, const std::string& found, bool met) {
+  const auto add = [&](const std::string& text, const std::string& found, bool met,
+                       const std::optional<ExpectedFigure>& of) {
     v1::Expectation* line = phase->add_expectations();
     line->set_text(text);
     line->set_found(!complete ? "no complete result" : nothing ? "nothing measured" : found);
     line->set_met(complete && !nothing && met);
+    if (!of) return;
+    line->set_figure(of->figure);
+    line->set_required(of->required);
+    if (complete && !nothing && of->value) line->set_value(*of->value);
   };
   if (expect.has_iops()) {
     add(absl::StrCat("iops >= ", common::FormatCount(expect.iops())),
-        common::FormatCount(total.iops()), total.iops() >= expect.iops());
+        common::FormatCount(total.iops()), total.iops() >= expect.iops(),
+        ExpectedFigure{"iops", expect.iops(), total.iops()});
   }
   if (expect.has_throughput_bytes_per_second()) {
     const double least = expect.throughput_bytes_per_second();
     add(absl::StrCat("throughput >= ", common::FormatThroughput(least)),
-        common::FormatThroughput(total.bytes_per_second()), total.bytes_per_second() >= least);
+        common::FormatThroughput(total.bytes_per_second()), total.bytes_per_second() >= least,
+        ExpectedFigure{"bytes_per_second", least, total.bytes_per_second()});
   }
-  const auto latency = [&](const char* name, double percent, int64_t most) {
+  const auto latency = [&](const char* name, const char* figure, double percent, int64_t max_ns) {
+    const auto most = static_cast<double>(max_ns);
     const v1::Percentile* p = FindPercentile(total, percent);
     // A largest latency that is short enough proves nothing of a percentile beyond it.
     const bool known = p != nullptr && p->has_latency_ns();
-    add(absl::StrCat(name, " <= ", common::FormatDuration(static_cast<double>(most))),
+    add(absl::StrCat(name, " <= ", common::FormatDuration(most)),
         known          ? common::FormatDuration(p->latency_ns())
         : p == nullptr ? "no latency"
                        : absl::StrCat("no ", name, " (", p->missing(), ")"),
-        known && p->latency_ns() <= static_cast<double>(most));
+        known && p->latency_ns() <= most,
+        ExpectedFigure{figure, most, known ? std::optional(p->latency_ns()) : std::nullopt});
   };
-  if (expect.has_p50_ns()) latency("p50", 50, expect.p50_ns());
-  if (expect.has_p95_ns()) latency("p95", 95, expect.p95_ns());
-  if (expect.has_p99_ns()) latency("p99", 99, expect.p99_ns());
-  if (expect.has_p999_ns()) latency("p99.9", 99.9, expect.p999_ns());
+  if (expect.has_p50_ns()) latency("p50", "p50_ns", 50, expect.p50_ns());
+  if (expect.has_p95_ns()) latency("p95", "p95_ns", 95, expect.p95_ns());
+  if (expect.has_p99_ns()) latency("p99", "p99_ns", 99, expect.p99_ns());
+  if (expect.has_p999_ns()) latency("p99.9", "p999_ns", 99.9, expect.p999_ns());
   if (expect.has_errors()) {
+    const auto most = static_cast<double>(expect.errors());
     add(absl::StrCat("errors <= ", expect.errors()), common::FormatCount(total.errors()),
-        total.errors() <= static_cast<double>(expect.errors()));
+        total.errors() <= most, ExpectedFigure{"errors", most, total.errors()});
   }
   if (expect.steady()) {
     const v1::SteadyReport& steady = phase->steady();
@@ -54,14 +77,15 @@ void CheckExpectations(const v1::Expect& expect, PhaseResults results, v1::Phase
         : steady.has_changed_at_seconds()
             ? absl::StrFormat("only until %.4g s", steady.changed_at_seconds())
             : absl::StrFormat("%.1f %%, slope %.1f %%", 100 * steady.range(), 100 * steady.slope()),
-        steady.steady());
+        steady.steady(), std::nullopt);
   }
   if (expect.has_fairness()) {
     // The first entry is the one over the hosts: the analysis `fairness` adds it first, and runs
     // earlier.
     const double jain = phase->fairness_size() > 0 ? phase->fairness(0).jain() : 0;
     add(absl::StrFormat("fairness over hosts >= %.3f", expect.fairness()),
-        absl::StrFormat("%.3f", jain), jain >= expect.fairness());
+        absl::StrFormat("%.3f", jain), jain >= expect.fairness(),
+        ExpectedFigure{"fairness", expect.fairness(), jain});
   }
 }
 

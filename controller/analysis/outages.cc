@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -74,35 +74,49 @@ std::vector<Silence> SilencesOf(const PhaseView& view, const measure::WorkerPhas
   return enough ? silences : std::vector<Silence>();
 }
 
+// For how long all judged workers were silent at once. A worker's own silences do not overlap.
+double AllSilentSeconds(const std::vector<Silence>& silences, size_t judged) {
+  std::vector<std::pair<double, int>> changes;
+  for (const Silence& silence : silences) {
+    changes.emplace_back(silence.begin_seconds, 1);
+    changes.emplace_back(silence.end_seconds, -1);
+  }
+  std::sort(changes.begin(), changes.end());
+  double seconds = 0;
+  double since = 0;
+  int silent = 0;
+  for (const auto& [at, change] : changes) {
+    if (silent == static_cast<int>(judged)) seconds += at - since;
+    silent += change;
+    since = at;
+  }
+  return seconds;
+}
+
 // The silences of all hosts, those that overlap as one.
 std::vector<v1::Outage> Join(const PhaseView& view, std::vector<Silence> silences,
                              const std::set<uint32_t>& judged, uint32_t* complete) {
   std::sort(silences.begin(), silences.end(),
             [](const Silence& a, const Silence& b) { return a.begin_seconds < b.begin_seconds; });
   std::vector<v1::Outage> outages;
-  std::set<uint32_t> workers;
-  std::map<uint32_t, double> until;  // of each worker's last silence of the group
-  bool all_at_once = false;
+  std::vector<Silence> joined;  // of the last outage
   const auto close = [&] {
     if (outages.empty()) return;
-    for (const uint32_t worker : workers) outages.back().add_hosts(view.HostOf(worker));
-    if (all_at_once) ++*complete;
-    workers.clear();
-    until.clear();
-    all_at_once = false;
+    std::set<uint32_t> workers;
+    for (const Silence& silence : joined) workers.insert(silence.worker);
+    v1::Outage& outage = outages.back();
+    for (const uint32_t worker : workers) outage.add_hosts(view.HostOf(worker));
+    outage.set_hosts_count(static_cast<uint32_t>(workers.size()));
+    outage.set_all_hosts_seconds(AllSilentSeconds(joined, judged.size()));
+    if (outage.all_hosts_seconds() > 0) ++*complete;
+    joined.clear();
   };
   for (const Silence& silence : silences) {
     if (outages.empty() || silence.begin_seconds >= outages.back().end_seconds()) {
       close();
       outages.emplace_back().set_begin_seconds(silence.begin_seconds);
     }
-    workers.insert(silence.worker);
-    // Silences come by their begin: all are silent at once if the others' last ones are not over.
-    until[silence.worker] = silence.end_seconds;
-    all_at_once = all_at_once || (workers == judged &&
-                                  std::all_of(until.begin(), until.end(), [&](const auto& other) {
-                                    return other.second > silence.begin_seconds;
-                                  }));
+    joined.push_back(silence);
     outages.back().set_end_seconds(std::max(outages.back().end_seconds(), silence.end_seconds));
   }
   close();
@@ -222,6 +236,7 @@ void AddOutages(const PhaseView& view, v1::PhaseReport* report) {
         summary->total_seconds() == 0 ? seconds : std::min(summary->shortest_seconds(), seconds));
     summary->set_longest_seconds(std::max(summary->longest_seconds(), seconds));
     summary->set_total_seconds(summary->total_seconds() + seconds);
+    summary->set_all_hosts_seconds(summary->all_hosts_seconds() + outage.all_hosts_seconds());
     if (static_cast<size_t>(report->outages_size()) == kMaxOutages) continue;
     v1::Outage* out = report->add_outages();
     *out = outage;

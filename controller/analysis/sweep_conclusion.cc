@@ -200,6 +200,23 @@ std::optional<uint32_t> MissingRounds(const v1::SweepReport& sweep, size_t round
   return missing;
 }
 
+// The best point, or as long as none is best, the one with the best mean.
+std::optional<uint32_t> LeadingPoint(const v1::SweepReport& sweep) {
+  const bool is_higher_better = sweep.conclusion().higher_is_better();
+  std::optional<uint32_t> leading;
+  for (int p = 0; p < sweep.points_size(); ++p) {
+    const v1::PointComparison& own = sweep.points(p).comparison();
+    // Rounds that only some points ran can make another mean larger than that of the best point.
+    if (own.standing() == v1::STANDING_BEST) return static_cast<uint32_t>(p);
+    if (!own.has_mean()) continue;
+    const double first =
+        leading ? sweep.points(static_cast<int>(*leading)).comparison().mean() : own.mean();
+    const bool is_better = is_higher_better ? own.mean() > first : own.mean() < first;
+    if (!leading || is_better) leading = static_cast<uint32_t>(p);
+  }
+  return leading;
+}
+
 }  // namespace
 
 void AddConclusion(const v1::RunPhase& load, const std::vector<PointRounds>& rounds,
@@ -229,6 +246,7 @@ void AddConclusion(const v1::RunPhase& load, const std::vector<PointRounds>& rou
   const size_t shared = SharedRounds(values);
   conclusion->set_rounds(static_cast<uint32_t>(shared));
   if (const auto missing = MissingRounds(*sweep, shared)) conclusion->set_more_rounds(*missing);
+  if (const auto leading = LeadingPoint(*sweep)) conclusion->set_leading(*leading);
   conclusion->set_sentence(SentenceOf(*sweep));
 }
 

@@ -29,6 +29,9 @@ TEST(OutageTest, AnOutageOfAllSaysWhenHowLongAndWhenTheRateWasBack) {
   EXPECT_DOUBLE_EQ(phase.outages(0).end_seconds(), 5);
   EXPECT_DOUBLE_EQ(phase.outages(0).recovery_seconds(), 1);
   EXPECT_EQ(phase.outage_summary().total_count(), 1u);
+  EXPECT_EQ(phase.outages(0).hosts_count(), 4u);
+  EXPECT_DOUBLE_EQ(phase.outages(0).all_hosts_seconds(), 2);
+  EXPECT_DOUBLE_EQ(phase.outage_summary().all_hosts_seconds(), 2);
   EXPECT_DOUBLE_EQ(phase.hosts(0).silent_ratio(), 0.2);
   ASSERT_FALSE(Warnings(report).empty());
   EXPECT_TRUE(
@@ -56,6 +59,19 @@ TEST(OutageTest, OutagesOfSomeAreCountedAndNamed) {
   EXPECT_EQ(phase.outage_summary().total_count(), 0u);
   EXPECT_TRUE(absl::StrContains(phase.outage_summary().sentence(), "never on all hosts at once"))
       << phase.outage_summary().sentence();
+}
+
+// Hosts that are silent from second to second together with others, and never all, but for one.
+TEST(OutageTest, OnlyTheTimeInWhichAllAreSilentIsOfAll) {
+  const v1::PhaseReport phase = ReportOf(FourHosts([](uint32_t h, uint32_t k) {
+                                  return k >= 2 + h && k < 6 + h && k < 8 ? 0 : 200;
+                                })).phases(0);
+  ASSERT_EQ(phase.outages_size(), 1);
+  EXPECT_DOUBLE_EQ(phase.outages(0).begin_seconds(), 2);
+  EXPECT_DOUBLE_EQ(phase.outages(0).end_seconds(), 8);
+  // Host 0 is silent from 2 to 6 s, host 3 from 5 to 8 s.
+  EXPECT_DOUBLE_EQ(phase.outages(0).all_hosts_seconds(), 1);
+  EXPECT_EQ(phase.outage_summary().total_count(), 1u);
 }
 
 // With three I/Os a second an empty second is chance; a pause that the job asks for is no outage.
