@@ -7,8 +7,9 @@
 namespace lockstep::controller {
 namespace {
 
-// At most so many stragglers and starvations are in the head, and so many threads in a phase. A
-// page would not show more, and the head is not to grow with the fleet.
+// At most so many stragglers and starvations are in the head, so many hosts of an outage and of a
+// group of findings, and so many threads in a phase. A page would not show more, and the head is
+// not to grow with the fleet.
 constexpr int kNamed = 20;
 constexpr int kThreads = 4096;
 
@@ -43,6 +44,11 @@ void CutHead(v1::Report* report) {
     }
     Keep(kNamed, phase.mutable_stragglers());
     Keep(kNamed, phase.mutable_starvations());
+    for (v1::Outage& outage : *phase.mutable_outages()) Keep(kNamed, outage.mutable_hosts());
+    for (v1::FindingGroup& group : *phase.mutable_finding_groups()) {
+      Keep(kNamed, group.mutable_hosts());
+      for (v1::FindingCause& cause : *group.mutable_causes()) Keep(kNamed, cause.mutable_hosts());
+    }
   }
   report->clear_events();
   report->clear_environment();

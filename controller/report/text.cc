@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
+#include "controller/report/finding_groups.h"
 #include "controller/report/first_screen.h"
 #include "controller/report/host_figures.h"
 #include "controller/report/layers_text.h"
@@ -370,11 +371,24 @@ class Renderer : private ReportWriter {
                                 phase.p99_spread_median(), phase.p99_spread_worst())
               : ""));
     }
-    for (const v1::Straggler& s : phase.stragglers()) {
-      out_ += Wrapped(Bad(StragglerText(s)), "    ", "  ! ");
+    // Devices() has what is of devices.
+    for (const v1::FindingGroup& group : FindingGroupsOf(phase)) {
+      if (group.kind() == "straggler" || group.kind() == "slow" || group.kind() == "starvation") {
+        Group(group);
+      }
     }
-    for (const v1::Starvation& s : phase.starvations()) {
-      out_ += Wrapped(Bad(StarvationText(s)), "    ", "  ! ");
+  }
+
+  void Group(const v1::FindingGroup& group) {
+    constexpr size_t kNamed = 16;
+    out_ += Wrapped(Bad(group.sentence()), "    ", "  ! ");
+    // The sentence of a single finding has its host and its reason.
+    if (group.findings() < 2) return;
+    if (group.causes().empty()) out_ += Wrapped(NamesText(group.hosts(), kNamed), "      ", "    ");
+    for (const v1::FindingCause& cause : group.causes()) {
+      out_ += Wrapped(absl::StrCat(cause.cause(), ": ", NamesText(cause.hosts(), kNamed), "; on ",
+                                   cause.hosts(0), ": ", cause.reason()),
+                      "      ", "    ");
     }
   }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
+#include "controller/report/finding_groups.h"
 #include "measure/states.h"
 
 namespace lockstep::controller {
@@ -20,10 +21,12 @@ constexpr int kMaxSentences = 20;
 // Sentences in order of their gravity, and of whom each is said.
 class Collected {
  public:
-  void Add(int gravity, const std::string& sentence, const std::string& phase) {
+  // `kind`: of findings that differ from phase to phase in their figures alone.
+  void Add(int gravity, const std::string& sentence, const std::string& phase,
+           const std::string& kind = "") {
     // All points of a sweep may say the same. The sentence stands once, with its phases.
     const auto [at, added] = places_.try_emplace(sentence, entries_.size());
-    if (added) entries_.push_back({gravity, sentence, {}});
+    if (added) entries_.push_back({gravity, sentence, {}, kind});
     std::vector<std::string>& phases = entries_[at->second].phases;
     // The phases come in order, so the last entry shows whether this one is noted.
     if (phases.empty() || phases.back() != phase) phases.push_back(phase);
@@ -32,8 +35,17 @@ class Collected {
     // Stable, so that sentences of one gravity stay in the order of the phases.
     std::stable_sort(entries_.begin(), entries_.end(),
                      [](const Entry& a, const Entry& b) { return a.gravity < b.gravity; });
+    // Of a kind that nearly every phase has, a few sentences tell as much as all.
+    constexpr size_t kAlike = 3;
+    std::map<std::string, size_t> alike;
+    for (const Entry& entry : entries_) {
+      if (!entry.kind.empty()) ++alike[entry.kind];
+    }
+    std::map<std::string, size_t> said;
     std::vector<std::string> out;
     for (const Entry& entry : entries_) {
+      const size_t place = entry.kind.empty() ? 0 : ++said[entry.kind];
+      if (place > kAlike) continue;
       // In a report of one phase, the name would add nothing.
       const std::string of =
           phases < 2 ? ""
@@ -41,6 +53,9 @@ class Collected {
               ? absl::StrCat(entry.phases[0], ": ")
               : absl::StrCat(entry.phases[0], " and ", entry.phases.size() - 1, " more: ");
       out.push_back(of + entry.sentence);
+      if (place == kAlike && alike[entry.kind] > kAlike) {
+        absl::StrAppend(&out.back(), "; ", alike[entry.kind] - kAlike, " more like it");
+      }
     }
     return out;
   }
@@ -50,6 +65,7 @@ class Collected {
     int gravity;
     std::string sentence;
     std::vector<std::string> phases;
+    std::string kind;
   };
   std::vector<Entry> entries_;
   std::map<std::string, size_t> places_;  // by sentence
@@ -83,17 +99,10 @@ void AddPhase(const v1::PhaseReport& phase, Collected* found) {
     if (promise.exceeded()) add(2, promise.text());
   }
   for (const std::string& remark : phase.remarks()) add(2, remark);
-  for (const v1::Straggler& s : phase.stragglers()) add(3, StragglerText(s));
-  for (const v1::Starvation& s : phase.starvations()) add(3, StarvationText(s));
-  for (const v1::DeviceReport& d : phase.devices()) {
-    const auto verdict = d.cross_check().verdict();
-    if (verdict == v1::CrossCheck::VERDICT_COALESCED ||
-        verdict == v1::CrossCheck::VERDICT_AMPLIFIED) {
-      add(4, absl::StrCat(d.name(), ": ", d.cross_check().reason()));
-    }
-    for (const v1::Finding& finding : d.findings()) {
-      add(4, absl::StrCat(d.name(), ": ", finding.sentence()));
-    }
+  for (const v1::FindingGroup& group : FindingGroupsOf(phase)) {
+    const bool is_of_hosts =
+        group.kind() == "straggler" || group.kind() == "slow" || group.kind() == "starvation";
+    found->Add(is_of_hosts ? 3 : 4, group.sentence(), phase.name(), group.kind());
   }
   for (const v1::WorkloadReport& w : phase.workloads()) {
     for (const std::string& error : w.errors()) add(2, absl::StrCat("first error on ", error));
