@@ -250,10 +250,6 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
       ++expected;
       met += e.met();
     }
-    // Lists of runs show one rate, which is that of the first run phase with I/O.
-    if (phase.kind() != "run" || summary->iops() > 0) continue;
-    summary->set_iops(phase.total().iops());
-    summary->set_bytes_per_second(phase.total().bytes_per_second());
   }
   // Expectations of phases that never came are not met either. The check of an empty report counts
   // what the job declares, so that both counts follow from the same code.

@@ -20,10 +20,13 @@ namespace {
 
 using controller::TextTable;
 
+// A list has a line for each run. Its report has the whole sentence.
+constexpr size_t kShownConclusion = 80;
+
 void PrintRuns(const google::protobuf::RepeatedPtrField<v1::RunSummary>& runs, size_t width) {
-  TextTable table(
-      {"run", "job", "state", "submitted (UTC)", "by", "hosts", "IOPS", "MiB/s", "expectations"},
-      {0, 1, 2, 3, 4, 8}, {0, 2});
+  TextTable table({"run", "job", "state", "submitted (UTC)", "by", "hosts", "IOPS", "MiB/s",
+                   "expectations", "conclusion"},
+                  {0, 1, 2, 3, 4, 8, 9}, {0, 2});
   for (const v1::RunSummary& run : runs) {
     // Commands accept the start of an id, so eight digits are enough, and leave the row its room.
     table.Add({run.run_id().substr(0, 8), common::Printable(run.job_name(), 60),
@@ -35,7 +38,7 @@ void PrintRuns(const google::protobuf::RepeatedPtrField<v1::RunSummary>& runs, s
                // nothing.
                run.iops() > 0 ? common::FormatCount(run.iops()) : "-",
                run.iops() > 0 ? absl::StrFormat("%.1f", run.bytes_per_second() / 1048576) : "-",
-               run.expectations()});
+               run.expectations(), common::Printable(run.conclusion(), kShownConclusion)});
   }
   std::cout << table.Render("", width);
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "common/text.h"
 #include "common/units.h"
+#include "controller/report/conclusion.h"
 #include "controller/report/observed_text.h"
 #include "controller/report/report_writer.h"
 #include "controller/report/safe_report.h"
@@ -108,6 +109,9 @@ std::string RenderMarkdown(const v1::Report& report) {
                                  : verdict.over ? "❌ "
                                                 : "",
                                  Plain(run.job_name()), ": ", Plain(verdict.word), "\n\n");
+  if (const std::string conclusion = ConclusionOf(safe); !conclusion.empty()) {
+    absl::StrAppend(&out, "**", Plain(conclusion), "**\n\n");
+  }
   for (const std::string& reason : verdict.reasons) absl::StrAppend(&out, Plain(reason), "\n\n");
   absl::StrAppend(&out, "Run `", run.run_id(), "`, ", run.hosts(),
                   run.hosts() == 1 ? " host" : " hosts", ", by ", Plain(run.owner()), ", ",

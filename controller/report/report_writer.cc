@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/units.h"
+#include "controller/report/conclusion.h"
 #include "controller/report/sweep_text.h"
 #include "controller/report/text_table.h"
 #include "controller/report/verdict.h"
@@ -75,6 +76,9 @@ void ReportWriter::Head() {
   const std::string word = absl::AsciiStrToUpper(verdict.word);
   Line(Bold(absl::StrCat("Lockstep: ", run.job_name())), "   ",
        verdict.good ? Good(word) : Bad(word));
+  if (const std::string conclusion = ConclusionOf(report_); !conclusion.empty()) {
+    out_ += Wrapped(Bold(conclusion), "  ", "  ");
+  }
   if (!report_.description().empty()) out_ += Wrapped(report_.description(), "  ", "  ");
   // A run that never started shows when it was submitted.
   Line("  run ", run.run_id(), "   by ", run.owner(), "   started ",

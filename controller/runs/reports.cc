@@ -6,7 +6,7 @@
 
 #include "controller/analysis/fairness.h"
 #include "controller/plan/loads.h"
-#include "controller/report/verdict.h"
+#include "controller/report/conclusion.h"
 #include "measure/phase_series.h"
 
 namespace lockstep::controller {
@@ -19,12 +19,6 @@ ReadIntervals IntervalsOf(storage::Store* store, const std::string& run_id) {
 }
 
 namespace {
-
-// In a word, for lists of runs.
-void SetVerdict(v1::Report* report) {
-  const Verdict verdict = VerdictOf(*report);
-  report->mutable_run()->set_verdict(verdict.over ? verdict.word : "");
-}
 
 // A phase's timeline out of its stored intervals, which come in their order.
 absl::StatusOr<measure::Timeline> TimelineOf(storage::Store* store, const measure::RunData& data,
@@ -83,13 +77,13 @@ absl::StatusOr<v1::Report> ReportOf(storage::Store* store, const std::string& ru
     *report.mutable_run()->mutable_labels() = run->job.labels();
     report.set_samples_pruned(true);
     for (v1::PhaseReport& phase : *report.mutable_phases()) AddJainRange(&phase);
-    SetVerdict(&report);
+    Conclude(&report);
     return report;
   }
   const auto data = store->LoadRun(run_id);
   if (!data.ok()) return data.status();
   auto report = BuildReport(*data, IntervalsOf(store, run_id));
-  if (report.ok()) SetVerdict(&*report);
+  if (report.ok()) Conclude(&*report);
   return report;
 }
 

@@ -685,6 +685,22 @@ TEST_F(StoreTest, WhereTheTimeWentComesBackAndIsNullWhereUnknown) {
   EXPECT_EQ(rows->Text(0, "limited_by"), "device, rate");
 }
 
+TEST_F(StoreTest, WhatARunCameToIsInItsRow) {
+  const v1::PhaseId id = Begin();
+  v1::Report report;
+  report.mutable_run()->set_conclusion("4,461 IOPS, 9 % of the 50,000 required");
+  report.mutable_run()->mutable_headline()->set_text("4,461 IOPS");
+  ASSERT_TRUE(store_->SaveReport(id.run_id(), report).ok());
+  auto rows = connection_->Query("SELECT conclusion, headline FROM run_overview WHERE run_id = $1",
+                                 {id.run_id()});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ(rows->Text(0, "conclusion"), report.run().conclusion());
+  EXPECT_EQ(rows->Text(0, "headline"), "4,461 IOPS");
+  v1::HistoryRequest request;
+  request.set_limit(1);
+  EXPECT_EQ(store_->History(request)->runs(0).conclusion(), report.run().conclusion());
+}
+
 TEST_F(StoreTest, RunsAreFoundByTheStartOfTheirIdAndUnknownOnesAreNot) {
   const v1::PhaseId phase = Begin();
   EXPECT_EQ(*store_->ResolveRun("last"), phase.run_id());

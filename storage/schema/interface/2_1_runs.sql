@@ -40,7 +40,9 @@ SELECT
   (
     SELECT count(*) FROM run_workers w
     WHERE w.run_id = r.run_id
-  ) AS hosts
+  ) AS hosts,
+  coalesce(r.summary ->> 'conclusion', '') AS conclusion,
+  coalesce(r.summary -> 'headline' ->> 'text', '') AS headline
 FROM runs r;
 COMMENT ON VIEW run_overview IS 'Runs';
 

@@ -49,6 +49,7 @@ BEGIN
           'worker''s monotonic clock minus the controller''s, when T was committed'),
       ('compared_phase', 'phase or point of that run'),
       ('compared_run', 'id of the run that measured the limit, as a text'),
+      ('conclusion', 'what the run came to, in one sentence; empty until it has ended'),
       ('confirm',
           'the token of the plan that its submitter has confirmed; NULL or empty where none was ' ||
           'needed'),
@@ -119,6 +120,9 @@ BEGIN
       ('fsync_time_ns', 'in syncs, nanoseconds'),
       ('go_at', 'T by the controller''s wall clock'),
       ('go_ns', 'T by the controller''s monotonic clock, nanoseconds'),
+      ('headline',
+          'its main figures: of a curve and a sweep those of the best point; empty until it has ' ||
+          'ended'),
       ('hello', 'Hello: what the planner goes by'),
       ('high_ms', 'upper bound of the percentile''s 95 % interval, ms; NULL if there is none'),
       ('high_ns', 'upper bound of the percentile''s 95 % interval, ns; NULL if there is none'),

@@ -1,0 +1,254 @@
+#include "controller/report/headline.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/units.h"
+#include "controller/report/report_writer.h"
+
+namespace lockstep::controller {
+namespace {
+
+// Of I/Os as large as these, people ask for the throughput.
+constexpr double kLargeBytes = 128 * 1024;
+
+void SetFigures(double iops, double bytes_per_second, double p99_ns, v1::Headline* headline) {
+  headline->set_iops(iops);
+  headline->set_bytes_per_second(bytes_per_second);
+  // 0: too few I/Os for one.
+  if (p99_ns > 0) headline->set_p99_ns(p99_ns);
+}
+
+std::string P99Part(const v1::Headline& headline) {
+  return headline.has_p99_ns() ? absl::StrCat(", p99 ", common::FormatDuration(headline.p99_ns()))
+                               : "";
+}
+
+double P99Of(const v1::OperationReport& operation) {
+  for (const v1::Percentile& p : operation.percentiles()) {
+    if (p.percent() == 99 && p.has_latency_ns()) return p.latency_ns();
+  }
+  return 0;
+}
+
+// "queue_depth=16 block_size=4KiB".
+std::string PointText(const v1::SweepReport& sweep, const v1::SweepPointReport& point) {
+  std::vector<std::string> values;
+  for (int a = 0; a < sweep.axes_size() && a < point.indices_size(); ++a) {
+    const auto index = static_cast<int>(point.indices(a));
+    if (index >= sweep.axes(a).values_size()) continue;
+    // A field's path would fill the line: workloads.0.queue_depth.
+    const std::string& field = sweep.axes(a).field();
+    const size_t dot = field.rfind('.');
+    values.push_back(absl::StrCat(dot == std::string::npos ? field : field.substr(dot + 1), "=",
+                                  sweep.axes(a).values(index)));
+  }
+  return absl::StrJoin(values, " ");
+}
+
+// What the figure of the sweep is at the point that leads.
+std::string FigureText(const v1::SweepReport& sweep, const v1::Headline& headline) {
+  const std::string& figure = sweep.conclusion().figure();
+  if (figure == "throughput") return RateText(headline.bytes_per_second());
+  if (figure == "p99" && headline.has_p99_ns()) {
+    return absl::StrCat("p99 ", common::FormatDuration(headline.p99_ns()), " at ",
+                        common::FormatCount(headline.iops()), " IOPS");
+  }
+  return absl::StrCat(common::FormatCount(headline.iops()), " IOPS", P99Part(headline));
+}
+
+std::optional<v1::Headline> OfSweep(const v1::SweepReport& sweep) {
+  const v1::SweepConclusion& conclusion = sweep.conclusion();
+  if (!conclusion.has_leading() ||
+      conclusion.leading() >= static_cast<uint32_t>(sweep.points_size())) {
+    return std::nullopt;
+  }
+  const v1::SweepPointReport& point = sweep.points(static_cast<int>(conclusion.leading()));
+  v1::Headline headline;
+  headline.set_kind("sweep");
+  headline.set_phase(sweep.phase());
+  headline.set_at(PointText(sweep, point));
+  SetFigures(point.iops(), point.bytes_per_second(), point.p99_ns(), &headline);
+  const auto alike = std::count_if(sweep.points().begin(), sweep.points().end(), [](const auto& p) {
+    return p.comparison().standing() == v1::STANDING_NOT_DISTINGUISHABLE;
+  });
+  const std::string figure = FigureText(sweep, headline);
+  switch (point.comparison().standing()) {
+    case v1::STANDING_BEST:
+      headline.set_text(absl::StrCat("best of ", Plural(sweep.points_size(), "point"), ": ",
+                                     headline.at(), " with ", figure));
+      if (alike > 0) {
+        absl::StrAppend(headline.mutable_text(), "; ", Plural(static_cast<double>(alike), "other"),
+                        " not distinguishable from it");
+      }
+      break;
+    case v1::STANDING_ALONE:
+      headline.set_text(absl::StrCat(headline.at(), headline.at().empty() ? "" : ": ", figure));
+      break;
+    default:
+      headline.set_text(absl::StrCat(headline.at(), " leads ", Plural(sweep.points_size(), "point"),
+                                     " with ", figure, "; too few rounds to call it best"));
+  }
+  return headline;
+}
+
+std::optional<v1::Headline> OfCurve(const v1::CurveReport& curve, const v1::Report& report) {
+  const auto best =
+      std::max_element(curve.points().begin(), curve.points().end(),
+                       [](const auto& a, const auto& b) { return a.achieved() < b.achieved(); });
+  if (best == curve.points().end() || !(best->achieved() > 0)) return std::nullopt;
+  v1::Headline headline;
+  headline.set_kind("curve");
+  headline.set_phase(curve.phase());
+  headline.set_at(absl::StrFormat("%.4g %% of the load", 100 * best->share()));
+  double bytes_per_second = 0;
+  for (const v1::PhaseReport& phase : report.phases()) {
+    if (phase.index() == best->phase()) bytes_per_second = phase.total().bytes_per_second();
+  }
+  SetFigures(best->achieved(), bytes_per_second, best->p99_ns(), &headline);
+  headline.set_text(absl::StrCat(common::FormatCount(best->achieved()), " IOPS at ", headline.at(),
+                                 P99Part(headline)));
+  if (curve.has_knee()) {
+    absl::StrAppend(headline.mutable_text(), "; knee at ", curve.knee().value(), " (",
+                    common::FormatCount(curve.knee().iops()), " IOPS, p99 ",
+                    common::FormatDuration(curve.knee().p99_ns()), ")");
+  }
+  return headline;
+}
+
+std::optional<v1::Headline> OfLoad(const v1::Report& report) {
+  const v1::PhaseReport* chosen = nullptr;
+  int loads = 0;
+  for (const v1::PhaseReport& phase : report.phases()) {
+    if (phase.kind() != "run" || !(phase.total().operations() + phase.total().errors() > 0)) {
+      continue;
+    }
+    ++loads;
+    // The phase of which the job expects something is the one that it is about.
+    const bool is_first = chosen == nullptr;
+    const bool is_expected =
+        chosen != nullptr && chosen->expectations().empty() && !phase.expectations().empty();
+    if (is_first || is_expected) chosen = &phase;
+  }
+  if (chosen == nullptr) return std::nullopt;
+  v1::Headline headline;
+  headline.set_kind("load");
+  headline.set_phase(chosen->name());
+  SetFigures(chosen->total().iops(), chosen->total().bytes_per_second(), P99Of(chosen->total()),
+             &headline);
+  const bool is_large = headline.bytes_per_second() >= kLargeBytes * headline.iops();
+  headline.set_text(
+      absl::StrCat(loads > 1 ? absl::StrCat(chosen->name(), ": ") : "",
+                   is_large ? absl::StrCat(RateText(headline.bytes_per_second()), ", ") : "",
+                   common::FormatCount(headline.iops()), " IOPS", P99Part(headline)));
+  return headline;
+}
+
+std::string CheckedText(double checked) {
+  return absl::StrCat(Plural(checked, "block"), " checked");
+}
+
+std::optional<v1::Headline> OfVerify(const v1::Report& report) {
+  v1::Headline headline;
+  headline.set_kind("verify");
+  for (const v1::PhaseReport& phase : report.phases()) {
+    if (phase.kind() != "verify" || phase.workloads().empty()) continue;
+    headline.set_phase(phase.name());
+    double checked = 0;
+    for (const v1::WorkloadReport& w : phase.workloads()) checked += w.verification().checked();
+    headline.set_text(CheckedText(checked));
+    return headline;
+  }
+  return std::nullopt;
+}
+
+std::optional<v1::Headline> OfObserved(const v1::Report& report) {
+  for (const v1::PhaseReport& phase : report.phases()) {
+    if (!phase.has_observed()) continue;
+    const v1::ObservedFigures& f = phase.observed().total();
+    v1::Headline headline;
+    headline.set_kind("observe");
+    headline.set_phase(phase.name());
+    headline.set_text(absl::StrCat(
+        "observed ", Plural(f.devices(), "device"), ": ", common::FormatCount(f.reads_per_second()),
+        " reads/s, ", common::FormatCount(f.writes_per_second()), " writes/s, ",
+        RateText(f.read_bytes_per_second() + f.write_bytes_per_second()),
+        f.busiest().empty()
+            ? ""
+            : absl::StrFormat("; %s busy %.0f %% of the time", f.busiest(), 100 * f.busy_ratio())));
+    return headline;
+  }
+  return std::nullopt;
+}
+
+std::optional<v1::Headline> OfFiles(const v1::Report& report) {
+  v1::Headline headline;
+  headline.set_kind("files");
+  double made = 0;
+  double bytes = 0;
+  double removed = 0;
+  for (const v1::PhaseReport& phase : report.phases()) {
+    if (phase.files_made() + phase.files_removed() > 0 && headline.phase().empty()) {
+      headline.set_phase(phase.name());
+    }
+    made += phase.files_made();
+    removed += phase.files_removed();
+    bytes += phase.bytes_written();
+  }
+  if (made + removed == 0) return std::nullopt;
+  std::vector<std::string> parts;
+  if (made > 0) {
+    parts.push_back(
+        absl::StrCat(Plural(made, "file"), " made, ", common::FormatSize(bytes), " written"));
+  }
+  if (removed > 0) parts.push_back(absl::StrCat(Plural(removed, "file"), " removed"));
+  headline.set_text(absl::StrJoin(parts, "; "));
+  return headline;
+}
+
+}  // namespace
+
+std::optional<v1::Headline> HeadlineOf(const v1::Report& report) {
+  std::optional<v1::Headline> headline;
+  for (const v1::SweepReport& sweep : report.sweeps()) {
+    if (!headline) headline = OfSweep(sweep);
+  }
+  for (const v1::CurveReport& curve : report.curves()) {
+    if (!headline) headline = OfCurve(curve, report);
+  }
+  if (!headline) headline = OfLoad(report);
+  if (!headline) headline = OfVerify(report);
+  if (!headline) headline = OfObserved(report);
+  if (!headline) headline = OfFiles(report);
+  if (!headline) return std::nullopt;
+  double checked = 0;
+  bool is_verified = false;
+  for (const v1::PhaseReport& phase : report.phases()) {
+    for (const v1::WorkloadReport& w : phase.workloads()) {
+      is_verified = is_verified || w.has_verification();
+      checked += w.verification().checked();
+    }
+  }
+  if (is_verified || headline->kind() == "verify") headline->set_checked_blocks(checked);
+  return headline;
+}
+
+const v1::PhaseReport* PhaseOf(const v1::Headline& headline, const v1::Report& report) {
+  // The points of sweeps and curves are many phases, whose names begin with the job's.
+  if (headline.kind() != "load" && headline.kind() != "verify") return nullptr;
+  for (const v1::PhaseReport& phase : report.phases()) {
+    if (phase.name() == headline.phase()) return &phase;
+  }
+  return nullptr;
+}
+
+std::string RateText(double bytes_per_second) {
+  return bytes_per_second < common::kMiB
+             ? absl::StrCat(common::FormatSize(bytes_per_second), "/s")
+             : absl::StrFormat("%.1f MiB/s", bytes_per_second / common::kMiB);
+}
+
+}  // namespace lockstep::controller

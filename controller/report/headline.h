@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "proto/report.pb.h"
+
+namespace lockstep::controller {
+
+// The figures by which a run is known in lists: of a sweep the point that leads, of a curve the one
+// with the most IOPS, else of the first phase with expectations, or the first one with I/O. Nothing
+// where the run measured nothing. Pure.
+std::optional<v1::Headline> HeadlineOf(const v1::Report& report);
+
+// The phase that the headline is of; null if the report has it no more.
+const v1::PhaseReport* PhaseOf(const v1::Headline& headline, const v1::Report& report);
+
+// "312.5 MiB/s", "38 KiB/s".
+std::string RateText(double bytes_per_second);
+
+}  // namespace lockstep::controller
