@@ -44,6 +44,8 @@ namespace lockstep::limits {
   LIMIT(kMeasuredLimits, 1000, "limits", "of devices that a job takes from these runs",            \
         "Submit and Plan refuse the job")                                                          \
   LIMIT(kHistoryLimit, 1000, "runs", "in one answer of history", "a larger `limit` is refused")    \
+  LIMIT(kNotesOfARun, 200, "notes", "on one run", "further ones: RESOURCE_EXHAUSTED")              \
+  LIMIT(kNoteBytes, 1000, "bytes", "a note's text", "a longer one is refused")                     \
   LIMIT(kQueuedRuns, 1000, "runs", "that wait", "Submit refuses further ones")                     \
   LIMIT(kPlanTokenSeconds, 86400, "s", "from a plan to the job that it confirms",                  \
         "Submit refuses the token; plan again")                                                    \

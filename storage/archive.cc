@@ -69,6 +69,7 @@ constexpr Addition kAdditions[] = {
     {29, "nfs_rollups", nullptr},
     {29, "nfs_samples", nullptr},
     {31, "observed_shares", nullptr},
+    {33, "notes", nullptr},
 };
 // A message of rows stays well below the 4 MiB that gRPC receives by default.
 constexpr size_t kPiece = 1 << 20;

@@ -15,6 +15,14 @@
 
 namespace lockstep::storage {
 
+// A note that is to be added. Its moment is an instant, or a time after the run's start; with
+// neither, it is now.
+struct NewNote {
+  std::string author, message;
+  std::optional<int64_t> at_wall_ns;
+  std::optional<int64_t> after_start_ns;
+};
+
 // Runs that have ended, their reports, and copies of them. A part of Store, whose contract holds:
 // thread-safety, errors, retries.
 class HistoryStore {
@@ -33,6 +41,14 @@ class HistoryStore {
   // Changes labels; the run's labels as they are then.
   virtual absl::StatusOr<v1::LabelsReply> SetLabels(const std::string& run_id,
                                                     const v1::LabelsRequest& change) = 0;
+  // Adds a note to a run in any state, and returns it as an event of severity `note`.
+  // RESOURCE_EXHAUSTED when the run has limits::kNotesOfARun already, INVALID_ARGUMENT for a time
+  // that cannot be one of the run's, FAILED_PRECONDITION for one after a start that was not yet. A
+  // call whose answer is lost may have added it.
+  virtual absl::StatusOr<v1::EventReport> AddNote(const std::string& run_id,
+                                                  const NewNote& note) = 0;
+  // The notes of a run, by their times.
+  virtual absl::StatusOr<std::vector<v1::EventReport>> Notes(const std::string& run_id) = 0;
   // Removes runs that have ended, or their samples alone. A run whose
   // lost workers may still be writing stays. Of a run whose samples go, what `report_of` gives is
   // kept.

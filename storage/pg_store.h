@@ -102,6 +102,8 @@ class PgStore final : public Store {
   absl::StatusOr<v1::HistoryReply> History(const v1::HistoryRequest& request) override;
   absl::StatusOr<v1::LabelsReply> SetLabels(const std::string& run_id,
                                             const v1::LabelsRequest& change) override;
+  absl::StatusOr<v1::EventReport> AddNote(const std::string& run_id, const NewNote& note) override;
+  absl::StatusOr<std::vector<v1::EventReport>> Notes(const std::string& run_id) override;
   absl::StatusOr<v1::PruneReply> Prune(const v1::PruneRequest& request,
                                        const MakeReport& report_of) override;
   absl::StatusOr<std::optional<v1::Report>> KeptReport(const std::string& run_id) override;

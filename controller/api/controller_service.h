@@ -63,6 +63,8 @@ class ControllerService final : public v1::Controller::CallbackService {
                                       v1::TrendsReply*) override;
   grpc::ServerUnaryReactor* SetLabels(grpc::CallbackServerContext*, const v1::LabelsRequest*,
                                       v1::LabelsReply*) override;
+  grpc::ServerUnaryReactor* AddNote(grpc::CallbackServerContext*, const v1::NoteRequest*,
+                                    v1::NoteReply*) override;
   grpc::ServerUnaryReactor* Prune(grpc::CallbackServerContext*, const v1::PruneRequest*,
                                   v1::PruneReply*) override;
   grpc::ServerWriteReactor<v1::HistogramsReply>* GetHistograms(

@@ -100,4 +100,16 @@ std::string CutTo(const v1::ReportRequest& request, v1::Report* report) {
   }
 }
 
+void AddNotes(const std::vector<v1::EventReport>& notes, v1::Report* report) {
+  google::protobuf::RepeatedPtrField<v1::EventReport> merged;
+  auto next = notes.begin();
+  // Events keep their order, that of their storing, in which a later one may have an earlier time.
+  for (v1::EventReport& event : *report->mutable_events()) {
+    for (; next != notes.end() && next->at() < event.at(); ++next) *merged.Add() = *next;
+    *merged.Add() = std::move(event);
+  }
+  for (; next != notes.end(); ++next) *merged.Add() = *next;
+  *report->mutable_events() = std::move(merged);
+}
+
 }  // namespace lockstep::controller

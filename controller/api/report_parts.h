@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "proto/controller.pb.h"
 #include "proto/report.pb.h"
 
@@ -8,5 +11,8 @@ namespace lockstep::controller {
 // Leaves of a whole report, with its verdict, the part that is asked for. NOT_FOUND, in words, for
 // a phase that it does not have.
 std::string CutTo(const v1::ReportRequest& request, v1::Report* report);
+
+// Puts notes among the report's events, each before the first event that is later.
+void AddNotes(const std::vector<v1::EventReport>& notes, v1::Report* report);
 
 }  // namespace lockstep::controller

@@ -13,13 +13,22 @@ constexpr const char* kStates[] = {"queued", "running", "done", "failed", "abort
 
 absl::Status NormaliseTime(const char* field, std::string* text) {
   if (text->empty()) return absl::OkStatus();
+  const auto time = ParseInstant(field, *text);
+  if (!time.ok()) return time.status();
+  *text = absl::FormatTime(absl::RFC3339_full, *time, absl::UTCTimeZone());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<absl::Time> ParseInstant(const char* field, const std::string& text) {
   absl::Time time;
   std::string error;
-  if (!absl::ParseTime("%Y-%m-%d", *text, &time, &error) &&
-      !absl::ParseTime("%Y-%m-%dT%H:%M", *text, &time, &error) &&
-      !absl::ParseTime(absl::RFC3339_full, *text, &time, &error)) {
+  if (!absl::ParseTime("%Y-%m-%d", text, &time, &error) &&
+      !absl::ParseTime("%Y-%m-%dT%H:%M", text, &time, &error) &&
+      !absl::ParseTime(absl::RFC3339_full, text, &time, &error)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        field, ": '", *text,
+        field, ": '", text,
         "' is no time; write 2026-11-22, 2026-11-22T08:00 (UTC) or 2026-11-22T08:00:00+01:00"));
   }
   const absl::CivilSecond civil = absl::ToCivilSecond(time, absl::UTCTimeZone());
@@ -28,11 +37,8 @@ absl::Status NormaliseTime(const char* field, std::string* text) {
   if (civil.year() < 1970 || civil.year() > 9999) {
     return absl::InvalidArgumentError(absl::StrCat(field, ": no run was submitted in that year"));
   }
-  *text = absl::FormatTime(absl::RFC3339_full, time, absl::UTCTimeZone());
-  return absl::OkStatus();
+  return time;
 }
-
-}  // namespace
 
 absl::Status NormaliseFilter(v1::RunFilter* filter) {
   if (!filter->state().empty() &&

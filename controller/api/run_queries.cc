@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
+#include "common/units.h"
 #include "controller/api/await.h"
 #include "controller/api/controller_service.h"
 #include "controller/api/run_filter.h"
@@ -37,6 +38,26 @@ grpc::Status CheckJudged(const std::vector<std::string>& judged) {
                                 absl::StrJoin(known, ", ")));
   }
   return grpc::Status::OK;
+}
+
+// What is to be noted. INVALID_ARGUMENT where its time is none.
+absl::StatusOr<storage::NewNote> NoteOf(const std::string& author, const v1::NoteRequest& request) {
+  storage::NewNote note{author, request.text(), std::nullopt, std::nullopt};
+  const std::string& at = request.at();
+  if (at.empty()) return note;
+  if (at[0] == '+') {
+    const auto after = common::ParseDuration(at.substr(1));
+    if (!after.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "at: '", at, "' is no time after the run's start; write +12s, +1.5m or +250ms"));
+    }
+    note.after_start_ns = *after;
+    return note;
+  }
+  const auto instant = ParseInstant("at", at);
+  if (!instant.ok()) return instant.status();
+  note.at_wall_ns = absl::ToUnixNanos(*instant);
+  return note;
 }
 
 bool IsEmpty(const v1::RunFilter& filter) { return filter.ByteSizeLong() == 0; }
@@ -195,6 +216,37 @@ grpc::ServerUnaryReactor* ControllerService::SetLabels(grpc::CallbackServerConte
     auto labels = parts_.store->SetLabels(run.run_id(), *request);
     if (!labels.ok()) return ToGrpc(labels.status());
     *reply = *std::move(labels);
+    return grpc::Status::OK;
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* ControllerService::AddNote(grpc::CallbackServerContext* context,
+                                                     const v1::NoteRequest* request,
+                                                     v1::NoteReply* reply) {
+  const Principal principal = PrincipalOf(*context);
+  bool admitted = false;
+  Call* call = Admit(
+      context, Role::kSubmitter, *request, &admitted,
+      {"note", absl::StrCat(request->at(), request->at().empty() ? "" : ": ", request->text()),
+       [request, reply] { return reply->run_id().empty() ? request->run_id() : reply->run_id(); }});
+  if (!admitted) return call;
+  ask_.Serve(call, [this, principal, request, reply] {
+    auto note = NoteOf(principal.name, *request);
+    if (!note.ok()) return ToGrpc(note.status());
+    std::string run_id;
+    if (const grpc::Status found = Resolve(request->run_id(), &run_id); !found.ok()) return found;
+    auto added = parts_.store->AddNote(run_id, *note);
+    if (!added.ok()) return ToGrpc(added.status());
+    reply->set_run_id(run_id);
+    *reply->mutable_note() = *std::move(added);
+    // Watchers keep the events of runs in progress alone: of another run they would never drop it.
+    v1::RunSummary known;
+    if (FindKnown(run_id, &known).ok() && !known.run_id().empty()) {
+      v1::WatchEvent event;
+      *event.mutable_event() = reply->note();
+      parts_.watchers->Publish(run_id, event);
+    }
     return grpc::Status::OK;
   });
   return call;

@@ -57,6 +57,12 @@ grpc::ServerUnaryReactor* ControllerService::GetReport(grpc::CallbackServerConte
       const grpc::Status found = FindReport(run_id, whole, reply);
       if (!found.ok()) return found;
     }
+    // Notes may be written after the report was saved.
+    if (whole || request->part() == v1::ReportRequest::PART_ENVIRONMENT) {
+      const auto notes = parts_.store->Notes(run_id);
+      if (!notes.ok()) return ToGrpc(notes.status());
+      AddNotes(*notes, reply);
+    }
     AddVerdict(reply);
     reply->set_store(parts_.store->Describe());
     const std::string missing = CutTo(*request, reply);

@@ -18,7 +18,7 @@ void AddRunCommands(CLI::App* app, const Context* context, int* status);
 void AddListingCommands(CLI::App* app, const Context* context, int* status);
 // devices, with enroll and release
 void AddDevicesCommand(CLI::App* app, const Context* context, int* status);
-// compare, gate, label, prune
+// compare, gate, label, note, prune
 void AddHistoryCommands(CLI::App* app, const Context* context, int* status);
 // export, import
 void AddArchiveCommands(CLI::App* app, const Context* context, int* status);

@@ -36,7 +36,7 @@ std::string BashScript(const CLI::App& app) {
       "  esac\n  case $previous in\n    --format) case $command in run|watch|report|rerun) words='",
       absl::StrJoin(ReportFormats(), " "),
       "' ;; *) words='text json csv' ;; esac ;;\n    "
-      "watch|report|stop|rerun) words=\"last $words\" ;;\n  esac\n"
+      "watch|report|stop|rerun|label|note) words=\"last $words\" ;;\n  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n  case $command in\n    "
       "run|submit|plan) [[ $current == -* ]] || COMPREPLY+=($(compgen -f -- \"$current\")) ;;\n  "
       "esac\n}\n"

@@ -1,4 +1,4 @@
-// compare, gate, label, prune: what is asked of runs, and done with them, when they are over.
+// compare, gate, label, note, prune: what is asked of runs, and done with them, when they are over.
 
 #include <algorithm>
 #include <iostream>
@@ -30,6 +30,7 @@ struct HistoryFlags {
   std::string format = "text";
   std::string run = "last";
   std::string older_than;
+  std::string at;
   bool samples = false;
   bool dry_run = false;
   bool yes = false;
@@ -169,6 +170,24 @@ int SetLabels(const Context& context, const HistoryFlags& flags) {
   return kOk;
 }
 
+int AddNote(const Context& context, const HistoryFlags& flags) {
+  v1::NoteRequest request;
+  request.set_run_id(flags.run);
+  request.set_at(flags.at);
+  // Words without quotes are one text.
+  request.set_text(absl::StrJoin(flags.sets, " "));
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  grpc::ClientContext call;
+  v1::NoteReply reply;
+  const grpc::Status status = (*stub)->AddNote(&call, request, &reply);
+  if (!status.ok()) return Fail(status);
+  std::cout << common::Printable(absl::StrCat("run ", reply.run_id(), ": noted at ",
+                                              reply.note().at(), " by ", reply.note().author()))
+            << "\n";
+  return kOk;
+}
+
 int Prune(const Context& context, const HistoryFlags& flags) {
   v1::PruneRequest request;
   *request.mutable_filter() = flags.filter;
@@ -269,6 +288,21 @@ void AddLabel(CLI::App* app, const Context* context, int* status) {
   label->callback([=] { *status = SetLabels(*context, *flags); });
 }
 
+void AddNoteCommand(CLI::App* app, const Context* context, int* status) {
+  const auto flags = std::make_shared<HistoryFlags>();
+  CLI::App* note = app->add_subcommand(
+      "note", "Note what happened at a moment of a run; charts and reports show it (submitter)");
+  note->add_option("RUN", flags->run, "The run's id, the start of one, or last")->required();
+  note->add_option("TEXT", flags->sets, "What happened")->required()->expected(-1);
+  note->add_option("--at", flags->at,
+                   "When: +12s after the run's start, 2026-11-22T08:00 (UTC) or RFC 3339; now if "
+                   "it is left out");
+  note->footer(
+      "Examples:\n  lockstep note last \"second switch powered off\"\n  lockstep note 3f2a --at "
+      "+12s \"failover began\"");
+  note->callback([=] { *status = AddNote(*context, *flags); });
+}
+
 void AddPrune(CLI::App* app, const Context* context, int* status) {
   const auto flags = std::make_shared<HistoryFlags>();
   CLI::App* prune = app->add_subcommand("prune", "Remove old runs, or only their samples (admin)");
@@ -328,6 +362,7 @@ void AddHistoryCommands(CLI::App* app, const Context* context, int* status) {
   AddCompare(app, context, status);
   AddGate(app, context, status);
   AddLabel(app, context, status);
+  AddNoteCommand(app, context, status);
   AddPrune(app, context, status);
 }
 

@@ -130,7 +130,8 @@ class Printer {
     if (measure::Is(event, measure::Severity::kInfo)) return;
     EndLineNow();
     std::cerr << Paint(absl::StrCat("  ", event.severity(), event.host().empty() ? "" : " on ",
-                                    event.host(), ": ", event.message()),
+                                    event.host(), event.author().empty() ? "" : " by ",
+                                    event.author(), ": ", event.message()),
                        measure::Is(event, measure::Severity::kError) ? "31" : "33")
               << "\n";
   }

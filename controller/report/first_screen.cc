@@ -23,6 +23,7 @@ using common::FormatDuration;
 
 // The first screen is to fit a terminal. --detail has the rest.
 constexpr size_t kEvents = 5;
+constexpr size_t kNotes = 10;
 constexpr size_t kThingLines = 10;
 constexpr size_t kNamedDevices = 4;
 constexpr size_t kMaxObservedSentences = 8;
@@ -40,6 +41,7 @@ class FirstScreen : private ReportWriter {
     // Things() has the remarks of all phases, those of the sweeps included.
     Sweeps(SweepDetail::kMatrix);
     Things();
+    Notes(kNotes);
     Events(kEvents);
     // A run without a phase has no details to point at.
     if (report_.phases().empty()) return Take();

@@ -11,6 +11,7 @@
 #include "common/text.h"
 #include "common/units.h"
 #include "controller/report/conclusion.h"
+#include "controller/report/notes.h"
 #include "controller/report/observed_text.h"
 #include "controller/report/report_writer.h"
 #include "controller/report/safe_report.h"
@@ -138,6 +139,15 @@ std::string RenderMarkdown(const v1::Report& report) {
   if (!things.empty()) {
     out += "**Warnings**\n\n";
     for (const std::string& thing : things) absl::StrAppend(&out, "- ", Plain(thing), "\n");
+    out += "\n";
+  }
+  if (const std::vector<NoteLine> notes = NotesOf(safe); !notes.empty()) {
+    out += "**Notes**\n\n";
+    for (const NoteLine& note : notes) {
+      absl::StrAppend(&out, "- ", Plain(note.at),
+                      note.where.empty() ? "" : absl::StrCat(" (", Plain(note.where), ")"), " ",
+                      Plain(note.text), "\n");
+    }
     out += "\n";
   }
   for (const v1::SweepReport& sweep : safe.sweeps()) {

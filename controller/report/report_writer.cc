@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "common/units.h"
 #include "controller/report/conclusion.h"
+#include "controller/report/notes.h"
 #include "controller/report/sweep_text.h"
 #include "controller/report/text_table.h"
 #include "controller/report/verdict.h"
@@ -241,13 +242,29 @@ void ReportWriter::Curves() {
   }
 }
 
+void ReportWriter::Notes(size_t max) {
+  const std::vector<NoteLine> notes = NotesOf(report_);
+  if (notes.empty()) return;
+  Rule("notes");
+  const size_t left_out = notes.size() > max ? notes.size() - max : 0;
+  if (left_out > 0) Line("  ", left_out, " earlier ones are left out");
+  for (size_t i = left_out; i < notes.size(); ++i) {
+    const NoteLine& note = notes[i];
+    out_ += Wrapped(
+        absl::StrCat(note.where.empty() ? "" : absl::StrCat("(", note.where, ") "), note.text),
+        "      ", absl::StrCat("  ", note.at, " "));
+  }
+}
+
 void ReportWriter::Events(size_t max) {
   std::vector<const v1::EventReport*> events;
   for (const v1::EventReport& event : report_.events()) {
     // The head already says why a run was refused.
     const bool is_said =
         report_.phases().empty() && absl::StrContains(report_.run().outcome(), event.message());
-    if (!measure::Is(event, measure::Severity::kInfo) && !is_said) events.push_back(&event);
+    if (!measure::Is(event, measure::Severity::kInfo) && !is_said && !IsNote(event)) {
+      events.push_back(&event);
+    }
   }
   if (events.empty()) return;
   Rule("events");

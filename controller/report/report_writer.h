@@ -55,6 +55,8 @@ class ReportWriter {
   enum class SweepDetail { kMatrix, kAll };  // kAll: also times and remarks
   void Sweeps(SweepDetail detail);
   void Curves();
+  // What people noted; at most so many, the last ones.
+  void Notes(size_t most);
   // Warnings and errors; at most so many, the last ones.
   void Events(size_t max);
 

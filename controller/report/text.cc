@@ -46,6 +46,7 @@ class Renderer : private ReportWriter {
     }
     Curves();
     Sweeps(SweepDetail::kAll);
+    Notes(std::numeric_limits<size_t>::max());
     Events(std::numeric_limits<size_t>::max());
     return Take();
   }

@@ -145,6 +145,12 @@ class MemoryStore : public Store {
   absl::StatusOr<v1::LabelsReply> SetLabels(const std::string&, const v1::LabelsRequest&) override {
     return absl::UnimplementedError("a store in memory keeps no labels");
   }
+  absl::StatusOr<v1::EventReport> AddNote(const std::string&, const NewNote&) override {
+    return absl::UnimplementedError("a store in memory keeps no notes");
+  }
+  absl::StatusOr<std::vector<v1::EventReport>> Notes(const std::string&) override {
+    return std::vector<v1::EventReport>();
+  }
   absl::StatusOr<std::optional<v1::Report>> KeptReport(const std::string&) override {
     return std::nullopt;
   }

@@ -102,7 +102,7 @@ class Principals(unittest.TestCase):
         LOCKSTEP_WRITE=1 writes it there.
         """
         cells = self.served()
-        self.assertEqual(len(cells), 24)  # all of both services
+        self.assertEqual(len(cells), 25)  # all of both services
         rows = [f"| `{rpc}` | " + " | ".join(cells[rpc].values()) + " |" for rpc in cells]
         for route in self.routes():
             # On loopback the page asks for no certificate; it only reads.
@@ -128,7 +128,7 @@ class Principals(unittest.TestCase):
         for method in ("Prune", "ImportRun", "Enroll", "Forget", "GetAuditLog"):
             served = [who for who in PRINCIPALS if cells[method][who] == "served"]
             self.assertEqual(served, ["admin"], method)
-        for method in ("Submit", "Plan", "Stop", "SetLabels"):
+        for method in ("Submit", "Plan", "Stop", "SetLabels", "AddNote"):
             self.assertEqual(cells[method]["viewer"], "refused", method)
             self.assertEqual(cells[method]["worker"], "refused", method)
         for method in ("Control", "Deliver", "LoadWriteLog"):
@@ -278,6 +278,8 @@ class Principals(unittest.TestCase):
         runs = self.lockstep("viewer", "history", "--format", "json").json()["runs"]
         run = runs[0]["runId"]
         self.lockstep("submitter", "label", run, "reviewed=yes")
+        self.lockstep("submitter", "note", run, "a cable was pulled")
+        self.lockstep("viewer", "note", run, "seen by victor")
         self.lockstep("submitter", "stop", run, "--reason", "enough")
         self.lockstep("viewer", "stop", run)
         self.lockstep("submitter", "forget", "node1")
@@ -291,9 +293,12 @@ class Principals(unittest.TestCase):
         kinds = {(e["action"], e["principal"], e["answer"]) for e in of_run}
         self.assertIn(("submit", "anna", "OK"), kinds)
         self.assertIn(("label", "anna", "OK"), kinds)
+        self.assertIn(("note", "anna", "OK"), kinds)
+        self.assertIn("a cable was pulled", str(of_run))
         self.assertIn(("stop", "anna", "FAILED_PRECONDITION"), kinds)
         denied = {(e["action"], e["principal"]) for e in entries() if "DENIED" in e["answer"]}
         self.assertIn(("stop", "victor"), denied)
+        self.assertIn(("note", "victor"), denied)
         self.assertIn(("forget", "anna"), denied)
         for entry in entries():
             self.assertRegex(entry["at"], r"^20\d\d-\d\d-\d\dT[\d:.]+Z$")

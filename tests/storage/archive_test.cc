@@ -83,6 +83,7 @@ class ArchiveTest : public testing::Test {
   }
   std::string MakeEndedRun() {
     const std::string run = MakeRun();
+    EXPECT_TRUE(store_->AddNote(run, {"anna", "a cable", std::nullopt, std::nullopt}).ok());
     EXPECT_TRUE(store_->EndRun(run, {.state = measure::RunState::kDone}).ok());
     return run;
   }
@@ -197,7 +198,7 @@ void MakeOlder(Parts* parts) {
         "host_spans",   "fleet_interval_kinds", "latency_blocks",      "percentile_figures",
         "time_figures", "sweep_figures",        "sweep_point_figures", "device_rollups",
         "host_rollups", "interface_samples",    "interface_rollups",   "nfs_samples",
-        "nfs_rollups",  "observed_shares"};
+        "nfs_rollups",  "observed_shares",      "notes"};
     if (later.contains(table) && !part.has_end()) continue;
     // confirm, saved_report
     for (int i = 0; i < 2 && table == "runs"; ++i) {

@@ -13,6 +13,33 @@ FROM environment_facts f JOIN
   USING (run_id, worker_index);
 COMMENT ON VIEW run_environment IS 'Facts about the hosts of a run';
 
+-- What people noted, with the phase that was in progress at that moment.
+CREATE OR REPLACE VIEW run_notes AS
+SELECT
+  n.run_id,
+  n.number,
+  n.at,
+  extract(EPOCH FROM n.at - r.started_at)::double precision AS seconds,
+  p.phase,
+  p.name AS phase_name,
+  extract(EPOCH FROM n.at - p.go_at)::double precision AS phase_seconds,
+  n.author,
+  n.message,
+  n.written_at
+FROM notes n
+JOIN runs r USING (run_id)
+LEFT JOIN LATERAL (
+  SELECT
+    o.phase,
+    o.name,
+    o.go_at
+  FROM phase_overview o
+  WHERE o.run_id = n.run_id AND o.go_at <= n.at AND (o.ended_at IS null OR n.at <= o.ended_at)
+  ORDER BY o.go_at DESC
+  LIMIT 1
+) p ON true;
+COMMENT ON VIEW run_notes IS 'What people noted about runs, and of which moment';
+
 CREATE OR REPLACE VIEW phase_settings AS
 SELECT
   r.run_id,

@@ -1,0 +1,59 @@
+#include "controller/report/notes.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+
+namespace lockstep::controller {
+namespace {
+
+std::optional<absl::Time> InstantOf(const std::string& text) {
+  absl::Time time;
+  std::string error;
+  if (!absl::ParseTime(absl::RFC3339_full, text, &time, &error)) return std::nullopt;
+  return time;
+}
+
+std::string SecondsText(absl::Duration since) {
+  return absl::StrFormat("%.4g s", absl::ToDoubleSeconds(since));
+}
+
+std::string WhereOf(absl::Time at, const v1::Report& report) {
+  // The phase that was in progress then. Its T is known to the millisecond, and charts begin there.
+  const v1::PhaseReport* during = nullptr;
+  std::optional<absl::Time> begin;
+  for (const v1::PhaseReport& phase : report.phases()) {
+    const auto started = InstantOf(phase.started_at());
+    if (!started || *started > at) continue;
+    const bool is_over =
+        phase.duration_seconds() > 0 && at > *started + absl::Seconds(phase.duration_seconds());
+    during = is_over ? nullptr : &phase;
+    begin = started;
+  }
+  if (during != nullptr) return absl::StrCat(during->name(), " at ", SecondsText(at - *begin));
+  const auto started = InstantOf(report.run().started_at());
+  if (!started) return "";
+  return at < *started ? absl::StrCat(SecondsText(*started - at), " before the start")
+                       : absl::StrCat(SecondsText(at - *started), " after the start");
+}
+
+}  // namespace
+
+bool IsNote(const v1::EventReport& event) { return event.severity() == "note"; }
+
+std::vector<NoteLine> NotesOf(const v1::Report& report) {
+  std::vector<NoteLine> notes;
+  for (const v1::EventReport& event : report.events()) {
+    if (!IsNote(event)) continue;
+    NoteLine& note = notes.emplace_back();
+    // The time of an RFC 3339 instant.
+    note.at = event.at().size() > 11 ? event.at().substr(11, 12) : event.at();
+    note.text = absl::StrCat(event.author(), ": ", event.message());
+    if (const auto at = InstantOf(event.at())) note.where = WhereOf(*at, report);
+  }
+  return notes;
+}
+
+}  // namespace lockstep::controller
