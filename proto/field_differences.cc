@@ -109,7 +109,7 @@ bool IsBelowAny(const std::string& path, const std::set<std::string>& shown) {
 
 }  // namespace
 
-std::vector<std::string> FieldDifferences(const Message& before, const Message& after) {
+std::vector<FieldDifference> DifferingFields(const Message& before, const Message& after) {
   Texts of_before;
   Texts of_after;
   Collect(before, "", &of_before);
@@ -121,16 +121,24 @@ std::vector<std::string> FieldDifferences(const Message& before, const Message& 
   for (const auto& [path, text] : of_after) {
     both.try_emplace(path, "-", "-").first->second.second = text;
   }
-  std::vector<std::string> differences;
+  std::vector<FieldDifference> differences;
   // `mix-2` sorts between `mix` and `mix.run`: those shown are looked up, not only the last one.
   std::set<std::string> shown;
   for (const auto& [path, texts] : both) {
     if (texts.first == texts.second || IsBelowAny(path, shown)) continue;
     if (texts.first == "there" || texts.second == "there") shown.insert(path);
-    differences.push_back(absl::StrCat(path, ": ", common::Printable(texts.first, kMaxShown), " → ",
-                                       common::Printable(texts.second, kMaxShown)));
+    differences.push_back({path, common::Printable(texts.first, kMaxShown),
+                           common::Printable(texts.second, kMaxShown)});
   }
   return differences;
+}
+
+std::vector<std::string> FieldDifferences(const Message& before, const Message& after) {
+  std::vector<std::string> texts;
+  for (const FieldDifference& d : DifferingFields(before, after)) {
+    texts.push_back(absl::StrCat(d.path, ": ", d.before, " → ", d.after));
+  }
+  return texts;
 }
 
 }  // namespace lockstep::v1

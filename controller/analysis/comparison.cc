@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "controller/analysis/comparison_words.h"
 #include "controller/analysis/drift.h"
 #include "controller/analysis/figure_table.h"
 #include "controller/analysis/limit_names.h"
@@ -58,7 +59,8 @@ class Comparer {
  public:
   Comparer(const std::vector<RunSet>& sets, std::optional<double> max_regression,
            const std::vector<std::string>& judged)
-      : judged_(judged.begin(), judged.end()) {
+      : judged_(judged.begin(), judged.end()), titles_(TitlesOf(sets)) {
+    result_.set_fewest_runs(static_cast<uint32_t>(FewestThatTell(sets.size())));
     if (max_regression) result_.set_max_regression(*max_regression);
     for (const RunSet& set : sets) sides_.push_back(Prepare(set));
     std::set<FigureKey> keys;
@@ -75,18 +77,16 @@ class Comparer {
       // not made, so that "no change" always says something.
       const bool can_tell = LeastP(a, b) * Others() < kAlpha;
       result_.add_can_tell(can_tell);
-      if (can_tell) {
-        Test(s);
-      } else {
-        Warn(absl::StrCat("too few runs to tell ", sets[s].name, " (", b, ") from ", sets[0].name,
-                          " (", a, "): ", FewestThatTell(), " of each are the fewest that can"));
-      }
-      FindMissing(sets, s);
+      // The conclusion says that there are too few, once.
+      if (can_tell) Test(s);
+      FindMissing(s);
     }
-    FindUnknown(sets);
+    FindUnknown();
     CompareLimits();
-    CompareJobs(sets);
-    CompareEnvironments(sets);
+    CompareJobs();
+    CompareEnvironments();
+    AddDifferences(sets, &result_);
+    AddConclusions(&result_);
   }
 
   v1::Comparison Take() { return std::move(result_); }
@@ -99,10 +99,11 @@ class Comparer {
     return kind.role == FigureRole::kResult || judged_.contains(kind.name);
   }
 
-  size_t FewestThatTell() const {
+  static size_t FewestThatTell(size_t sets) {
+    const auto others = static_cast<double>(std::max<size_t>(sets, 2) - 1);
     size_t runs = 1;
     // The smallest p that a test can reach falls with the number of runs, so the loop ends.
-    while (LeastP(runs, runs) * Others() >= kAlpha) ++runs;
+    while (LeastP(runs, runs) * others >= kAlpha) ++runs;
     return runs;
   }
 
@@ -120,9 +121,11 @@ class Comparer {
     Side side;
     v1::ComparedSet* out = result_.add_sets();
     out->set_name(set.name);
+    const std::string& title = titles_[static_cast<size_t>(result_.sets_size()) - 1];
+    out->set_title(title);
     for (const v1::RunFigures& run : set.runs) {
       if (const std::string why = WhyLeftOut(run); !why.empty()) {
-        Warn(absl::StrCat("run ", run.run().run_id().substr(0, 8), " of ", set.name,
+        Warn(absl::StrCat("run ", run.run().run_id().substr(0, 8), " of ", title,
                           " is left out: ", why));
         continue;
       }
@@ -250,8 +253,7 @@ class Comparer {
     if (drifting > 0) {
       Warn(absl::StrCat(drifting, drifting == 1 ? " figure differs" : " figures differ",
                         " by no more than a drift of the machine could, because the runs of ",
-                        result_.sets(static_cast<int>(s)).name(), " were not made among those of ",
-                        result_.sets(0).name(),
+                        titles_[s], " were not made among those of ", titles_[0],
                         ": more runs, or interleaved ones (lockstep run --ab), can tell"));
     }
   }
@@ -295,7 +297,7 @@ class Comparer {
   }
 
   // Figures that one of the two has not: a phase that is gone, or one without a single I/O.
-  void FindMissing(const std::vector<RunSet>& sets, size_t s) {
+  void FindMissing(size_t s) {
     std::set<std::string> gone, added;
     for (const auto& [key, values] : sides_[0].table) {
       if (!TellsPresence(key) || sides_[s].table.contains(key)) continue;
@@ -306,17 +308,17 @@ class Comparer {
       if (TellsPresence(key) && !sides_[0].table.contains(key)) added.insert(key.phase);
     }
     if (!gone.empty()) {
-      Warn(absl::StrCat(sets[s].name, " has not, and ", sets[0].name,
+      Warn(absl::StrCat(titles_[s], " has not, and ", titles_[0],
                         " has: ", absl::StrJoin(gone, ", ")));
     }
     if (!added.empty()) {
-      Warn(absl::StrCat(sets[0].name, " has not all figures that ", sets[s].name, " has of phase ",
+      Warn(absl::StrCat(titles_[0], " has not all figures that ", titles_[s], " has of phase ",
                         absl::StrJoin(added, ", ")));
     }
   }
 
   // Figures that are to be judged, and of which the first set knows nothing.
-  void FindUnknown(const std::vector<RunSet>& sets) {
+  void FindUnknown() {
     if (sides_[0].runs.empty()) return;
     for (const std::string& name : judged_) {
       const bool known =
@@ -324,7 +326,7 @@ class Comparer {
                       [&](const auto& row) { return name == kFigures[row.first.figure].name; });
       if (known) continue;
       result_.set_missing(result_.missing() + 1);
-      Warn(absl::StrCat("no phase has ", name, " in all runs of ", sets[0].name,
+      Warn(absl::StrCat("no phase has ", name, " in all runs of ", titles_[0],
                         ": it cannot be judged"));
     }
   }
@@ -355,16 +357,16 @@ class Comparer {
     return jobs;
   }
 
-  void CompareJobs(const std::vector<RunSet>& sets) {
+  void CompareJobs() {
     for (size_t s = 0; s < sides_.size(); ++s) {
       const std::set<std::string> own = JobsOf(sides_[s]);
       if (own.size() > 1) {
-        Warn(absl::StrCat("the runs of ", sets[s].name, " are of ", own.size(), " different jobs (",
+        Warn(absl::StrCat("the runs of ", titles_[s], " are of ", own.size(), " different jobs (",
                           Differences(*own.begin(), *std::next(own.begin())), ")"));
       }
       const std::set<std::string> first = JobsOf(sides_[0]);
       if (s == 0 || own.empty() || first.empty() || own == first) continue;
-      Warn(absl::StrCat("the jobs of ", sets[0].name, " and ", sets[s].name,
+      Warn(absl::StrCat("the jobs of ", titles_[0], " and ", titles_[s],
                         " differ: ", Differences(OneBeside(first, own), OneBeside(own, first))));
     }
   }
@@ -395,7 +397,7 @@ class Comparer {
     return job;
   }
 
-  void CompareEnvironments(const std::vector<RunSet>& sets) {
+  void CompareEnvironments() {
     std::set<std::string> facts;
     std::vector<std::map<std::string, std::set<std::string>>> of(sides_.size());
     for (size_t s = 0; s < sides_.size(); ++s) {
@@ -412,8 +414,8 @@ class Comparer {
       if (sides_[0].runs.empty() || sides_[s].runs.empty()) continue;
       for (const std::string& fact : facts) {
         if (of[0][fact] == of[s][fact]) continue;
-        Warn(absl::StrCat(fact, " differs: ", Values(of[0][fact]), " in ", sets[0].name, ", ",
-                          Values(of[s][fact]), " in ", sets[s].name));
+        Warn(absl::StrCat(fact, " differs: ", Values(of[0][fact]), " in ", titles_[0], ", ",
+                          Values(of[s][fact]), " in ", titles_[s]));
       }
     }
   }
@@ -424,6 +426,7 @@ class Comparer {
 
   v1::Comparison result_;
   const std::set<std::string> judged_;  // names out of JudgedOnRequest()
+  const std::vector<std::string> titles_;
   PhaseOrder order_;
   std::vector<Side> sides_;
   std::vector<FigureKey> keys_;  // of result_.figures()

@@ -33,7 +33,8 @@ void AddCompletionCommand(CLI::App* app, int* status);
 // The flags that say which runs: --job, --owner, --label, --host, …; `filter` outlives the command.
 void AddRunFilter(CLI::App* command, v1::RunFilter* filter);
 
-// Prints the comparison of sets of runs, each with its name and ids, as text, json or junit.
+// Prints the comparison of sets of runs, each with its name and ids, as text, json, junit or
+// markdown.
 struct NamedRuns {
   std::string name;
   std::vector<std::string> ids;

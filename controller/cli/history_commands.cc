@@ -87,6 +87,9 @@ void PrintComparison(const Context& context, const std::string& format, v1::Comp
     std::cout << controller::ToJson(comparison);
   } else if (format == "junit") {
     std::cout << controller::RenderJUnit(comparison);
+  } else if (format == "markdown") {
+    v1::CleanTexts(&comparison);
+    std::cout << controller::RenderMarkdown(comparison);
   } else {
     // The JSON and XML writers escape what they print. Only the text for a terminal must be
     // cleaned.
@@ -246,7 +249,7 @@ void AddCompare(CLI::App* app, const Context* context, int* status) {
            2);
   WithJudged(compare, flags);
   compare->add_option("--format", flags->format, "How to print")
-      ->check(CLI::IsMember({"text", "json", "junit"}))
+      ->check(CLI::IsMember({"text", "json", "junit", "markdown"}))
       ->capture_default_str();
   compare->footer("Example:\n  lockstep compare firmware=1.2 firmware=1.3 --job nightly");
   compare->callback([=] {
@@ -268,7 +271,7 @@ void AddGate(CLI::App* app, const Context* context, int* status) {
   WithJudged(gate, flags);
   gate->add_option("--junit", flags->junit, "Write JUnit's XML to this file, too");
   gate->add_option("--format", flags->format, "How to print")
-      ->check(CLI::IsMember({"text", "json", "junit"}))
+      ->check(CLI::IsMember({"text", "json", "junit", "markdown"}))
       ->capture_default_str();
   gate->footer(
       "Exit status: 0 no regression found, 4 a regression, 5 too few runs to tell or figures of "

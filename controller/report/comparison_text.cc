@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/report/junit.h"
+#include "controller/report/markdown.h"
 #include "controller/report/text_table.h"
 
 namespace lockstep::controller {
@@ -35,8 +36,11 @@ std::string Change(const v1::ComparedValue& value) {
                               : change;
 }
 
-std::string VerdictText(const v1::ComparedFigure& figure, const v1::ComparedValue& value) {
+// `can_tell`: the set has enough runs. That it has not is said once, in the conclusion.
+std::string VerdictText(const v1::ComparedFigure& figure, const v1::ComparedValue& value,
+                        bool can_tell) {
   if (!figure.judged()) return "not judged";
+  if (!can_tell) return "-";
   if (value.regression()) return "REGRESSION";
   switch (value.verdict()) {
     case v1::CHANGE_NONE:
@@ -60,6 +64,21 @@ std::string FigureName(const v1::ComparedFigure& figure) {
 
 std::string Coloured(const std::string& text, const char* code, bool colour) {
   return colour ? absl::StrCat("\x1b[", code, "m", text, "\x1b[0m") : text;
+}
+
+// Comparisons of earlier versions have no titles.
+const std::string& TitleOf(const v1::ComparedSet& set) {
+  return set.title().empty() ? set.name() : set.title();
+}
+
+// "firmware 1.2 → 1.3, kernel 6.1 → 6.2". Warnings name the fields of jobs and the facts of hosts.
+std::string LabelsText(const v1::Comparison& comparison) {
+  std::vector<std::string> labels;
+  for (const v1::SetDifference& d : comparison.differences()) {
+    if (d.kind() != "label") continue;
+    labels.push_back(absl::StrCat(d.name(), " ", absl::StrJoin(d.values(), " → ")));
+  }
+  return absl::StrJoin(labels, ", ");
 }
 
 // What a change to more, or to less, is; with a blank behind it.
@@ -127,12 +146,21 @@ std::string Course(const v1::Trend& trend, size_t most) {
 
 std::string RenderComparison(const v1::Comparison& comparison, const ComparisonText& options) {
   std::string out;
+  for (const std::string& conclusion : comparison.conclusions()) {
+    absl::StrAppend(&out, Coloured(conclusion, "1", options.colour), "\n");
+  }
+  if (!out.empty()) out += "\n";
   for (const v1::ComparedSet& set : comparison.sets()) {
-    absl::StrAppend(&out, &set == &comparison.sets(0) ? "" : "against ", set.name(), ": ",
+    absl::StrAppend(&out, &set == &comparison.sets(0) ? "" : "against ", TitleOf(set),
+                    TitleOf(set) == set.name() ? "" : absl::StrCat(" (", set.name(), ")"), ": ",
                     set.runs_size(), set.runs_size() == 1 ? " run" : " runs", "\n");
   }
+  if (const std::string labels = LabelsText(comparison); !labels.empty()) {
+    absl::StrAppend(&out, "labels that differ: ", labels, "\n");
+  }
   for (int s = 1; s < comparison.sets_size(); ++s) {
-    TextTable table({"phase", "figure", comparison.sets(0).name(), comparison.sets(s).name(),
+    const bool can_tell = s <= comparison.can_tell_size() && comparison.can_tell(s - 1);
+    TextTable table({"phase", "figure", TitleOf(comparison.sets(0)), TitleOf(comparison.sets(s)),
                      "change [95 %]", "p", "difference"},
                     {0, 1, 6}, {1, 6});
     for (const v1::ComparedFigure& figure : comparison.figures()) {
@@ -142,7 +170,7 @@ std::string RenderComparison(const v1::Comparison& comparison, const ComparisonT
                  first.runs() > 0 ? Value(figure.unit(), first.median()) : "-",
                  value.runs() > 0 ? Value(figure.unit(), value.median()) : "-", Change(value),
                  value.has_p_value() ? absl::StrFormat("%.3f", value.p_value()) : "-",
-                 VerdictText(figure, value)});
+                 VerdictText(figure, value, can_tell)});
     }
     for (const v1::ComparedLimit& limit : comparison.limits()) {
       const auto known = [](const std::string& text) { return text.empty() ? "-" : text; };
@@ -166,6 +194,45 @@ std::string RenderComparison(const v1::Comparison& comparison, const ComparisonT
                                       : "",
       "\n");
   return out;
+}
+
+std::string RenderMarkdown(const v1::Comparison& comparison) {
+  std::string out = "### ";
+  for (const v1::ComparedSet& set : comparison.sets()) {
+    absl::StrAppend(&out, &set == &comparison.sets(0) ? "" : " and ", PlainMarkdown(TitleOf(set)));
+  }
+  out += " compared\n\n";
+  for (const std::string& conclusion : comparison.conclusions()) {
+    absl::StrAppend(&out, "**", PlainMarkdown(conclusion), "**\n\n");
+  }
+  if (const std::string labels = LabelsText(comparison); !labels.empty()) {
+    absl::StrAppend(&out, "Labels that differ: ", PlainMarkdown(labels), "\n\n");
+  }
+  for (int s = 1; s < comparison.sets_size(); ++s) {
+    const bool can_tell = s <= comparison.can_tell_size() && comparison.can_tell(s - 1);
+    absl::StrAppend(&out, "| phase | figure | ", PlainMarkdown(TitleOf(comparison.sets(0))), " | ",
+                    PlainMarkdown(TitleOf(comparison.sets(s))),
+                    " | change | p | difference |\n| --- | --- | ---: | ---: | ---: | ---: | --- "
+                    "|\n");
+    for (const v1::ComparedFigure& figure : comparison.figures()) {
+      const v1::ComparedValue& first = figure.values(0);
+      const v1::ComparedValue& value = figure.values(s);
+      absl::StrAppend(&out, "| ", PlainMarkdown(figure.phase()), " | ",
+                      PlainMarkdown(FigureName(figure)), " | ",
+                      first.runs() > 0 ? Value(figure.unit(), first.median()) : "-", " | ",
+                      value.runs() > 0 ? Value(figure.unit(), value.median()) : "-", " | ",
+                      PlainMarkdown(Change(value)), " | ",
+                      value.has_p_value() ? absl::StrFormat("%.3f", value.p_value()) : "-", " | ",
+                      VerdictText(figure, value, can_tell), " |\n");
+    }
+    out += "\n";
+  }
+  if (comparison.warnings().empty()) return out;
+  out += "**Warnings**\n\n";
+  for (const std::string& warning : comparison.warnings()) {
+    absl::StrAppend(&out, "- ", PlainMarkdown(warning), "\n");
+  }
+  return out + "\n";
 }
 
 std::string RenderJUnit(const v1::Comparison& comparison) {

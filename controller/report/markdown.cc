@@ -26,37 +26,14 @@ constexpr int kSharesInMarkdown = 20;
 using common::FormatCount;
 using common::FormatDuration;
 
-// Makes a text that Markdown, and HTML within it, take as nothing but text. Reports are posted to
-// issues, where a name of a job must not notify people, link to other issues or load an image.
-std::string Plain(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '@':  // names nobody
-        out += "&#64;";
-        break;
-      case '#':
-        out += "&#35;";
-        break;
-      case ':':  // begins no address
-        out += "&#58;";
-        break;
-      default:
-        if (std::string_view("\\`*_{}[]()!|~$").find(c) != std::string_view::npos) out += '\\';
-        out += common::EscapeHtml(std::string(1, c));
-    }
-  }
-  // GitHub also links a text that begins with www. (GFM, extended autolinks).
-  return absl::StrReplaceAll(out, {{"www.", "www&#46;"}});
-}
-
 void AddRow(const v1::PhaseReport& phase, const std::string& workload, const v1::OperationReport& o,
             std::string* out) {
   // The first entry is the fairness over the hosts (fairness.cc).
   const double jain = phase.fairness().empty() ? 0 : phase.fairness(0).jain();
   absl::StrAppend(
-      out, "| ", Plain(phase.name()), " | ", Plain(workload), " | ", Plain(o.kind()), " | ",
-      FormatCount(o.iops()), " | ", absl::StrFormat("%.1f", o.bytes_per_second() / 1048576), " | ",
+      out, "| ", PlainMarkdown(phase.name()), " | ", PlainMarkdown(workload), " | ",
+      PlainMarkdown(o.kind()), " | ", FormatCount(o.iops()), " | ",
+      absl::StrFormat("%.1f", o.bytes_per_second() / 1048576), " | ",
       FormatDuration(o.latency_avg_ns()), " | ", PercentileText(o, 50), " | ",
       PercentileText(o, 99), " | ", PercentileText(o, 99.9), " | ",
       FormatDuration(o.latency_max_ns()), " | ", FormatCount(o.errors()), " | ",
@@ -68,8 +45,8 @@ void AddObserved(const v1::PhaseReport& phase, std::string* out) {
   const std::vector<ObservedRow> rows = RowsOf(phase.observed().total());
   for (const ObservedRow& row : rows) {
     const bool fair = &row == &rows.back() && phase.fairness_size() > 0;
-    absl::StrAppend(out, "| ", Plain(phase.name()), " | – | ", Plain(row.name), " | ",
-                    FormatCount(row.per_second), " | ",
+    absl::StrAppend(out, "| ", PlainMarkdown(phase.name()), " | – | ", PlainMarkdown(row.name),
+                    " | ", FormatCount(row.per_second), " | ",
                     absl::StrFormat("%.1f", row.bytes_per_second / 1048576),
                     " | – | – | – | – | – | – | ",
                     fair ? absl::StrFormat("%.4f", phase.fairness(0).jain()) : "", " |\n");
@@ -101,25 +78,49 @@ void AddTable(const v1::Report& report, std::string* out) {
 
 }  // namespace
 
+std::string PlainMarkdown(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '@':  // names nobody
+        out += "&#64;";
+        break;
+      case '#':
+        out += "&#35;";
+        break;
+      case ':':  // begins no address
+        out += "&#58;";
+        break;
+      default:
+        if (std::string_view("\\`*_{}[]()!|~$").find(c) != std::string_view::npos) out += '\\';
+        out += common::EscapeHtml(std::string(1, c));
+    }
+  }
+  // GitHub also links a text that begins with www. (GFM, extended autolinks).
+  return absl::StrReplaceAll(out, {{"www.", "www&#46;"}});
+}
+
 std::string RenderMarkdown(const v1::Report& report) {
   const v1::Report safe = SafeToShow(report);
   const v1::RunSummary& run = safe.run();
   const Verdict verdict = VerdictOf(safe);
-  std::string out = absl::StrCat("### ",
-                                 verdict.good   ? "✅ "
-                                 : verdict.over ? "❌ "
-                                                : "",
-                                 Plain(run.job_name()), ": ", Plain(verdict.word), "\n\n");
+  std::string out =
+      absl::StrCat("### ",
+                   verdict.good   ? "✅ "
+                   : verdict.over ? "❌ "
+                                  : "",
+                   PlainMarkdown(run.job_name()), ": ", PlainMarkdown(verdict.word), "\n\n");
   if (const std::string conclusion = ConclusionOf(safe); !conclusion.empty()) {
-    absl::StrAppend(&out, "**", Plain(conclusion), "**\n\n");
+    absl::StrAppend(&out, "**", PlainMarkdown(conclusion), "**\n\n");
   }
-  for (const std::string& reason : verdict.reasons) absl::StrAppend(&out, Plain(reason), "\n\n");
+  for (const std::string& reason : verdict.reasons)
+    absl::StrAppend(&out, PlainMarkdown(reason), "\n\n");
   absl::StrAppend(&out, "Run `", run.run_id(), "`, ", run.hosts(),
-                  run.hosts() == 1 ? " host" : " hosts", ", by ", Plain(run.owner()), ", ",
-                  Plain(run.started_at()), ".");
+                  run.hosts() == 1 ? " host" : " hosts", ", by ", PlainMarkdown(run.owner()), ", ",
+                  PlainMarkdown(run.started_at()), ".");
   std::vector<std::string> labels;
   for (const auto& [key, value] : run.labels()) {
-    labels.push_back(absl::StrCat(Plain(key), "=", Plain(value)));
+    labels.push_back(absl::StrCat(PlainMarkdown(key), "=", PlainMarkdown(value)));
   }
   // A map of protobuf has no order of its own. Two reports of one run must not differ.
   std::sort(labels.begin(), labels.end());
@@ -132,28 +133,29 @@ std::string RenderMarkdown(const v1::Report& report) {
     }
     for (const v1::PromiseReport& promise : phase.promised()) {
       if (promise.exceeded()) continue;
-      absl::StrAppend(&out, Plain(phase.name()), ": ", Plain(promise.text()), "\n\n");
+      absl::StrAppend(&out, PlainMarkdown(phase.name()), ": ", PlainMarkdown(promise.text()),
+                      "\n\n");
     }
   }
   const std::vector<std::string> things = Warnings(safe);
   if (!things.empty()) {
     out += "**Warnings**\n\n";
-    for (const std::string& thing : things) absl::StrAppend(&out, "- ", Plain(thing), "\n");
+    for (const std::string& thing : things) absl::StrAppend(&out, "- ", PlainMarkdown(thing), "\n");
     out += "\n";
   }
   if (const std::vector<NoteLine> notes = NotesOf(safe); !notes.empty()) {
     out += "**Notes**\n\n";
     for (const NoteLine& note : notes) {
-      absl::StrAppend(&out, "- ", Plain(note.at),
-                      note.where.empty() ? "" : absl::StrCat(" (", Plain(note.where), ")"), " ",
-                      Plain(note.text), "\n");
+      absl::StrAppend(&out, "- ", PlainMarkdown(note.at),
+                      note.where.empty() ? "" : absl::StrCat(" (", PlainMarkdown(note.where), ")"),
+                      " ", PlainMarkdown(note.text), "\n");
     }
     out += "\n";
   }
   for (const v1::SweepReport& sweep : safe.sweeps()) {
-    absl::StrAppend(&out, "**", Plain(sweep.phase()), "**\n\n");
+    absl::StrAppend(&out, "**", PlainMarkdown(sweep.phase()), "**\n\n");
     if (sweep.has_conclusion()) {
-      absl::StrAppend(&out, Plain(sweep.conclusion().sentence()), "\n\n");
+      absl::StrAppend(&out, PlainMarkdown(sweep.conclusion().sentence()), "\n\n");
     }
     out += "<pre>\n";
     // Within <pre> Markdown means nothing, so only HTML is escaped.
@@ -165,7 +167,7 @@ std::string RenderMarkdown(const v1::Report& report) {
                                                    safe.environment().end());
     out += "<details><summary>Environment</summary>\n\n| fact | value |\n| --- | --- |\n";
     for (const auto& [name, value] : facts) {
-      absl::StrAppend(&out, "| ", Plain(name), " | ", Plain(value), " |\n");
+      absl::StrAppend(&out, "| ", PlainMarkdown(name), " | ", PlainMarkdown(value), " |\n");
     }
     out += "\n</details>\n";
   }

@@ -10,4 +10,8 @@ namespace lockstep::controller {
 // sweeps, and the environment folded away. What came from elsewhere is made plain text.
 std::string RenderMarkdown(const v1::Report& report);
 
+// Makes a text that Markdown, and HTML within it, take as nothing but text. Reports are posted to
+// issues, where a name of a job must not notify people, link to other issues or load an image.
+std::string PlainMarkdown(const std::string& text);
+
 }  // namespace lockstep::controller

@@ -104,7 +104,15 @@ TEST(ComparisonTest, WithTooFewRunsItSaysSo) {
   EXPECT_EQ(c.figures(0).values(1).verdict(), v1::CHANGE_UNKNOWN);
   EXPECT_NEAR(c.figures(0).values(1).change(), -0.5, 0.05);
   EXPECT_FALSE(c.figures(0).values(1).has_interval());
-  EXPECT_NE(c.warnings(0).find("too few runs"), std::string::npos);
+  EXPECT_EQ(c.fewest_runs(), 4u);
+  EXPECT_NE(c.conclusions(0).find("with 3 and 3 runs that may be chance; run each 4 times or more: "
+                                  "lockstep rerun run1, lockstep rerun run4"),
+            std::string::npos)
+      << c.conclusions(0);
+  // It is said once.
+  const std::string text = RenderComparison(c, {});
+  EXPECT_EQ(text.find("run each 4 times"), text.rfind("run each 4 times")) << text;
+  EXPECT_EQ(text.find("cannot tell"), std::string::npos) << text;
 }
 
 TEST(ComparisonTest, ThreeSetsAreHeldToOneErrorTogether) {
@@ -249,6 +257,83 @@ TEST(ComparisonTest, TextAndJUnitSayWhatWasFoundAndNothingForeignIsMarkup) {
   EXPECT_NE(junit.find("<failure message="), std::string::npos);
   EXPECT_EQ(junit.find("a<b>"), std::string::npos);
   EXPECT_NE(junit.find(absl::StrCat("failures=\"", c.regressions(), "\"")), std::string::npos);
+}
+
+void SetLabel(const std::string& name, const std::string& value, RunSet* set) {
+  for (v1::RunFigures& run : set->runs) (*run.mutable_run()->mutable_labels())[name] = value;
+}
+
+TEST(ComparisonTest, TheConclusionSaysWhatIsFasterAndByHowMuch) {
+  Runs runs(7);
+  RunSet before = runs.Set("a", 5);
+  RunSet after = runs.Set("b", 5, 0.2);
+  const v1::Comparison slower = Compare({before, after}, std::nullopt);
+  ASSERT_EQ(slower.conclusions_size(), 1);
+  const std::string& said = slower.conclusions(0);
+  EXPECT_EQ(said.rfind("b is slower than a in p0: −", 0), 0u) << said;
+  EXPECT_NE(said.find(" % IOPS (−"), std::string::npos) << said;
+  EXPECT_NE(said.find("p50 +"), std::string::npos) << said;
+  EXPECT_NE(said.find("; by chance with p = 0.0"), std::string::npos) << said;
+  EXPECT_NE(said.find("; 3 more phases differ"), std::string::npos) << said;
+  const v1::Comparison same = Compare({before, runs.Set("c", 5)}, std::nullopt);
+  EXPECT_EQ(same.conclusions(0).rfind("no difference found between a and c in p0: ", 0), 0u)
+      << same.conclusions(0);
+}
+
+TEST(ComparisonTest, OneRunOfEachProvesNothing) {
+  Runs runs(8);
+  const v1::Comparison c = Compare({runs.Set("a", 1), runs.Set("b", 1)}, std::nullopt);
+  EXPECT_NE(c.conclusions(0).find(": one run each proves nothing; run each 4 times or more: "),
+            std::string::npos)
+      << c.conclusions(0);
+  const v1::Comparison none = Compare({runs.Set("a", 1), runs.Set("b", 0)}, std::nullopt);
+  EXPECT_EQ(none.conclusions(0), "no run of b can be compared");
+}
+
+TEST(ComparisonTest, SetsAreNamedByTheLabelsInWhichTheyDiffer) {
+  Runs runs(9);
+  RunSet a = runs.Set("3f2a91bc", 2);
+  RunSet b = runs.Set("9b1cdd01", 2);
+  SetLabel("array", "a7", &a);
+  SetLabel("array", "a7", &b);
+  SetLabel("firmware", "1.2", &a);
+  SetLabel("firmware", "1.3", &b);
+  for (v1::RunFigures& run : b.runs) {
+    run.set_job(R"({"interval_ns": "500000000"})");
+    (*run.mutable_environment())["kernel"] = "6.2";
+  }
+  const v1::Comparison c = Compare({a, b}, std::nullopt);
+  EXPECT_EQ(c.sets(0).name(), "3f2a91bc");
+  EXPECT_EQ(c.sets(0).title(), "firmware=1.2");
+  EXPECT_EQ(c.sets(1).title(), "firmware=1.3");
+  ASSERT_EQ(c.differences_size(), 3) << c.DebugString();
+  EXPECT_EQ(c.differences(0).kind(), "label");
+  EXPECT_EQ(c.differences(0).name(), "firmware");
+  EXPECT_EQ(c.differences(0).values(1), "1.3");
+  EXPECT_EQ(c.differences(1).kind(), "job");
+  EXPECT_EQ(c.differences(1).name(), "interval");
+  EXPECT_EQ(c.differences(2).name(), "kernel");
+  EXPECT_EQ(c.differences(2).values(0), "6.1");
+  const std::string text = RenderComparison(c, {});
+  EXPECT_NE(text.find("against firmware=1.3 (9b1cdd01): 2 runs\nlabels that differ: firmware 1.2 → "
+                      "1.3\n"),
+            std::string::npos)
+      << text;
+  // A name that is a label stays, and labels that all sets share say nothing.
+  a.name = "site=x";
+  EXPECT_EQ(Compare({a, b}, std::nullopt).sets(0).title(), "site=x");
+  SetLabel("firmware", "1.2", &b);
+  EXPECT_EQ(Compare({a, b}, std::nullopt).sets(1).title(), "9b1cdd01");
+}
+
+TEST(ComparisonTest, MarkdownHasTheConclusionAndNoMarkupOfOthers) {
+  Runs runs(10);
+  const v1::Comparison c = Compare({runs.Set("@all", 5), runs.Set("b|c", 5, 0.2)}, std::nullopt);
+  const std::string text = RenderMarkdown(c);
+  EXPECT_EQ(text.rfind("### &#64;all and b\\|c compared\n\n**b\\|c is slower than &#64;all", 0), 0u)
+      << text;
+  EXPECT_NE(text.find("| p0 | iops | "), std::string::npos) << text;
+  EXPECT_EQ(text.find("@"), std::string::npos) << text;
 }
 
 // The first phase took `factor` times as much CPU for each I/O as 12 µs.
