@@ -56,7 +56,7 @@ class ReportWriter {
   void Sweeps(SweepDetail detail);
   void Curves();
   // What people noted; at most so many, the last ones.
-  void Notes(size_t most);
+  void Notes(size_t max);
   // Warnings and errors; at most so many, the last ones.
   void Events(size_t max);
 
