@@ -27,10 +27,11 @@ dev_t BlockNumberOf(const std::string& path) {
   return is_block ? facts.st_rdev : 0;
 }
 
-// FUSE counts, too: the process that answers may be gone.
+// FUSE counts, too: the process that answers may be gone. An automount asks the server first.
 bool IsNetworkType(const std::string& type) {
-  static const std::set<std::string> kTypes = {"nfs",    "nfs4",   "cifs", "smb3",  "ceph", "9p",
-                                               "lustre", "beegfs", "gfs2", "ocfs2", "fuse", "afs"};
+  static const std::set<std::string> kTypes = {"nfs",    "nfs4", "cifs",  "smb3", "ceph",
+                                               "lustre", "9p",   "ocfs2", "fuse", "beegfs",
+                                               "gfs2",   "afs",  "autofs"};
   return kTypes.contains(type) || type.rfind("fuse.", 0) == 0;
 }
 
@@ -52,13 +53,20 @@ KernelUses::KernelUses(const std::string& root) {
   if (table != nullptr) {
     libmnt_iter* walk = mnt_new_iter(MNT_ITER_FORWARD);
     libmnt_fs* entry = nullptr;
+    std::vector<std::string> sources;
     while (mnt_table_next_fs(table.get(), walk, &entry) == 0) {
-      mounts_.push_back({mnt_fs_get_devno(entry), BlockNumberOf(TextOf(mnt_fs_get_srcpath(entry))),
-                         TextOf(mnt_fs_get_target(entry)), TextOf(mnt_fs_get_fstype(entry)),
-                         TextOf(mnt_fs_get_vfs_options(entry)),
+      sources.push_back(TextOf(mnt_fs_get_srcpath(entry)));
+      mounts_.push_back({mnt_fs_get_devno(entry), 0, TextOf(mnt_fs_get_target(entry)),
+                         TextOf(mnt_fs_get_fstype(entry)), TextOf(mnt_fs_get_vfs_options(entry)),
                          TextOf(mnt_fs_get_fs_options(entry))});
     }
     mnt_free_iter(walk);
+    // A source may be the path of anything: of FUSE, its user chooses it, and SMB's begins with two
+    // slashes. One on a server, which need not answer, is no device's.
+    for (size_t i = 0; i < sources.size(); ++i) {
+      const std::string path = sources[i].substr(sources[i].starts_with("//") ? 1 : 0);
+      if (path.starts_with("/dev/") || !IsOnNetwork(path)) mounts_[i].source = BlockNumberOf(path);
+    }
   }
   const std::string swaps = common::ReadTrimmed(root + "/proc/swaps");
   for (const auto& line : absl::StrSplit(swaps, '\n')) {

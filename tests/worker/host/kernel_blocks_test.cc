@@ -1,5 +1,6 @@
 #include "worker/host/kernel_blocks.h"
 
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include <cstdlib>
@@ -8,9 +9,11 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/worker/host/fake_sysfs.h"
 #include "worker/host/device_use.h"
+#include "worker/host/kernel_uses.h"
 
 namespace lockstep::worker {
 namespace {
@@ -304,6 +307,26 @@ TEST_F(KernelBlocksTest, ADeviceInUseIsReadButNeverWritten) {
   EXPECT_FALSE(CheckDeviceFacts("/dev/sda", blocks().Describe("sda"), use).ok())
       << "whatever the job says";
   EXPECT_TRUE(CheckDeviceFacts("/dev/sda2", blocks().Describe("sda2"), use).ok());
+}
+
+// It may not answer. A node there has the number of a device, so that a stat(2) is seen.
+TEST_F(KernelBlocksTest, NoServerIsAskedForTheSourceOfAMount) {
+  const std::string here = (root() / "node").string();
+  const std::string there = (root() / "nas/node").string();
+  std::filesystem::create_directories(root() / "nas");
+  if (mknod(here.c_str(), S_IFBLK | 0600, makedev(259, 77)) != 0 ||
+      mknod(there.c_str(), S_IFBLK | 0600, makedev(259, 78)) != 0) {
+    GTEST_SKIP() << "only root makes nodes";
+  }
+  const std::string nas = absl::StrCat((root() / "nas").string(), " rw - nfs4 nas:/export rw\n");
+  Write("proc/self/mountinfo",
+        absl::StrCat("20 1 8:1 / / rw - ext4 /dev/sda1 rw\n21 20 0:40 / ", nas,
+                     "22 20 0:41 / /a rw - fuse.x ", here, " rw\n23 20 0:42 / /b rw - fuse.x ",
+                     there, " rw\n24 20 0:43 / /c rw - cifs /", there, " rw\n"));
+  const KernelUses uses(root().string());
+  ASSERT_EQ(uses.MountsOf(makedev(259, 77)).size(), 1u);
+  EXPECT_EQ(uses.MountsOf(makedev(259, 77))[0]->target, "/a");
+  EXPECT_TRUE(uses.MountsOf(makedev(259, 78)).empty());
 }
 
 TEST_F(KernelBlocksTest, AnotherDeviceThanTheOneThatIsMeantIsRefused) {
