@@ -2,7 +2,9 @@
 const assert = require("node:assert");
 const fs = require("node:fs");
 
-const plain = (text) => text.replace(/\s+/g, " ").trim();
+// The page has the signs of print, the text report those of a keyboard.
+const plain = (text) =>
+  text.replace(/\s+/g, " ").replace(/−/g, "-").replace(/≥/g, ">=").replace(/≤/g, "<=").trim();
 
 // The rows of all tables that the text report has, as cells; their heads too.
 function rowsOf(text) {

@@ -1,5 +1,7 @@
 // Elements, tables and small drawings. Text is never read as HTML.
 
+import { ago, exact, none, typeset } from "./format";
+
 // A colour of the style sheet.
 export function color(name: string): string {
   return getComputedStyle(document.body).getPropertyValue(name).trim();
@@ -14,6 +16,116 @@ export function element(
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   made.append(...children);
   return made;
+}
+
+// Severities. What a colour says a sign or a word says too.
+export type Tone = "good" | "bad" | "warn" | "corrupt" | "plain";
+export const signs: Record<Tone, string> = {
+  good: "✓",
+  bad: "✗",
+  corrupt: "✗",
+  warn: "⚠\ufe0e",
+  plain: "",
+};
+
+// Over the full width: a headline, and what is to be known of it.
+export function banner(tone: Tone, headline: string, ...rest: (Node | string)[]): HTMLElement {
+  const words = rest.length > 0 ? [element("span", {}, ...rest)] : [];
+  const title = element("strong", {}, [signs[tone], headline].filter(Boolean).join(" "));
+  return element("div", { class: `banner ${tone}` }, title, ...words);
+}
+
+// A large figure and what it is. Its unit is smaller; `note` is a line below; `title` says more.
+export function tile(
+  what: string,
+  value: string,
+  { tone = "plain" as Tone, note = "", title = "" } = {},
+): HTMLElement {
+  const [figure, ...unit] = value.split(" ");
+  const isFigure = /^[−+±≥≤]?[\d.,]+$/.test(figure);
+  const large = isFigure
+    ? [figure, element("small", {}, [" ", ...unit].join(" ").trimEnd())]
+    : [value];
+  return element(
+    "div",
+    { class: `tile ${tone}`, ...(title ? { title } : {}) },
+    element("b", {}, ...large),
+    element("span", {}, [signs[tone === "good" ? "plain" : tone], what].filter(Boolean).join(" ")),
+    ...(note ? [element("span", {}, note)] : []),
+  );
+}
+
+// A label, a filter, a small fact.
+export function chip(text: string, title = ""): HTMLElement {
+  return element("span", { class: "chip", ...(title ? { title } : {}) }, text);
+}
+
+// How long ago; the exact time, with its zone, is what it says when it is pointed at.
+export function timeOf(rfc3339: string): HTMLElement {
+  if (!rfc3339) return element("span", { class: "plain" }, none);
+  return element("time", { datetime: rfc3339, title: exact(rfc3339) }, ago(rfc3339));
+}
+
+// A section that waits to be opened. Its headline has a summary of what is in it; `fill` makes that
+// when it is opened first, or printed.
+export function fold(
+  title: string,
+  summary: string,
+  fill: (box: HTMLElement) => void,
+  { level = 3, isOpen = false } = {},
+): HTMLDetailsElement {
+  const box = element("div");
+  const head = element(
+    "summary",
+    {},
+    element(`h${level}`, {}, title),
+    element("span", {}, summary),
+  );
+  const root = element("details", { class: "fold" }, head, box) as HTMLDetailsElement;
+  let isFilled = false;
+  root.addEventListener("toggle", () => {
+    if (!root.open || isFilled) return;
+    isFilled = true;
+    fill(box);
+  });
+  root.open = isOpen;
+  return root;
+}
+
+// What was required, what was found, and whether that is met; undefined: it is not known.
+export interface Expectation {
+  what: string;
+  required: string;
+  found: string;
+  met?: boolean;
+}
+export function expectationTable(rows: Expectation[]): HTMLElement {
+  const verdict = ({ met }: Expectation): HTMLElement => {
+    const tone: Tone = met === undefined ? "plain" : met ? "good" : "bad";
+    const word = met === undefined ? `${none} not known` : met ? "met" : "missed";
+    return element(
+      "span",
+      { class: `pill ${tone}` },
+      [signs[tone], word].filter(Boolean).join(" "),
+    );
+  };
+  const columns = ["", "required", "found", ""].map((title, i) => ({
+    title,
+    numeric: i === 1 || i === 2,
+  }));
+  const box = table(
+    columns,
+    rows.map((row) => [
+      text(row.what),
+      text(typeset(row.required)),
+      text(row.found),
+      { show: verdict(row) },
+    ]),
+    false,
+  );
+  box.classList.add("expectations");
+  box.setAttribute("aria-label", "expectations: required, found, met or not");
+  return box;
 }
 
 // In the order of their names: that of messages is any.

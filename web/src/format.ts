@@ -47,14 +47,17 @@ export const bitRate = (bitsPerSecond: number): string =>
   `${scaled(bitsPerSecond, 1000, ["bit", "kbit", "Mbit", "Gbit", "Tbit"])}/s`;
 
 export function latency(nanoseconds: number): string {
-  if (nanoseconds < 0) return `-${latency(-nanoseconds)}`;
+  if (nanoseconds < 0) return `−${latency(-nanoseconds)}`;
   if (nanoseconds === 0) return "0";
   if (nanoseconds >= 120e9) return scaled(nanoseconds / 60e9, 60, ["min", "h"]);
   return scaled(nanoseconds, 1000, ["ns", "µs", "ms", "s"]);
 }
 
-// What stands where there is no figure.
+// What stands where there is no figure: never 0.
 export const none = "–";
+// A figure that may be missing.
+export const shown = (value: number | null | undefined, show: (value: number) => string): string =>
+  value === null || value === undefined || Number.isNaN(value) ? none : show(value);
 // Of a figure that is 0 where there is none.
 export const orNone =
   (show: (value: number) => string) =>
@@ -78,4 +81,96 @@ export function seconds(value: number): string {
 
 export function instant(rfc3339: string): string {
   return rfc3339.replace("T", " ").replace(/\.\d+Z$|Z$/, "");
+}
+
+// Tiles and axes have three digits (below 10,000 a count has all of its own), and one unit for an
+// axis and the tiles that belong to it: that of its greatest value.
+
+// What is measured: how many in a second, bytes, bytes in a second, nanoseconds, a part of 1, or a
+// number without a unit.
+export type Kind = "count" | "bytes" | "rate" | "latency" | "ratio" | "number";
+export interface Unit {
+  name: string; // without a blank before it; may be empty
+  factor: number; // one of it
+}
+
+const ladders: Record<Kind, [number, string[]]> = {
+  count: [1000, ["", "k", "M", "G", "T"]],
+  bytes: [1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]],
+  rate: [1024, ["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"]],
+  latency: [1000, ["ns", "µs", "ms", "s"]],
+  ratio: [1, ["%"]],
+  number: [1, [""]],
+};
+
+// The unit in which a value has one to three digits before its point.
+export function unitOf(kind: Kind, value: number): Unit {
+  const [step, names] = ladders[kind];
+  let i = 0;
+  let factor = kind === "ratio" ? 0.01 : 1;
+  while (i + 1 < names.length && Math.abs(value) >= factor * step * 0.9995) {
+    factor *= step;
+    i++;
+  }
+  return { name: names[i], factor };
+}
+
+// Three digits at most, without zeros at the end where it is on an axis.
+export function inUnit(value: number, unit: Unit, isOnAxis = false): string {
+  const scaled = Math.abs(value) / unit.factor;
+  const sign = value < 0 ? "−" : "";
+  if (isOnAxis) {
+    const text = scaled >= 100 ? Math.round(scaled).toLocaleString("en") : scaled.toPrecision(3);
+    return sign + (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+  }
+  if (scaled === 0) return "0";
+  return sign + (scaled >= 999.5 ? Math.round(scaled).toLocaleString("en") : threeDigits(scaled));
+}
+
+// A figure of a tile or a sentence: 4,461, 48.7 k, 380 MiB/s, 5.93 ms, 9.00 %.
+export function short(kind: Kind, value: number): string {
+  if (kind === "count" && Math.abs(value) < 9999.5) return minus(count(value));
+  const unit = unitOf(kind, value);
+  return `${inUnit(value, unit)} ${unit.name}`.trim();
+}
+
+const minus = (text: string): string => text.replace(/^-/, "−");
+
+// A difference: +12 %, −19 %.
+export const signed = (value: number, show: (value: number) => string): string =>
+  (value > 0 ? "+" : value < 0 ? "−" : "±") + show(Math.abs(value));
+
+// Signs as they are printed, in what the controller says with those of a keyboard.
+export const typeset = (text: string): string =>
+  text
+    .replace(/>=/g, "≥")
+    .replace(/<=/g, "≤")
+    .replace(/(^|\s)-(?=\d)/g, "$1−");
+
+// An instant with its zone: 2026-11-23 20:47:13 UTC.
+export function exact(rfc3339: string): string {
+  return `${instant(rfc3339)} UTC`;
+}
+
+// How long ago it was, in one unit: 4 s ago, 3 min ago, 5 h ago, 12 d ago.
+export function ago(rfc3339: string, nowMs = Date.now()): string {
+  const passed = (nowMs - Date.parse(rfc3339)) / 1000;
+  if (Number.isNaN(passed)) return none;
+  if (passed < 1) return "now"; // clocks differ
+  const steps: [number, string][] = [
+    [86400, "d"],
+    [3600, "h"],
+    [60, "min"],
+  ];
+  const [length, name] = steps.find(([length]) => passed >= length) ?? [1, "s"];
+  return `${Math.floor(passed / length)} ${name} ago`;
+}
+
+// Of a clock that runs: 0:27, 12:05, 1:02:09.
+export function clock(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  const two = (value: number) => String(value).padStart(2, "0");
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  const rest = two(whole % 60);
+  return hours > 0 ? `${hours}:${two(minutes)}:${rest}` : `${minutes}:${rest}`;
 }

@@ -11,6 +11,13 @@ import { LiveView } from "./live_view";
 import { ReportView } from "./report_view";
 import { RunsView } from "./runs_view";
 import { Requests, type View } from "./view";
+// After what the charts' package brings, so that ours holds.
+import "./style.css";
+import "./charts.css";
+import "./live.css";
+import "./report.css";
+import "./compare.css";
+import "./lists.css";
 
 const main = document.getElementById("main") as HTMLElement;
 const statusLine = document.getElementById("status") as HTMLElement;

@@ -1,9 +1,8 @@
 // What a run came to, in one word. No bad run is green.
 
 import type { PhaseReport, Report, RunSummary } from "./api";
-import { element } from "./dom";
+import { element, type Tone } from "./dom";
 
-export type Tone = "good" | "bad" | "warn" | "plain";
 export interface Verdict {
   word: string;
   tone: Tone;
@@ -11,6 +10,7 @@ export interface Verdict {
 
 function toneOf(word: string): Tone {
   if (word === "passed" || word === "done") return "good";
+  if (word === "data corrupted") return "corrupt";
   return word === "degraded" || word === "errors" ? "warn" : "bad";
 }
 
@@ -32,7 +32,7 @@ export function verdictOfReport(report: Report): Verdict {
 export function verdictOfPhase(phase: PhaseReport): Verdict {
   // Wrong data is wrong however the phase ended.
   if (phase.workloads.some((w) => (w.verification?.mismatches ?? 0) > 0))
-    return { word: "data corrupted", tone: "bad" };
+    return { word: "data corrupted", tone: "corrupt" };
   if (phase.state !== "done") {
     const going = ["arming", "running", "draining"].includes(phase.state);
     return { word: phase.state, tone: going ? "plain" : "bad" };
