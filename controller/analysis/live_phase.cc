@@ -44,7 +44,8 @@ LivePhase::LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts,
       hosts_(std::move(hosts)),
       has_load_(!load.workloads().empty()),
       abort_if_(load.abort_if()),
-      series_(OptionsOf(hosts_, load)) {
+      series_(OptionsOf(hosts_, load)),
+      silence_(load) {
   if (load.has_until_steady() && !load.until_steady().only_tell()) {
     steady_.emplace(load.until_steady(), interval_ns);
   }
@@ -124,7 +125,7 @@ void LivePhase::DescribeHosts(const measure::MergedInterval& merged,
   }
 }
 
-v1::FleetInterval LivePhase::Describe(const measure::MergedInterval& merged) const {
+v1::FleetInterval LivePhase::Describe(const measure::MergedInterval& merged) {
   v1::FleetInterval interval;
   interval.set_phase(phase_);
   interval.set_interval(merged.interval);
@@ -165,6 +166,10 @@ v1::FleetInterval LivePhase::Describe(const measure::MergedInterval& merged) con
   interval.set_p99_ns(merged.p99_ns);
   interval.set_p999_ns(merged.p999_ns);
   DescribeHosts(merged, &interval);
+  const LiveSilence::Found silence = silence_.Add(merged);
+  interval.set_hosts(silence.hosts);
+  interval.set_silent_hosts(silence.silent);
+  interval.set_silent_seconds(silence.seconds);
   return interval;
 }
 

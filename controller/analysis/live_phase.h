@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "controller/analysis/live_silence.h"
 #include "measure/phase_series.h"
 #include "measure/recording.h"
 #include "measure/steady_state.h"
@@ -57,7 +58,7 @@ class LivePhase {
  private:
   std::string NameOf(uint32_t worker) const;
   void DescribeHosts(const measure::MergedInterval& merged, v1::FleetInterval* interval) const;
-  v1::FleetInterval Describe(const measure::MergedInterval& merged) const;
+  v1::FleetInterval Describe(const measure::MergedInterval& merged);
   void CheckAbortConditions(const measure::MergedInterval& merged);
 
   const uint32_t phase_;
@@ -65,6 +66,7 @@ class LivePhase {
   const bool has_load_;
   const v1::AbortIf abort_if_;
   measure::PhaseSeries series_;
+  LiveSilence silence_;
   std::string abort_reason_;
   std::deque<v1::FleetInterval> past_;
   std::optional<measure::SteadyState> steady_;  // where it ends the load

@@ -7,7 +7,6 @@
 #include "common/text.h"
 #include "common/timing.h"
 #include "common/units.h"
-#include "controller/analysis/expectations.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/reservation.h"
 #include "controller/plan/sweep.h"
@@ -24,9 +23,6 @@ constexpr int64_t kLateNs = 20 * timing::kMs;
 // then have to arrive.
 constexpr absl::Duration kUnavailablePoll = absl::Seconds(1);
 constexpr absl::Duration kLateResults = absl::Seconds(20);
-// The period at which the awaited hosts are looked up, and how many of them are named.
-constexpr absl::Duration kProgressPoll = absl::Seconds(2);
-constexpr size_t kMaxBehind = 5;
 // A worker's texts are stored and shown. They are cut after so many columns.
 constexpr size_t kMessageColumns = 2000;
 
@@ -222,56 +218,6 @@ void RunActor::Persist(std::function<absl::Status()> work, std::function<void()>
   });
 }
 
-void RunActor::PublishPhase(PhaseState state) {
-  state_ = state;
-  waiting_for_.clear();
-  PublishPhase();
-  if (!IsOver(state)) CheckProgress(++look_);
-}
-
-// Tells the watchers whenever other hosts are waited for than before.
-void RunActor::CheckProgress(uint64_t look) {
-  services_.loop->After(kProgressPoll, [weak = weak_from_this(), look] {
-    const auto self = weak.lock();
-    if (!self || self->look_ != look) return;
-    std::vector<std::string> behind;
-    if (self->state_ == PhaseState::kRunning) {
-      behind = self->services_.ingest->Behind(self->Phase());
-    } else {
-      for (const uint32_t worker : self->machine_.Awaited()) {
-        behind.push_back(self->run_.workers[worker].hello.host().name());
-      }
-    }
-    if (behind.size() > kMaxBehind) behind.resize(kMaxBehind);
-    if (behind != self->waiting_for_) {
-      self->waiting_for_ = behind;
-      self->PublishPhase();
-    }
-    self->CheckProgress(look);
-  });
-}
-
-void RunActor::PublishPhase() {
-  v1::WatchEvent event;
-  v1::PhaseChange* change = event.mutable_phase();
-  change->set_index(machine_.phase());
-  change->set_count(std::max(phases_, machine_.phase() + 1));
-  change->set_name(Spec().name());
-  change->set_kind(KindName(Spec()));
-  change->set_state(Text(state_));
-  for (const std::string& host : waiting_for_) change->add_waiting_for(host);
-  const v1::RunPhase load = LoadOf(run_.job, Spec());
-  change->set_expected_seconds(static_cast<double>(load.ramp_ns() + load.duration_ns()) / 1e9);
-  if (IsLoad(Spec())) {
-    *change->mutable_limits() = LimitsOf(load);
-    if (state_ != PhaseState::kArming) {
-      for (const std::string& host : services_.ingest->Hosts(Phase())) change->add_hosts(host);
-    }
-  }
-  last_change_ = event;
-  services_.watchers->Publish(run_.run_id, event);
-}
-
 // Samples of the current attempt are taken from now on.
 void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
                          const IngestPipeline::Earlier& earlier) {
@@ -443,12 +389,14 @@ void RunActor::Execute(const action::RecordLost& a) {
         return store->SetLost(id, a.worker, a.reason, quarantine_ns);
       },
       [](const absl::Status&) {});
+  PublishHosts();
 }
 
 void RunActor::Execute(const action::RecordBack& a) {
   services_.loop->Persist(
       [store = services_.store, id = run_.run_id, a] { return store->SetBack(id, a.worker); },
       [](const absl::Status&) {});
+  PublishHosts();
 }
 
 void RunActor::Execute(const action::RecordEnding& a) {

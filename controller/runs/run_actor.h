@@ -146,6 +146,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   // The phase is in this state from now on.
   void PublishPhase(PhaseState state);
   void PublishPhase();
+  void PublishHosts();
   void CheckProgress(uint64_t look);
   // A failed write ends the run, unless it is the write of its end.
   void Persist(std::function<absl::Status()> work, std::function<void()> then);

@@ -27,6 +27,24 @@ PhasePlan PlanOf(const v1::JobSpec& job, const PhaseStep& step) {
   return {step.spec.name(), kind, PhaseDeadlineNs(job, step.spec), step.last};
 }
 
+std::vector<std::string> PhasesAfter(const v1::JobSpec& job, uint32_t phase, size_t max) {
+  std::vector<std::string> names;
+  for (int i = static_cast<int>(phase) + 1; i < job.phases_size() && names.size() < max; ++i) {
+    names.push_back(job.phases(i).name());
+  }
+  return names;
+}
+
+void DescribeLost(const SettledRun& run, const std::set<uint32_t>& lost, size_t max,
+                  v1::PhaseChange* change) {
+  change->set_run_hosts(static_cast<uint32_t>(run.workers.size()));
+  change->set_lost_count(static_cast<uint32_t>(lost.size()));
+  for (const uint32_t worker : lost) {
+    if (static_cast<size_t>(change->lost_size()) == max) break;
+    change->add_lost(run.workers[worker].hello.host().name());
+  }
+}
+
 bool StillLaysOut(const v1::JobSpec& job, uint32_t phase) {
   for (int i = static_cast<int>(phase); i < job.phases_size(); ++i) {
     const v1::PhaseSpec& spec = job.phases(i);

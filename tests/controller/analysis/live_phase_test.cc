@@ -70,6 +70,8 @@ TEST(LivePhaseTest, AnIntervalIsCompleteWhenAllHaveDeliveredIt) {
   EXPECT_DOUBLE_EQ(complete[0].host_quantiles(4), 3);
   EXPECT_NEAR(complete[0].jain(), 0.8, 1e-9);
   EXPECT_DOUBLE_EQ(complete[0].kind_iops(0), 4);
+  EXPECT_EQ(complete[0].hosts(), 2u);
+  EXPECT_EQ(complete[0].silent_hosts(), 0u);
   ASSERT_TRUE(phase.Add(0, Sample(1, {100})).ok());
   phase.Leave(1);
   EXPECT_EQ(phase.TakeComplete().size(), 1u);

@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/clock.h"
+#include "controller/runs/run_plan.h"
 #include "gtest/gtest.h"
 
 namespace lockstep::controller {
@@ -22,6 +24,29 @@ TEST(RunActorTest, FilesAreLaidOutByPrepareAndByLoadsThatCreateThem) {
   EXPECT_TRUE(StillLaysOut(job, 1));
   EXPECT_TRUE(StillLaysOut(job, 2));
   EXPECT_FALSE(StillLaysOut(job, 3));
+}
+
+TEST(RunActorTest, PhasesToComeAreThoseOfTheJob) {
+  v1::JobSpec job;
+  for (const char* name : {"prepare", "mix", "scan", "verify"}) job.add_phases()->set_name(name);
+  EXPECT_EQ(PhasesAfter(job, 0, 5), (std::vector<std::string>{"mix", "scan", "verify"}));
+  EXPECT_EQ(PhasesAfter(job, 0, 2), (std::vector<std::string>{"mix", "scan"}));
+  EXPECT_TRUE(PhasesAfter(job, 3, 5).empty());
+}
+
+TEST(RunActorTest, LostHostsAreCountedAndTheFirstAreNamed) {
+  SettledRun run;
+  run.workers.resize(4);
+  for (int i = 0; i < 4; ++i) {
+    run.workers[i].hello.mutable_host()->set_name(absl::StrCat("node", i));
+  }
+  v1::PhaseChange change;
+  DescribeLost(run, {1, 2, 3}, 2, &change);
+  EXPECT_EQ(change.run_hosts(), 4u);
+  EXPECT_EQ(change.lost_count(), 3u);
+  ASSERT_EQ(change.lost_size(), 2);
+  EXPECT_EQ(change.lost(0), "node1");
+  EXPECT_EQ(change.lost(1), "node2");
 }
 
 // Counts what would be written to the store.
