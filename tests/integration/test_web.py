@@ -198,6 +198,12 @@ class WebPage(FleetTest):
         running.communicate(timeout=300)
         self.fleet.wait_attached(2)  # for the tests that follow
 
+    def test_what_is_wrong_is_the_largest_of_the_live_page(self):
+        page = browse(self.fleet, "live_scenes_test.cjs", self.fleet.directory)
+        said = page.communicate(timeout=900)[0]
+        self.assertEqual(page.returncode, 0, said)
+        self.assertTrue(said.endswith("page: ok\n"), said)
+
     def test_sweeps_and_curves_in_chromium(self):
         job = """name: points
 targets: [{name: n, null: {latency: 200us}}]

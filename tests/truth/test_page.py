@@ -306,7 +306,7 @@ class Page(TruthTest):
             self.seen["figures"].section("Sweep of points"), "queue_depth"
         )
         found = {f"point {point['queue_depth']}": point["p99"] for point in points[0]}
-        found["live line"] = re.search(r"p99 (\S+)", self.live_words(" IOPS, "))[1]
+        found["live facts"] = re.search(r"p99\.9 (\S+)", self.live_words(r"p99\.9 "))[1]
         found["live tile"] = re.fullmatch(r"(.+)p99", self.live_words("p99$"))[1]
         self.says(found)
         self.assertEqual(found, dict.fromkeys(found, "–"))
@@ -387,7 +387,7 @@ class Page(TruthTest):
         word = report["verdict"]["word"]
         self.assertEqual((word, report["run"]["state"]), ("data corrupted", "aborted"))
         seen = self.seen["blocks"]
-        self.assertEqual(seen.head["pills"], [["data corrupted", "bad"]])
+        self.assertEqual(seen.head["pills"], [["data corrupted", "corrupt"]])
         self.assertEqual(
             seen.words(seen.head)[0], "1 of 16 checked blocks is not as written, on node1"
         )

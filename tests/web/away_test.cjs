@@ -12,7 +12,7 @@ async function main(page) {
   const chart = page.locator("#live-charts .plot[aria-label]").first();
   while ((await spanOf(chart))[1] < 3) await page.waitForTimeout(100);
   console.log("page: watches");
-  await page.locator("#live-line", { hasText: "retrying" }).waitFor();
+  await page.locator("#notices .bad", { hasText: "retrying" }).waitFor();
   console.log("page: asks again");
   await page.locator("#absences", { hasText: /mix at \d+ s: the controller was away/ }).waitFor();
   const [, at] = /at (\d+) s/.exec(await page.textContent("#absences"));

@@ -25,8 +25,8 @@ async function main(page) {
   // The last host is found by the keyboard, and drawn by itself.
   await heat.focus();
   for (let i = 0; i < count; i++) await page.keyboard.press("ArrowDown");
-  await page.locator("#live-charts output", { hasText: /IOPS/ }).waitFor();
-  const words = await page.textContent("#live-charts output");
+  await page.locator("#live-charts .heat + output", { hasText: /IOPS/ }).waitFor();
+  const words = await page.textContent("#live-charts .heat + output");
   await page.keyboard.press("Enter");
   const name = words.split(",")[0];
   await page.locator("#live-charts .u-legend", { hasText: name }).waitFor();

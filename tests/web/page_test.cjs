@@ -9,7 +9,7 @@ const { sameFigures } = require("./figures.cjs");
 // comes late.
 async function live(page) {
   // Not page.waitForFunction(): it evaluates text, which the page's policy forbids, as it should.
-  await page.locator("#live-line", { hasText: /IOPS, .*MiB\/s, p99/ }).waitFor();
+  await page.locator(".live-head .tile", { hasText: /^[\d,.]+( k)?IOPS/ }).waitFor();
   const first = await page.textContent("#live-line");
   await page.locator("#live-line").filter({ hasNotText: first }).waitFor();
   await page.waitForSelector("#live-charts .plot canvas");
@@ -20,12 +20,16 @@ async function live(page) {
   const [from, to] = await spanOf(page.locator("#live-charts .plot[aria-label]").first());
   assert.ok(from <= 1.5, `opened late, the chart begins at ${from} s`);
   assert.ok(to >= seen, `and reaches ${to} s`);
-  assert.strictEqual(await page.locator(".tile").count(), 8);
+  const names = await page.locator(".live-head .tile span:first-of-type").allTextContents();
+  assert.deepStrictEqual(names, ["IOPS", "throughput", "p99", "hosts", "errors so far"]);
+  await page.locator(".tile", { hasText: "2 of 2hosts" }).waitFor();
+  assert.deepStrictEqual(await page.locator("#notices .bad").allTextContents(), []);
+  assert.match(await page.textContent(".strip"), /mix \(2 of 3\)/);
   // Every host over time; one is chosen and drawn by the keyboard alone.
   const heat = page.locator("#live-charts .heat canvas").first();
   await heat.focus();
   await page.keyboard.press("ArrowDown");
-  await page.locator("#live-charts output", { hasText: /node2, .*IOPS/ }).waitFor();
+  await page.locator("#live-charts .heat + output", { hasText: /node2, .*IOPS/ }).waitFor();
   await page.keyboard.press("Enter");
   await page.locator("#live-charts .u-legend", { hasText: "node2" }).waitFor();
   // Without the hosts the rest is told again from the begin.
@@ -116,27 +120,27 @@ async function strangePins(page) {
   await page.waitForSelector(".charts .plot canvas");
 }
 
-// What happened during that time is drawn where it happened: a line in the colour of what is bad.
+// What happened during that time is drawn where it happened: a flag above the chart, in the colour
+// of a warning.
 async function eventsAreMarks(page) {
-  const dashes = () =>
+  const flags = () =>
     page.evaluate(() => {
       const canvas = document.querySelector(".charts .plot canvas");
       const ink = document.createElement("canvas").getContext("2d");
-      ink.fillStyle = getComputedStyle(document.body).getPropertyValue("--bad").trim();
+      ink.fillStyle = getComputedStyle(document.body).getPropertyValue("--warn").trim();
       ink.fillRect(0, 0, 1, 1);
       const [r, g, b] = ink.getImageData(0, 0, 1, 1).data;
-      const { width, height } = canvas;
-      const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
-      // The middle, where no words are.
+      const lane = Math.round(18 * devicePixelRatio);
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, lane);
       let found = 0;
-      for (let i = 2 * width * height; i < 3 * width * height; i += 4)
+      for (let i = 0; i < data.length; i += 4)
         if (data[i] === r && data[i + 1] === g && data[i + 2] === b) found++;
       return found;
     });
   await page.reload();
   await page.locator("pre.job", { hasText: "phases:" }).waitFor();
   await page.locator(".heat canvas").nth(2).waitFor();
-  const before = await dashes();
+  const before = await flags();
   const head = await (
     await page.request.get(page.url().replace(/#\/run\/([^?]*).*/, "api/runs/$1"))
   ).json();
@@ -151,8 +155,8 @@ async function eventsAreMarks(page) {
   });
   await page.reload();
   await page.locator(".warn, .muted", { hasText: "a path is away" }).waitFor();
-  for (let tries = 0; (await dashes()) <= before; tries++) {
-    assert.ok(tries < 200, `no mark is drawn: ${before} points before and after`);
+  for (let tries = 0; (await flags()) <= before; tries++) {
+    assert.ok(tries < 200, `no flag is drawn: ${before} points before and after`);
     await page.waitForTimeout(50);
   }
   await page.unroute("**/environment");

@@ -35,7 +35,7 @@ const contents = () => {
 
 const views = {
   runs: (page) => page.locator("a[data-run]").first().waitFor(),
-  live: (page) => page.locator("#live-line", { hasText: /\(measured\).* IOPS/ }).waitFor(),
+  live: (page) => page.locator(".tile", { hasText: /^[\d,.]+( k)?IOPS/ }).waitFor(),
   // A phase is filled when it comes into sight.
   run: async (page) => {
     await page.locator("pre.job").waitFor();

@@ -7,6 +7,10 @@ export function choices(): URLSearchParams {
   return new URLSearchParams(location.hash.split("?")[1] ?? "");
 }
 
+// For a screen on a wall: of one run, or (#wall) of whichever is in progress.
+export const isOfAnyRun = (): boolean => /^#\/?wall$/.test(location.hash.split("?")[0]);
+export const isWall = (): boolean => choices().has("wall") || isOfAnyRun();
+
 // Changes them without a new view; null takes one away.
 export function choose(changes: Record<string, string | null>): void {
   const all = choices();

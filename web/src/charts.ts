@@ -1,29 +1,30 @@
 // Charts over the seconds of a phase. All of one group share a cursor and the span that is shown.
 
 import uPlot from "uplot";
-import "uplot/dist/uPlot.min.css";
 
+import { axisOf, gridOf, stepsOf } from "./chart_axes";
 import { csvOf, pictureOf } from "./chart_files";
-import { color, element, saveButton, whenColorsChange } from "./dom";
+import { aloneIn, usualLook, type Line, type Look } from "./chart_lines";
+import { flagsAt, paintFlags, paintLabels, paintLimits, paintShades } from "./chart_paint";
+import { color, element, saveButton, whenColorsChange, type Tone } from "./dom";
+import { exact, none, type Kind } from "./format";
 
-export interface Line {
-  label: string;
-  values: (number | null)[];
-}
+export { linesOf, withGaps, type Bands, type Line } from "./chart_lines";
 
-// A host in the middle of its fleet, at each point.
-export interface Bands {
-  least: (number | null)[];
-  p10: (number | null)[];
-  middle: (number | null)[];
-  p90: (number | null)[];
-  most: (number | null)[];
-}
 const bandLines = 5;
 
+// What happened, as a flag above a chart.
 export interface Mark {
   at: number;
   text: string;
+  tone?: Tone; // bad if not said
+}
+
+// A span in which no I/O completed, or of which nothing is known.
+export interface Shade {
+  from: number;
+  to: number;
+  kind: "outage" | "away";
 }
 
 export interface Options {
@@ -33,45 +34,23 @@ export interface Options {
   // The time of the figures, from and to: what is before and after is shaded.
   measured?: () => [number, number];
   marks?: () => Mark[];
+  shades?: () => Shade[];
   limits?: { value: number; text: string }[]; // dashed
+  kind?: Kind; // the axis has one unit then
   unit?: string; // of x; s if not said
+  startedAt?: string; // of second 0, RFC 3339: times are told with it
+  latest?: boolean; // the legend has the latest values; else their mean and maximum
+  isExtra?: boolean; // not on a wall
   isBands?: boolean; // the first lines are linesOf() bands
 }
 
-const height = 220;
 // A limit so far beyond the figures would make them a line at the bottom: it is told at the edge.
 const limitReach = 4;
-const font = "12px system-ui";
-const markGrain = 4; // pixels
-const markRows = 4; // of words, below each other
-
-export function linesOf(bands: Bands): Line[] {
-  return [
-    { label: "most", values: bands.most },
-    { label: "p90", values: bands.p90 },
-    { label: "median host", values: bands.middle },
-    { label: "p10", values: bands.p10 },
-    { label: "least", values: bands.least },
-  ];
-}
-
-// Points with nothing between where a span does not begin at the end of the one before: gaps stay
-// gaps.
-export function withGaps(
-  begins: number[],
-  ends: number[],
-  lines: Line[],
-): { x: number[]; lines: Line[] } {
-  const isGap = (i: number) =>
-    i > 0 && begins[i] - ends[i - 1] > Math.max(0.02, (ends[i] - begins[i]) / 2);
-  if (!begins.some((_, i) => isGap(i))) return { x: ends, lines };
-  const spread = <T>(values: T[], between: (i: number) => T): T[] =>
-    values.flatMap((value, i) => (isGap(i) ? [between(i), value] : [value]));
-  return {
-    x: spread(ends, (i) => (ends[i - 1] + begins[i]) / 2),
-    lines: lines.map((line) => ({ ...line, values: spread(line.values, () => null) })),
-  };
-}
+// Above the drawing: the lane of flags. At its right end: the names of the lines.
+const laneHeight = 18;
+const labelSpace = 5.3; // ems
+// A name at each of more lines than this would hide them.
+const maxLabels = 5;
 
 // What takes part in a group's cursor and span.
 export interface Member {
@@ -82,6 +61,7 @@ export interface Member {
 // Charts of one time axis. A part of it is chosen by dragging in one of them or in the two fields,
 // and told to whoever made the group.
 export class ChartGroup {
+  readonly grid = element("div", { class: "grid" });
   readonly root = element("div", { class: "charts" });
   private readonly charts: TimeChart[] = [];
   private readonly members: Member[] = [];
@@ -94,17 +74,19 @@ export class ChartGroup {
     readonly key: string,
     private readonly chosen: (span?: [number, number]) => void = () => {},
     span?: [number, number],
+    readonly look: () => Look = () => usualLook,
   ) {
     const all = element("button", { type: "button" }, "all of it");
     all.addEventListener("click", () => this.zoom(undefined));
     this.root.append(
       element("p", { class: "span muted" }, "shown: from ", this.from, " to ", this.to, " s ", all),
+      this.grid,
     );
     if (span) this.zoom(span, false);
   }
 
   chart(options: Options): TimeChart {
-    const chart = new TimeChart(this.root, options, this);
+    const chart = new TimeChart(this.grid, options, this);
     this.charts.push(chart);
     this.join(chart);
     return chart;
@@ -115,9 +97,9 @@ export class ChartGroup {
   get shown(): [number, number] | undefined {
     return this.span;
   }
-  // Where the charts' times lie, in pixels of the page from the left of a chart.
-  get area(): { left: number; width: number } | undefined {
-    return this.charts[0]?.area;
+  // Where the charts' times lie, in something of this width: pixels of the page from its left.
+  areaIn(all: number): { left: number; width: number } {
+    return this.charts[0]?.areaIn(all) ?? { left: 0, width: all };
   }
   // What is before is ramp.
   get range(): [number, number] | undefined {
@@ -136,6 +118,10 @@ export class ChartGroup {
   // Their marks have changed.
   redraw(): void {
     for (const chart of this.charts) chart.rescale();
+  }
+  // The size that there is for them has changed.
+  fit(): void {
+    for (const chart of this.charts) chart.fit();
   }
   // Somebody points at a time in one of them; nothing: no longer.
   point(seconds: number | undefined, by: Member): void {
@@ -171,7 +157,9 @@ export class TimeChart implements Member {
   private readonly unpainted: () => void;
   private x: number[] = [];
   private lines: Line[] = [];
+  private readonly words = element("output", { class: "words" });
   private place = 0; // of the cursor, when keys move it
+  private type = 0; // pixels, of what is drawn now
 
   constructor(
     parent: HTMLElement,
@@ -181,7 +169,7 @@ export class TimeChart implements Member {
     parent.append(
       element(
         "figure",
-        { class: "chart" },
+        { class: options.isExtra ? "chart extra" : "chart" },
         element(
           "figcaption",
           {},
@@ -190,12 +178,11 @@ export class TimeChart implements Member {
           saveButton("PNG", options.title, () => this.png()),
         ),
         this.box,
+        this.words,
       ),
     );
     this.box.addEventListener("keydown", (event) => this.key(event));
-    this.resized = new ResizeObserver(() => {
-      this.plot?.setSize({ width: this.box.clientWidth, height });
-    });
+    this.resized = new ResizeObserver(() => this.fit());
     this.resized.observe(this.box);
     this.unpainted = whenColorsChange(() => {
       if (this.plot) this.make(this.plot.data);
@@ -205,10 +192,12 @@ export class TimeChart implements Member {
   get last(): number {
     return this.x.length === 0 ? 0 : this.x[this.x.length - 1];
   }
-  get area(): { left: number; width: number } | undefined {
+  // What is beside its drawing stays; the rest is that of the other width.
+  areaIn(all: number): { left: number; width: number } | undefined {
     if (!this.plot) return undefined;
     const { left, width } = this.plot.bbox;
-    return { left: left / devicePixelRatio, width: width / devicePixelRatio };
+    const rest = this.plot.width - width / devicePixelRatio;
+    return { left: left / devicePixelRatio, width: Math.max(1, all - rest) };
   }
 
   set(x: number[], lines: Line[]): void {
@@ -234,6 +223,15 @@ export class TimeChart implements Member {
     this.plot?.setData(this.plot.data);
   }
 
+  fit(): void {
+    const width = this.box.clientWidth;
+    const { height, type } = this.look;
+    const { plot } = this;
+    if (!plot || width === 0) return;
+    if (type !== this.type) return this.make(plot.data);
+    if (plot.width !== width || plot.height !== height) plot.setSize({ width, height });
+  }
+
   point(seconds: number | undefined): void {
     const { plot } = this;
     if (!plot) return;
@@ -247,6 +245,9 @@ export class TimeChart implements Member {
     this.plot?.destroy();
   }
 
+  private get look(): Look {
+    return this.group?.look() ?? usualLook;
+  }
   private get unit(): string {
     return this.options.unit ?? "s";
   }
@@ -261,30 +262,91 @@ export class TimeChart implements Member {
     return values.map((v) => (v === undefined || (v !== null && v > 0) ? v : null));
   }
 
+  // The colour of a line, as a name of the style sheet.
+  private ink(i: number): string {
+    const { isBands } = this.options;
+    if (this.isBand(i)) return "--band";
+    const palette = ["--c1", "--c2", "--c3", "--c4", "--c5"];
+    return palette[(isBands && i >= bandLines ? i - bandLines + 1 : isBands ? 0 : i) % 5];
+  }
+  private isBand(i: number): boolean {
+    return Boolean(this.options.isBands) && i < bandLines && i !== 2;
+  }
+  private get hasLabels(): boolean {
+    return !this.options.isBands && this.lines.length > 1 && this.lines.length <= maxLabels;
+  }
+
+  private series(): uPlot.Series[] {
+    const { unit } = this;
+    const { show } = this.options;
+    return [
+      {
+        label: unit === "s" ? "time" : "at",
+        value: (_, v: number | null) => this.timeText(v),
+      },
+      ...this.lines.map((line, i) => ({
+        label: line.label,
+        stroke: () => color(this.ink(i)),
+        width: this.isBand(i) ? 0.5 : 1.5,
+        // A line shows its points by itself; one alone, between gaps, is none.
+        points: { show: false, size: 4, filter: (plot: uPlot) => aloneIn(plot.data[i + 1]) },
+        value: (_: uPlot, value: number | null, __: number, idx: number | null) => {
+          if (idx === null) return this.summary(this.lines[i]);
+          return value === null || value === undefined ? none : show(value);
+        },
+      })),
+    ];
+  }
+
+  // What the legend has while nobody points at a time.
+  private summary(line: Line): string {
+    const [from, to] = this.range();
+    const { show, latest } = this.options;
+    const values = line.values.filter(
+      (value, i): value is number =>
+        value !== null && value !== undefined && this.x[i] >= from && this.x[i] <= to,
+    );
+    if (values.length === 0) return none;
+    // What a gap follows is not the latest.
+    const last = line.values[line.values.length - 1];
+    if (latest) return last === null || last === undefined ? none : show(last);
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    return `mean ${show(mean)}, max ${show(values.reduce((a, b) => Math.max(a, b)))}`;
+  }
+
+  private timeText(seconds: number | null): string {
+    const { startedAt, latest } = this.options;
+    if (seconds === null) return latest ? "latest" : "all";
+    const at = `${seconds.toFixed(1)} ${this.unit}`;
+    if (!startedAt) return at;
+    return `${at}, ${exact(new Date(Date.parse(startedAt) + 1000 * seconds).toISOString())}`;
+  }
+
   private make(data: uPlot.AlignedData): void {
     this.plot?.destroy();
-    const { show, log, isBands } = this.options;
+    const { show, log, isBands, marks, kind } = this.options;
     const { unit } = this;
-    const axis = { stroke: () => color("--muted"), grid: { stroke: () => color("--line") } };
-    const palette = ["--c1", "--c2", "--c3", "--c4", "--c5"];
-    const isBand = (i: number) => Boolean(isBands) && i < bandLines && i !== 2;
-    const stroke = (i: number) => {
-      if (isBand(i)) return "--band";
-      return palette[(isBands && i >= bandLines ? i - bandLines + 1 : isBands ? 0 : i) % 5];
-    };
-    const series: uPlot.Series[] = this.lines.map((line, i) => ({
-      label: line.label,
-      stroke: () => color(stroke(i)),
-      width: isBand(i) ? 0.5 : 1.5,
-      value: (_: uPlot, value: number | null) => (value === null ? "" : show(value)),
-    }));
+    const { height, type } = this.look;
+    this.type = type;
+    const font = `${type}px system-ui`;
+    const axis = { stroke: () => color("--muted"), font };
+    const grid = { stroke: () => color("--line"), width: 1 };
     this.plot = new uPlot(
       {
         width: this.box.clientWidth || 600,
         height,
-        cursor: this.group
-          ? { sync: { key: this.group.key }, drag: { setScale: false } }
-          : { drag: { x: false, y: false } },
+        padding: [
+          marks ? laneHeight : null,
+          this.hasLabels || this.group ? labelSpace * type : null,
+          null,
+          null,
+        ],
+        cursor: {
+          points: { size: 5 },
+          ...(this.group
+            ? { sync: { key: this.group.key }, drag: { setScale: false } }
+            : { drag: { x: false, y: false } }),
+        },
         scales: {
           x: { time: false, range: () => this.range() },
           y: log
@@ -293,21 +355,17 @@ export class TimeChart implements Member {
         },
         axes: [
           unit === "s"
-            ? { ...axis, values: (_, values) => values.map((v) => `${v} s`) }
-            : { ...axis, label: unit, labelFont: font, labelSize: 20, space: 70 },
+            ? { ...axis, grid: { show: false }, values: (_, values) => values.map((v) => `${v} s`) }
+            : { ...axis, grid, label: unit, labelFont: font, labelSize: 20, space: 70 },
           {
             ...axis,
-            size: 80,
-            values: (_, values) => values.map((v) => (v === null ? "" : show(v))),
+            ...gridOf(grid, Boolean(log)),
+            size: 6 * type,
+            values: axisOf(show, kind),
+            incrs: stepsOf(kind),
           },
         ],
-        series: [
-          {
-            label: unit === "s" ? "time" : "at",
-            value: (_, v: number | null) => (v === null ? "" : `${v.toFixed(1)} ${unit}`),
-          },
-          ...series,
-        ],
+        series: this.series(),
         bands: isBands
           ? [
               { series: [1, 5], fill: () => color("--band-out") },
@@ -383,77 +441,46 @@ export class TimeChart implements Member {
     const { left } = plot.cursor;
     const isOff = left === undefined || left < 0;
     this.group?.point(isOff ? undefined : plot.posToVal(left, "x"), this);
+    const flags = isOff ? [] : flagsAt(plot, this.options.marks?.() ?? [], left);
+    const words = flags.map((mark) => mark.text).join("; ");
+    if (this.words.textContent !== words) this.words.textContent = words;
   }
 
+  // By keys: the next point, and what its values are for those who are read to.
   private key(event: KeyboardEvent): void {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step || !this.plot || this.x.length === 0) return;
     event.preventDefault();
     this.place = Math.min(this.x.length - 1, Math.max(0, this.place + step));
     this.plot.setCursor({ left: this.plot.valToPos(this.x[this.place], "x"), top: 0 });
+    const values = this.lines.map(({ label, values }) => {
+      const value = values[this.place];
+      return `${label} ${value === null || value === undefined ? none : this.options.show(value)}`;
+    });
+    const flags = this.words.textContent;
+    this.words.textContent = [this.timeText(this.x[this.place]), ...values, flags]
+      .filter(Boolean)
+      .join("; ");
   }
 
   private shade(plot: uPlot): void {
     const [from, to] = this.options.measured?.() ?? [0, 0];
-    const { left, top, width, height: tall } = plot.bbox;
-    plot.ctx.fillStyle = color("--ramp");
-    const fill = (begin: number, end: number) => {
-      const a = Math.max(left, plot.valToPos(begin, "x", true));
-      const b = Math.min(left + width, plot.valToPos(end, "x", true));
-      if (b > a) plot.ctx.fillRect(a, top, b - a, tall);
-    };
-    if (from > 0) fill(Math.min(0, this.range()[0]), from);
-    if (to > from && to < this.last) fill(to, this.last);
+    const shades: { from: number; to: number; kind: Shade["kind"] | "ramp" }[] = [];
+    if (from > 0) shades.push({ from: Math.min(0, this.range()[0]), to: from, kind: "ramp" });
+    if (to > from && to < this.last) shades.push({ from: to, to: this.last, kind: "ramp" });
+    paintShades(plot, [...shades, ...(this.options.shades?.() ?? [])]);
   }
 
   private annotate(plot: uPlot): void {
-    const { ctx } = plot;
-    const { left, top, width, height: tall } = plot.bbox;
-    ctx.save();
-    ctx.strokeStyle = ctx.fillStyle = color("--bad");
-    // Between pixels a line is two faint ones.
-    ctx.lineWidth = Math.max(1, Math.round(devicePixelRatio));
-    ctx.translate((ctx.lineWidth % 2) / 2, (ctx.lineWidth % 2) / 2);
-    ctx.font = `${11 * devicePixelRatio}px system-ui`;
-    ctx.textAlign = "left";
-    ctx.textBaseline = "alphabetic";
-    ctx.setLineDash([6, 6]);
-    const line = (x1: number, y1: number, x2: number, y2: number) => {
-      ctx.beginPath();
-      ctx.moveTo(x1, y1);
-      ctx.lineTo(x2, y2);
-      ctx.stroke();
-    };
-    const below = 16 * devicePixelRatio;
-    for (const limit of this.options.limits ?? []) {
-      const y = Math.round(plot.valToPos(limit.value, "y", true));
-      if (y >= top && y <= top + tall) {
-        line(left, y, left + width, y);
-        ctx.fillText(limit.text, left + 6, y - top > below ? y - 6 : y + below, width / 2);
-      } else {
-        const isAbove = y < top;
-        const words = `${isAbove ? "above" : "below"}: ${limit.text}`;
-        ctx.fillText(words, left + 6, isAbove ? top + below : top + tall - 6, width / 2);
-      }
-    }
-    // Those at one place are one mark.
-    const marks = new Map<number, string[]>();
-    for (const { at, text } of this.options.marks?.() ?? []) {
-      const x = Math.round(plot.valToPos(at, "x", true) / markGrain) * markGrain;
-      if (x >= left && x <= left + width) marks.set(x, [...(marks.get(x) ?? []), text]);
-    }
-    const taken = new Array<number>(markRows).fill(-Infinity); // up to where each row has words
-    for (const [x, texts] of [...marks].sort((a, b) => a[0] - b[0])) {
-      line(x, top, x, top + tall);
-      const words = texts.length > 1 ? `${texts[0]} and ${texts.length - 1} more` : texts[0];
-      const wide = Math.min(width / 2, ctx.measureText(words).width);
-      const from = x > left + (3 * width) / 4 ? x - 6 - wide : x + 6;
-      const row = taken.findIndex((end) => end < from);
-      if (row < 0) continue; // the list of events has it
-      taken[row] = from + wide;
-      ctx.fillText(words, from, top + below * (row + 1), width / 2);
-    }
-    ctx.restore();
+    paintLimits(plot, this.options.limits ?? [], this.type);
+    paintFlags(plot, this.options.marks?.() ?? []);
+    if (!this.hasLabels) return;
+    const labels = this.lines.map((line, i) => ({
+      text: line.label,
+      ink: color(this.ink(i)),
+      values: line.values,
+    }));
+    paintLabels(plot, labels, this.type);
   }
 
   private png(): string {

@@ -43,14 +43,14 @@ export function tile(
 ): HTMLElement {
   const [figure, ...unit] = value.split(" ");
   const isFigure = /^[−+±≥≤]?[\d.,]+$/.test(figure);
-  const large = isFigure
-    ? [figure, element("small", {}, [" ", ...unit].join(" ").trimEnd())]
-    : [value];
+  const rest = unit.length > 0 ? [element("small", {}, ` ${unit.join(" ")}`)] : [];
+  const large = isFigure ? [figure, ...rest] : [value];
   return element(
     "div",
     { class: `tile ${tone}`, ...(title ? { title } : {}) },
     element("b", {}, ...large),
-    element("span", {}, [signs[tone === "good" ? "plain" : tone], what].filter(Boolean).join(" ")),
+    // A note has a sign of its own.
+    element("span", {}, note || tone === "good" ? what : `${signs[tone]} ${what}`.trim()),
     ...(note ? [element("span", {}, note)] : []),
   );
 }

@@ -2,10 +2,11 @@
 
 import type { EventReport } from "./api";
 import type { Mark } from "./charts";
-import { element } from "./dom";
+import { element, signs, type Tone } from "./dom";
+import { exact } from "./format";
 
 export const mostMarks = 100;
-const markLetters = 48;
+const markLetters = 160;
 
 export function eventLine(event: EventReport): HTMLElement {
   return element(
@@ -15,10 +16,29 @@ export function eventLine(event: EventReport): HTMLElement {
   );
 }
 
+export function toneOfEvent(event: EventReport): Tone {
+  if (event.severity === "error") return "bad";
+  return event.severity === "warning" ? "warn" : "plain";
+}
+
+// As an entry of a list: the time of day, and the whole instant when it is pointed at.
+export function eventEntry(event: EventReport): HTMLElement {
+  const tone = toneOfEvent(event);
+  const time = element(
+    "time",
+    { datetime: event.at, title: exact(event.at) },
+    `${event.at.slice(11, 19)} UTC`,
+  );
+  const sign = signs[tone] ? [element("span", { class: tone }, signs[tone], " ")] : [];
+  const words = [event.host, event.message].filter(Boolean).join(": ");
+  return element("li", {}, time, " ", ...sign, words);
+}
+
 // As a mark in charts.
-export function markOf(event: EventReport): string {
+export function markOf(event: EventReport): { text: string; tone: Tone } {
   const words = [event.host, event.message].filter(Boolean).join(" ");
-  return words.length > markLetters ? `${words.slice(0, markLetters - 1)}…` : words;
+  const text = words.length > markLetters ? `${words.slice(0, markLetters - 1)}…` : words;
+  return { text, tone: toneOfEvent(event) };
 }
 
 // Those that are worth a mark, by seconds from an instant on.
@@ -26,7 +46,7 @@ export function marksFrom(startedAt: string, events: EventReport[]): Mark[] {
   const start = Date.parse(startedAt);
   return events
     .filter((event) => event.severity !== "info")
-    .map((event) => ({ at: (Date.parse(event.at) - start) / 1000, text: markOf(event) }))
+    .map((event) => ({ at: (Date.parse(event.at) - start) / 1000, ...markOf(event) }))
     .filter(({ at }) => at >= 0)
     .slice(0, mostMarks);
 }

@@ -79,6 +79,10 @@ export function seconds(value: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+// For what is counted while it lasts.
+export const wholeSeconds = (value: number): string =>
+  value < 60 ? `${Math.max(0, Math.floor(value))} s` : seconds(value);
+
 export function instant(rfc3339: string): string {
   return rfc3339.replace("T", " ").replace(/\.\d+Z$|Z$/, "");
 }
@@ -105,6 +109,8 @@ const ladders: Record<Kind, [number, string[]]> = {
 
 // The unit in which a value has one to three digits before its point.
 export function unitOf(kind: Kind, value: number): Unit {
+  // Thousands are read at once, also without a k.
+  if (kind === "count" && Math.abs(value) < 9999.5) return { name: "", factor: 1 };
   const [step, names] = ladders[kind];
   let i = 0;
   let factor = kind === "ratio" ? 0.01 : 1;
@@ -127,14 +133,12 @@ export function inUnit(value: number, unit: Unit, isOnAxis = false): string {
   return sign + (scaled >= 999.5 ? Math.round(scaled).toLocaleString("en") : threeDigits(scaled));
 }
 
-// A figure of a tile or a sentence: 4,461, 48.7 k, 380 MiB/s, 5.93 ms, 9.00 %.
-export function short(kind: Kind, value: number): string {
-  if (kind === "count" && Math.abs(value) < 9999.5) return minus(count(value));
-  const unit = unitOf(kind, value);
-  return `${inUnit(value, unit)} ${unit.name}`.trim();
-}
+// With its unit: 48.7 k, 380 MiB/s.
+export const withUnit = (value: number, unit: Unit): string =>
+  value === 0 ? "0" : `${inUnit(value, unit)} ${unit.name}`.trim();
 
-const minus = (text: string): string => text.replace(/^-/, "−");
+// A figure of a tile or a sentence: 4,461, 48.7 k, 380 MiB/s, 5.93 ms, 9.00 %.
+export const short = (kind: Kind, value: number): string => withUnit(value, unitOf(kind, value));
 
 // A difference: +12 %, −19 %.
 export const signed = (value: number, show: (value: number) => string): string =>

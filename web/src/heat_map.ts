@@ -160,7 +160,7 @@ export class HeatMap implements Member {
   // Where the charts above have their times: pixels of the page, and seconds.
   private frame(): { left: number; width: number; from: number; to: number } {
     const all = this.canvas.parentElement?.clientWidth ?? 600;
-    const { left, width } = this.group.area ?? { left: 0, width: all };
+    const { left, width } = this.group.areaIn(all);
     const [from, to] = this.group.range ?? [0, 1];
     return { left, width, from, to };
   }

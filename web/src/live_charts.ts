@@ -2,10 +2,11 @@
 
 import { pinnedAfter } from "./address";
 import type { PhaseChange } from "./api";
-import { ChartGroup, linesOf, withGaps, type Line, type TimeChart } from "./charts";
-import { count, latency, percent } from "./format";
+import { ChartGroup, linesOf, withGaps, type Line, type Options, type TimeChart } from "./charts";
+import { count, latency, percent, short, typeset } from "./format";
 import { HeatMap } from "./heat_map";
 import type { LiveData } from "./live_data";
+import type { Wall } from "./wall";
 
 const kinds = ["read", "write", "trim", "fsync"];
 
@@ -30,39 +31,50 @@ export class LiveCharts {
     hasHosts: boolean,
     private pinned: number[],
     span: [number, number] | undefined,
+    wall: Wall,
     private readonly chosen: (pinned: number[], span?: [number, number]) => void,
   ) {
-    this.group = new ChartGroup("live", (shown) => this.chosen(this.pinned, shown), span);
-    const common = {
-      marks: () => data.marks,
-      measured: (): [number, number] => data.measured,
-    };
-    const { group } = this;
+    this.group = new ChartGroup(
+      "live",
+      (shown) => this.chosen(this.pinned, shown),
+      span,
+      () => wall.lookAt(this.group.grid),
+    );
+    const { group, common } = this;
     parent.append(group.root);
     if (change?.kind === "observe") return;
     this.iops = group.chart({
       title: "IOPS of the fleet, by kind",
-      show: count,
+      show: (v) => short("count", v),
+      kind: "count",
       limits: this.limits("iops"),
-      ...common,
-    });
-    this.bytes = group.chart({
-      title: "Throughput of the fleet, MiB/s",
-      show: count,
-      limits: this.limits("bytes_per_second").map((l) => ({ ...l, value: l.value / 1048576 })),
       ...common,
     });
     this.latencies = group.chart({
       title: "Latency of the fleet",
       show: latency,
+      kind: "latency",
       log: true,
       limits: this.limits("p50_ns", "p99_ns", "p999_ns"),
       ...common,
     });
-    this.hosts = group.chart({ title: "IOPS of hosts", show: count, isBands: true, ...common });
+    this.bytes = group.chart({
+      title: "Throughput of the fleet",
+      show: (v) => short("rate", v),
+      kind: "rate",
+      limits: this.limits("bytes_per_second"),
+      ...common,
+    });
+    this.hosts = group.chart({
+      title: "IOPS of hosts",
+      show: (v) => short("count", v),
+      kind: "count",
+      isBands: true,
+      ...common,
+    });
     if (hasHosts) {
       this.heat = new HeatMap(
-        group.root,
+        group.grid,
         {
           title: "IOPS of each host; a click, or Enter, draws it above",
           show: (v) => `${count(v)} IOPS`,
@@ -80,8 +92,25 @@ export class LiveCharts {
     this.heat?.destroy();
   }
 
+  private get common(): Pick<Options, "marks" | "measured" | "shades" | "latest"> {
+    const { data } = this;
+    return {
+      marks: () => data.marks,
+      measured: () => data.measured,
+      shades: () => data.shades,
+      latest: true,
+    };
+  }
+
   private limits(...figures: string[]): { value: number; text: string }[] {
-    return (this.change?.limits ?? []).filter((limit) => figures.includes(limit.figure));
+    return (this.change?.limits ?? [])
+      .filter((limit) => figures.includes(limit.figure))
+      .map(({ value, text }) => ({ value, text: typeset(text) }));
+  }
+
+  // Takes the size that there is.
+  fit(): void {
+    this.group.fit();
   }
 
   draw(): void {
@@ -102,18 +131,19 @@ export class LiveCharts {
       })),
     ]);
     set(this.bytes, [
-      { label: "MiB/s", values: data.values((p) => p.bytesPerSecond / 1048576) },
+      { label: "all", values: data.values((p) => p.bytesPerSecond) },
       ...used
         .filter((label) => label !== "fsync")
         .map((label) => ({
           label,
-          values: data.values((p) => (p.kindBytesPerSecond[kinds.indexOf(label)] ?? 0) / 1048576),
+          values: data.values((p) => p.kindBytesPerSecond[kinds.indexOf(label)] ?? 0),
         })),
     ]);
+    // A percentile of 0 is one that is not known.
     set(this.latencies, [
-      { label: "p50", values: data.values((p) => p.p50Ns) },
-      { label: "p99", values: data.values((p) => p.p99Ns) },
-      { label: "p99.9", values: data.values((p) => p.p999Ns) },
+      { label: "p50", values: data.values((p) => p.p50Ns || undefined) },
+      { label: "p99", values: data.values((p) => p.p99Ns || undefined) },
+      { label: "p99.9", values: data.values((p) => p.p999Ns || undefined) },
     ]);
     set(this.hosts, [
       ...linesOf(data.bands()),
@@ -149,19 +179,19 @@ export class LiveCharts {
   private drawIostat(set: (chart: TimeChart, lines: Line[]) => void): void {
     const { data } = this;
     if (!data.points.some((point) => point.iostat.length > 0)) return;
-    const common = { marks: () => data.marks, measured: (): [number, number] => data.measured };
     if (this.iostat.length === 0) {
       this.iostat = [
         {
           title: "await of a request (iostat)",
           show: latency,
+          kind: "latency" as const,
           log: true,
           limits: this.limits("await_ns"),
         },
         { title: "aqu-sz: requests at a device (iostat)", show: (v: number) => v.toFixed(1) },
         { title: "areq-sz: size of a request, KiB (iostat)", show: (v: number) => v.toFixed(1) },
         { title: "busy, of a device (iostat)", show: percent },
-      ].map((options) => this.group.chart({ ...options, ...common }));
+      ].map((options) => this.group.chart({ ...options, ...this.common, isExtra: true }));
     }
     const scale = [1, 1, 1 / 1024, 1];
     this.iostat.forEach((chart, i) =>

@@ -1,9 +1,10 @@
 // What has come of one phase in progress, for charts. Long phases lose every second point.
 
-import type { FigureLimit, FleetInterval } from "./api";
-import type { Bands, Mark } from "./charts";
+import type { FleetInterval } from "./api";
+import type { Bands, Mark, Shade } from "./charts";
 
 const maxPoints = 3999; // one more is halved without a rest
+const maxShades = 200;
 const mostColumns = 600; // of hosts over time
 
 // What a message leaves out is 0, or none.
@@ -30,29 +31,11 @@ export function whole(interval: Partial<FleetInterval>): FleetInterval {
     worstIops: [],
     allIops: [],
     allP99Ns: [],
+    hosts: 0,
+    silentHosts: 0,
+    silentSeconds: 0,
     ...interval,
   };
-}
-
-// What the job expects, or aborts for, and the interval does not keep to. One interval alone says
-// nothing yet of an expectation of the whole phase.
-export function beyond(interval: FleetInterval, limits: FigureLimit[]): string[] {
-  if (interval.intervalClass !== "measured") return [];
-  const figures: Record<string, number | undefined> = {
-    iops: interval.iops,
-    bytes_per_second: interval.bytesPerSecond,
-    p50_ns: interval.p50Ns,
-    p99_ns: interval.p99Ns,
-    p999_ns: interval.p999Ns,
-    await_ns: interval.iostat[0],
-  };
-  return limits
-    .filter(({ figure, value, text }) => {
-      const found = figures[figure];
-      if (found === undefined) return false;
-      return text.includes(">=") ? found < value : found > value;
-    })
-    .map(({ text }) => text);
 }
 
 export class LiveData {
@@ -64,12 +47,17 @@ export class LiveData {
   columnEnds: number[] = [];
   most = 0; // of any host in any interval
   errors = 0;
+  topIops = 0;
+  topBytes = 0;
+  topP99 = 0;
   marks: Mark[] = [];
+  // In which no host completed an I/O, and in which nothing came: seconds from and to.
+  shades: Shade[] = [];
   measured: [number, number] = [0, 0];
   private step = 1; // intervals of a column
   private open: Float32Array[] = [];
   private openBegin = 0;
-  private usual = 0; // seconds of an interval
+  usual = 0; // seconds of an interval
 
   get last(): FleetInterval | undefined {
     return this.points[this.points.length - 1];
@@ -87,6 +75,14 @@ export class LiveData {
     const isDrain = interval.intervalClass === "drain";
     if (isDrain && last && interval.endSeconds - begin < this.usual / 2) return;
     if (!isDrain) this.usual = interval.endSeconds - begin;
+    this.topIops = Math.max(this.topIops, interval.iops);
+    this.topBytes = Math.max(this.topBytes, interval.bytesPerSecond);
+    this.topP99 = Math.max(this.topP99, interval.p99Ns);
+    if (interval.hosts > 0 && interval.silentHosts === interval.hosts)
+      this.shade(
+        Math.max(begin, interval.endSeconds - interval.silentSeconds),
+        interval.endSeconds,
+      );
     if (interval.allIops.length > 0) this.addHosts(interval, begin);
     this.points.push({ ...interval, allIops: [], allP99Ns: [] });
     this.begins.push(begin);
@@ -95,6 +91,13 @@ export class LiveData {
     this.begins = this.begins.filter((_, i) => i % 2 === 0);
     this.points = this.points.filter((_, i) => i % 2 === 1);
     this.begins.length = this.points.length;
+  }
+
+  // An outage that goes on is one.
+  private shade(from: number, to: number): void {
+    const last = this.shades[this.shades.length - 1];
+    if (last?.kind === "outage" && last.to >= from - this.usual / 2) last.to = to;
+    else if (this.shades.length < maxShades) this.shades.push({ from, to, kind: "outage" });
   }
 
   // Intervals follow each other; where numbers are left out there is a gap.

@@ -1,16 +1,18 @@
 // The page: runs, one run live, one run's report, some compared, the fleet. The part after # in the
 // address says which, and what is chosen there: it is the link to send.
 
-import { get, messageOf, NotThere, type Report, type StatusReply } from "./api";
-import { CompareView } from "./compare_view";
-import { element } from "./dom";
+import { isOfAnyRun } from "./address";
+import { get, messageOf, NotThere, type HistoryReply, type Report } from "./api";
+import { banner, element, signs, timeOf } from "./dom";
 import { exportedRun } from "./file";
 import { FleetView } from "./fleet_view";
 import { plural } from "./format";
-import { LiveView } from "./live_view";
-import { ReportView } from "./report_view";
 import { RunsView } from "./runs_view";
+import { pollStatus, whenStatus } from "./status";
+import { setTab } from "./tab";
+import { verdictOf } from "./verdict";
 import { Requests, type View } from "./view";
+import "uplot/dist/uPlot.min.css";
 // After what the charts' package brings, so that ours holds.
 import "./style.css";
 import "./charts.css";
@@ -22,12 +24,30 @@ import "./lists.css";
 const main = document.getElementById("main") as HTMLElement;
 const statusLine = document.getElementById("status") as HTMLElement;
 const againMs = 3000;
-const statusMs = 10000;
+const wallMs = 5000;
 let view: View | undefined;
+let reloads = false; // the next time that it is tried
 let requests = new Requests();
 
 function show(next: View): void {
   view = next;
+}
+
+// The scripts of the large views come when they are wanted. A controller of another version has
+// others: the page is loaded again then.
+async function loaded<T>(script: Promise<T>): Promise<T> {
+  try {
+    return await script;
+  } catch {
+    reloads = true;
+    throw new Error("the controller has another version of the page's script");
+  }
+}
+
+async function showCompared(ids: string[]): Promise<void> {
+  const mine = requests;
+  const { CompareView } = await loaded(import("./compare_view"));
+  if (!mine.isOver) show(new CompareView(main, ids));
 }
 
 async function showRun(id: string): Promise<void> {
@@ -36,12 +56,37 @@ async function showRun(id: string): Promise<void> {
   if (mine.isOver) return;
   if (!report.run) throw new Error(`run ${id}: it is not in the report`);
   const { run } = report;
-  document.title = `${run.jobName} – Lockstep`;
-  show(
-    run.state === "running" || run.state === "queued"
-      ? new LiveView(main, run, () => void route())
-      : new ReportView(main, report, mine),
-  );
+  const isLive = run.state === "running" || run.state === "queued";
+  if (isLive) {
+    const { LiveView } = await loaded(import("./live_view"));
+    if (mine.isOver) return;
+    setTab(`${run.jobName} – Lockstep`);
+    return show(new LiveView(main, report, run, () => void route()));
+  }
+  const { ReportView } = await loaded(import("./report_view"));
+  if (mine.isOver) return;
+  setTab(`${run.jobName} – Lockstep`);
+  show(new ReportView(main, report, mine));
+}
+
+// On a wall: the run in progress, whichever it is; without one, what the last came to.
+async function showAnyRun(): Promise<void> {
+  const mine = requests;
+  const { runs } = await get<HistoryReply>("/api/runs?limit=20", mine.signal);
+  if (mine.isOver) return;
+  const running = runs.find((run) => run.state === "running");
+  if (running) return showRun(running.runId);
+  document.body.classList.add("wall");
+  const [last] = runs;
+  const parts = [banner("plain", "No run is in progress")];
+  if (last) {
+    const { word, tone } = verdictOf(last);
+    const ended = element("span", {}, "ended ", timeOf(last.endedAt));
+    parts.push(banner(tone, `${last.jobName}: ${word}`, ended));
+    setTab([signs[tone], word, "·", last.jobName].filter(Boolean).join(" "), tone);
+  }
+  main.replaceChildren(...parts);
+  mine.again(wallMs, () => void route());
 }
 
 async function route(): Promise<void> {
@@ -53,11 +98,13 @@ async function route(): Promise<void> {
   const [path] = location.hash.split("?");
   const run = /^#\/run\/([0-9a-z-]+)$/.exec(path);
   const compared = /^#\/compare\/([0-9a-z,-]+)$/.exec(path);
-  document.title = "Lockstep";
+  document.body.classList.remove("wall");
+  setTab("Lockstep");
   try {
     if (exportedRun) return await showRun(exportedRun);
+    if (isOfAnyRun()) return await showAnyRun();
     if (run) return await showRun(run[1]);
-    if (compared) return show(new CompareView(main, compared[1].split(",")));
+    if (compared) return await showCompared(compared[1].split(","));
     if (path === "#/fleet") return show(new FleetView(main));
     if (path === "" || path === "#/") return show(new RunsView(main));
     const words = `There is nothing at ${path}: the links above lead to what there is.`;
@@ -66,19 +113,23 @@ async function route(): Promise<void> {
     if (mine.isOver) return;
     const words = error instanceof NotThere ? messageOf(error) : `${messageOf(error)} (retrying)`;
     main.replaceChildren(element("p", { class: "error" }, words));
-    if (!(error instanceof NotThere)) mine.again(againMs, () => void route());
+    if (error instanceof NotThere) return;
+    mine.again(againMs, () => (reloads ? location.reload() : void route()));
   }
 }
 
-async function showStatus(): Promise<void> {
-  try {
-    const { workers, store, version } = await get<StatusReply>("/api/status");
-    const known = `${plural(workers.length, "worker")} attached, store: ${store}`;
-    statusLine.textContent = `${known}, version ${version}`;
-  } catch (error) {
-    statusLine.textContent = String(error);
-  }
-  setTimeout(() => void showStatus(), statusMs);
+function showStatus(): void {
+  whenStatus(({ status, problem }) => {
+    if (problem) {
+      statusLine.textContent = problem;
+    } else if (status) {
+      const { workers, store, version } = status;
+      const known = `${plural(workers.length, "worker")} attached, store: ${store}`;
+      statusLine.textContent = `${known}, version ${version}`;
+    }
+    statusLine.classList.toggle("bad", problem !== undefined);
+  });
+  pollStatus();
 }
 
 function navigate(): void {
@@ -93,7 +144,7 @@ if (exportedRun) {
   statusLine.textContent = "saved report";
 } else {
   navigate();
-  void showStatus();
+  showStatus();
 }
 window.addEventListener("hashchange", () => {
   if (!exportedRun) void route();

@@ -1,0 +1,320 @@
+// What the live page shows first, and how large: node live_scenes_test.cjs URL DIRECTORY. The
+// controller of URL serves the page; what it tells of a run is made up here, event by event, so
+// that each scene is one that the test has chosen.
+const assert = require("node:assert");
+const path = require("node:path");
+const { drive, everySize, step } = require("./browser.cjs");
+
+const [url, directory] = process.argv.slice(2);
+const run = "11111111-2222-4333-8444-555555555555";
+const job = "nightly-mixed";
+const hosts = Array.from({ length: 9 }, (_, i) => `vm-${i + 1}`);
+
+// In the page, in place of its own: the test says what comes.
+function fakeEvents() {
+  window.feeds = [];
+  window.EventSource = class extends EventTarget {
+    static CLOSED = 2;
+    readyState = 1;
+    constructor() {
+      super();
+      window.feeds.push(this);
+    }
+    close() {
+      this.readyState = 2;
+    }
+  };
+}
+
+let sequence = 0;
+async function tell(page, ...events) {
+  const numbered = events.map((event) => [String(2 ** 32 + ++sequence), JSON.stringify(event)]);
+  await page.evaluate((all) => {
+    const feed = window.feeds[window.feeds.length - 1];
+    for (const [lastEventId, data] of all) feed.onmessage({ lastEventId, data });
+  }, numbered);
+}
+
+const phase = (change = {}) => ({
+  phase: {
+    index: 1,
+    count: 4,
+    name: "mix",
+    kind: "run",
+    state: "running",
+    expectedSeconds: 40,
+    runHosts: 9,
+    hosts,
+    next: ["scan", "verify"],
+    limits: [
+      { figure: "iops", value: 5000, text: "iops >= 5,000" },
+      { figure: "p99_ns", value: 8e6, text: "p99 <= 8 ms" },
+    ],
+    ...change,
+  },
+});
+
+// The k-th second: `change` is what differs from a good one.
+const second = (k, change = {}) => ({
+  interval: {
+    phase: 1,
+    interval: k,
+    intervalClass: "measured",
+    endSeconds: k + 1,
+    iops: 48700 - 40 * (k % 5),
+    bytesPerSecond: 398e6,
+    p50Ns: 1.2e6,
+    p99Ns: 5.93e6,
+    p999Ns: 12.4e6,
+    kindIops: [34000, 14700],
+    kindBytesPerSecond: [278e6, 120e6],
+    hostQuantiles: [5200, 5300, 5411, 5480, 5500],
+    jain: 0.9981,
+    best: [0, 1],
+    bestIops: [5500, 5490],
+    worst: [8, 7],
+    worstIops: [5200, 5230],
+    allIops: hosts.map((_, i) => 5500 - 30 * i),
+    hosts: 9,
+    ...change,
+  },
+});
+const stuck = (k, seconds) =>
+  second(k, {
+    iops: 0,
+    bytesPerSecond: 0,
+    p50Ns: 0,
+    p99Ns: 0,
+    p999Ns: 0,
+    kindIops: [],
+    kindBytesPerSecond: [],
+    hostQuantiles: [0, 0, 0, 0, 0],
+    jain: 1,
+    worstIops: [0, 0],
+    bestIops: [0, 0],
+    allIops: hosts.map(() => 0),
+    silentHosts: 9,
+    silentSeconds: seconds,
+  });
+const several = (count, make) => Array.from({ length: count }, (_, k) => make(k));
+
+let report = {};
+let status = {};
+
+async function open(page, query = "") {
+  const summary = { runId: run, jobName: job, state: "running", hosts: 9 };
+  report = { run: summary, phases: [], events: [], sweeps: [], curves: [] };
+  status = { version: "0.1.0", store: "embedded", workers: [], runs: [summary] };
+  await page.goto("about:blank");
+  await page.goto(`${url}#/run/${run}${query}`);
+  await page.locator("#notices").waitFor({ state: "attached" });
+  await tell(
+    page,
+    { phase: { index: 0, count: 4, name: "fill", kind: "prepare", state: "done", runHosts: 9 } },
+    phase(),
+  );
+}
+
+const banners = (page) =>
+  page.locator("#notices .banner").evaluateAll((all) =>
+    all.map((one) => ({
+      tone: one.classList[1],
+      text: one.textContent,
+      size: parseFloat(getComputedStyle(one.querySelector("strong")).fontSize),
+      color: getComputedStyle(one).color,
+      width: one.getBoundingClientRect().width,
+      height: one.getBoundingClientRect().height,
+    })),
+  );
+const tiles = (page) =>
+  page.locator(".live-head .tile").evaluateAll((all) =>
+    Object.fromEntries(
+      all.map((one) => [
+        one.querySelector("span").textContent.replace(/^[✓✗⚠\ufe0e ]+/, ""),
+        {
+          value: one.querySelector("b").textContent,
+          size: parseFloat(getComputedStyle(one.querySelector("b")).fontSize),
+          tone: one.classList[1],
+          text: one.textContent,
+        },
+      ]),
+    ),
+  );
+const said = (page, text) => page.locator("#notices .banner", { hasText: text }).first().waitFor();
+
+// All is well: no banner, the figures with their units, the phases by their names.
+async function good(page) {
+  await open(page);
+  await tell(page, ...several(27, (k) => second(k)));
+  await page.locator(".tile", { hasText: /48\.[5-7] k/ }).waitFor();
+  assert.deepStrictEqual(await banners(page), []);
+  const shown = await tiles(page);
+  assert.strictEqual(shown["throughput"].value, "380 MiB/s");
+  assert.strictEqual(shown["p99"].value, "5.93 ms");
+  assert.strictEqual(shown["hosts"].value, "9 of 9");
+  assert.strictEqual(shown["IOPS"].tone, "good");
+  assert.ok(shown["IOPS"].text.includes("✓ iops ≥ 5,000"), shown["IOPS"].text);
+  assert.ok(shown["IOPS"].size >= 32, `${shown["IOPS"].size}`);
+  const steps = await page.textContent(".strip");
+  for (const part of ["✓ fill", "mix (2 of 4)", "then: scan, verify"])
+    assert.ok(steps.includes(part), steps);
+  assert.match(await page.textContent("#live-line"), /^0:2\d of 0:40, 0:1\d left$/);
+  assert.ok(!(await page.textContent(".facts")).includes("which is over"));
+  assert.strictEqual(await page.title(), `mix · ${job}`);
+  await page.waitForSelector("#live-charts .plot canvas");
+  await everySize(page, "live-good");
+}
+
+async function totalStall(page) {
+  await open(page);
+  await tell(page, ...several(10, (k) => second(k)), ...several(4, (k) => stuck(10 + k, k + 1)));
+  await said(page, /NO I\/O HAS COMPLETED on 9 of 9 hosts for [4-9] s/);
+  const [first] = await banners(page);
+  assert.strictEqual(first.tone, "bad");
+  assert.strictEqual(first.color, "rgb(255, 255, 255)");
+  const main = await page.locator("main").evaluate((one) => one.clientWidth);
+  assert.ok(first.width >= main - 64, `${first.width} of ${main}`);
+  const shown = await tiles(page);
+  const rest = Object.values(shown).map((tile) => tile.size);
+  assert.ok(first.size >= Math.max(...rest), "nothing is larger than what is wrong");
+  assert.strictEqual(shown["IOPS"].value, "0");
+  assert.strictEqual(shown["IOPS"].tone, "bad");
+  assert.strictEqual(shown["p99"].value, "–");
+  assert.match(await page.textContent(".facts"), /Jain over hosts –/);
+  assert.strictEqual(await page.title(), `✗ NO I/O · ${job}`);
+  await everySize(page, "live-stall");
+  // It is over: nothing is said any more.
+  await tell(page, second(14));
+  await page.locator("#notices .banner.bad").first().waitFor({ state: "detached" });
+}
+
+async function lostHost(page) {
+  await open(page);
+  await tell(page, ...several(5, (k) => second(k)), phase({ lost: ["vm-9"], lostCount: 1 }));
+  await said(page, "vm-9 lost, 8 of 9 go on");
+  const shown = await tiles(page);
+  assert.strictEqual(shown["hosts"].value, "8 of 9");
+  assert.strictEqual(shown["hosts"].tone, "bad");
+  assert.strictEqual(await page.title(), `✗ 8 OF 9 HOSTS · ${job}`);
+  await everySize(page, "live-lost");
+  await tell(page, phase({ lost: ["vm-2", "vm-3"], lostCount: 5 }));
+  await said(page, "vm-2, vm-3 and 3 more lost, 4 of 9 go on");
+}
+
+async function absentController(page) {
+  await open(page);
+  await tell(page, ...several(5, (k) => second(k)));
+  await page
+    .locator(".tile", { hasText: /48\.[5-7] k/ })
+    .first()
+    .waitFor();
+  await page.evaluate(() => window.feeds[window.feeds.length - 1].onerror());
+  await said(page, /THE CONTROLLER DOES NOT ANSWER for \d+ s/);
+  await page.locator(".tiles.stale").waitFor();
+  assert.match(await page.textContent(".facts"), /the figures are \d+ s old/);
+  const dimmed = await page.evaluate(() => {
+    const color = (where) => getComputedStyle(document.querySelector(where)).color;
+    return color(".live-head .tile b") === color(".facts .muted");
+  });
+  assert.ok(dimmed, "tiles of an absent controller are not as bright as others");
+  assert.strictEqual(await page.title(), `✗ NO CONTROLLER · ${job}`);
+  await everySize(page, "live-away");
+  await tell(page, second(5));
+  await page.locator("#notices .banner").first().waitFor({ state: "detached" });
+  await page.locator("#absences", { hasText: "mix at 5 s: the connection was lost" }).waitFor();
+}
+
+async function missedAndCorrupt(page) {
+  await open(page);
+  await tell(page, ...several(3, (k) => second(k, { iops: 4461, errors: k === 0 ? 2 : 0 })));
+  await said(page, "iops ≥ 5,000 is missed: 4,461");
+  let shown = await tiles(page);
+  assert.strictEqual(shown["IOPS"].tone, "bad");
+  assert.strictEqual(shown["errors so far"].tone, "warn");
+  await tell(page, second(3));
+  await page.locator(".tile.warn", { hasText: "missed before" }).waitFor();
+  shown = await tiles(page);
+  assert.strictEqual(shown["IOPS"].tone, "warn");
+  // What a phase came to is in its report.
+  const sentence = "24 of 9,000 checked blocks are not as written, on vm-3, vm-6";
+  report.verdict = { word: "running", reasons: [sentence], warnings: [] };
+  report.phases = [
+    {
+      name: "verify",
+      state: "done",
+      workloads: [{ verification: { mismatches: 24 } }],
+      expectations: [{ text: "p99 <= 8 ms", found: "9.1 ms", met: false }],
+    },
+  ];
+  await tell(page, phase({ state: "done" }), phase({ index: 2, name: "scan", limits: [] }));
+  await said(page, sentence);
+  const [first, next] = await banners(page);
+  assert.strictEqual(first.tone, "corrupt");
+  assert.match(next.text, /EXPECTATIONS FAILED in verify.*p99 ≤ 8 ms, found 9.1 ms/);
+  // Figures of a phase that is over are said to be that, and only then.
+  await page.locator(".facts", { hasText: "the last figures of mix, which is over" }).waitFor();
+  await tell(page, { interval: { ...second(0).interval, phase: 2 } });
+  await page.locator(".facts", { hasText: "which is over" }).waitFor({ state: "detached" });
+}
+
+async function storeAway(page) {
+  await open(page);
+  status.storeState = { away: true, awaySeconds: 12, spoolLimitBytes: 100, spooledBytes: 3 };
+  await page.reload();
+  await page.locator("#notices").waitFor({ state: "attached" });
+  await tell(page, phase(), ...several(3, (k) => second(k)));
+  await said(page, "THE STORE IS UNAVAILABLE for 12 s");
+}
+
+async function wall(page) {
+  await page.setViewportSize({ width: 1920, height: 1080 });
+  await open(page);
+  await tell(page, ...several(20, (k) => second(k)));
+  await page.locator(".tile", { hasText: /48\.[5-7] k/ }).waitFor();
+  // Never by itself.
+  assert.ok(await page.locator("#nav").isVisible());
+  await page.keyboard.press("w");
+  await page.locator("body.wall").waitFor();
+  await page.waitForURL(/wall=1/);
+  assert.ok(!(await page.locator("#nav").isVisible()));
+  for (const [name, { size }] of Object.entries(await tiles(page)))
+    assert.ok(size >= 40 && size <= 72, `${name}: ${size}`);
+  const charts = await page
+    .locator("#live-charts .plot")
+    .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON()));
+  const seen = charts.filter((box) => box.width > 0);
+  assert.strictEqual(seen.length, 4);
+  assert.strictEqual(seen[0].top, seen[1].top, "two columns");
+  assert.ok(seen[1].left > seen[0].right);
+  const last = seen[3];
+  for (let tries = 0; ; tries++) {
+    const tall = await page.evaluate(() => document.documentElement.scrollHeight);
+    if (tall <= 1080) break;
+    assert.ok(tries < 100, `${tall} high, the last chart ends at ${last.bottom}`);
+    await page.waitForTimeout(50);
+  }
+  await tell(page, ...several(4, (k) => stuck(20 + k, k + 1)));
+  await said(page, "NO I/O HAS COMPLETED");
+  const [first] = await banners(page);
+  assert.ok(first.height >= 1080 / 3 - 1, `${first.height}`);
+  assert.ok(first.size >= 56, `${first.size}`);
+  assert.strictEqual(await page.title(), `✗ NO I/O · ${job}`);
+  assert.match(await page.locator("link[rel=icon]").getAttribute("href"), /^data:image\/svg/);
+  await everySize(page, "live-wall");
+  await page.keyboard.press("w");
+  await page.locator("body.wall").waitFor({ state: "detached" });
+}
+
+async function main(page) {
+  await page.addInitScript(fakeEvents);
+  await page.route(`**/api/runs/${run}`, (route) => route.fulfill({ json: report }));
+  await page.route("**/api/status", (route) => route.fulfill({ json: status }));
+  const scenes = [good, totalStall, lostHost, absentController, missedAndCorrupt, storeAway, wall];
+  const wanted = process.argv[4];
+  for (const scene of scenes.filter(({ name }) => !wanted || name === wanted)) {
+    step(scene.name);
+    await scene(page);
+  }
+}
+
+void drive(path.join(directory, "scenes"), main);

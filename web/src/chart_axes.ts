@@ -1,0 +1,44 @@
+// How a chart's axis of values is written: one unit, and lines at major ticks only.
+
+import type uPlot from "uplot";
+
+import { inUnit, unitOf, type Kind } from "./format";
+
+// Of a logarithm only the powers of ten.
+const isPower = (value: number): boolean => {
+  const power = Math.log10(value);
+  return Math.abs(power - Math.round(power)) < 1e-9;
+};
+const powers = (_: uPlot, splits: number[]): (number | null)[] =>
+  splits.map((value) => (isPower(value) ? value : null));
+
+export function gridOf(grid: uPlot.Axis.Grid, isLog: boolean): Partial<uPlot.Axis> {
+  if (!isLog) return { grid, ticks: { show: false } };
+  return { grid: { ...grid, filter: powers }, ticks: { show: false }, filter: powers };
+}
+
+// Between ticks: of bytes, whole ones of a unit.
+export function stepsOf(kind?: Kind): number[] | undefined {
+  if (kind !== "bytes" && kind !== "rate") return undefined;
+  const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+  return [0, 1, 2, 3, 4].flatMap((power) => steps.map((step) => step * 1024 ** power));
+}
+
+// The texts of the ticks: in the unit of the greatest, where the least of them can be told in it.
+export function axisOf(
+  show: (value: number) => string,
+  kind?: Kind,
+): (plot: uPlot, splits: (number | null)[]) => string[] {
+  return (_, splits) => {
+    const there = splits.filter((value): value is number => value !== null && value !== 0);
+    if (!kind || there.length === 0) return splits.map((v) => (v === null ? "" : show(v)));
+    const unit = unitOf(kind, Math.max(...there));
+    const isOne = Math.min(...there) >= unit.factor / 100;
+    return splits.map((value) => {
+      if (value === null) return "";
+      if (value === 0) return "0";
+      const own = isOne ? unit : unitOf(kind, value);
+      return `${inUnit(value, own, true)} ${own.name}`.trim();
+    });
+  };
+}

@@ -1,0 +1,59 @@
+// The lines of a chart, and the gaps between their points; how large they are drawn.
+
+// How high a chart is, and its type, in pixels.
+export interface Look {
+  height: number;
+  type: number;
+}
+export const usualLook: Look = { height: 220, type: 12 };
+
+export interface Line {
+  label: string;
+  values: (number | null)[];
+}
+
+// A host in the middle of its fleet, at each point.
+export interface Bands {
+  least: (number | null)[];
+  p10: (number | null)[];
+  middle: (number | null)[];
+  p90: (number | null)[];
+  most: (number | null)[];
+}
+export function linesOf(bands: Bands): Line[] {
+  return [
+    { label: "most", values: bands.most },
+    { label: "p90", values: bands.p90 },
+    { label: "median host", values: bands.middle },
+    { label: "p10", values: bands.p10 },
+    { label: "least", values: bands.least },
+  ];
+}
+
+// Points with nothing between where a span does not begin at the end of the one before: gaps stay
+// gaps.
+export function withGaps(
+  begins: number[],
+  ends: number[],
+  lines: Line[],
+): { x: number[]; lines: Line[] } {
+  const isGap = (i: number) =>
+    i > 0 && begins[i] - ends[i - 1] > Math.max(0.02, (ends[i] - begins[i]) / 2);
+  if (!begins.some((_, i) => isGap(i))) return { x: ends, lines };
+  const spread = <T>(values: T[], between: (i: number) => T): T[] =>
+    values.flatMap((value, i) => (isGap(i) ? [between(i), value] : [value]));
+  return {
+    x: spread(ends, (i) => (ends[i - 1] + begins[i]) / 2),
+    lines: lines.map((line) => ({ ...line, values: spread(line.values, () => null) })),
+  };
+}
+
+const isThere = (value?: number | null): boolean => value !== null && value !== undefined;
+
+// Positions of points that no line reaches.
+export function aloneIn(values: ArrayLike<number | null | undefined>): number[] | null {
+  const alone: number[] = [];
+  for (let k = 0; k < values.length; k++)
+    if (isThere(values[k]) && !isThere(values[k - 1]) && !isThere(values[k + 1])) alone.push(k);
+  return alone.length > 0 ? alone : null;
+}

@@ -1,0 +1,170 @@
+// What is drawn into a chart beside its lines: spans, limits, flags of events, the lines' names.
+
+import type uPlot from "uplot";
+
+import type { Mark, Shade } from "./charts";
+import { color, type Tone } from "./dom";
+
+const flagGrain = 4; // pixels: flags so near to each other are one
+const flagReach = 8; // of the cursor
+const inks: Record<Tone, string> = {
+  bad: "--bad",
+  corrupt: "--corrupt",
+  warn: "--warn",
+  good: "--good",
+  plain: "--muted",
+};
+
+const inkOf = (mark: Mark): string => inks[mark.tone ?? "bad"];
+
+function font(pixels: number): string {
+  return `${pixels * devicePixelRatio}px system-ui`;
+}
+
+export function paintShades(
+  plot: uPlot,
+  shades: { from: number; to: number; kind: Shade["kind"] | "ramp" }[],
+): void {
+  const { ctx } = plot;
+  const { left, top, width, height } = plot.bbox;
+  ctx.save();
+  for (const { from, to, kind } of shades) {
+    const a = Math.max(left, plot.valToPos(from, "x", true));
+    const b = Math.min(left + width, plot.valToPos(to, "x", true));
+    if (b <= a) continue;
+    ctx.fillStyle = color(`--${kind}`);
+    if (kind !== "away") {
+      ctx.fillRect(a, top, b - a, height);
+      continue;
+    }
+    // Nothing is known: hatched, not filled.
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(a, top, b - a, height);
+    ctx.clip();
+    ctx.strokeStyle = color("--away");
+    ctx.lineWidth = devicePixelRatio;
+    const step = 8 * devicePixelRatio;
+    ctx.beginPath();
+    for (let x = a - height; x < b; x += step) {
+      ctx.moveTo(x, top + height);
+      ctx.lineTo(x + height, top);
+    }
+    ctx.stroke();
+    ctx.restore();
+  }
+  ctx.restore();
+}
+
+export function paintLimits(
+  plot: uPlot,
+  limits: { value: number; text: string }[],
+  type: number,
+): void {
+  const { ctx } = plot;
+  const { left, top, width, height } = plot.bbox;
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = color("--bad");
+  // Between pixels a line is two faint ones.
+  ctx.lineWidth = Math.max(1, Math.round(devicePixelRatio));
+  ctx.translate((ctx.lineWidth % 2) / 2, (ctx.lineWidth % 2) / 2);
+  ctx.font = font(type);
+  ctx.textAlign = "left";
+  ctx.textBaseline = "alphabetic";
+  ctx.setLineDash([6 * devicePixelRatio, 6 * devicePixelRatio]);
+  const below = 16 * devicePixelRatio;
+  const inset = 6 * devicePixelRatio;
+  for (const limit of limits) {
+    const y = Math.round(plot.valToPos(limit.value, "y", true));
+    if (y >= top && y <= top + height) {
+      ctx.beginPath();
+      ctx.moveTo(left, y);
+      ctx.lineTo(left + width, y);
+      ctx.stroke();
+      ctx.fillText(limit.text, left + inset, y - top > below ? y - inset : y + below, width / 2);
+    } else {
+      const isAbove = y < top;
+      const words = `${isAbove ? "above" : "below"}: ${limit.text}`;
+      ctx.fillText(words, left + inset, isAbove ? top + below : top + height - inset, width / 2);
+    }
+  }
+  ctx.restore();
+}
+
+// In a lane above the drawing; what they say is told at the cursor.
+export function paintFlags(plot: uPlot, marks: Mark[]): void {
+  const { ctx } = plot;
+  const { left, top, width } = plot.bbox;
+  const rank: Tone[] = ["plain", "good", "warn", "bad", "corrupt"];
+  const gravest = new Map<number, Mark>();
+  for (const mark of marks) {
+    const x = Math.round(plot.valToPos(mark.at, "x", true) / flagGrain) * flagGrain;
+    if (x < left || x > left + width) continue;
+    const other = gravest.get(x);
+    const isGraver = rank.indexOf(mark.tone ?? "bad") > rank.indexOf(other?.tone ?? "bad");
+    if (!other || isGraver) gravest.set(x, mark);
+  }
+  const unit = devicePixelRatio;
+  ctx.save();
+  for (const [x, mark] of gravest) {
+    ctx.fillStyle = color(inkOf(mark));
+    ctx.fillRect(x - unit / 2, top - 14 * unit, unit, 14 * unit);
+    ctx.beginPath();
+    if (mark.tone === "warn") {
+      ctx.moveTo(x, top - 14 * unit);
+      ctx.lineTo(x + 9 * unit, top - 10 * unit);
+      ctx.lineTo(x, top - 6 * unit);
+      ctx.fill();
+    } else {
+      ctx.fillRect(x, top - 14 * unit, 8 * unit, 8 * unit);
+    }
+  }
+  ctx.restore();
+}
+
+// Those near a place, in CSS pixels from the left of the drawing.
+export function flagsAt(plot: uPlot, marks: Mark[], left: number): Mark[] {
+  return marks.filter(({ at }) => Math.abs(plot.valToPos(at, "x") - left) <= flagReach);
+}
+
+// Each line's name at its right end, moved apart where two are at one height.
+export function paintLabels(
+  plot: uPlot,
+  lines: { text: string; ink: string; values: (number | null)[] }[],
+  type: number,
+): void {
+  const { ctx } = plot;
+  const { left, top, width, height } = plot.bbox;
+  const unit = devicePixelRatio;
+  const to = plot.scales.x.max ?? Infinity;
+  const x = plot.data[0];
+  let end = x.length - 1;
+  while (end > 0 && x[end] > to) end--;
+  const labels = lines.flatMap(({ text, ink, values }, i) => {
+    const value = values[end];
+    if (value === null || value === undefined || plot.series[i + 1].show === false) return [];
+    return [{ text, ink, y: plot.valToPos(value, "y", true) }];
+  });
+  const step = 1.1 * type * unit;
+  labels.sort((a, b) => a.y - b.y);
+  let next = top + step / 2;
+  for (const label of labels) {
+    label.y = Math.max(label.y, next);
+    next = label.y + step;
+  }
+  // Those that were moved below the drawing move up again.
+  let limit = top + height;
+  for (const label of [...labels].reverse()) {
+    label.y = Math.min(label.y, limit);
+    limit = label.y - step;
+  }
+  ctx.save();
+  ctx.font = font(type);
+  ctx.textAlign = "left";
+  ctx.textBaseline = "middle";
+  for (const { text, ink, y } of labels) {
+    ctx.fillStyle = ink;
+    ctx.fillText(text, left + width + 6 * unit, y, 4.8 * type * unit);
+  }
+  ctx.restore();
+}

@@ -1,0 +1,85 @@
+// What a job requires of a phase, or ends it for, held against its intervals as they come.
+
+import type { FigureLimit, FleetInterval } from "./api";
+import { short, typeset, type Kind } from "./format";
+
+export interface LimitState {
+  limit: FigureLimit;
+  text: string; // IOPS ≥ 50,000
+  isAbort: boolean; // the phase ends for it
+  found?: number; // of the last interval; undefined: not known
+  isMet?: boolean; // by it
+  missed: number; // intervals in a row, up to now
+  missedFrom: number; // the begin of the first of these, seconds from T
+  wasMissed: boolean; // in any interval
+}
+
+const kinds: Record<string, Kind> = { iops: "count", bytes_per_second: "rate" };
+
+export const kindOf = (figure: string): Kind => kinds[figure] ?? "latency";
+
+// A percentile, or an await, of 0 is one that is not known.
+function figureOf(interval: FleetInterval, figure: string): number | undefined {
+  switch (figure) {
+    case "iops":
+      return interval.iops;
+    case "bytes_per_second":
+      return interval.bytesPerSecond;
+    case "p50_ns":
+      return interval.p50Ns || undefined;
+    case "p99_ns":
+      return interval.p99Ns || undefined;
+    case "p999_ns":
+      return interval.p999Ns || undefined;
+    case "await_ns":
+      return interval.iostat[0] || undefined;
+    default:
+      return undefined;
+  }
+}
+
+export class Limits {
+  readonly states: LimitState[];
+
+  constructor(limits: FigureLimit[]) {
+    this.states = limits.map((limit) => ({
+      limit,
+      text: typeset(limit.text),
+      isAbort: limit.text.startsWith("abort_if"),
+      missed: 0,
+      missedFrom: 0,
+      wasMissed: false,
+    }));
+  }
+
+  // One interval alone says nothing yet of an expectation of the whole phase: how many in a row
+  // missed it is told, too. A ramp and a drain are not judged.
+  add(interval: FleetInterval, begin: number): void {
+    if (interval.intervalClass !== "measured") return;
+    for (const state of this.states) {
+      const { limit } = state;
+      state.found = figureOf(interval, limit.figure);
+      if (state.found === undefined) {
+        state.isMet = undefined;
+        continue;
+      }
+      state.isMet = limit.text.includes(">=")
+        ? state.found >= limit.value
+        : state.found <= limit.value;
+      if (state.isMet) {
+        state.missed = 0;
+        continue;
+      }
+      if (state.missed === 0) state.missedFrom = begin;
+      state.missed++;
+      state.wasMissed = true;
+    }
+  }
+
+  of(figure: string): LimitState[] {
+    return this.states.filter((state) => state.limit.figure === figure);
+  }
+}
+
+export const foundOf = (state: LimitState): string =>
+  state.found === undefined ? "not known" : short(kindOf(state.limit.figure), state.found);

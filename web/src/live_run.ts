@@ -1,0 +1,185 @@
+// A run in progress, as its events tell it.
+
+import type {
+  EventReport,
+  FleetInterval,
+  PhaseChange,
+  ProgressUpdate,
+  RunSummary,
+  WatchEvent,
+} from "./api";
+import { markOf, mostMarks } from "./events";
+import { LiveData, whole } from "./live_data";
+import { Limits } from "./live_limits";
+import type { Tone } from "./dom";
+
+const inProgress = ["arming", "running", "draining"];
+
+// When nothing came: phase, second, and why.
+interface Absence {
+  phase: number;
+  at: number;
+  why: string;
+}
+
+export class LiveRun {
+  phases: PhaseChange[] = [];
+  current = -1; // the phase that was told last
+  phase = -1; // that of the figures
+  names: string[] = []; // of its hosts
+  data = new LiveData();
+  limits = new Limits([]);
+  progress?: { done: number; total: number };
+  sampledAt = 0; // performance.now() of the last interval of the phase in progress
+  errors = 0;
+  warnings = 0;
+  lastWarning = "";
+  readonly absences: Absence[] = [];
+  private lostAt?: [number, number];
+
+  // `isNewPhase`: the figures are those of another phase from now on.
+  constructor(
+    public run: RunSummary,
+    private readonly isNewPhase: () => void,
+    private readonly hasEvent: (event: EventReport) => void,
+  ) {}
+
+  // All is told from the begin.
+  forget(): void {
+    this.phases = [];
+    this.phase = this.current = -1;
+    this.errors = this.warnings = 0;
+    this.lastWarning = "";
+    this.progress = undefined;
+  }
+
+  get change(): PhaseChange | undefined {
+    return this.phases[this.current];
+  }
+  // The phase of the figures, as it was told last.
+  get measured(): PhaseChange | undefined {
+    return this.phases[this.phase];
+  }
+  // The figures are those of a phase that has ended.
+  get isOver(): boolean {
+    const { measured } = this;
+    return !measured || this.phase !== this.current || !inProgress.includes(measured.state);
+  }
+  get isRunning(): boolean {
+    return this.phase === this.current && this.measured?.state === "running";
+  }
+  get hosts(): number {
+    return this.change?.runHosts || this.run.hosts;
+  }
+  nameOf(position: number): string {
+    return this.names[position] ?? `host ${position + 1}`;
+  }
+  // Seconds since the last interval came.
+  age(now: number): number {
+    return this.sampledAt === 0 ? 0 : (now - this.sampledAt) / 1000;
+  }
+
+  take(event: WatchEvent): void {
+    if (event.run) this.takeRun(event.run);
+    if (event.phase) this.takePhase(event.phase);
+    if (event.event) this.takeEvent(event.event);
+    if (event.progress) this.takeProgress(event.progress);
+    if (event.interval) this.takeInterval(whole(event.interval));
+  }
+
+  private takeRun(run: RunSummary): void {
+    const told = Object.fromEntries(Object.entries(run).filter(([, value]) => value));
+    this.run = { ...this.run, ...told };
+  }
+
+  // What a message leaves out is 0, or none.
+  private takePhase(change: Partial<PhaseChange>): void {
+    const phase: PhaseChange = {
+      index: 0,
+      count: 0,
+      name: "",
+      kind: "",
+      state: "",
+      expectedSeconds: 0,
+      hosts: [],
+      limits: [],
+      waitingFor: [],
+      lost: [],
+      lostCount: 0,
+      runHosts: 0,
+      next: [],
+      ...change,
+    };
+    const before = this.phases[phase.index];
+    const isAnother = phase.index !== this.current || before?.state !== phase.state;
+    // Another attempt begins anew.
+    if (isAnother && phase.state === "arming" && phase.index === this.phase) this.phase = -1;
+    if (phase.hosts.length > 0) this.names = phase.hosts;
+    this.phases[phase.index] = { ...phase, hosts: [] };
+    this.current = phase.index;
+    if (isAnother) this.progress = undefined;
+    if (phase.index !== this.phase) {
+      this.sampledAt = 0;
+      return;
+    }
+    if (phase.waitingFor.length > 0) this.mark(`waiting for ${phase.waitingFor[0]}`, "warn");
+    else if (phase.state === "draining") this.mark("draining", "plain");
+  }
+
+  private takeEvent(event: EventReport): void {
+    this.hasEvent(event);
+    if (event.severity === "info") return;
+    this.warnings++;
+    this.lastWarning = [event.host, event.message].filter(Boolean).join(": ");
+    const { text, tone } = markOf(event);
+    this.mark(text, tone);
+  }
+
+  private takeProgress({ doneBytes, totalBytes }: ProgressUpdate): void {
+    if (totalBytes > 0) this.progress = { done: doneBytes ?? 0, total: totalBytes };
+  }
+
+  private takeInterval(interval: FleetInterval): void {
+    if (interval.phase < this.phase) return; // told before
+    if (interval.phase !== this.phase) this.begin(interval.phase);
+    const { errors, last } = this.data;
+    this.data.add(interval);
+    this.errors += this.data.errors - errors;
+    this.sampledAt = performance.now();
+    if (this.data.last === last) return;
+    this.limits.add(interval, this.data.begins[this.data.begins.length - 1]);
+  }
+
+  private begin(phase: number): void {
+    this.phase = phase;
+    this.data = new LiveData();
+    this.limits = new Limits(this.phases[phase]?.limits ?? []);
+    for (const { phase: of, at, why } of this.absences)
+      if (of === phase) this.data.marks.push({ at, text: why, tone: "warn" });
+    this.isNewPhase();
+  }
+
+  private mark(text: string, tone: Tone): void {
+    const at = this.data.last?.endSeconds ?? 0;
+    if (this.phase < 0 || this.data.marks.length >= mostMarks) return;
+    const last = this.data.marks[this.data.marks.length - 1];
+    if (last?.at !== at || last.text !== text) this.data.marks.push({ at, text, tone });
+  }
+
+  // Nothing comes any more.
+  isLost(): void {
+    if (this.phase >= 0 && !this.lostAt && this.data.last)
+      this.lostAt = [this.phase, this.data.last.endSeconds];
+  }
+  // Events come again.
+  isBack(why: string): Absence | undefined {
+    if (!this.lostAt) return undefined;
+    const [phase, at] = this.lostAt;
+    this.lostAt = undefined;
+    if (this.absences.length >= mostMarks) return undefined;
+    const absence = { phase, at, why };
+    this.absences.push(absence);
+    if (phase === this.phase) this.data.marks.push({ at, text: why, tone: "warn" });
+    return absence;
+  }
+}

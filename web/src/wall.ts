@@ -1,0 +1,58 @@
+// For a screen on a wall: the whole width, large figures, no navigation. By the link or the key w,
+// never by itself; it stands in the address.
+
+import { choose, isWall } from "./address";
+import { usualLook, type Look } from "./chart_lines";
+import { element } from "./dom";
+
+// Between the charts' rows, and what a chart has beside its drawing.
+const chartRest = 84;
+const leastHeight = 140;
+const wallType = 20; // pixels
+
+export class Wall {
+  readonly link = element("button", { type: "button", class: "wall-link" });
+  private isOn = false;
+  private readonly pressed = (event: KeyboardEvent): void => this.key(event);
+  private readonly resized = (): void => this.changed();
+
+  // `changed`: what depends on it is to be drawn again.
+  constructor(private readonly changed: () => void) {
+    this.link.addEventListener("click", () => this.set(!this.isOn));
+    document.addEventListener("keydown", this.pressed);
+    window.addEventListener("resize", this.resized);
+    this.show(isWall());
+  }
+
+  destroy(): void {
+    document.removeEventListener("keydown", this.pressed);
+    window.removeEventListener("resize", this.resized);
+    document.body.classList.remove("wall");
+  }
+
+  // Of charts in a place: two rows of them fill what is left of the screen.
+  lookAt(plots: HTMLElement): Look {
+    if (!this.isOn) return usualLook;
+    const left = window.innerHeight - plots.getBoundingClientRect().top - window.scrollY;
+    return { height: Math.max(leastHeight, Math.floor(left / 2) - chartRest), type: wallType };
+  }
+
+  private set(isOn: boolean): void {
+    choose({ wall: isOn ? "1" : null });
+    this.show(isOn);
+    this.changed();
+  }
+
+  private show(isOn: boolean): void {
+    this.isOn = isOn;
+    document.body.classList.toggle("wall", isOn);
+    this.link.textContent = isOn ? "leave the wall (w)" : "wall (w)";
+  }
+
+  private key(event: KeyboardEvent): void {
+    const { target } = event;
+    const isTyped = target instanceof HTMLElement && target.matches("input, select, textarea");
+    if (event.key !== "w" || event.ctrlKey || event.altKey || event.metaKey || isTyped) return;
+    this.set(!this.isOn);
+  }
+}
