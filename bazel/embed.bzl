@@ -5,7 +5,7 @@ def cc_embed(name, srcs, namespace, strip_prefix = "", visibility = None):
 
     Args:
       name: the library's name.
-      srcs: the files, embedded in this order.
+      srcs: the files, embedded in this order. Of an archive (.tar), each of its files.
       namespace: the C++ function that returns them, as `space::Function`.
       strip_prefix: cut from the front of each file's name.
       visibility: of the library.

@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import tarfile
+from collections.abc import Iterator
 
 
 def literal(data: bytes) -> str:
@@ -16,6 +18,20 @@ def literal(data: bytes) -> str:
             line = []
     lines.append('"' + "".join(line) + '"')
     return "\n    ".join(lines)
+
+
+def contents(path: str, strip_prefix: str) -> Iterator[tuple[str, bytes]]:
+    """The file's name and bytes; of an archive (.tar), those of each of its files."""
+    if path.endswith(".tar"):
+        with tarfile.open(path) as archive:
+            for member in archive:
+                source = archive.extractfile(member)
+                if source is not None:
+                    yield os.path.normpath(member.name), source.read()
+        return
+    name = path.split(strip_prefix, 1)[-1] if strip_prefix else os.path.basename(path)
+    with open(path, "rb") as source:
+        yield name, source.read()
 
 
 def main() -> None:
@@ -38,14 +54,8 @@ def main() -> None:
             "  static const auto* files = new std::vector<::lockstep::common::EmbeddedFile>{\n"
         )
         for path in options.files:
-            with open(path, "rb") as source:
-                data = source.read()
-            name = (
-                path.split(options.strip_prefix, 1)[-1]
-                if options.strip_prefix
-                else os.path.basename(path)
-            )
-            out.write(f'    {{"{name}", std::string({literal(data)}, {len(data)})}},\n')
+            for name, data in contents(path, options.strip_prefix):
+                out.write(f'    {{"{name}", std::string({literal(data)}, {len(data)})}},\n')
         out.write("  };\n  return *files;\n}\n\n}\n")
 
 

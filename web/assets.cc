@@ -27,11 +27,16 @@ Assets::Assets() {
   for (const common::EmbeddedFile& file : PageFiles()) files[file.name] = &file;
   std::string page = files.at("index.html")->content;
   for (const auto& [name, file] : files) {
-    if (name == "index.html" || absl::EndsWith(name, ".gz")) continue;
+    // file.js is for reports as one file (page_export.cc).
+    if (name == "index.html" || name == "file.js" || absl::EndsWith(name, ".gz")) continue;
     const std::string hash = HashOf(file->content);
     const size_t dot = name.rfind('.');
-    const std::string path = absl::StrCat("/", name.substr(0, dot), ".", hash, name.substr(dot));
     const std::string named = absl::StrCat("\"/", name, "\"");
+    // Scripts that other scripts load have a hash in their names already.
+    const bool is_named = absl::StrContains(page, named);
+    const std::string path =
+        is_named ? absl::StrCat("/", name.substr(0, dot), ".", hash, name.substr(dot))
+                 : absl::StrCat("/", name);
     // A name with the hash of its content can be cached for good: a new version has new names, and
     // only the page that names them is asked for again.
     page = absl::StrReplaceAll(page, {{named, absl::StrCat("\"", path, "\"")}});

@@ -170,7 +170,7 @@ class Exporter {
   }
 
   std::string Html(const v1::RunSummary& run) const {
-    const std::string script = Content("main.js");
+    const std::string script = Content("file.js");
     const std::string style = Content("main.css");
     std::string data = absl::StrCat("{\"run\":", Quoted(run.run_id()), ",\"documents\":{");
     bool first = true;
