@@ -305,11 +305,42 @@ async function wall(page) {
   await page.locator("body.wall").waitFor({ state: "detached" });
 }
 
+// #wall: whichever run is in progress; without one, what the last came to.
+async function anyRun(page) {
+  await open(page);
+  const { run: summary } = report;
+  let runs = [{ ...summary, runId: "another", state: "queued" }, summary];
+  await page.route("**/api/runs?limit=*", (route) => route.fulfill({ json: { runs } }));
+  await page.goto("about:blank");
+  await page.goto(`${url}#wall`);
+  await page.locator("body.wall #notices").waitFor({ state: "attached" });
+  await tell(page, phase(), ...several(3, (k) => second(k)));
+  await page.locator(".tile", { hasText: /48\.[5-7] k/ }).waitFor();
+  runs = [
+    { ...summary, state: "done", verdict: "expectations failed", endedAt: "2026-01-01T00:00:00Z" },
+  ];
+  await page.evaluate(() => window.feeds[window.feeds.length - 1].dispatchEvent(new Event("end")));
+  await page.locator(".banner.plain", { hasText: "No run is in progress" }).waitFor();
+  await page.locator(".banner.bad", { hasText: `${job}: expectations failed` }).waitFor();
+  const time = page.locator("time");
+  assert.strictEqual(await time.getAttribute("title"), "2026-01-01 00:00:00 UTC");
+  await everySize(page, "live-none");
+}
+
 async function main(page) {
   await page.addInitScript(fakeEvents);
   await page.route(`**/api/runs/${run}`, (route) => route.fulfill({ json: report }));
   await page.route("**/api/status", (route) => route.fulfill({ json: status }));
-  const scenes = [good, totalStall, lostHost, absentController, missedAndCorrupt, storeAway, wall];
+  const scenes = [
+    good,
+    totalStall,
+    lostHost,
+    absentController,
+    missedAndCorrupt,
+    storeAway,
+    wall,
+    anyRun,
+  ];
   const wanted = process.argv[4];
   for (const scene of scenes.filter(({ name }) => !wanted || name === wanted)) {
     step(scene.name);

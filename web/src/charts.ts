@@ -355,7 +355,12 @@ export class TimeChart implements Member {
         },
         axes: [
           unit === "s"
-            ? { ...axis, grid: { show: false }, values: (_, values) => values.map((v) => `${v} s`) }
+            ? {
+                ...axis,
+                grid: { show: false },
+                space: 5 * type,
+                values: (_, values) => values.map((v) => `${v} s`),
+              }
             : { ...axis, grid, label: unit, labelFont: font, labelSize: 20, space: 70 },
           {
             ...axis,

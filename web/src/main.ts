@@ -78,7 +78,8 @@ async function showAnyRun(): Promise<void> {
   if (running) return showRun(running.runId);
   document.body.classList.add("wall");
   const [last] = runs;
-  const parts = [banner("plain", "No run is in progress")];
+  const title = element("h1", { class: "unseen" }, "Lockstep");
+  const parts = [title, banner("plain", "No run is in progress")];
   if (last) {
     const { word, tone } = verdictOf(last);
     const ended = element("span", {}, "ended ", timeOf(last.endedAt));
