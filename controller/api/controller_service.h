@@ -97,8 +97,10 @@ class ControllerService final : public v1::Controller::CallbackService {
   grpc::Status FindStoppable(const std::string& text, v1::RunSummary* run) const;
   // The full id of a run for a question about it.
   grpc::Status Resolve(const std::string& text, std::string* run_id) const;
-  // The run's report: as it was saved, or made anew, which takes longer. Only then it has series.
-  grpc::Status FindReport(const std::string& run_id, bool whole, v1::Report* report) const;
+  // The run's report: as it was saved, if it was, or made anew, which takes longer. Only a report
+  // that is made anew has series.
+  enum class ReportFrom { kSaved, kSamples };
+  grpc::Status FindReport(const std::string& run_id, ReportFrom from, v1::Report* report) const;
   // False when the caller, or all together, have too many plans made already; else EndPlan() must
   // follow.
   bool BeginPlan(const Principal& caller);

@@ -28,7 +28,7 @@ grpc::Status ControllerService::FindLimits(v1::ObservePhase* observe) const {
     return refuse(absl::StrCat("it is ", Text(run->state), "; name a run that is done"));
   }
   v1::Report report;
-  if (const grpc::Status found = FindReport(run_id, /*whole=*/false, &report); !found.ok()) {
+  if (const grpc::Status found = FindReport(run_id, ReportFrom::kSaved, &report); !found.ok()) {
     return found;
   }
   if (report.run().synthetic())

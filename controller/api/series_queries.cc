@@ -16,9 +16,9 @@ constexpr uint32_t kPoints = 1000;
 
 }  // namespace
 
-grpc::Status ControllerService::FindReport(const std::string& run_id, bool whole,
+grpc::Status ControllerService::FindReport(const std::string& run_id, ReportFrom from,
                                            v1::Report* report) const {
-  if (!whole) {
+  if (from == ReportFrom::kSaved) {
     // A saved report costs one row. A report that is made anew reads all intervals of the run.
     auto saved = parts_.store->SavedReport(run_id);
     if (!saved.ok()) return ToGrpc(saved.status());
@@ -54,7 +54,8 @@ grpc::ServerUnaryReactor* ControllerService::GetReport(grpc::CallbackServerConte
     if (!known.run_id().empty()) {
       *reply->mutable_run() = known;
     } else {
-      const grpc::Status found = FindReport(run_id, whole, reply);
+      const grpc::Status found =
+          FindReport(run_id, whole ? ReportFrom::kSamples : ReportFrom::kSaved, reply);
       if (!found.ok()) return found;
     }
     // Notes may be written after the report was saved.

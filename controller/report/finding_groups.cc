@@ -84,9 +84,11 @@ std::string CausesText(const v1::FindingGroup& group) {
   return absl::StrJoin(causes, ", ");
 }
 
-// Stragglers by their IOPS, or those by their latency.
-void AddStragglers(const v1::PhaseReport& phase, bool by_latency,
+enum class SlowBy { kIops, kLatency };
+
+void AddStragglers(const v1::PhaseReport& phase, SlowBy slow_by,
                    std::vector<v1::FindingGroup>* groups) {
+  const bool by_latency = slow_by == SlowBy::kLatency;
   std::vector<const v1::Straggler*> found;
   ValueRange figure;
   ValueRange time;
@@ -210,16 +212,16 @@ void AddDevices(const v1::PhaseReport& phase, std::vector<v1::FindingGroup>* gro
 
 std::vector<v1::FindingGroup> FindingGroupsOf(const v1::PhaseReport& phase) {
   std::vector<v1::FindingGroup> groups;
-  AddStragglers(phase, /*by_latency=*/false, &groups);
-  AddStragglers(phase, /*by_latency=*/true, &groups);
+  AddStragglers(phase, SlowBy::kIops, &groups);
+  AddStragglers(phase, SlowBy::kLatency, &groups);
   AddStarvations(phase, &groups);
   AddDevices(phase, &groups);
   return groups;
 }
 
-std::string NamesText(const RepeatedPtrField<std::string>& names, size_t most) {
+std::string NamesText(const RepeatedPtrField<std::string>& names, size_t max_names) {
   const auto all = static_cast<size_t>(names.size());
-  const size_t shown = std::min(all, most);
+  const size_t shown = std::min(all, max_names);
   std::vector<std::string> list(names.begin(), names.begin() + static_cast<int>(shown));
   return all > shown ? absl::StrCat(absl::StrJoin(list, ", "), " and ", all - shown, " more")
                      : absl::StrJoin(list, ", ");

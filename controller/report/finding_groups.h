@@ -12,7 +12,8 @@ namespace lockstep::controller {
 // finding's own sentence. Pure.
 std::vector<v1::FindingGroup> FindingGroupsOf(const v1::PhaseReport& phase);
 
-// "node1, node2 and 3 more"; at most `most` names.
-std::string NamesText(const google::protobuf::RepeatedPtrField<std::string>& names, size_t most);
+// "node1, node2 and 3 more"; at most `max_names` names.
+std::string NamesText(const google::protobuf::RepeatedPtrField<std::string>& names,
+                      size_t max_names);
 
 }  // namespace lockstep::controller

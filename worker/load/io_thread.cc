@@ -349,15 +349,6 @@ void IoThread::Complete(const IoCompletion& completion, int64_t now_ns) {
   free_.Give(completion.slot);
 }
 
-// What was due and never started: the backlog that the storage, or the queue depth, did not serve.
-void IoThread::CountBacklog() {
-  if (!gate_.has_schedule()) return;
-  const StartGate::Backlog backlog = gate_.BacklogAt(timeline_->load_end_ns(), exhausted_);
-  outcome_.unstarted = backlog.unstarted;
-  outcome_.due = started_ + backlog.unstarted;
-  outcome_.longest_backlog_ns = backlog.longest_ns;
-}
-
 int64_t IoThread::MeasuredAcross(int64_t from_ns, int64_t to_ns) const {
   const int64_t begin = std::max(from_ns, timeline_->ramp_end_ns());
   return std::max<int64_t>(0, std::min(to_ns, timeline_->load_end_ns()) - begin);

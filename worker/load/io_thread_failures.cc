@@ -1,4 +1,4 @@
-// I/Os that fail, and I/Os that do not come back.
+// I/Os that fail, that do not come back, or that never started.
 
 #include <cstring>
 
@@ -101,6 +101,15 @@ void IoThread::GiveUpStuck(int64_t now_ns) {
   const auto oldest = OldestInFlight(now_ns, 0);
   outcome_.fatal = absl::StrCat(in_flight_, " I/Os did not complete within the drain deadline",
                                 oldest ? absl::StrCat("; the oldest: ", oldest->what) : "");
+}
+
+// What was due and never started: the backlog that the storage, or the queue depth, did not serve.
+void IoThread::CountBacklog() {
+  if (!gate_.has_schedule()) return;
+  const StartGate::Backlog backlog = gate_.BacklogAt(timeline_->load_end_ns(), exhausted_);
+  outcome_.unstarted = backlog.unstarted;
+  outcome_.due = started_ + backlog.unstarted;
+  outcome_.longest_backlog_ns = backlog.longest_ns;
 }
 
 }  // namespace lockstep::worker
