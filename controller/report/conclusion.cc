@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -232,6 +233,9 @@ class Sentence {
       return;
     }
     std::string text = headline_->text();
+    const std::string p99 = absl::StrCat(", p99 ", FormatDuration(headline_->p99_ns()));
+    // What was required of the p99 is said with it.
+    if (is_p99_said_ && absl::EndsWith(text, p99)) text.resize(text.size() - p99.size());
     if (is_rate_said_) {
       // 4,461 IOPS are said with what was required; the latency is left.
       text = is_p99_said_ || !headline_->has_p99_ns()

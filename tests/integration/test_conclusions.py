@@ -16,13 +16,13 @@ class Conclusions(FleetTest):
         done = self.ok(self.fleet.run_job(JOB), 4)
         report = self.fleet.lockstep("report", "--format", "json").json()
         sentence = report["run"]["conclusion"]
-        self.assertRegex(sentence, r"^[\d,]+ IOPS, \S+ % of the 1.00 G required; p99 ")
+        self.assertRegex(sentence, r"^[\d,]+ IOPS, \S+ % of the 1 G required; p99 ")
         self.assertLessEqual(len(sentence), 200)
         self.assertEqual(report["run"]["headline"]["kind"], "load")
         self.assertEqual(report["run"]["headline"]["iops"], report["run"]["iops"])
         self.assertIn(sentence[:25], done.out.splitlines()[1])
         markdown = self.fleet.lockstep("report", "--format", "markdown").out
-        self.assertIn("of the 1.00 G required", markdown.splitlines()[2])
+        self.assertIn("of the 1 G required", markdown.splitlines()[2])
 
         # The controller saves the report soon after the run has ended.
         def stored():

@@ -78,6 +78,7 @@ TEST_F(SweepConclusionTest, AClearWinnerIsNamed) {
   EXPECT_TRUE(sweep_.conclusion().higher_is_better());
   EXPECT_EQ(sweep_.conclusion().rounds(), 8u);
   EXPECT_FALSE(sweep_.conclusion().has_more_rounds());
+  EXPECT_EQ(sweep_.conclusion().leading(), 1u);
 }
 
 TEST_F(SweepConclusionTest, WhatCannotBeToldFromTheBestIsNamedToo) {
@@ -104,6 +105,7 @@ TEST_F(SweepConclusionTest, TooFewRoundsNameNoWinner) {
   Rounds(1, 1, 2000);
   EXPECT_EQ(Sentence(), "No point can be called best after 1 round: at least 2 more are needed.");
   EXPECT_EQ(sweep_.conclusion().more_rounds(), 2u);
+  EXPECT_EQ(sweep_.conclusion().leading(), 1u);
   EXPECT_EQ(Point(1).standing(), v1::STANDING_TOO_FEW_ROUNDS);
   EXPECT_NEAR(Point(1).mean(), 2000, 1);
   EXPECT_FALSE(Point(1).has_low());
