@@ -129,7 +129,7 @@ std::string RenderMarkdown(const v1::Report& report) {
   AddTable(safe, &out);
   for (const v1::PhaseReport& phase : safe.phases()) {
     for (const std::string& share : ShareSentencesOf(phase.observed(), kSharesInMarkdown)) {
-      absl::StrAppend(&out, Plain(phase.name()), ": ", Plain(share), "\n\n");
+      absl::StrAppend(&out, PlainMarkdown(phase.name()), ": ", PlainMarkdown(share), "\n\n");
     }
     for (const v1::PromiseReport& promise : phase.promised()) {
       if (promise.exceeded()) continue;

@@ -239,9 +239,9 @@ export class LiveView implements View, FeedListener {
       lost: change?.lost ?? [],
       lostCount: change?.lostCount ?? 0,
       runHosts: live.hosts,
-      store: store?.away
+      store: store?.unavailable
         ? {
-            seconds: store.awaySeconds,
+            seconds: store.unavailableSeconds,
             reason: store.reason,
             spooled: store.spoolLimitBytes > 0 ? store.spooledBytes / store.spoolLimitBytes : 0,
           }
