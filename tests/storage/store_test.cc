@@ -732,7 +732,7 @@ TEST_F(StoreTest, NotesOfNoMomentOfTheRunAreRefused) {
   EXPECT_EQ(
       store_->AddNote(common::NewUuid(), {"anna", "x", std::nullopt, std::nullopt}).status().code(),
       absl::StatusCode::kNotFound);
-  ASSERT_TRUE(store_->EndRun(waiting.run_id, measure::RunState::kCancelled, "", false).ok());
+  ASSERT_TRUE(store_->EndRun(waiting.run_id, {.state = measure::RunState::kCancelled}).ok());
 }
 
 TEST_F(StoreTest, ARunHasAtMostSoManyNotes) {

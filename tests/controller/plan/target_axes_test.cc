@@ -192,7 +192,8 @@ TEST(TargetAxesTest, TheStepsOfARepetitionAreMadeOnce) {
   }
   // The same as one by one, as a run takes them.
   uint32_t step = 0;
-  for (const v1::PhaseSpec& phase : Unrolled(job).phases()) {
+  const v1::JobSpec unrolled = Unrolled(job);
+  for (const v1::PhaseSpec& phase : unrolled.phases()) {
     const auto& [kind, point] = StepAt(job.phases(0).run().sweep(), step++);
     EXPECT_EQ(phase.has_prepare(), kind == StepKind::kPrepare) << step;
     EXPECT_EQ(phase.has_cleanup(), kind == StepKind::kCleanup) << step;
@@ -213,7 +214,8 @@ TEST(TargetAxesTest, EachPointWritesItsFilesAnew) {
   ASSERT_EQ(Said(job), "");
   SettleJob(&job);
   int prepared = 0;
-  for (const v1::PhaseSpec& phase : Unrolled(job).phases()) {
+  const v1::JobSpec unrolled = Unrolled(job);
+  for (const v1::PhaseSpec& phase : unrolled.phases()) {
     if (!phase.has_prepare()) continue;
     ++prepared;
     EXPECT_EQ(phase.prepare().rewrite(), phase.prepare().targets(0) != "others") << phase.name();
