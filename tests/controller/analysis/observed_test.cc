@@ -237,7 +237,7 @@ TEST(ObservedTest, TheShareOfALimitIsOverAllHostsAndNamesTheOtherRun) {
   EXPECT_EQ(share.sentence(),
             "sda of a and 1 more: 25 % of the 2,000 IOPS that this device gave on 12 November 2026 "
             "(run 1a2b3c4d, phase mix), if the pattern is as random; in that run p99 was 1.80 ms "
-            "at 58 % and 4.00 ms at 90 %");
+            "at 58 % and 4 ms at 90 %");
   // dm-0 has no identity, and is not said to be missing.
   EXPECT_EQ(observed.not_measured(), "");
   TextOptions options;
