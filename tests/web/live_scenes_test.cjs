@@ -257,6 +257,35 @@ async function missedAndCorrupt(page) {
   await page.locator(".facts", { hasText: "which is over" }).waitFor({ state: "detached" });
 }
 
+// Warnings are amber, and in the list of events; what is only told is neither.
+async function warnings(page) {
+  await open(page);
+  const event = (severity, message, change = {}) => ({ event: { severity, message, ...change } });
+  await tell(
+    page,
+    ...several(3, (k) => second(k)),
+    event("info", "a note"),
+    event("warning", "a path is away", { at: "2026-01-02T03:04:05.678Z", host: "vm-2" }),
+    phase({ waitingFor: ["vm-3", "vm-4"] }),
+  );
+  await said(page, "Waiting for vm-3 and vm-4");
+  const found = await banners(page);
+  assert.deepStrictEqual([...new Set(found.map(({ tone }) => tone))], ["warn"]);
+  assert.ok(
+    found.some(({ text }) => text.includes("1 warning") && text.includes("a path is away")),
+  );
+  const entries = await page.locator(".events li").allTextContents();
+  assert.deepStrictEqual(
+    entries.map((text) => text.trim()),
+    ["03:04:05 UTC ⚠\ufe0e vm-2: a path is away", "a note"],
+  );
+  // Its flag says what it is when the cursor is there.
+  const chart = page.locator("#live-charts .plot").first();
+  await chart.focus();
+  for (let k = 0; k < 3; k++) await page.keyboard.press("ArrowRight");
+  await page.locator("#live-charts .words", { hasText: "vm-2 a path is away" }).first().waitFor();
+}
+
 async function storeAway(page) {
   await open(page);
   status.storeState = { away: true, awaySeconds: 12, spoolLimitBytes: 100, spooledBytes: 3 };
@@ -337,6 +366,7 @@ async function main(page) {
     lostHost,
     absentController,
     missedAndCorrupt,
+    warnings,
     storeAway,
     wall,
     anyRun,

@@ -44,7 +44,10 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
     if (inside === null) throw new NotThere(`the file does not have ${path}`);
     return inside as T;
   }
-  const answer = await fetch(path, { signal });
+  const answer = await fetch(path, { signal }).catch((error: unknown) => {
+    // What browsers say of it differs, and is for programmers.
+    throw error instanceof TypeError ? new Error("The controller does not answer.") : error;
+  });
   const body = (await answer.json()) as unknown;
   const { error } = body as { error?: string };
   const why = error ?? answer.statusText;

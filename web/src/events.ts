@@ -24,14 +24,19 @@ export function toneOfEvent(event: EventReport): Tone {
 // As an entry of a list: the time of day, and the whole instant when it is pointed at.
 export function eventEntry(event: EventReport): HTMLElement {
   const tone = toneOfEvent(event);
-  const time = element(
-    "time",
-    { datetime: event.at, title: exact(event.at) },
-    `${event.at.slice(11, 19)} UTC`,
-  );
+  // The controller's own remarks have no time.
+  const time = event.at
+    ? [
+        element(
+          "time",
+          { datetime: event.at, title: exact(event.at) },
+          `${event.at.slice(11, 19)} UTC`,
+        ),
+      ]
+    : [];
   const sign = signs[tone] ? [element("span", { class: tone }, signs[tone], " ")] : [];
   const words = [event.host, event.message].filter(Boolean).join(": ");
-  return element("li", {}, time, " ", ...sign, words);
+  return element("li", {}, ...time, " ", ...sign, words);
 }
 
 // As a mark in charts.

@@ -38,7 +38,7 @@ export class LiveCharts {
       "live",
       (shown) => this.chosen(this.pinned, shown),
       span,
-      () => wall.lookAt(this.group.grid),
+      () => wall.layoutAt(this.group.grid),
     );
     const { group, common } = this;
     parent.append(group.root);

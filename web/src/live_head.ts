@@ -125,7 +125,8 @@ export class LiveHead {
     if (expected > 0) {
       this.bar.value = Math.min(1, passed / expected);
       const left = Math.max(0, expected - passed);
-      this.time.textContent = `${clock(Math.min(passed, expected))} of ${clock(expected)}, ${clock(left)} left${kind}`;
+      const done = `${clock(Math.min(passed, expected))} of ${clock(expected)}`;
+      this.time.textContent = `${done}, ${clock(left)} left${kind}`;
     } else {
       this.time.textContent = `${clock(passed)}${kind}`;
     }

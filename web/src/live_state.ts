@@ -134,8 +134,9 @@ function ofStore({ store, endProblem }: Facts): Notice[] {
       tone: "bad",
       headline: `THE STORE IS UNAVAILABLE for ${wholeSeconds(store.seconds)}`,
       detail:
-        `Samples are kept on the controller's disk (${Math.round(100 * store.spooled)} % of their ` +
-        `space used). No new phase starts. ${store.reason}`,
+        "Samples are kept on the controller's disk, " +
+        `${Math.round(100 * store.spooled)} % of their space used. No new phase starts. ` +
+        store.reason,
       short: "NO STORE",
     });
   if (endProblem)

@@ -116,7 +116,7 @@ export function tilesOf(live: LiveRun): HTMLElement[] {
   return live.measured?.kind === "observe" ? deviceTiles(live, last) : loadTiles(live, last);
 }
 
-// What is worth a look, and no tile: of a load, its other percentiles and the extremes of its hosts.
+// Smaller than tiles: a load's other percentiles, and the extremes of its hosts.
 export function factsOf(live: LiveRun): HTMLElement[] {
   const { last } = live.data;
   if (!last || isLaidOut(live) || live.measured?.kind === "observe") return [];

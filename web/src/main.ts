@@ -112,9 +112,10 @@ async function route(): Promise<void> {
     main.replaceChildren(element("p", { class: "error" }, words));
   } catch (error) {
     if (mine.isOver) return;
-    const words = error instanceof NotThere ? messageOf(error) : `${messageOf(error)} (retrying)`;
-    main.replaceChildren(element("p", { class: "error" }, words));
-    if (error instanceof NotThere) return;
+    const isFinal = error instanceof NotThere;
+    const retries = isFinal ? [] : ["(retrying)"];
+    main.replaceChildren(banner(isFinal ? "plain" : "bad", messageOf(error), ...retries));
+    if (isFinal) return;
     mine.again(againMs, () => (reloads ? location.reload() : void route()));
   }
 }

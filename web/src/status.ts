@@ -18,8 +18,7 @@ async function ask(): Promise<void> {
   try {
     known = { status: await get<StatusReply>("/api/status"), since: 0 };
   } catch (error) {
-    const problem =
-      error instanceof TypeError ? "the controller does not answer" : messageOf(error);
+    const problem = messageOf(error);
     known = { ...known, problem, since: known.since || performance.now() };
   }
   for (const listener of listeners) listener(known);

@@ -31,7 +31,7 @@ export class Wall {
   }
 
   // Of charts in a place: two rows of them fill what is left of the screen.
-  lookAt(plots: HTMLElement): Look {
+  layoutAt(plots: HTMLElement): Look {
     if (!this.isOn) return usualLook;
     const left = window.innerHeight - plots.getBoundingClientRect().top - window.scrollY;
     return { height: Math.max(leastHeight, Math.floor(left / 2) - chartRest), type: wallType };
