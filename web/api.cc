@@ -22,6 +22,7 @@ namespace {
 constexpr auto kCallLimit = std::chrono::seconds(30);
 constexpr uint32_t kRunsShown = 50;
 constexpr int kMaxCompared = 5;
+constexpr size_t kNameLetters = 8;  // of an id
 constexpr int kWriters = 2;
 
 std::string Json(const google::protobuf::Message& message) {
@@ -310,15 +311,22 @@ Api::Result Api::ServeHistory(const Request& request, const Respond& respond) {
 
 Api::Result Api::ServeComparison(const Request& request, const Respond& respond) {
   v1::CompareRequest ask;
-  for (const absl::string_view run :
+  // Runs of one set are joined by dots, which no id has and no address escapes.
+  for (const absl::string_view ids :
        absl::StrSplit(request.Get("runs").value_or(""), ',', absl::SkipEmpty())) {
-    if (!IsRun(run)) return ErrorAnswer(400, "runs: ids, with commas between");
     v1::RunsOf* set = ask.add_sets();
-    set->set_name(std::string(run));
-    set->add_run_ids(std::string(run));
+    for (const absl::string_view run : absl::StrSplit(ids, '.', absl::SkipEmpty())) {
+      if (!IsRun(run)) {
+        return ErrorAnswer(400, "runs: ids, with commas between; those of one set with dots");
+      }
+      set->add_run_ids(std::string(run));
+    }
+    if (set->run_ids().empty()) return ErrorAnswer(400, "runs: a set has no run");
+    // Sentences about the set name it. They are read.
+    set->set_name(set->run_ids(0).substr(0, kNameLetters));
   }
   if (ask.sets_size() < 2 || ask.sets_size() > kMaxCompared) {
-    return ErrorAnswer(400, absl::StrCat("runs: 2 to ", kMaxCompared, " ids"));
+    return ErrorAnswer(400, absl::StrCat("runs: 2 to ", kMaxCompared, " sets"));
   }
   return Later<v1::CompareRequest, v1::Comparison>(
       ask, [](auto* stub, auto... a) { stub->Compare(a...); }, AsJson<v1::Comparison>, respond);

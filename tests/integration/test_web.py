@@ -204,6 +204,23 @@ class WebPage(FleetTest):
         self.assertEqual(page.returncode, 0, said)
         self.assertTrue(said.endswith("page: ok\n"), said)
 
+    def test_sets_of_runs_are_compared(self):
+        runs = []
+        for _ in range(3):
+            self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="1s")))
+            runs.append(self.fleet.sql("SELECT last_run()")[0][0])
+        first, *others = runs
+        compared = json.loads(self.get(f"/api/compare?runs={first},{'.'.join(others)}"))
+        self.assertEqual([one["runs"] for one in compared["sets"]], [[first], others])
+        self.assertEqual([one["name"] for one in compared["sets"]], [first[:8], others[0][:8]])
+        self.assertEqual(compared["canTell"], [False])
+        for query in (first, f"{first},.", f"{first},A", ",".join([first] * 6)):
+            with self.subTest(query), self.assertRaises(urllib.error.HTTPError) as caught:
+                self.get(f"/api/compare?runs={query}")
+            self.assertEqual(caught.exception.code, 400, query)
+            self.assertIn("runs: ", json.loads(caught.exception.read())["error"])
+            caught.exception.close()
+
     def test_sweeps_and_curves_in_chromium(self):
         job = """name: points
 targets: [{name: n, null: {latency: 200us}}]
