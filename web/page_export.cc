@@ -191,7 +191,8 @@ class Exporter {
         "<link rel=\"icon\" href=\"data:,\">\n<title>",
         common::EscapeHtml(run.job_name()), " – Lockstep</title>\n<style>", style,
         "</style>\n</head>\n<body>\n<header><a href=\"#/\" class=\"brand\">Lockstep</a>"
-        "<nav id=\"nav\" aria-label=\"views\"></nav><span id=\"status\"></span></header>\n"
+        "<nav id=\"nav\" aria-label=\"views\"></nav><span id=\"status\"></span>"
+        "<span id=\"preferences\"></span></header>\n"
         "<main id=\"main\"><noscript>This report draws itself with its own script, which this "
         "browser does not run.</noscript></main>\n"
         "<script type=\"application/json\" id=\"data\">",

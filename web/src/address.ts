@@ -20,7 +20,7 @@ export function choose(changes: Record<string, string | null>): void {
   }
   const text = all.toString();
   const path = location.hash.split("?")[0] || "#/";
-  history.replaceState(null, "", path + (text ? `?${text}` : ""));
+  history.replaceState(history.state, "", path + (text ? `?${text}` : ""));
 }
 
 // How a table is sorted stands in the address too: sort-NAME=COLUMN from 0, with a "-" where the

@@ -1,6 +1,9 @@
 // Elements, tables and small drawings. Text is never read as HTML.
 
 import { ago, exact, none, typeset } from "./format";
+import { oneStop } from "./keyboard";
+
+export { whenColorsChange } from "./settings";
 
 // A colour of the style sheet.
 export function color(name: string): string {
@@ -135,13 +138,6 @@ export function labelsOf(labels: Record<string, string> | undefined): string[] {
     .sort();
 }
 
-// Light becomes dark, or the other way; what it returns ends that.
-export function whenColorsChange(work: () => void): () => void {
-  const scheme = matchMedia("(prefers-color-scheme: dark)");
-  scheme.addEventListener("change", work);
-  return () => scheme.removeEventListener("change", work);
-}
-
 // The first of them; the rest is there to be opened.
 export function shortened(all: HTMLElement[], most: number): HTMLElement[] {
   if (all.length <= most + 1) return all;
@@ -182,7 +178,8 @@ export interface Sorting {
 }
 export const unsorted = (): Sorting => ({ by: -1, descending: false, shown: shownAtFirst });
 
-// A table that is sorted by a click on a column's title, or by Enter on it.
+// A table that is sorted by a click on a column's title, or by Enter on it. Who cannot point scrolls
+// it by its titles, or by itself where those do nothing.
 export function table(
   columns: Column[],
   rows: Cell[][],
@@ -191,7 +188,8 @@ export function table(
 ): HTMLElement {
   const body = element("tbody");
   const more = element("button", { type: "button", class: "more" });
-  const box = element("div", { class: "table", tabindex: "0", role: "group" });
+  const canSort = sortable && rows.length > 1;
+  const box = element("div", { class: "table", role: "group" });
   let sorted = rows;
   const sort = () => {
     const { by, descending } = sorting;
@@ -228,7 +226,7 @@ export function table(
   });
   const heads = columns.map((column, i) => {
     const head = element("th", { scope: "col", ...(column.numeric ? { class: "n" } : {}) });
-    if (!sortable || rows.length < 2) {
+    if (!canSort) {
       head.append(column.title);
       return head;
     }
@@ -246,7 +244,10 @@ export function table(
   sort();
   fill();
   box.setAttribute("aria-label", columns.map((column) => column.title).join(", "));
-  box.append(element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body), more);
+  const titles = element("tr", {}, ...heads);
+  if (canSort) oneStop(titles, "button");
+  else box.tabIndex = 0;
+  box.append(element("table", {}, element("thead", {}, titles), body), more);
   return box;
 }
 

@@ -3,7 +3,7 @@
 import type { EventReport } from "./api";
 import type { Mark } from "./charts";
 import { element, signs, type Tone } from "./dom";
-import { exact } from "./format";
+import { exact, timeOfDay } from "./format";
 
 export const mostMarks = 100;
 const markLetters = 160;
@@ -26,13 +26,7 @@ export function eventEntry(event: EventReport): HTMLElement {
   const tone = toneOfEvent(event);
   // The controller's own remarks have no time.
   const time = event.at
-    ? [
-        element(
-          "time",
-          { datetime: event.at, title: exact(event.at) },
-          `${event.at.slice(11, 19)} UTC`,
-        ),
-      ]
+    ? [element("time", { datetime: event.at, title: exact(event.at) }, timeOfDay(event.at))]
     : [];
   const sign = signs[tone] ? [element("span", { class: tone }, signs[tone], " ")] : [];
   const words = [event.host, event.message].filter(Boolean).join(": ");

@@ -1,5 +1,7 @@
 // Figures as people read them: the same words as the text report's (common/units.h).
 
+import { inZone } from "./settings";
+
 // As printf(3) does it: what lies in the middle of two goes to the even one, and only numbers of
 // so many binary digits lie there.
 export function fixed(value: number, digits: number): string {
@@ -151,10 +153,10 @@ export const typeset = (text: string): string =>
     .replace(/<=/g, "≤")
     .replace(/(^|\s)-(?=\d)/g, "$1−");
 
-// An instant with its zone: 2026-11-23 20:47:13 UTC.
-export function exact(rfc3339: string): string {
-  return `${instant(rfc3339)} UTC`;
-}
+// An instant with its zone, in the one that the reader has chosen: 2026-11-23 20:47:13 UTC.
+export const exact = inZone;
+// Of a day that is told: 20:47:13 UTC.
+export const timeOfDay = (rfc3339: string): string => inZone(rfc3339).slice(11);
 
 // How long ago it was, in one unit: 4 s ago, 3 min ago, 5 h ago, 12 d ago.
 export function ago(rfc3339: string, nowMs = Date.now()): string {

@@ -7,7 +7,10 @@ import { banner, element, signs, timeOf } from "./dom";
 import { exportedRun } from "./file";
 import { FleetView } from "./fleet_view";
 import { plural } from "./format";
+import { skipTo } from "./keyboard";
+import { land, rememberPlaces } from "./landing";
 import { RunsView } from "./runs_view";
+import { chooseTheme, chooseZone, chosenTheme, chosenZone, themes, zones } from "./settings";
 import { pollStatus, whenStatus } from "./status";
 import { setTab } from "./tab";
 import { verdictOf } from "./verdict";
@@ -26,6 +29,7 @@ const statusLine = document.getElementById("status") as HTMLElement;
 const againMs = 3000;
 const wallMs = 5000;
 let view: View | undefined;
+let landed = (): void => undefined;
 let reloads = false; // the next time that it is tried
 let requests = new Requests();
 
@@ -99,6 +103,8 @@ async function route(): Promise<void> {
   const [path] = location.hash.split("?");
   const run = /^#\/run\/([0-9a-z-]+)$/.exec(path);
   const compared = /^#\/compare\/([0-9a-z,-]+)$/.exec(path);
+  landed();
+  landed = land(main);
   document.body.classList.remove("wall");
   setTab("Lockstep");
   try {
@@ -142,6 +148,40 @@ function navigate(): void {
   document.getElementById("nav")?.replaceChildren(...links);
 }
 
+// A button that goes on to the next choice.
+function cycle<T extends string>(
+  what: string,
+  all: readonly T[],
+  chosen: () => T,
+  choose: (next: T) => void,
+): HTMLElement {
+  const button = element("button", { type: "button" });
+  const tell = () => (button.textContent = `${what}: ${chosen()}`);
+  button.addEventListener("click", () => {
+    choose(all[(all.indexOf(chosen()) + 1) % all.length]);
+    tell();
+  });
+  tell();
+  return button;
+}
+
+function offerPreferences(): void {
+  const zone = (next: (typeof zones)[number]) => {
+    chooseZone(next);
+    void route(); // every time is told again
+  };
+  document
+    .getElementById("preferences")
+    ?.append(
+      cycle("theme", themes, chosenTheme, chooseTheme),
+      cycle("times", zones, chosenZone, zone),
+    );
+}
+
+const skip = document.getElementById("skip");
+if (skip) skipTo(skip, main);
+rememberPlaces();
+offerPreferences();
 if (exportedRun) {
   statusLine.textContent = "saved report";
 } else {
