@@ -1,11 +1,11 @@
-// Two to five runs side by side; the first is what the others are compared with.
+// Two to five sets of runs side by side; the first is what the others are compared with.
 
+import { command } from "./actions";
 import { choices, choose } from "./address";
 import {
   get,
   NotThere,
   type ComparedFigure,
-  type ComparedValue,
   type Comparison,
   type FleetSeries,
   type JobReply,
@@ -13,8 +13,22 @@ import {
   type SeriesReply,
 } from "./api";
 import { ChartGroup, withGaps, type Line } from "./charts";
-import { element, figure, table, text, type Cell } from "./dom";
-import { count, instant, latency, none, percent, plural, throughput } from "./format";
+import { differenceBars, shownValue } from "./compare_bars";
+import {
+  changeText,
+  conclusionOf,
+  differencesOf,
+  differingLines,
+  letterOf,
+  titlesOf,
+  verdictOfSet,
+  verdictOfValue,
+  type Compared,
+  type Difference,
+} from "./compare_words";
+import { element, figure, fold, shortened, table, text, timeOf, type Cell } from "./dom";
+import { eventEntry } from "./events";
+import { count, latency, none, plural } from "./format";
 import { wholeSpans } from "./report_charts";
 import { factsOf } from "./report_view";
 import { pill, syntheticMark, verdictOfReport } from "./verdict";
@@ -23,85 +37,36 @@ import { Requests, type View } from "./view";
 const points = 400;
 const mostLines = 400; // of a job that is compared line by line
 const mostPhases = 10; // that are drawn
+const namedRuns = 10; // of a set
+const shownDifferences = 6;
+const shownWarnings = 3;
 
+// A set's last run: its job, its hosts, its course over time.
 interface Run {
   id: string;
+  title: string; // of the set
   head: Report;
   job: JobReply;
   environment: Report;
 }
 
-function shown(unit: string, value: number): string {
-  if (unit === "ns") return latency(value);
-  if (unit === "B/s") return throughput(value);
-  if (unit === "1/s") return count(value);
-  if (unit === "1/IO" || unit === "B/B") return value.toPrecision(3);
-  return unit === "%" ? `${(100 * value).toPrecision(3)} %` : value.toPrecision(4);
-}
-
-function change(value: ComparedValue): string {
-  if (value.change === undefined || value.change === null) return "";
-  const sign = (v: number) => {
-    const size = percent(Math.abs(v));
-    return size === percent(0) ? size : `${v >= 0 ? "+" : "−"}${size}`;
-  };
-  const interval = value.hasInterval
-    ? ` (${sign(value.changeLow)} to ${sign(value.changeHigh)})`
-    : "";
-  return sign(value.change) + interval;
-}
-
-const words: Record<string, string> = {
-  CHANGE_NONE: "no difference told from noise",
-  CHANGE_BETTER: "better",
-  CHANGE_WORSE: "worse",
-  CHANGE_UNKNOWN: "too few runs to tell",
-};
-
-function verdictText(compared: ComparedFigure, value: ComparedValue): string {
-  if (!compared.judged) return "not judged";
-  const known = words[value.verdict as unknown as string] ?? "";
-  return value.mayBeDrift ? "may be drift" : known;
-}
-
-function rowOf(compared: ComparedFigure): Cell[] {
+function rowOf(compared: ComparedFigure, canTell: boolean[]): Cell[] {
   return [
     text(compared.phase),
     text([compared.workload, compared.kind].filter(Boolean).join(" ")),
     text(compared.figure),
     ...compared.values.flatMap((value, i) => {
       const cells: Cell[] = [
-        figure(value.median, (v) => (value.runs > 0 ? shown(compared.unit, v) : none)),
+        figure(value.median, (v) => (value.runs > 0 ? shownValue(compared.unit, v) : none)),
       ];
       if (i === 0) return cells;
-      cells.push({ show: change(value), sort: value.change ?? 0 });
-      cells.push(text(verdictText(compared, value)));
+      const { word, tone } = verdictOfValue(value, canTell[i - 1]);
+      const shown = compared.judged ? word : "not judged";
+      cells.push({ show: changeText(value), sort: value.change ?? 0 });
+      cells.push({ show: element("span", { class: compared.judged ? tone : "muted" }, shown) });
       return cells;
     }),
   ];
-}
-
-// Lines that are in the one text and not in the other: the longest common part stays.
-export function differences(before: string, after: string): { sign: string; line: string }[] {
-  const a = before.split("\n").slice(0, mostLines);
-  const b = after.split("\n").slice(0, mostLines);
-  const longest = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
-  for (let i = a.length - 1; i >= 0; i--)
-    for (let j = b.length - 1; j >= 0; j--)
-      longest[i][j] =
-        a[i] === b[j] ? longest[i + 1][j + 1] + 1 : Math.max(longest[i + 1][j], longest[i][j + 1]);
-  const changed: { sign: string; line: string }[] = [];
-  for (let i = 0, j = 0; i < a.length || j < b.length; ) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      i++;
-      j++;
-    } else if (j >= b.length || (i < a.length && longest[i + 1][j] >= longest[i][j + 1])) {
-      changed.push({ sign: "−", line: a[i++] });
-    } else {
-      changed.push({ sign: "+", line: b[j++] });
-    }
-  }
-  return changed;
 }
 
 // What limited a phase has no difference that could be computed.
@@ -123,14 +88,18 @@ function limitRow(limit: Comparison["limits"][number]): Cell[] {
 export class CompareView implements View {
   private readonly requests = new Requests();
   private readonly body = element("div");
+  private readonly overlays = element("div", { id: "overlays" });
   private readonly groups: ChartGroup[] = [];
 
   constructor(
     main: HTMLElement,
-    private readonly ids: string[],
+    private readonly sets: string[][],
   ) {
-    main.replaceChildren(element("h1", {}, "Comparison"), this.body);
-    this.body.append(element("p", { class: "muted", role: "status" }, "loading"));
+    main.replaceChildren(this.body);
+    this.body.append(
+      element("h1", {}, "Comparison"),
+      element("p", { class: "muted", role: "status" }, "loading"),
+    );
     void this.load();
   }
 
@@ -141,17 +110,26 @@ export class CompareView implements View {
 
   private async load(): Promise<void> {
     const { signal } = this.requests;
+    const asked = this.sets.map((set) => set.join(".")).join(",");
     try {
-      const [comparison, runs] = await Promise.all([
-        get<Comparison>(`/api/compare?runs=${this.ids.join(",")}`, signal),
-        Promise.all(this.ids.map((id) => this.run(id))),
+      const [compared, runs] = await Promise.all([
+        get<Compared>(`/api/compare?runs=${asked}`, signal),
+        Promise.all(this.sets.map((set) => this.run(set[set.length - 1]))),
       ]);
       if (this.requests.isOver) return;
-      this.draw(comparison, runs);
+      const titles = titlesOf(
+        compared,
+        runs.map((run) => run.head),
+      );
+      runs.forEach((run, i) => (run.title = titles[i]));
+      this.draw(compared, runs);
       await this.overlay(runs);
     } catch (error) {
       if (this.requests.isOver) return;
-      this.body.replaceChildren(element("p", { class: "error" }, String(error)));
+      this.body.replaceChildren(
+        element("h1", {}, "Comparison"),
+        element("p", { class: "error" }, String(error)),
+      );
     }
   }
 
@@ -162,110 +140,47 @@ export class CompareView implements View {
       get<JobReply>(`/api/runs/${id}/job`, signal),
       get<Report>(`/api/runs/${id}/environment`, signal),
     ]);
-    return { id: head.run?.runId ?? id, head, job, environment };
+    return { id: head.run?.runId ?? id, title: id, head, job, environment };
   }
 
-  private name(run: Run): string {
-    return `${run.head.run?.jobName ?? ""} ${run.id.slice(0, 8)}`;
-  }
-
-  private draw(comparison: Comparison, runs: Run[]): void {
-    const others = runs.slice(1);
-    const columns = [
-      { title: "phase" },
-      { title: "operation" },
-      { title: "figure" },
-      { title: this.name(runs[0]), numeric: true },
-      ...others.flatMap((run) => [
-        { title: this.name(run), numeric: true },
-        { title: "difference", numeric: true },
-        { title: "told from noise" },
-      ]),
-    ];
+  private draw(compared: Compared, runs: Run[]): void {
+    const titles = runs.map((run) => run.title);
+    const heads = runs.map((run) => run.head);
+    const others = titles.slice(1);
+    document.title = `${others.join(", ")} against ${titles[0]} – Lockstep`;
     this.body.replaceChildren(
-      table(
-        [{ title: "run" }, { title: "verdict" }, { title: "submitted" }, { title: "owner" }],
-        runs.map((run) => [
-          { show: element("a", { href: `#/run/${run.id}` }, this.name(run)), sort: run.id },
-          {
-            show: element(
-              "span",
-              {},
-              pill(verdictOfReport(run.head)),
-              " ",
-              ...syntheticMark(run.head.run),
-            ),
-          },
-          text(instant(run.head.run?.submittedAt ?? "")),
-          text(run.head.run?.owner ?? ""),
-        ]),
-      ),
-      ...comparison.warnings.map((warning) => element("p", { class: "warn" }, warning)),
-      ...(comparison.missing > 0
-        ? [
-            element(
-              "p",
-              { class: "warn" },
-              `${plural(comparison.missing, "figure")} of ${this.name(runs[0])} ` +
-                `${comparison.missing === 1 ? "is" : "are"} not in the others.`,
-            ),
-          ]
-        : []),
-      element("h2", {}, "Figures"),
-      table(columns, [...comparison.figures.map(rowOf), ...comparison.limits.map(limitRow)]),
+      element("h1", {}, `${others.join(", ")} against ${titles[0]}`),
+      ...others.flatMap((_, i) => conclusion(compared, titles, i + 1)),
+      differs(differencesOf(compared, heads), runs),
+      ...doubts(compared, titles),
+      ...others.flatMap((title, i) => [
+        ...(others.length > 1 ? [element("h2", {}, `${title} against ${titles[0]}`)] : []),
+        ...differenceBars(compared, titles, i + 1),
+      ]),
+      setTable(compared, runs),
+      ...notes(runs),
+      everyFigure(compared, titles),
       element("h2", {}, "Over time"),
-      element("div", { id: "overlays" }),
-      ...this.jobs(runs),
-      ...this.environments(runs),
+      ...(this.sets.some((set) => set.length > 1)
+        ? [element("p", { class: "muted" }, "The last run of each set.")]
+        : []),
+      this.overlays,
+      ...jobs(runs),
+      environments(runs),
     );
-  }
-
-  private jobs(runs: Run[]): HTMLElement[] {
-    return runs.slice(1).flatMap((run) => {
-      const title = element("h2", {}, `Job: ${this.name(runs[0])} and ${this.name(run)}`);
-      const muted = (words: string) => [title, element("p", { class: "muted" }, words)];
-      const [before, after] = [runs[0].job.source, run.job.source];
-      if (!before || !after) return muted("Not both came as a file.");
-      if (before === after) return muted("The job files are equal.");
-      const changed = differences(before, after);
-      const allLines = Math.max(before.split("\n").length, after.split("\n").length);
-      const rest =
-        allLines > mostLines
-          ? [element("p", { class: "warn" }, `Only their first ${mostLines} lines are compared.`)]
-          : [];
-      const lines = changed.map(({ sign, line }) =>
-        element("div", { class: sign === "+" ? "good" : "error" }, `${sign} ${line}`),
-      );
-      return [title, ...rest, element("div", { class: "job", tabindex: "0" }, ...lines)];
-    });
-  }
-
-  private environments(runs: Run[]): HTMLElement[] {
-    const all = runs.map((run) => factsOf(run.environment));
-    const facts = [...new Set(all.flatMap((one) => [...one.keys()]))].sort();
-    const value = (run: number, fact: string) =>
-      [...(all[run].get(fact)?.keys() ?? [])].sort().join("; ");
-    const rows = facts
-      .filter((fact) => new Set(runs.map((_, i) => value(i, fact))).size > 1)
-      .map((fact) => [text(fact), ...runs.map((_, i) => text(value(i, fact)))]);
-    const title = element("h2", {}, "Environment");
-    if (rows.length === 0)
-      return [title, element("p", { class: "muted" }, "No fact of the hosts differs.")];
-    const columns = [{ title: "fact" }, ...runs.map((run) => ({ title: this.name(run) }))];
-    return [title, table(columns, rows)];
   }
 
   // Phases of one name over each other, each run from its own start.
   private async overlay(runs: Run[]): Promise<void> {
-    const place = document.getElementById("overlays");
+    const place = this.overlays;
     const names = runs[0].head.phases.filter((p) => p.workloads.length > 0).map((p) => p.name);
     if (names.length > mostPhases)
-      place?.append(
+      place.append(
         element("p", { class: "warn" }, `The first ${mostPhases} of ${names.length} phases.`),
       );
     for (const name of names.slice(0, mostPhases)) {
       const series = await Promise.all(runs.map((run) => this.series(run, name)));
-      if (this.requests.isOver || !place) return;
+      if (this.requests.isOver) return;
       if (series.every((one) => one === undefined)) continue;
       const all = choices();
       const span: [number, number] | undefined =
@@ -293,7 +208,7 @@ export class CompareView implements View {
       ) => {
         const { x, lines } = joined(
           series,
-          runs.map((run) => this.name(run)),
+          runs.map((run) => run.title),
           of,
         );
         group.chart({ title: `${title}, ${name}`, show, log, measured }).set(x, lines);
@@ -318,6 +233,163 @@ export class CompareView implements View {
       throw error;
     }
   }
+}
+
+// What it came to is the biggest thing; with too few runs, what to do about it.
+function conclusion(compared: Compared, titles: string[], set: number): HTMLElement[] {
+  const { sentence, commands } = conclusionOf(compared, titles, set);
+  const lines = commands.map((one) => element("p", {}, command(one)));
+  const verdict = pill(verdictOfSet(compared, set));
+  return [element("p", { class: "conclusion" }, verdict, " ", sentence), ...lines];
+}
+
+const arrow = (values: string[]): string => values.join(" → ");
+
+// In what the sets differ, but for their figures: labels and fields of the jobs.
+function differs(all: Difference[], runs: Run[]): HTMLElement {
+  const labels = all.filter((one) => one.kind === "label");
+  const fields = all.filter((one) => one.kind === "job");
+  const facts = all.filter((one) => one.kind === "fact").length;
+  const said = (one: Difference) =>
+    element(
+      "li",
+      {},
+      `${one.kind === "job" ? "job: " : ""}${one.name} `,
+      element("b", {}, arrow(one.values)),
+    );
+  const sources = new Set(runs.map((run) => run.job.source));
+  const isOtherJob = fields.length === 0 && sources.size > 1 && !sources.has("");
+  const items = [
+    ...shortened([...labels, ...fields].map(said), shownDifferences),
+    ...(isOtherJob ? [element("li", {}, "the job files (below)")] : []),
+    ...(facts > 0 ? [element("li", {}, `${plural(facts, "fact")} of the hosts (below)`)] : []),
+  ];
+  if (items.length === 0)
+    return element("p", { class: "muted" }, "The same job, and the same labels.");
+  return element("div", { class: "differs" }, "They differ in:", element("ul", {}, ...items));
+}
+
+// That there are too few runs is said on top; what differs is listed.
+function doubts(compared: Compared, titles: string[]): HTMLElement[] {
+  const isListed = (warning: string) =>
+    warning.startsWith("too few runs to tell") ||
+    (compared.differences !== undefined &&
+      /^the jobs of .* differ: | differs: .* in /.test(warning));
+  const named = (warning: string) =>
+    compared.sets.reduce((words, { name }, i) => words.split(name).join(titles[i]), warning);
+  const warnings = compared.warnings.filter((warning) => !isListed(warning)).map(named);
+  if (compared.missing > 0 && !warnings.some((warning) => warning.includes("has not, and"))) {
+    const are = compared.missing === 1 ? "is" : "are";
+    warnings.push(
+      `${plural(compared.missing, "figure")} of ${titles[0]} ${are} not in the others.`,
+    );
+  }
+  return shortened(
+    warnings.map((warning) => element("p", { class: "warn" }, warning)),
+    shownWarnings,
+  );
+}
+
+function setTable(compared: Compared, runs: Run[]): HTMLElement {
+  const rows = compared.sets.map(({ runs: ids }, i) => {
+    const { head, title } = runs[i];
+    const links = ids
+      .slice(0, namedRuns)
+      .flatMap((id) => [element("a", { href: `#/run/${id}` }, id.slice(0, 8)), " "]);
+    const more = ids.length > namedRuns ? [`and ${ids.length - namedRuns} more`] : [];
+    const left =
+      ids.length === 0 ? [element("span", { class: "warn" }, "none can be compared")] : [];
+    return [
+      text(`${letterOf(i)}: ${title}`),
+      { show: element("span", {}, ...links, ...more, ...left) },
+      { show: element("span", {}, pill(verdictOfReport(head)), " ", ...syntheticMark(head.run)) },
+      { show: timeOf(head.run?.submittedAt ?? "") },
+      text(head.run?.owner ?? ""),
+    ];
+  });
+  const columns = ["set", "runs", "verdict of the last", "submitted", "owner"];
+  return table(
+    columns.map((title) => ({ title })),
+    rows,
+    false,
+  );
+}
+
+// What people wrote about the runs.
+function notes(runs: Run[]): HTMLElement[] {
+  const all = runs.flatMap((run) =>
+    run.environment.events
+      .filter((event) => event.severity === "note")
+      .map((event) => {
+        const entry = eventEntry(event);
+        const { author } = event as { author?: string };
+        entry.prepend(element("b", {}, [run.title, author].filter(Boolean).join(", ")), " ");
+        return entry;
+      }),
+  );
+  return all.length > 0 ? [element("h2", {}, "Notes"), element("ul", {}, ...all)] : [];
+}
+
+function everyFigure(compared: Compared, titles: string[]): HTMLElement {
+  const columns = [
+    ...["phase", "operation", "figure"].map((title) => ({ title })),
+    { title: titles[0], numeric: true },
+    ...titles
+      .slice(1)
+      .flatMap((title) => [
+        { title, numeric: true },
+        { title: "difference", numeric: true },
+        { title: "told from noise" },
+      ]),
+  ];
+  const rows = [
+    ...compared.figures.map((one) => rowOf(one, compared.canTell)),
+    ...compared.limits.map(limitRow),
+  ];
+  const summary = `${rows.length}, of every workload and kind of I/O`;
+  return fold("All figures", summary, (box) => box.append(table(columns, rows)), { level: 2 });
+}
+
+function jobs(runs: Run[]): HTMLElement[] {
+  return runs.slice(1).map((run) => {
+    const title = `Job of ${run.title}`;
+    const [before, after] = [runs[0].job.source, run.job.source];
+    const plainly = (words: string) => fold(title, words, () => undefined, { level: 2 });
+    if (!before || !after) return plainly("not both came as a file");
+    if (before === after) return plainly("the same file");
+    const changed = differingLines(before, after, mostLines);
+    const isCut = Math.max(...[before, after].map((one) => one.split("\n").length)) > mostLines;
+    const fill = (box: HTMLElement) => {
+      if (isCut)
+        box.append(
+          element("p", { class: "warn" }, `Only their first ${mostLines} lines are compared.`),
+        );
+      const lines = changed.map(({ sign, line }) =>
+        element("div", { class: sign === "+" ? "good" : "error" }, `${sign} ${line}`),
+      );
+      box.append(element("div", { class: "job", tabindex: "0" }, ...lines));
+    };
+    return fold(title, `${plural(changed.length, "line")} differ`, fill, {
+      level: 2,
+      isOpen: true,
+    });
+  });
+}
+
+function environments(runs: Run[]): HTMLElement {
+  const all = runs.map((run) => factsOf(run.environment));
+  const facts = [...new Set(all.flatMap((one) => [...one.keys()]))].sort();
+  const value = (run: number, fact: string) =>
+    [...(all[run].get(fact)?.keys() ?? [])].sort().join("; ");
+  const rows = facts
+    .filter((fact) => new Set(runs.map((_, i) => value(i, fact))).size > 1)
+    .map((fact) => [text(fact), ...runs.map((_, i) => text(value(i, fact)))]);
+  const columns = [{ title: "fact" }, ...runs.map((run) => ({ title: run.title }))];
+  const summary = rows.length === 0 ? "no fact of the hosts differs" : `${rows.length} differ`;
+  const fill = (box: HTMLElement) => {
+    if (rows.length > 0) box.append(table(columns, rows));
+  };
+  return fold("Environment", summary, fill, { level: 2, isOpen: rows.length > 0 });
 }
 
 // Runs' spans end a little apart: each line has its own points, and goes on beside the others'

@@ -48,10 +48,25 @@ async function loaded<T>(script: Promise<T>): Promise<T> {
   }
 }
 
-async function showCompared(ids: string[]): Promise<void> {
+// Sets of runs with commas between; the runs of one with dots.
+async function showCompared(text: string): Promise<void> {
   const mine = requests;
   const { CompareView } = await loaded(import("./compare_view"));
-  if (!mine.isOver) show(new CompareView(main, ids));
+  const sets = text.split(",").map((set) => set.split(".").filter(Boolean));
+  if (!mine.isOver) show(new CompareView(main, sets));
+}
+
+// Of the runs of the same job, the last that was submitted before this one.
+async function showBefore(id: string): Promise<void> {
+  const mine = requests;
+  const { run } = await get<Report>(`/api/runs/${id}`, mine.signal);
+  if (!run) throw new Error(`run ${id}: it is not in the report`);
+  const ask = new URLSearchParams({ job: run.jobName, until: run.submittedAt, limit: "2" });
+  const { runs } = await get<HistoryReply>(`/api/runs?${ask}`, mine.signal);
+  const before = runs.find((other) => other.runId !== run.runId);
+  if (mine.isOver) return;
+  if (before) return location.replace(`#/compare/${before.runId},${run.runId}`);
+  throw new NotThere(`There is no run of ${run.jobName} before ${id.slice(0, 8)}.`);
 }
 
 async function showRun(id: string): Promise<void> {
@@ -102,7 +117,8 @@ async function route(): Promise<void> {
   view = undefined;
   const [path] = location.hash.split("?");
   const run = /^#\/run\/([0-9a-z-]+)$/.exec(path);
-  const compared = /^#\/compare\/([0-9a-z,-]+)$/.exec(path);
+  const before = /^#\/before\/([0-9a-z-]+)$/.exec(path);
+  const compared = /^#\/compare\/([0-9a-z,.-]+)$/.exec(path);
   landed();
   landed = land(main);
   document.body.classList.remove("wall");
@@ -111,7 +127,8 @@ async function route(): Promise<void> {
     if (exportedRun) return await showRun(exportedRun);
     if (isOfAnyRun()) return await showAnyRun();
     if (run) return await showRun(run[1]);
-    if (compared) return await showCompared(compared[1].split(","));
+    if (before) return await showBefore(before[1]);
+    if (compared) return await showCompared(compared[1]);
     if (path === "#/fleet") return show(new FleetView(main));
     if (path === "" || path === "#/") return show(new RunsView(main));
     const words = `There is nothing at ${path}: the links above lead to what there is.`;
