@@ -1,46 +1,70 @@
-// The workers that are attached and what they do, and the devices that they see, by identity.
+// The fleet: what needs a person first, then what each worker does, and the devices that they see.
 
-import { keptSorting } from "./address";
+import { command } from "./actions";
+import { choices, choose, keptSorting } from "./address";
+import { get, type BlockDevice, type DevicesReply, type StatusReply } from "./api";
+import { banner, element, figure, fold, labelsOf, signs, table, text, type Cell } from "./dom";
+import { FleetMap } from "./fleet_map";
 import {
-  get,
-  type AttachedWorker,
-  type BlockDevice,
-  type DevicesReply,
-  type StatusReply,
-} from "./api";
-import { element, figure, labelsOf, table, text, type Cell } from "./dom";
-import { latency, orNone, plural, size } from "./format";
+  groupsOf,
+  membersOf,
+  signedLatency,
+  states,
+  textOf,
+  type Group,
+  type Member,
+  type State,
+} from "./fleet_state";
+import { count, latency, orNone, plural, seconds, size, typeset } from "./format";
 import { Requests, type View } from "./view";
 
 const refreshMs = 5000;
+const namedHosts = 8;
+const shownGroups = 10;
 
 interface Seen {
   host: string;
   device: BlockDevice;
 }
 
-function signed(nanoseconds: number): string {
-  return `${nanoseconds < 0 ? "−" : "+"}${latency(Math.abs(nanoseconds))}`;
-}
-
 export class FleetView implements View {
   private readonly requests = new Requests();
   private readonly note = element("p", { class: "muted", role: "status" }, "loading");
+  private readonly trouble = element("div", { class: "trouble" });
+  private readonly summary = element("div", { class: "summary" });
+  private readonly map = new FleetMap((name) => this.look(name));
   private readonly workers = element("div");
   private readonly devices = element("div");
   private readonly again = element("button", { type: "button" }, "ask the hosts again");
+  private readonly find = element("input", {
+    type: "search",
+    placeholder: "find: host, state, label=value, kernel, path …",
+    "aria-label": "find workers",
+  }) as HTMLInputElement;
   private readonly sorting = keptSorting("workers");
+  private status?: StatusReply;
+  private told?: DevicesReply;
 
   constructor(main: HTMLElement) {
+    this.find.value = choices().get("find") ?? "";
+    this.find.addEventListener("input", () => this.look(this.find.value));
     this.again.addEventListener("click", () => void this.askDevices());
+    const devices = fold(
+      "Devices",
+      "by identity, and what is on them",
+      (box) => box.append(element("p", {}, this.again), this.devices),
+      { level: 2, isOpen: true },
+    );
     main.replaceChildren(
       element("h1", {}, "Fleet"),
+      this.trouble,
+      this.summary,
+      this.map.root,
+      element("p", {}, this.find),
       this.note,
       element("h2", {}, "Workers"),
       this.workers,
-      element("h2", {}, "Devices"),
-      element("p", {}, this.again),
-      this.devices,
+      devices,
     );
     void this.askStatus();
     void this.askDevices();
@@ -52,8 +76,8 @@ export class FleetView implements View {
 
   private async askStatus(): Promise<void> {
     try {
-      const status = await get<StatusReply>("/api/status", this.requests.signal);
-      this.drawStatus(status);
+      this.status = await get<StatusReply>("/api/status", this.requests.signal);
+      this.draw();
     } catch (error) {
       if (this.requests.isOver) return;
       this.note.textContent = `${String(error)} (retrying)`;
@@ -61,41 +85,87 @@ export class FleetView implements View {
     this.requests.again(refreshMs, () => void this.askStatus());
   }
 
-  private drawStatus(status: StatusReply): void {
-    const { storeState } = status;
-    const seconds = Math.round(storeState?.unavailableSeconds ?? 0);
-    const outage = storeState?.unavailable
-      ? `; the store has been unavailable for ${seconds} s: ${storeState.reason}`
-      : "";
-    const workers = plural(status.workers.length, "worker");
-    const hosts = new Set(status.workers.map((worker) => worker.hello?.host?.name)).size;
-    const fleet = `${workers} on ${plural(hosts, "host")}, epoch ${status.epoch}`;
-    this.note.textContent = fleet + outage;
-    const runs = new Map(status.runs.map((run) => [run.runId, run.jobName]));
-    const rows = status.workers.map((worker) => this.workerRow(worker, runs));
+  // Only the workers that match are listed; the map shows them among all.
+  private look(words: string): void {
+    this.find.value = words;
+    choose({ find: words });
+    this.draw();
+  }
+
+  private matches(member: Member): boolean {
+    const all = textOf(member);
+    const { value } = this.find;
+    if (states.includes(value as State)) return member.state === value;
+    return value
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => all.includes(word));
+  }
+
+  private draw(): void {
+    const { status } = this;
+    if (!status) return;
+    const members = membersOf(status, this.told);
+    const found = members.filter((member) => this.matches(member));
+    const hosts = new Set(members.map(({ name }) => name)).size;
+    const workers = plural(members.length, "worker");
+    const shown = found.length < members.length ? `${count(found.length)} of ` : "";
+    this.note.textContent = `${shown}${workers} on ${plural(hosts, "host")}, epoch ${status.epoch}`;
+    this.trouble.replaceChildren(...storeTrouble(status), ...troubles(groupsOf(members)));
+    if (members.length === 0) {
+      for (const part of [this.summary, this.workers]) part.replaceChildren();
+      this.map.set([], () => true);
+      return this.workers.replaceChildren(...firstSteps());
+    }
+    this.drawSummary(members);
+    this.map.set(members, (member) => this.matches(member));
+    this.drawTable(found, new Map(status.runs.map((run) => [run.runId, run.jobName])));
+  }
+
+  // 997 ready · 2 busy · 1 needs you: each is a filter.
+  private drawSummary(members: Member[]): void {
+    const wasAt = Array.from(this.summary.children).indexOf(document.activeElement as Element);
+    const of = (state: State) => members.filter((member) => member.state === state).length;
+    const buttons = [...states].reverse().map((state) => {
+      const isChosen = this.find.value === state;
+      const name = { "needs you": "needs", busy: "busy", ready: "ready" }[state];
+      const button = element(
+        "button",
+        { type: "button", class: name, "aria-pressed": String(isChosen) },
+        element("b", {}, count(of(state))),
+        ` ${state === "needs you" && of(state) !== 1 ? "need you" : state}`,
+      );
+      button.addEventListener("click", () => this.look(isChosen ? "" : state));
+      return button;
+    });
+    this.summary.replaceChildren(...buttons);
+    buttons[wasAt]?.focus();
+  }
+
+  private drawTable(members: Member[], runs: Map<string, string>): void {
     const numeric = (title: string) => ({ title, numeric: true });
     const focused = this.place(document.activeElement);
+    const columns = [
+      { title: "host" },
+      { title: "state" },
+      numeric("clock against the controller's"),
+      numeric("±"),
+      numeric("drift, ppm"),
+      numeric("round trip"),
+      numeric("wall clock"),
+      numeric("CPUs"),
+      numeric("memory"),
+      ...["kernel", "version", "allowed", "labels"].map((title) => ({ title })),
+    ];
     this.workers.replaceChildren(
-      table(
-        [
-          { title: "host" },
-          { title: "does" },
-          numeric("clock against the controller's"),
-          numeric("±"),
-          numeric("drift, ppm"),
-          numeric("round trip"),
-          numeric("wall clock"),
-          numeric("CPUs"),
-          numeric("memory"),
-          { title: "kernel" },
-          { title: "version" },
-          { title: "allowed" },
-          { title: "labels" },
-        ],
-        rows,
-        true,
-        this.sorting,
-      ),
+      members.length > 0
+        ? table(
+            columns,
+            members.map((member) => workerRow(member, runs)),
+            true,
+            this.sorting,
+          )
+        : element("p", { class: "muted" }, "No worker matches."),
     );
     this.refocus(focused);
   }
@@ -111,48 +181,12 @@ export class FleetView implements View {
     if (place >= 0) this.inTable()[place]?.focus();
   }
 
-  private workerRow(worker: AttachedWorker, runs: Map<string, string>): Cell[] {
-    const { hello } = worker;
-    const host = hello?.host;
-    const labels = labelsOf(hello?.labels);
-    const doing = element("span");
-    if (worker.disconnected) {
-      doing.append(
-        element("span", { class: "warn" }, "disconnected; the controller waits for it"),
-        " ",
-      );
-    }
-    if (worker.runId) {
-      const name = runs.get(worker.runId) ?? worker.runId.slice(0, 8);
-      doing.append("leased to ", element("a", { href: `#/run/${worker.runId}` }, name));
-    } else {
-      doing.append("free");
-    }
-    return [
-      text(host?.name ?? ""),
-      { show: doing },
-      figure(worker.clockOffsetNs, signed),
-      figure(worker.clockBoundNs, latency),
-      figure(
-        worker.clockDriftPpm,
-        (v) => `${v.toFixed(2)} ± ${worker.clockDriftBoundPpm.toFixed(2)}`,
-      ),
-      figure(worker.roundTripNs, latency),
-      figure(worker.wallDifferenceNs, signed),
-      figure(host?.cpus ?? 0, orNone(String)),
-      figure(Number(host?.memoryBytes ?? 0), orNone(size)),
-      text(host?.kernel ?? ""),
-      text(hello?.softwareVersion ?? ""),
-      text([...(hello?.allow ?? []), ...(hello?.allowExpendable ?? [])].join(" ")),
-      text(labels.join(" ")),
-    ];
-  }
-
   private async askDevices(): Promise<void> {
     this.devices.replaceChildren(element("p", { class: "muted" }, "loading every host"));
     try {
-      const { hosts } = await get<DevicesReply>("/api/devices", this.requests.signal);
-      this.drawDevices(hosts);
+      this.told = await get<DevicesReply>("/api/devices", this.requests.signal);
+      this.drawDevices(this.told.hosts);
+      this.draw();
     } catch (error) {
       if (this.requests.isOver) return;
       this.devices.replaceChildren(element("p", { class: "error" }, String(error)));
@@ -199,12 +233,86 @@ export class FleetView implements View {
     const titles = ["identity", "seen as", "model", "size", "transport", "paths", "what is on it"];
     const columns = [...titles, "allowed"].map((title) => ({ title, numeric: title === "size" }));
     this.devices.replaceChildren(
-      ...hosts
-        .filter((host) => host.missing)
-        .map((host) => element("p", { class: "warn" }, `${host.host}: ${host.missing}`)),
       rows.length > 0
         ? table(columns, rows, true, keptSorting("devices"))
         : element("p", { class: "muted" }, "No host tells of a block device."),
     );
   }
+}
+
+// The store takes no samples: that is of the whole fleet.
+function storeTrouble({ storeState }: StatusReply): HTMLElement[] {
+  if (!storeState?.away) return [];
+  const since = seconds(storeState.awaySeconds);
+  const words =
+    `${storeState.reason}. Phases that run go on, and their samples wait on the controller's disk; ` +
+    "no new phase starts. Bring PostgreSQL back: nothing else is to be done.";
+  return [banner("bad", `The store is away since ${since}`, words)];
+}
+
+// Each trouble once, with the hosts that have it, and what helps.
+function troubles(groups: Group[]): HTMLElement[] {
+  const entries = groups.slice(0, shownGroups).map(({ trouble, names }) => {
+    const more = names.length > namedHosts ? ` and ${count(names.length - namedHosts)} more` : "";
+    const who = names.slice(0, namedHosts).join(", ") + more;
+    const remedy = [
+      " ",
+      trouble.remedy,
+      ...(trouble.command ? [" ", command(trouble.command)] : []),
+    ];
+    const headline = names.length > 1 ? `${count(names.length)} hosts: ` : "";
+    return element(
+      "li",
+      { class: trouble.tone },
+      element("b", {}, `${signs[trouble.tone]} ${headline}${who}`),
+      `: ${trouble.what}. `,
+      element("span", { class: "remedy" }, ...remedy),
+    );
+  });
+  const more = groups.length - entries.length;
+  if (more > 0) entries.push(element("li", {}, `and ${plural(more, "more trouble")}`));
+  return entries.length > 0 ? [element("ul", {}, ...entries)] : [];
+}
+
+function firstSteps(): HTMLElement[] {
+  const join = `lockstep-worker --controller ${location.hostname}:9640 --allow /mnt/test`;
+  return [
+    element("p", {}, "No worker is attached. On each host that is to do I/O:"),
+    element("p", {}, command(join)),
+  ];
+}
+
+function workerRow(member: Member, runs: Map<string, string>): Cell[] {
+  const { worker, state, troubles: found } = member;
+  const { hello } = worker;
+  const host = hello?.host;
+  const tone = found[0]?.tone ?? "plain";
+  const doing = element("span", { class: "state" });
+  if (found.length > 0) {
+    const title = found.map((one) => one.what).join("; ");
+    doing.append(element("span", { class: tone, title }, `${signs[tone]} ${state}`), " ");
+  }
+  if (worker.runId) {
+    const name = runs.get(worker.runId) ?? worker.runId.slice(0, 8);
+    doing.append("busy with ", element("a", { href: `#/run/${worker.runId}` }, name));
+  } else if (found.length === 0) {
+    doing.append("ready");
+  }
+  return [
+    text(host?.name ?? ""),
+    { show: doing, sort: states.indexOf(state) },
+    figure(worker.clockOffsetNs, signedLatency),
+    figure(worker.clockBoundNs, latency),
+    figure(worker.clockDriftPpm, (v) =>
+      typeset(`${v.toFixed(2)} ± ${worker.clockDriftBoundPpm.toFixed(2)}`),
+    ),
+    figure(worker.roundTripNs, latency),
+    figure(worker.wallDifferenceNs, signedLatency),
+    figure(host?.cpus ?? 0, orNone(String)),
+    figure(Number(host?.memoryBytes ?? 0), orNone(size)),
+    text(host?.kernel ?? ""),
+    text(hello?.softwareVersion ?? ""),
+    text([...(hello?.allow ?? []), ...(hello?.allowExpendable ?? [])].join(" ")),
+    text(labelsOf(hello?.labels).join(" ")),
+  ];
 }
