@@ -1,16 +1,20 @@
 // Runs, the newest first; refreshes itself. What is chosen is asked of the controller.
 
+import { command } from "./actions";
 import { choices, choose, keptSorting } from "./address";
 import { get, messageOf, Refused, type HistoryReply, type RunSummary } from "./api";
-import { element, figure, labelsOf, sparkline, table, text } from "./dom";
-import { count, instant, orNone, throughput } from "./format";
+import { element, figure, labelsOf, sparkline, table, text, timeOf, type Cell } from "./dom";
+import { orNone } from "./format";
+import { oneStop } from "./keyboard";
+import { Selection } from "./runs_selection";
+import { exactFigures, headlineOf } from "./words";
 import { pill, syntheticMark, verdictOf } from "./verdict";
 import { Requests, type View } from "./view";
 
 const refreshMs = 5000;
 const pageSize = 100;
 const sparkRuns = 20;
-const mostCompared = 5;
+const shownLabels = 6;
 
 const filters: [string, string][] = [
   ["job", "job"],
@@ -25,7 +29,7 @@ const filters: [string, string][] = [
 
 export class RunsView implements View {
   private readonly requests = new Requests();
-  private readonly list = element("div");
+  private readonly list = element("div", { class: "runs" });
   private readonly note = element("p", { class: "muted", role: "status" });
   private readonly find = element("input", {
     type: "search",
@@ -34,13 +38,15 @@ export class RunsView implements View {
   }) as HTMLInputElement;
   private readonly newer = element("button", { type: "button", class: "more" }, "newer runs");
   private readonly older = element("button", { type: "button", class: "more" }, "older runs");
-  private readonly compare = element("a", { href: "#/" }, "compare");
-  private readonly ticked = new Map<string, string>(); // ids, and when they were submitted
   private readonly sorting = keptSorting("runs");
-  private readonly clear = element("button", { type: "button" }, "untick all");
+  private readonly selection = new Selection(() => {
+    this.shown = "";
+    this.draw();
+  });
+  // Of a hundred rows.
+  private readonly stops = ["a[data-run]", "[data-tick]"].map((one) => oneStop(this.list, one));
   private asked = 0;
   private runs: RunSummary[] = [];
-  private total = 0;
   private shown = "";
 
   constructor(main: HTMLElement) {
@@ -49,24 +55,17 @@ export class RunsView implements View {
       choose({ find: this.find.value });
       this.draw();
     });
-    this.clear.addEventListener("click", () => {
-      this.ticked.clear();
-      this.shown = "";
-      this.draw();
-      this.drawCompare();
-    });
     this.newer.addEventListener("click", () => this.page(-pageSize));
     this.older.addEventListener("click", () => this.page(pageSize));
     main.replaceChildren(
       element("h1", {}, "Runs"),
       element("p", {}, this.find),
       this.form(),
-      element("p", { class: "compare" }, this.compare, " ", this.clear),
       this.note,
+      this.selection.root,
       this.list,
       element("p", {}, this.newer, " ", this.older),
     );
-    this.drawCompare();
     void this.load();
   }
 
@@ -126,7 +125,6 @@ export class RunsView implements View {
       const reply = await get<HistoryReply>(`/api/runs?${ask}`, this.requests.signal);
       if (mine !== this.asked) return; // something else is asked for during that time
       this.runs = reply.runs;
-      this.total = reply.total;
       const last = this.offset + reply.runs.length;
       this.note.textContent =
         reply.total > pageSize ? `${this.offset + 1} to ${last} of ${reply.total}` : "";
@@ -175,35 +173,36 @@ export class RunsView implements View {
   private tick(run: RunSummary): HTMLElement {
     const box = element("input", {
       type: "checkbox",
-      "aria-label": `compare ${run.jobName} ${run.runId.slice(0, 8)}`,
+      "aria-label": `tick ${run.jobName} ${run.runId.slice(0, 8)}`,
       "data-tick": run.runId,
     }) as HTMLInputElement;
-    box.checked = this.ticked.has(run.runId);
-    box.addEventListener("change", () => {
-      if (box.checked) this.ticked.set(run.runId, run.submittedAt);
-      else this.ticked.delete(run.runId);
-      this.drawCompare();
-    });
+    box.checked = this.selection.has(run);
+    box.addEventListener("change", () => this.selection.set(run, box.checked));
     return box;
   }
 
-  private drawCompare(): void {
-    const { size } = this.ticked;
-    const can = size >= 2 && size <= mostCompared;
-    this.clear.hidden = size === 0;
-    this.compare.hidden = size < 2;
-    // The oldest is what the others are compared with.
-    const ids = [...this.ticked].sort((a, b) => a[1].localeCompare(b[1])).map(([id]) => id);
-    if (can) this.compare.setAttribute("href", `#/compare/${ids.join(",")}`);
-    else this.compare.removeAttribute("href");
-    this.compare.textContent = can
-      ? `compare the ${size} runs that are ticked`
-      : `${size} runs are ticked: at most ${mostCompared} are compared`;
+  private row(run: RunSummary): Cell[] {
+    const link = element("a", { href: `#/run/${run.runId}`, "data-run": run.runId });
+    link.append(run.jobName);
+    const result = headlineOf(run);
+    const title = exactFigures(run);
+    return [
+      { show: this.tick(run) },
+      { show: element("span", {}, pill(verdictOf(run)), " ", ...syntheticMark(run)) },
+      { show: link },
+      { show: element("span", title ? { title } : {}, result), sort: run.iops },
+      { show: chips(run) },
+      figure(run.hosts, orNone(String)),
+      { show: timeOf(run.submittedAt), sort: run.submittedAt },
+      text(run.owner),
+      { show: sparkline(this.history(run), "IOPS of this job's runs") },
+    ];
   }
 
   private draw(): void {
     const runs = this.runs.filter((run) => this.matches(run));
-    const state = JSON.stringify(runs);
+    // Times are relative: they are told again each minute.
+    const state = JSON.stringify([runs, Math.floor(Date.now() / 60000)]);
     if (state === this.shown) return; // nothing is moved under somebody's hand
     this.shown = state;
     const focused = document.activeElement as HTMLElement | null;
@@ -214,46 +213,52 @@ export class RunsView implements View {
         ? `[data-tick="${inHand.dataset.tick}"]`
         : "";
     if (runs.length === 0) {
-      const words =
-        this.runs.length === 0 && this.total === 0 && location.hash.indexOf("?") < 0
-          ? "None yet. Submit one: lockstep run FILE"
-          : "None that matches.";
-      return this.list.replaceChildren(element("p", { class: "muted" }, words));
+      const isFiltered = filters.some(([name]) => choices().has(name)) || this.find.value !== "";
+      return this.list.replaceChildren(...(isFiltered ? noMatch() : firstSteps()));
     }
+    const numeric = (title: string) => ({ title, numeric: true });
+    const columns = [
+      ...["compare", "verdict", "job", "result", "labels"].map((title) => ({ title })),
+      numeric("hosts"),
+      ...["submitted", "owner", "of this job"].map((title) => ({ title })),
+    ];
     this.list.replaceChildren(
       table(
-        [
-          { title: "compare" },
-          { title: "verdict" },
-          { title: "job" },
-          { title: "labels" },
-          { title: "submitted" },
-          { title: "owner" },
-          { title: "hosts", numeric: true },
-          { title: "IOPS", numeric: true },
-          { title: "throughput", numeric: true },
-          { title: "of this job" },
-        ],
-        runs.map((run) => {
-          const link = element("a", { href: `#/run/${run.runId}`, "data-run": run.runId });
-          link.append(run.jobName);
-          return [
-            { show: this.tick(run) },
-            { show: element("span", {}, pill(verdictOf(run)), ...syntheticMark(run)) },
-            { show: link },
-            text(labelsOf(run.labels).join(" ")),
-            text(instant(run.submittedAt)),
-            text(run.owner),
-            figure(run.hosts, orNone(String)),
-            figure(run.iops, orNone(count)),
-            figure(run.bytesPerSecond, orNone(throughput)),
-            { show: sparkline(this.history(run), "IOPS of this job's runs") },
-          ];
-        }),
+        columns,
+        runs.map((run) => this.row(run)),
         true,
         this.sorting,
       ),
     );
+    for (const settle of this.stops) settle();
     if (again) this.list.querySelector<HTMLElement>(again)?.focus();
   }
+}
+
+// Each leads to the runs that have it. The filter above does, too: they are no stops of the Tab key.
+function chips(run: RunSummary): HTMLElement {
+  const all = labelsOf(run.labels);
+  const links = all.slice(0, shownLabels).map((label) => {
+    const href = `#/?${new URLSearchParams({ label })}`;
+    return element("a", { class: "chip", href, tabindex: "-1" }, label);
+  });
+  const rest = all.slice(shownLabels);
+  const more =
+    rest.length > 0 ? [element("span", { title: rest.join(" ") }, `+${rest.length}`)] : [];
+  return element("span", { class: "chips" }, ...links, ...more);
+}
+
+function firstSteps(): HTMLElement[] {
+  return [
+    element("h2", {}, "No runs yet"),
+    element("p", {}, "Start the example, which takes 20 seconds and touches no storage:"),
+    element("p", {}, command("lockstep run examples/rehearsal.yaml")),
+    element("p", {}, "Then measure with a job that you make your own:"),
+    element("p", {}, command("lockstep run examples/random-mix.yaml")),
+  ];
+}
+
+function noMatch(): HTMLElement[] {
+  const all = element("a", { href: "#/" }, "show all runs");
+  return [element("p", { class: "muted" }, "No run matches. ", all)];
 }

@@ -1,0 +1,23 @@
+// What the controller says of runs in words; the page's own, shorter ones where it says nothing.
+
+import type { RunSummary } from "./api";
+import { bothThroughputs, count, none, short } from "./format";
+
+// Of a controller that is older than the page these are absent.
+export type Told = RunSummary & {
+  headline?: { text?: string; iops?: number };
+  conclusion?: string;
+};
+
+export function headlineOf(run: Told): string {
+  if (run.headline?.text) return run.headline.text;
+  if (!(run.iops > 0)) return none;
+  const rate = run.bytesPerSecond > 0 ? `, ${short("rate", run.bytesPerSecond)}` : "";
+  return `${count(run.iops)} IOPS${rate}`;
+}
+
+// Its exact figures, for whoever points at it.
+export function exactFigures(run: Told): string {
+  if (!(run.iops > 0)) return "";
+  return `${count(run.iops)} IOPS, ${bothThroughputs(run.bytesPerSecond)}`;
+}
