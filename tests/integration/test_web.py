@@ -204,6 +204,12 @@ class WebPage(FleetTest):
         self.assertEqual(page.returncode, 0, said)
         self.assertTrue(said.endswith("page: ok\n"), said)
 
+    def test_lists_and_comparisons_in_chromium(self):
+        page = browse(self.fleet, "lists_scenes_test.cjs", self.fleet.directory)
+        said = page.communicate(timeout=900)[0]
+        self.assertEqual(page.returncode, 0, said)
+        self.assertTrue(said.endswith("page: ok\n"), said)
+
     def test_sets_of_runs_are_compared(self):
         runs = []
         for _ in range(3):

@@ -59,6 +59,10 @@ async function main(page) {
   step("the fleet");
   await page.goto(`${url}#/fleet`);
   await page.locator("th", { hasText: "clock against" }).waitFor();
+  assert.strictEqual(await page.locator(".cells button").count(), count);
+  await page
+    .locator(".summary button", { hasText: `${count.toLocaleString("en")} ready` })
+    .waitFor();
   await everySize(page, `fleet-${count}`);
   step("the list of runs in every size");
   await page.goto(`${url}#/`);

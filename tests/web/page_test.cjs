@@ -170,10 +170,19 @@ async function compared(page, url, run, other) {
   await page.waitForSelector("#overlays .plot canvas");
   const answer = await page.request.get(`${url}api/compare?runs=${other},${run}`);
   const { figures, limits } = await answer.json();
-  const rows = await page.locator("main .table").nth(1).locator("tbody tr").count();
+  await page.locator("summary", { hasText: "All figures" }).click();
+  const all = page.locator("details", { hasText: "All figures" }).locator(".table");
+  const rows = await all.locator("tbody tr").count();
   assert.strictEqual(rows, Math.min(200, figures.length + limits.length));
   const text = await page.textContent("main");
-  for (const part of ["Figures", "Over time", "Job:", "duration: 600s", "Environment"])
+  for (const part of [
+    "against",
+    "All figures",
+    "Over time",
+    "Job of",
+    "duration: 600s",
+    "Environment",
+  ])
     assert.ok(text.includes(part), `the comparison shows ${part}`);
   await everySize(page, "compare");
 }
@@ -184,7 +193,7 @@ async function fleet(page, url) {
   await page.locator("td", { hasText: "node2" }).first().waitFor();
   await page.locator("th", { hasText: "what is on it" }).waitFor();
   const text = await page.textContent("main");
-  for (const part of ["2 workers", "free", "clock against", "Devices"])
+  for (const part of ["2 workers", "ready", "clock against", "Devices"])
     assert.ok(text.includes(part), `the fleet shows ${part}`);
   await everySize(page, "fleet");
 }

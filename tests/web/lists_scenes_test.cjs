@@ -1,0 +1,369 @@
+// What the lists and the comparison show first, and how large: node lists_scenes_test.cjs URL
+// DIRECTORY. The controller of URL serves the page; what it tells of runs and workers is made up
+// here, so that each scene is one that the test has chosen.
+const assert = require("node:assert");
+const { drive, everySize, step } = require("./browser.cjs");
+
+const [url, directory] = process.argv.slice(2);
+const idOf = (i) => `${String(i).padStart(8, "0")}-2222-4333-8444-555555555555`;
+const minute = 60000;
+
+const runOf = (i, change = {}) => ({
+  runId: idOf(i),
+  jobName: "nightly-mixed-with-a-long-name",
+  owner: "ops",
+  labels: { firmware: i % 2 ? "1.3" : "1.2", array: "blue" },
+  state: "done",
+  outcome: "",
+  submittedAt: new Date(Date.now() - (i + 1) * minute).toISOString().replace(/\.\d+/, ""),
+  startedAt: "",
+  endedAt: "",
+  hosts: 8,
+  degraded: false,
+  iops: 48700,
+  bytesPerSecond: 398e6,
+  expectations: "",
+  invalid: false,
+  synthetic: false,
+  verdict: i === 0 ? "expectations failed" : "passed",
+  endProblem: "",
+  ...change,
+});
+const runs = Array.from({ length: 100 }, (_, i) => runOf(i));
+const headOf = (id) => ({
+  run: runs.find((run) => run.runId.startsWith(id)),
+  description: "",
+  phases: [],
+  events: [],
+  environment: {},
+  sweeps: [],
+  curves: [],
+  seed: "1",
+  version: "0.1.0",
+  verdict: { word: "passed", good: true, over: true, reasons: [], warnings: [], moreWarnings: 0 },
+});
+
+const workerOf = (i, change = {}) => ({
+  hello: {
+    host: { name: `vm-${i + 1}`, cpus: 4, memoryBytes: "8589934592", kernel: "6.1.0" },
+    softwareVersion: "0.1.0",
+    labels: {},
+    allow: ["/mnt/san"],
+    allowExpendable: [],
+  },
+  runId: i === 4 || i === 5 ? idOf(0) : "",
+  clockOffsetNs: 1000,
+  clockBoundNs: 2000,
+  roundTripNs: 3000,
+  wallDifferenceNs: 4000,
+  clockDriftPpm: 0.1,
+  clockDriftBoundPpm: 0.2,
+  away: i === 8,
+  ...change,
+});
+const statusOf = (count) => ({
+  version: "0.1.0",
+  epoch: "1",
+  store: "embedded",
+  storeState: { away: false, awaySeconds: 0, reason: "" },
+  workers: Array.from({ length: count }, (_, i) => workerOf(i)),
+  runs: [runs[0]],
+});
+
+// name, unit, direction, the medians, the change and its interval, the verdict.
+const figures = [
+  ["iops", "1/s", "HIGHER", 48700, 54544, [0.12, 0.09, 0.15], "BETTER"],
+  ["p50", "ns", "LOWER", 1.2e6, 0.97e6, [-0.19, -0.24, -0.15], "BETTER"],
+  ["p99", "ns", "LOWER", 5.9e6, 5.7e6, [-0.03, -0.12, 0.08], "NONE"],
+  ["p99.9", "ns", "LOWER", 12e6, 27.6e6, [1.3, 0.9, 1.7], "WORSE"],
+];
+function comparisonOf(sets) {
+  const canTell = sets[0].length >= 4;
+  const values = ([, , , before, after, [change, changeLow, changeHigh], verdict]) => [
+    { runs: sets[0].length, median: before },
+    {
+      runs: sets[1].length,
+      median: after,
+      change,
+      hasInterval: canTell,
+      changeLow,
+      changeHigh,
+      verdict: `CHANGE_${canTell ? verdict : "UNKNOWN"}`,
+      mayBeDrift: false,
+    },
+  ];
+  return {
+    sets: sets.map((all) => ({ name: all[0].slice(0, 8), runs: all })),
+    figures: figures.map((one) => ({
+      phase: "mix",
+      workload: "",
+      kind: "total",
+      figure: one[0],
+      unit: one[1],
+      direction: `DIRECTION_${one[2]}_IS_BETTER`,
+      judged: true,
+      values: values(one),
+    })),
+    warnings: canTell ? [] : ["too few runs to tell B (1) from A (1): 4 of each are the fewest"],
+    canTell: [canTell],
+    regressions: 0,
+    missing: 0,
+    limits: [],
+  };
+}
+
+let workers = 9;
+let listed = runs;
+async function fake(page) {
+  await page.route(/\/api\//, (route) => {
+    const { pathname, searchParams } = new URL(route.request().url());
+    const tell = (json) => route.fulfill({ json });
+    const of = /^\/api\/runs\/([0-9a-f-]+)(\/.*)?$/.exec(pathname);
+    if (pathname === "/api/runs") return tell({ runs: listed, total: listed.length });
+    if (pathname === "/api/status") return tell(statusOf(workers));
+    if (pathname === "/api/devices") return tell({ hosts: [] });
+    if (pathname === "/api/compare") {
+      const sets = searchParams.get("runs").split(",");
+      return tell(comparisonOf(sets.map((set) => set.split("."))));
+    }
+    if (of?.[2] === "/job") return tell({ source: `name: nightly\n# ${Number(of[1][7]) % 2}\n` });
+    if (of?.[2] === "/environment") return tell({ ...headOf(of[1]), events: noted(of[1]) });
+    if (of && !of[2]) return tell(headOf(of[1]));
+    return route.fulfill({ status: 404, json: { error: "not in this test" } });
+  });
+}
+const noted = (id) =>
+  id === idOf(1)
+    ? [{ at: "2026-11-23T20:47:13Z", severity: "note", host: "", message: "a path was pulled" }]
+    : [];
+const open = async (page, path, there) => {
+  await page.goto("about:blank");
+  await page.goto(`${url}#/${path}`);
+  await page.locator(there).first().waitFor();
+};
+const sizeOf = (locator) => locator.evaluate((one) => parseFloat(getComputedStyle(one).fontSize));
+
+async function listOfRuns(page) {
+  await open(page, "", "a[data-run]");
+  const row = page.locator("tbody tr").first();
+  const text = await row.textContent();
+  for (const part of ["expectations failed", "48,700 IOPS", "firmware=1.2"])
+    assert.ok(text.includes(part), `${part} in ${text}`);
+  assert.match(await row.locator("time").textContent(), /^\d+ (min|h) ago$/);
+  assert.match(await row.locator("time").getAttribute("title"), /^\d{4}-.* UTC$/);
+  await page.setViewportSize({ width: 360, height: 900 });
+  // A card: what it came to is its largest, and nothing lies over anything else.
+  assert.ok((await sizeOf(row.locator("td").nth(3))) >= 20);
+  assert.ok(!(await page.locator("thead").first().isVisible()), "a card has no column titles");
+  const boxes = await row.locator("td").evaluateAll((cells) =>
+    cells
+      .map((cell) => cell.getBoundingClientRect())
+      .filter((box) => box.width > 0)
+      .map(({ left, right, top, bottom }) => ({ left, right, top, bottom })),
+  );
+  assert.strictEqual(boxes.length, 7);
+  for (const [i, a] of boxes.entries()) {
+    assert.ok(a.left >= 0 && a.right <= 360, JSON.stringify(a));
+    for (const b of boxes.slice(i + 1)) {
+      const isApart = [a.right - b.left, b.right - a.left, a.bottom - b.top, b.bottom - a.top];
+      assert.ok(Math.min(...isApart) <= 1, `${JSON.stringify(a)} over ${JSON.stringify(b)}`);
+    }
+  }
+  const { height } = await row.boundingBox();
+  assert.ok(height <= 180, `a card is ${height} high`);
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+// One of many has the stop of the Tab key; arrows move. Back lands where one was.
+async function keyboard(page) {
+  await open(page, "", "a[data-run]");
+  const stops = await page.evaluate(
+    () =>
+      [...document.querySelectorAll("a[href], button, input, summary, [tabindex]")].filter(
+        (one) => one.tabIndex >= 0 && one.checkVisibility(),
+      ).length,
+  );
+  assert.ok(stops <= 20, `${stops} stops for ${runs.length} runs`);
+  const address = page.url();
+  await page.locator("#skip").focus();
+  assert.ok(await page.locator("#skip").isVisible());
+  await page.keyboard.press("Enter");
+  const focused = () =>
+    page.evaluate(() => document.activeElement.dataset.run ?? document.activeElement.id);
+  assert.strictEqual(await focused(), "main");
+  assert.strictEqual(page.url(), address);
+  await page.locator("a[data-run]").first().focus();
+  for (let i = 0; i < 60; i++) await page.keyboard.press("ArrowDown");
+  assert.strictEqual(await focused(), idOf(60));
+  const top = await page.evaluate(() => scrollY);
+  assert.ok(top > 500, `scrolled to ${top}`);
+  await page.keyboard.press("Enter");
+  await page.locator("h1", { hasText: "nightly" }).waitFor();
+  await page.locator("a[data-run]").first().waitFor({ state: "detached" });
+  await page.goBack();
+  await page.locator(`a[data-run="${idOf(60)}"]:focus`).waitFor();
+  assert.strictEqual(await page.evaluate(() => Math.round(scrollY)), Math.round(top));
+}
+
+async function actions(page) {
+  await open(page, "", "a[data-run]");
+  await page.check(`[data-tick="${idOf(3)}"]`);
+  const bar = page.locator(".selection");
+  await bar.locator("code", { hasText: "lockstep rerun 00000003" }).waitFor();
+  const before = await bar.getByRole("link", { name: "compare with the one before" });
+  assert.strictEqual(await before.getAttribute("href"), `#/before/${idOf(3)}`);
+  await bar.getByRole("button", { name: "copy lockstep rerun 00000003" }).click();
+  await bar.getByRole("button", { name: "copied" }).waitFor();
+  // Those with the same labels are a set; the oldest is the first.
+  for (const i of [1, 2]) await page.check(`[data-tick="${idOf(i)}"]`);
+  const sets = await bar.getByRole("link", { name: "compare 2 sets" }).getAttribute("href");
+  assert.strictEqual(sets, `#/compare/${idOf(3)}.${idOf(1)},${idOf(2)}`);
+  await bar.getByRole("button", { name: "untick all" }).click();
+  assert.ok(!(await bar.isVisible()));
+  await everySize(page, "runs-many");
+}
+
+// They are remembered.
+async function preferences(page) {
+  await page.emulateMedia({ colorScheme: "light" });
+  await open(page, "", "a[data-run]");
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await paper();
+  await page.getByRole("button", { name: "theme: auto" }).click();
+  await page.getByRole("button", { name: "theme: light" }).click();
+  assert.notStrictEqual(await paper(), light);
+  await page.getByRole("button", { name: "times: UTC" }).click();
+  await page.reload();
+  await page.getByRole("button", { name: "times: local" }).waitFor();
+  await page.locator("a[data-run]").first().waitFor();
+  const title = await page.locator("tbody time").first().getAttribute("title");
+  assert.match(title, / UTC[+−]\d\d:\d\d$/);
+  assert.notStrictEqual(await paper(), light);
+  await page.getByRole("button", { name: "times: local" }).click();
+  await page.getByRole("button", { name: "theme: dark" }).click();
+  assert.strictEqual(await paper(), light);
+}
+
+async function emptyList(page) {
+  listed = [];
+  await open(page, "", "h2");
+  const command = "lockstep run examples/rehearsal.yaml";
+  await page.locator("code", { hasText: command }).waitFor();
+  await page.getByRole("button", { name: `copy ${command}` }).waitFor();
+  await everySize(page, "runs-none");
+  listed = runs;
+}
+
+async function oneRunEach(page) {
+  await open(page, `compare/${idOf(2)},${idOf(1)}`, ".conclusion");
+  assert.strictEqual(await page.textContent("h1"), "firmware=1.3 against firmware=1.2");
+  const words = await page.textContent(".conclusion");
+  for (const part of ["+12 % IOPS", "p50 −19 %", "p99.9 +130 %", "one run each proves nothing"])
+    assert.ok(words.includes(part), `${part} in ${words}`);
+  assert.ok((await sizeOf(page.locator(".conclusion"))) >= 20);
+  const command = await page.textContent("main .command code");
+  assert.ok(command.includes("lockstep rerun 00000002; lockstep rerun 00000001"), command);
+  const all = await page.textContent("main");
+  assert.strictEqual(all.split("too few runs").length, 2, "too few runs is said once");
+  assert.deepStrictEqual(await bars(page), [
+    ["IOPS", "right", "plain", ""],
+    ["p50", "right", "plain", ""],
+    ["p99", "right", "plain", ""],
+    ["p99.9", "left", "plain", ""],
+  ]);
+  await page.locator("main li", { hasText: "a path was pulled" }).waitFor();
+  await everySize(page, "compare-one");
+}
+
+// Each row: its figure, to which side its bar goes, its tone and its word.
+const bars = (page) =>
+  page.locator(".differences tbody tr").evaluateAll((rows) =>
+    rows.map((row) => {
+      const rect = row.querySelector("rect");
+      const middle = Number(rect.getAttribute("x")) + Number(rect.getAttribute("width")) / 2;
+      return [
+        row.querySelector("th").textContent,
+        middle > 100 ? "right" : "left",
+        row.querySelector("svg").classList[1],
+        row.querySelector(".word").textContent,
+      ];
+    }),
+  );
+
+async function setsOfRuns(page) {
+  const of = (places) => places.map(idOf).join(".");
+  await open(page, `compare/${of([8, 6, 4, 2])},${of([7, 5, 3, 1])}`, ".conclusion");
+  await page.locator(".conclusion .pill.warn", { hasText: "better and worse" }).waitFor();
+  assert.deepStrictEqual(await bars(page), [
+    ["IOPS", "right", "good", "✓ better"],
+    ["p50", "right", "good", "✓ better"],
+    ["p99", "right", "plain", "may be chance"],
+    ["p99.9", "left", "bad", "✗ worse"],
+  ]);
+  const differs = await page.textContent(".differs");
+  assert.ok(differs.includes("firmware 1.2 → 1.3"), differs);
+  assert.ok(differs.includes("the job files"), differs);
+  const fills = await page
+    .locator(".differences rect")
+    .evaluateAll((all) => all.map((one) => getComputedStyle(one).fill));
+  assert.strictEqual(new Set(fills).size, 3, `${fills}`);
+  const width = await page
+    .locator(".difference")
+    .first()
+    .evaluate((one) => one.clientWidth);
+  assert.ok(width >= 400, `bars are ${width} wide`);
+  await everySize(page, "compare-sets");
+}
+
+async function fleet(page) {
+  workers = 1000;
+  await open(page, "fleet", ".cells button");
+  const shown = await page.locator(".summary button").allTextContents();
+  assert.deepStrictEqual(shown, ["997 ready", "2 busy", "1 needs you"]);
+  const trouble = await page.textContent(".trouble li");
+  for (const part of ["vm-9", "its connection ended", "journalctl -u lockstep-worker"])
+    assert.ok(trouble.includes(part), `${part} in ${trouble}`);
+  assert.ok(
+    (await page.textContent("tbody tr")).startsWith("vm-9"),
+    "it is the first in the table",
+  );
+  assert.strictEqual(await page.locator(".cells button").count(), 1000);
+  for (const width of [360, 1280]) {
+    await page.setViewportSize({ width, height: 900 });
+    const { y, height } = await page.locator(".cells").boundingBox();
+    assert.ok(y + height <= 900, `at ${width} the map ends at ${y + height}`);
+  }
+  await page.getByRole("button", { name: "2 busy" }).click();
+  await page.locator("[role=status]", { hasText: "2 of 1,000 workers" }).waitFor();
+  assert.strictEqual(await page.locator(".table").first().locator("tbody tr").count(), 2);
+  assert.ok(page.url().includes("find=busy"), page.url());
+  // By the keyboard: a cell says its worker, and Enter lists that one.
+  await page.locator(".cells button").first().focus();
+  await page.keyboard.press("End");
+  await page.locator(".map output", { hasText: "vm-1000, ready" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator("[role=status]", { hasText: "1 of 1,000 workers" }).waitFor();
+  workers = 9;
+  await open(page, "fleet", ".cells button");
+  await everySize(page, "fleet-trouble");
+}
+
+async function main(page) {
+  await fake(page);
+  const scenes = [
+    listOfRuns,
+    keyboard,
+    actions,
+    preferences,
+    emptyList,
+    oneRunEach,
+    setsOfRuns,
+    fleet,
+  ];
+  for (const scene of scenes) {
+    step(scene.name);
+    await scene(page);
+  }
+}
+
+void drive(directory, main);
