@@ -65,7 +65,7 @@ const statusOf = (count) => ({
   version: "0.1.0",
   epoch: "1",
   store: "embedded",
-  storeState: { away: false, awaySeconds: 0, reason: "" },
+  storeState: { unavailable: false, unavailableSeconds: 0, reason: "" },
   workers: Array.from({ length: count }, (_, i) => workerOf(i)),
   runs: [runs[0]],
 });

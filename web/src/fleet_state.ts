@@ -27,7 +27,7 @@ const brokenPath = /offline|blocked|fail|dead|delet/;
 function ofWorker(worker: AttachedWorker, version: string): Trouble[] {
   const found: Trouble[] = [];
   const { hello } = worker;
-  if (worker.away)
+  if (worker.disconnected)
     found.push({
       tone: "bad",
       what: "its connection ended, and it is waited for",

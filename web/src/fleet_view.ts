@@ -242,12 +242,12 @@ export class FleetView implements View {
 
 // The store takes no samples: that is of the whole fleet.
 function storeTrouble({ storeState }: StatusReply): HTMLElement[] {
-  if (!storeState?.away) return [];
-  const since = seconds(storeState.awaySeconds);
+  if (!storeState?.unavailable) return [];
+  const since = seconds(storeState.unavailableSeconds);
   const words =
     `${storeState.reason}. Phases that run go on, and their samples wait on the controller's disk; ` +
     "no new phase starts. Bring PostgreSQL back: nothing else is to be done.";
-  return [banner("bad", `The store is away since ${since}`, words)];
+  return [banner("bad", `The store has been unavailable for ${since}`, words)];
 }
 
 // Each trouble once, with the hosts that have it, and what helps.
