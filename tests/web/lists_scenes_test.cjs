@@ -58,7 +58,7 @@ const workerOf = (i, change = {}) => ({
   wallDifferenceNs: 4000,
   clockDriftPpm: 0.1,
   clockDriftBoundPpm: 0.2,
-  away: i === 8,
+  disconnected: i === 8,
   ...change,
 });
 const statusOf = (count) => ({
