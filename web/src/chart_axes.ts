@@ -1,6 +1,6 @@
 // How a chart's axis of values is written: one unit, and lines at major ticks only.
 
-import type uPlot from "uplot";
+import uPlot from "uplot";
 
 import { inUnit, unitOf, type Kind } from "./format";
 
@@ -41,4 +41,35 @@ export function axisOf(
       return `${inUnit(value, own, true)} ${own.name}`.trim();
     });
   };
+}
+
+// A limit so far beyond the figures would make them a line at the bottom: it is told at the edge.
+const limitReach = 4;
+
+// Of a linear axis: from 0 to the most, and to limits within reach.
+export function fromZero(most: number | null, limits: number[]): [number, number] {
+  const data = most === null || most <= 0 ? 0 : most;
+  const near = limits.filter((value) => data === 0 || value <= limitReach * data);
+  const top = Math.max(data, ...near);
+  return [0, top > 0 ? top * 1.05 : 1];
+}
+
+// Of a logarithmic one: whole powers of ten.
+export function logRange(
+  least: number | null,
+  most: number | null,
+  limits: number[],
+): [number, number] {
+  const all = [least, most].filter((v): v is number => v !== null && v > 0);
+  if (all.length === 0) return [1, 10];
+  const within = limits.filter(
+    (v) => v > 0 && v >= Math.min(...all) / 100 && v <= Math.max(...all) * 100,
+  );
+  const [low, high] = uPlot.rangeLog(
+    Math.min(...all, ...within),
+    Math.max(...all, ...within),
+    10,
+    true,
+  );
+  return [low ?? 1, high ?? 10];
 }

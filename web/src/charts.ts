@@ -2,12 +2,13 @@
 
 import uPlot from "uplot";
 
-import { axisOf, gridOf, stepsOf } from "./chart_axes";
+import { axisOf, fromZero, gridOf, logRange, stepsOf } from "./chart_axes";
 import { csvOf, pictureOf } from "./chart_files";
 import { aloneIn, usualLook, type Line, type Look } from "./chart_lines";
 import { flagsAt, paintFlags, paintLabels, paintLimits, paintShades } from "./chart_paint";
 import { color, element, saveButton, whenColorsChange, type Tone } from "./dom";
 import { exact, none, type Kind } from "./format";
+import { paperWidth, whenPrinted } from "./paper";
 
 export { linesOf, withGaps, type Bands, type Line } from "./chart_lines";
 
@@ -44,8 +45,6 @@ export interface Options {
   isBands?: boolean; // the first lines are linesOf() bands
 }
 
-// A limit so far beyond the figures would make them a line at the bottom: it is told at the edge.
-const limitReach = 4;
 // Above the drawing: the lane of flags. At its right end: the names of the lines.
 const laneHeight = 18;
 const labelSpace = 5.3; // ems
@@ -158,6 +157,7 @@ export class TimeChart implements Member {
   private x: number[] = [];
   private lines: Line[] = [];
   private readonly words = element("output", { class: "words" });
+  private readonly saves: HTMLElement[];
   private place = 0; // of the cursor, when keys move it
   private type = 0; // pixels, of what is drawn now
 
@@ -166,17 +166,16 @@ export class TimeChart implements Member {
     private readonly options: Options,
     private readonly group?: ChartGroup,
   ) {
+    this.saves = [
+      saveButton("CSV", options.title, () => csvOf(this.unitName, this.x, this.lines)),
+      saveButton("PNG", options.title, () => this.png()),
+    ];
+    for (const save of this.saves) save.tabIndex = -1;
     parent.append(
       element(
         "figure",
         { class: options.isExtra ? "chart extra" : "chart" },
-        element(
-          "figcaption",
-          {},
-          element("span", {}, options.title),
-          saveButton("CSV", options.title, () => csvOf(this.unitName, this.x, this.lines)),
-          saveButton("PNG", options.title, () => this.png()),
-        ),
+        element("figcaption", {}, element("span", {}, options.title), ...this.saves),
         this.box,
         this.words,
       ),
@@ -184,9 +183,14 @@ export class TimeChart implements Member {
     this.box.addEventListener("keydown", (event) => this.key(event));
     this.resized = new ResizeObserver(() => this.fit());
     this.resized.observe(this.box);
-    this.unpainted = whenColorsChange(() => {
+    const unlit = whenColorsChange(() => {
       if (this.plot) this.make(this.plot.data);
     });
+    const unprinted = whenPrinted(() => this.fit());
+    this.unpainted = () => {
+      unlit();
+      unprinted();
+    };
   }
 
   get last(): number {
@@ -215,7 +219,7 @@ export class TimeChart implements Member {
     this.box.setAttribute(
       "aria-label",
       `${this.options.title}, ${first.toFixed(1)} to ${this.last.toFixed(1)} ${this.unit}` +
-        "; left and right arrows read it",
+        "; left and right arrows read it, 1 to 9 hide and show a line, s saves it as CSV, p as PNG",
     );
   }
 
@@ -224,7 +228,7 @@ export class TimeChart implements Member {
   }
 
   fit(): void {
-    const width = this.box.clientWidth;
+    const width = paperWidth() ?? this.box.clientWidth;
     const { height, type } = this.look;
     const { plot } = this;
     if (!plot || width === 0) return;
@@ -333,7 +337,7 @@ export class TimeChart implements Member {
     const grid = { stroke: () => color("--line"), width: 1 };
     this.plot = new uPlot(
       {
-        width: this.box.clientWidth || 600,
+        width: paperWidth() ?? (this.box.clientWidth || 600),
         height,
         padding: [
           marks ? laneHeight : null,
@@ -350,8 +354,8 @@ export class TimeChart implements Member {
         scales: {
           x: { time: false, range: () => this.range() },
           y: log
-            ? { distr: 3, range: (_, least, most) => this.logRange(least, most) }
-            : { range: (_, __, most) => this.fromZero(most) },
+            ? { distr: 3, range: (_, least, most) => logRange(least, most, this.limits) }
+            : { range: (_, __, most) => fromZero(most, this.limits) },
         },
         axes: [
           unit === "s"
@@ -388,20 +392,6 @@ export class TimeChart implements Member {
       this.box,
     );
     this.plot.over.addEventListener("dblclick", () => this.group?.zoom(undefined));
-    this.listenToKeys();
-  }
-
-  // The legend shows and hides lines; so do keys.
-  private listenToKeys(): void {
-    this.box.querySelectorAll<HTMLElement>(".u-series:not(:first-child) th").forEach((head) => {
-      head.tabIndex = 0;
-      head.addEventListener("keydown", (event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        event.stopPropagation();
-        head.click();
-      });
-    });
   }
 
   range(): [number, number] {
@@ -411,27 +401,8 @@ export class TimeChart implements Member {
     return [begin, this.last > begin ? this.last : begin + 1];
   }
 
-  private fromZero(most: number | null): [number, number] {
-    const data = most === null || most <= 0 ? 0 : most;
-    const limits = (this.options.limits ?? [])
-      .map((limit) => limit.value)
-      .filter((value) => data === 0 || value <= limitReach * data);
-    const top = Math.max(data, ...limits);
-    return [0, top > 0 ? top * 1.05 : 1];
-  }
-
-  private logRange(least: number | null, most: number | null): [number, number] {
-    const limits = (this.options.limits ?? []).map((limit) => limit.value).filter((v) => v > 0);
-    const all = [least, most].filter((v): v is number => v !== null && v > 0);
-    if (all.length === 0) return [1, 10];
-    const within = limits.filter((v) => v >= Math.min(...all) / 100 && v <= Math.max(...all) * 100);
-    const [low, high] = uPlot.rangeLog(
-      Math.min(...all, ...within),
-      Math.max(...all, ...within),
-      10,
-      true,
-    );
-    return [low ?? 1, high ?? 10];
+  private get limits(): number[] {
+    return (this.options.limits ?? []).map((limit) => limit.value);
   }
 
   private select(plot: uPlot): void {
@@ -451,8 +422,18 @@ export class TimeChart implements Member {
     if (this.words.textContent !== words) this.words.textContent = words;
   }
 
-  // By keys: the next point, and what its values are for those who are read to.
+  // By keys: the next point, and what its values are for those who are read to; what else buttons
+  // and the legend do, so that a chart is one stop of the tabulator.
   private key(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const button = { s: 0, p: 1 }[event.key];
+    if (button !== undefined) this.saves[button].click();
+    const line = Number(event.key);
+    if (line >= 1 && line <= this.lines.length && this.plot) {
+      const isShown = !this.plot.series[line].show;
+      this.plot.setSeries(line, { show: isShown });
+      this.words.textContent = `${this.lines[line - 1].label} is ${isShown ? "shown" : "hidden"}`;
+    }
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step || !this.plot || this.x.length === 0) return;
     event.preventDefault();

@@ -4,9 +4,11 @@
 import { fileOf, pictureOf, quoted } from "./chart_files";
 import type { ChartGroup, Member } from "./charts";
 import { color, element, saveButton, whenColorsChange } from "./dom";
+import { paperWidth, whenPrinted } from "./paper";
 
 export interface Cells {
   rows: string[]; // from the top
+  names?: string[]; // of the rows, as they stand beside them; `rows` without it
   begins: number[]; // of the columns, seconds, and their ends
   ends: number[];
   at: (row: number, column: number) => number; // not a number: there is none
@@ -18,12 +20,18 @@ export interface HeatOptions {
   show: (value: number) => string;
   // Of a value: 0 is the paper, 1 the ink.
   shade: (value: number, most: number) => number;
+  // The value that has the paper's colour, where it is not 0.
+  least?: (most: number) => number;
   pick?: (row: number) => void;
   tall?: number;
 }
 
 const inks = 256;
 const grain = 64;
+const axisHeight = 20; // below the rows, for the times
+const nameStep = 14; // a name of a row is so high
+const nameLetters = 10;
+const legendWidth = 96;
 
 function channels(name: string): number[] {
   const found = color(name).match(/[0-9a-f]{2}/gi) ?? ["00", "00", "00"];
@@ -50,7 +58,13 @@ export class HeatMap implements Member {
   }) as HTMLCanvasElement;
   private readonly line = element("i", { class: "cursor" });
   private readonly words = element("output", { class: "muted" });
-  private readonly scale = element("span", { class: "muted" });
+  private readonly scale = element("span", { class: "scale" });
+  private readonly ramp = element("canvas", {
+    width: String(legendWidth),
+    height: "1",
+    "aria-hidden": "true",
+  }) as HTMLCanvasElement;
+  private readonly saves: HTMLElement[];
   private readonly resized: ResizeObserver;
   private readonly unpainted: () => void;
   private readonly image = document.createElement("canvas");
@@ -66,18 +80,16 @@ export class HeatMap implements Member {
     private readonly options: HeatOptions,
     private readonly group: ChartGroup,
   ) {
+    this.saves = [
+      saveButton("CSV", options.title, () => this.csv()),
+      saveButton("PNG", options.title, () => pictureOf(this.canvas, options.title)),
+    ];
+    for (const save of this.saves) save.tabIndex = -1;
     parent.append(
       element(
         "figure",
         { class: "chart" },
-        element(
-          "figcaption",
-          {},
-          element("span", {}, options.title),
-          this.scale,
-          saveButton("CSV", options.title, () => this.csv()),
-          saveButton("PNG", options.title, () => pictureOf(this.canvas, options.title)),
-        ),
+        element("figcaption", {}, element("span", {}, options.title), this.scale, ...this.saves),
         element("div", { class: "heat" }, this.canvas, this.line),
         this.words,
       ),
@@ -92,10 +104,14 @@ export class HeatMap implements Member {
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.resized = new ResizeObserver(() => this.draw());
     this.resized.observe(this.canvas.parentElement as HTMLElement);
-    this.unpainted = whenColorsChange(() => {
+    const repaint = () => {
       this.isPainted = false;
       this.draw();
-    });
+    };
+    const ends = [whenColorsChange(repaint), whenPrinted(repaint)];
+    this.unpainted = () => {
+      for (const end of ends) end();
+    };
     group.join(this);
   }
 
@@ -109,7 +125,7 @@ export class HeatMap implements Member {
     this.canvas.setAttribute(
       "aria-label",
       `${this.options.title}, ${rows.length} rows, ${(begins[0] ?? 0).toFixed(1)} to ` +
-        `${last.toFixed(1)} s; arrow keys choose a cell`,
+        `${last.toFixed(1)} s; arrow keys choose a cell, s saves it as CSV, p as PNG`,
     );
     this.draw();
   }
@@ -153,14 +169,34 @@ export class HeatMap implements Member {
       }
     }
     context.putImageData(this.pixels, 0, 0);
-    this.scale.textContent = most > 0 ? `darkest: ${this.options.show(most)}` : "";
+    this.tellScale(most, inkOf);
     this.isPainted = true;
+  }
+
+  // What the colours are: from the least to the most, as they are drawn.
+  private tellScale(most: number, inkOf: Uint32Array): void {
+    if (!(most > 0)) return this.scale.replaceChildren();
+    const { show, least } = this.options;
+    const context = this.ramp.getContext("2d") as CanvasRenderingContext2D;
+    const strip = context.createImageData(legendWidth, 1);
+    const words = new Uint32Array(strip.data.buffer);
+    for (let i = 0; i < legendWidth; i++)
+      words[i] = inkOf[Math.round(((inks - 1) * i) / (legendWidth - 1))];
+    context.putImageData(strip, 0, 0);
+    this.scale.replaceChildren(show(least?.(most) ?? 0), " ", this.ramp, ` ${show(most)}`);
+  }
+
+  private get all(): number {
+    return paperWidth() ?? this.canvas.parentElement?.clientWidth ?? 600;
+  }
+  private get tall(): number {
+    const rows = this.cells?.rows.length ?? 0;
+    return this.options.tall ?? Math.min(360, Math.max(80, rows * nameStep));
   }
 
   // Where the charts above have their times: pixels of the page, and seconds.
   private frame(): { left: number; width: number; from: number; to: number } {
-    const all = this.canvas.parentElement?.clientWidth ?? 600;
-    const { left, width } = this.group.areaIn(all);
+    const { left, width } = this.group.areaIn(this.all);
     const [from, to] = this.group.range ?? [0, 1];
     return { left, width, from, to };
   }
@@ -168,10 +204,9 @@ export class HeatMap implements Member {
   draw(): void {
     const { cells, canvas } = this;
     if (!cells || cells.rows.length === 0 || cells.ends.length === 0) return;
-    const tall = this.options.tall ?? Math.min(360, Math.max(80, cells.rows.length * 14));
-    const all = canvas.parentElement?.clientWidth ?? 600;
-    canvas.width = Math.round(all * devicePixelRatio);
-    canvas.height = Math.round(tall * devicePixelRatio);
+    const height = Math.round(this.tall * devicePixelRatio);
+    canvas.width = Math.round(this.all * devicePixelRatio);
+    canvas.height = height + axisHeight * devicePixelRatio;
     if (!this.isPainted) this.paint(cells);
     const context = canvas.getContext("2d") as CanvasRenderingContext2D;
     const frame = this.frame();
@@ -181,9 +216,9 @@ export class HeatMap implements Member {
     const [least, most] = [x(frame.from), x(frame.to)];
     context.save();
     context.beginPath();
-    context.rect(least, 0, most - least, canvas.height);
+    context.rect(least, 0, most - least, height);
     context.clip();
-    context.imageSmoothingEnabled = cells.rows.length > canvas.height;
+    context.imageSmoothingEnabled = cells.rows.length > height;
     // Columns that adjoin and are equally long are drawn at once.
     for (let first = 0; first < cells.ends.length; ) {
       const length = cells.ends[first] - cells.begins[first];
@@ -199,18 +234,51 @@ export class HeatMap implements Member {
         context.drawImage(
           this.image,
           ...[first, 0, next - first, cells.rows.length],
-          ...([a, 0, Math.max(1, b - a), canvas.height] as [number, number, number, number]),
+          ...([a, 0, Math.max(1, b - a), height] as [number, number, number, number]),
         );
       first = next;
     }
     if (this.isChosen) {
       const [a, b] = [x(cells.begins[this.column]), x(cells.ends[this.column])];
-      const cell = canvas.height / cells.rows.length;
+      const cell = height / cells.rows.length;
       context.strokeStyle = color("--bad");
       context.lineWidth = 2;
       context.strokeRect(a, this.row * cell, Math.max(3, b - a), Math.max(3, cell));
     }
     context.restore();
+    this.axes(context, cells, x, height);
+  }
+
+  // The names of rows on the left, as many as there is room for, and times below.
+  private axes(
+    context: CanvasRenderingContext2D,
+    cells: Cells,
+    x: (seconds: number) => number,
+    height: number,
+  ): void {
+    const unit = devicePixelRatio;
+    const { left, from, to } = this.frame();
+    const names = cells.names ?? cells.rows;
+    context.fillStyle = color("--muted");
+    context.font = `${12 * unit}px system-ui`;
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    const every = Math.ceil((nameStep * unit * names.length) / height);
+    for (let row = 0; row < names.length; row += every) {
+      const name = names[row];
+      const short = name.length > nameLetters ? `${name.slice(0, nameLetters - 1)}…` : name;
+      const y = ((row + 0.5) * height) / names.length;
+      context.fillText(short, (left - 6) * unit, Math.max(7 * unit, y), (left - 6) * unit);
+    }
+    context.textBaseline = "bottom";
+    const rough = ((to - from) / Math.max(1, this.all / 110)) * 0.999;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((k) => k * power).find((one) => one >= rough) ?? rough;
+    context.textAlign = "center";
+    for (let at = Math.ceil(from / step) * step; at <= to; at += step) {
+      const text = `${Number(at.toPrecision(6))} s`;
+      context.fillText(text, x(at), height + (axisHeight - 2) * unit);
+    }
   }
 
   // The cursor of the charts.
@@ -229,7 +297,7 @@ export class HeatMap implements Member {
     const seconds = from + ((event.clientX - box.left - left) / width) * (to - from);
     const found = cells.ends.findIndex((end) => end > seconds);
     this.column = found < 0 ? cells.ends.length - 1 : found;
-    const y = (event.clientY - box.top) / box.height;
+    const y = (event.clientY - box.top) / this.tall;
     const { length } = cells.rows;
     this.row = Math.min(length - 1, Math.max(0, Math.floor(y * length)));
     this.group.point(seconds, this);
@@ -250,7 +318,9 @@ export class HeatMap implements Member {
 
   private key(event: KeyboardEvent): void {
     const { cells } = this;
-    if (!cells) return;
+    if (!cells || event.ctrlKey || event.metaKey || event.altKey) return;
+    const button = { s: 0, p: 1 }[event.key];
+    if (button !== undefined) return this.saves[button].click();
     const steps: Record<string, [number, number]> = {
       ArrowUp: [-1, 0],
       ArrowDown: [1, 0],

@@ -26,12 +26,13 @@ function keep(name: string, value: string): void {
 }
 
 let theme: Theme = kept("theme", themes);
+let isOnPaper = false; // which is white
 let zone: Zone = kept("zone", zones);
 
 // The style sheet has its colours by this attribute, so that a choice and the system's scheme are
 // one case.
 function paint(): void {
-  const isDark = theme === "auto" ? scheme.matches : theme === "dark";
+  const isDark = !isOnPaper && (theme === "auto" ? scheme.matches : theme === "dark");
   document.documentElement.dataset.theme = isDark ? "dark" : "light";
   for (const work of recolored) work();
 }
@@ -48,6 +49,11 @@ export function chooseTheme(next: Theme): void {
 export function whenColorsChange(work: () => void): () => void {
   recolored.add(work);
   return () => recolored.delete(work);
+}
+
+export function setOnPaper(isOn: boolean): void {
+  isOnPaper = isOn;
+  paint();
 }
 
 export const chosenZone = (): Zone => zone;
