@@ -30,7 +30,7 @@ import { element, figure, fold, shortened, table, text, timeOf, type Cell } from
 import { eventEntry } from "./events";
 import { count, latency, none, plural } from "./format";
 import { wholeSpans } from "./report_charts";
-import { factsOf } from "./report_view";
+import { factsOf } from "./report_environment";
 import { pill, syntheticMark, verdictOfReport } from "./verdict";
 import { Requests, type View } from "./view";
 

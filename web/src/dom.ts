@@ -112,7 +112,7 @@ export function expectationTable(rows: Expectation[]): HTMLElement {
       [signs[tone], word].filter(Boolean).join(" "),
     );
   };
-  const columns = ["", "required", "found", ""].map((title, i) => ({
+  const columns = ["expectation", "required", "found", "met"].map((title, i) => ({
     title,
     numeric: i === 1 || i === 2,
   }));

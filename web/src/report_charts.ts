@@ -20,11 +20,12 @@ import {
   type Line,
   type Mark,
   type Options,
+  type Shade,
 } from "./charts";
-import { element } from "./dom";
+import { element, type Tone } from "./dom";
 import { marksFrom } from "./events";
-import { count, latency, percent } from "./format";
-import { HeatMap } from "./heat_map";
+import { count, latency, percent, short, typeset } from "./format";
+import { HeatMap, type HeatOptions } from "./heat_map";
 import type { Requests } from "./view";
 
 type Draw = (
@@ -34,6 +35,8 @@ type Draw = (
   more?: Partial<Options>,
 ) => TimeChart;
 
+const warn: Tone = "warn";
+const rate = (v: number): string => short("count", v);
 const maxPoints = 1000;
 const bins = 240;
 
@@ -53,6 +56,15 @@ export function wholeSpans(reply: SeriesReply): number[] {
   const all = endSeconds.map((_, i) => i);
   const whole = all.filter((i) => endSeconds[i] - beginSeconds[i] >= reply.intervalSeconds / 2);
   return whole.length > 0 ? whole : all.filter((i) => beginSeconds[i] < measuredToSeconds);
+}
+
+// The times in which no I/O completed.
+export function shadesOf(phase: PhaseReport): Shade[] {
+  return phase.outages.map(({ beginSeconds, endSeconds }) => ({
+    from: beginSeconds,
+    to: endSeconds,
+    kind: "outage",
+  }));
 }
 
 async function find<T>(path: string, requests: Requests): Promise<T | undefined> {
@@ -98,6 +110,8 @@ export class PhaseCharts {
     private readonly run: string,
     private readonly phase: PhaseReport,
     private readonly requests: Requests,
+    // Told the fleet's figures when they are there.
+    private readonly told: (fleet: SeriesReply) => void = () => {},
   ) {
     this.group = new ChartGroup(
       `phase-${phase.index}`,
@@ -107,11 +121,18 @@ export class PhaseCharts {
     const isOurs = choices().get("phase") === String(phase.index);
     this.pinned = pinnedOf(isOurs ? choices().get("hosts") : null);
     this.root.append(this.group.root);
-    this.drawDistribution();
   }
 
   // The hosts' lines when they are there.
   async draw(): Promise<HostLines | undefined> {
+    try {
+      return await this.drawSeries();
+    } finally {
+      if (!this.requests.isOver) this.drawDistribution();
+    }
+  }
+
+  private async drawSeries(): Promise<HostLines | undefined> {
     const of = `/api/runs/${this.run}`;
     const which = `?phase=${this.phase.index}`;
     const fleet = await find<SeriesReply>(`${of}/series${which}&bins=${maxPoints}`, this.requests);
@@ -119,10 +140,12 @@ export class PhaseCharts {
     if (!fleet?.fleet || !fleet.spans) {
       this.group.root.replaceChildren(
         element("p", { class: "muted" }, "The store has no series of this phase."),
+        this.group.grid,
       );
       return undefined;
     }
     this.drawFleet(fleet);
+    this.told(fleet);
     // An observe phase has no load, and so neither hosts' IOPS nor latencies.
     if (this.phase.observed) return undefined;
     const [hosts, latencies] = await Promise.all([
@@ -178,7 +201,22 @@ export class PhaseCharts {
   }
 
   private limits(...figures: string[]): { value: number; text: string }[] {
-    return this.phase.limits.filter((limit) => figures.includes(limit.figure));
+    return this.phase.limits
+      .filter((limit) => figures.includes(limit.figure))
+      .map(({ value, text }) => ({ value, text: typeset(text) }));
+  }
+
+  // What happened: of hosts and paths, and of the run.
+  private marks(measuredFrom: number): Mark[] {
+    const { stragglers, starvations } = this.phase;
+    // Who straggled from the begin does so on the whole chart.
+    const late = stragglers.filter((s) => s.beginSeconds > measuredFrom);
+    return [
+      ...late.map((s) => ({ at: s.beginSeconds, text: `${s.host}: ${s.cause}`, tone: warn })),
+      ...starvations.map((s) => ({ at: s.beginSeconds, text: `${s.host}: starved`, tone: warn })),
+      ...this.lossMarks(),
+      ...this.happened,
+    ];
   }
 
   private drawFleet(reply: SeriesReply): void {
@@ -191,14 +229,8 @@ export class PhaseCharts {
     this.ends = at(spans.endSeconds);
     const x = this.ends;
     const measured = (): [number, number] => [spans.measuredFromSeconds, spans.measuredToSeconds];
-    // Who straggled from the begin does so on the whole chart.
-    const late = this.phase.stragglers.filter((s) => s.beginSeconds > spans.measuredFromSeconds);
-    const marks = () => [
-      ...late.map((s) => ({ at: s.beginSeconds, text: `${s.host}: ${s.cause}` })),
-      ...this.phase.starvations.map((s) => ({ at: s.beginSeconds, text: `${s.host}: starved` })),
-      ...this.lossMarks(),
-      ...this.happened,
-    ];
+    const marks = () => this.marks(spans.measuredFromSeconds);
+    const shades = () => shadesOf(this.phase);
     const step = x.length > 1 && x[1] - x[0] > 1.5 ? `, ${(x[1] - x[0]).toFixed(0)} s a point` : "";
     const draw: Draw = (title, show, lines, more = {}) => {
       const chart = this.group.chart({
@@ -206,6 +238,8 @@ export class PhaseCharts {
         show,
         measured,
         marks,
+        shades,
+        startedAt: this.phase.startedAt || undefined,
         ...more,
       });
       this.set(
@@ -223,7 +257,7 @@ export class PhaseCharts {
       p90: fleet.hostP90,
       most: fleet.hostMax,
     });
-    this.hostChart = draw("IOPS of hosts", count, bands, { isBands: true });
+    this.hostChart = draw("IOPS of hosts", rate, bands, { isBands: true, kind: "count" });
     this.bands = bands.map((line) => ({ ...line, values: places.map((i) => line.values[i]) }));
     this.drawDevices(fleet, draw);
   }
@@ -232,26 +266,12 @@ export class PhaseCharts {
     const kinds = fleet.kinds.length > 1 ? fleet.kinds : [];
     draw(
       "IOPS of the fleet",
-      count,
+      rate,
       [
-        { label: "I/Os", values: fleet.iops },
+        { label: kinds.length > 0 ? "all" : "I/Os", values: fleet.iops },
         ...kinds.map((kind) => ({ label: kind.kind, values: kind.iops })),
       ],
-      { limits: this.limits("iops") },
-    );
-    const mib = (values: number[]) => values.map((v) => v / 1048576);
-    draw(
-      "Throughput of the fleet, MiB/s",
-      count,
-      [
-        { label: "MiB/s", values: mib(fleet.bytesPerSecond) },
-        ...kinds
-          .filter((kind) => kind.kind !== "fsync")
-          .map((kind) => ({ label: kind.kind, values: mib(kind.bytesPerSecond) })),
-      ],
-      {
-        limits: this.limits("bytes_per_second").map((l) => ({ ...l, value: l.value / 1048576 })),
-      },
+      { kind: "count", limits: this.limits("iops") },
     );
     draw(
       "Latency of the fleet",
@@ -263,7 +283,18 @@ export class PhaseCharts {
         { label: "p99.9", values: fleet.p999Ns },
         { label: "max", values: fleet.maxNs },
       ],
-      { log: true, limits: this.limits("p50_ns", "p99_ns", "p999_ns") },
+      { log: true, kind: "latency", limits: this.limits("p50_ns", "p99_ns", "p999_ns") },
+    );
+    draw(
+      "Throughput of the fleet",
+      (v) => short("rate", v),
+      [
+        { label: kinds.length > 0 ? "all" : "bytes", values: fleet.bytesPerSecond },
+        ...kinds
+          .filter((kind) => kind.kind !== "fsync")
+          .map((kind) => ({ label: kind.kind, values: kind.bytesPerSecond })),
+      ],
+      { kind: "rate", limits: this.limits("bytes_per_second") },
     );
   }
 
@@ -271,15 +302,19 @@ export class PhaseCharts {
     if (fleet.awaitNs.length === 0) return;
     draw("await of a request (iostat)", latency, [{ label: "await", values: fleet.awaitNs }], {
       log: true,
+      kind: "latency",
       limits: this.limits("await_ns"),
     });
     const one = (v: number) => v.toFixed(1);
     draw("aqu-sz: requests at a device (iostat)", one, [
       { label: "aqu-sz", values: fleet.queueSize },
     ]);
-    draw("areq-sz: size of a request, KiB (iostat)", one, [
-      { label: "areq-sz", values: fleet.requestBytes.map((v) => v / 1024) },
-    ]);
+    draw(
+      "areq-sz: size of a request (iostat)",
+      (v) => short("bytes", v),
+      [{ label: "areq-sz", values: fleet.requestBytes }],
+      { kind: "bytes" },
+    );
     draw("busy, of a device (iostat)", percent, [{ label: "busy", values: fleet.busyRatio }]);
   }
 
@@ -293,10 +328,11 @@ export class PhaseCharts {
     const all = new Set(this.phase.workloads.map((w) => w.total?.metric).filter(Boolean));
     const own = total?.metric === "response_time" ? "response time" : "service time";
     const metric = all.size > 1 ? "response and service times" : own;
-    this.distribution = new TimeChart(this.root, {
+    this.distribution = new TimeChart(this.group.grid, {
       title: `Distribution of ${metric}, ${this.phase.name}: latency by nines (2 is p99, 3 p99.9)`,
       show: latency,
       log: true,
+      kind: "latency",
       unit: "nines",
     });
     this.distribution.set(
@@ -313,12 +349,13 @@ export class PhaseCharts {
     const shares = halves(series.shares);
     const columns = spans.endSeconds.length;
     const heat = new HeatMap(
-      this.group.root,
+      this.group.grid,
       {
-        title: `Latencies over time, ${this.phase.name}: share of the I/Os, the slowest on top`,
-        show: (v) => `${percent(v)} of the I/Os`,
+        title: `Latencies over time, ${this.phase.name}: the slowest on top`,
+        show: (v) => `${v < 0.0005 ? `${count(v * 1e6)} in a million` : percent(v)} of the I/Os`,
         // One I/O in a million is still seen.
-        shade: (value) => (value > 0 ? Math.max(0.05, 1 + Math.log10(value) / 6) : 0),
+        shade: (value, most) => (value > 0 ? 1 + Math.log10(value / most) / 6 : 0),
+        least: (most) => most / 1e6,
         tall: Math.max(120, rows * 6),
       },
       this.group,
@@ -328,6 +365,7 @@ export class PhaseCharts {
         const row = rows - 1 - i;
         return `${latency(series.edgesNs[row])} to ${latency(series.edgesNs[row + 1])}`;
       }),
+      names: Array.from({ length: rows }, (_, i) => latency(series.edgesNs[rows - 1 - i])),
       begins: places.map((i) => spans.beginSeconds[i]),
       ends: places.map((i) => spans.endSeconds[i]),
       at: (row, column) => shares[(rows - 1 - row) * columns + places[column]] || NaN,
@@ -342,15 +380,13 @@ export class PhaseCharts {
     const add = (
       what: string,
       values: Float32Array[],
-      show: (v: number) => string,
-      shade: (value: number, most: number) => number,
+      options: Pick<HeatOptions, "show" | "shade" | "least">,
     ) => {
       const heat = new HeatMap(
-        this.group.root,
+        this.group.grid,
         {
-          title: `${what} of each host, ${this.phase.name}; a click, or Enter, draws it above`,
-          show,
-          shade,
+          title: `${what} of each host, ${this.phase.name}; a click or Enter draws it above`,
+          ...options,
           pick: (row) => this.pin(row),
         },
         this.group,
@@ -363,12 +399,16 @@ export class PhaseCharts {
       });
       this.heats.push(heat);
     };
-    const linear = (value: number, most: number) => (most > 0 ? value / most : 0);
-    add("IOPS", hosts.iops, (v) => `${count(v)} IOPS`, linear);
+    add("IOPS", hosts.iops, {
+      show: (v) => `${count(v)} IOPS`,
+      shade: (value, most) => (most > 0 ? value / most : 0),
+    });
     // From a thousandth of the longest on.
-    add("p99", hosts.p99, latency, (value, most) =>
-      most > 0 && value > 0 ? 1 + Math.log10(value / most) / 3 : 0,
-    );
+    add("p99", hosts.p99, {
+      show: latency,
+      shade: (value, most) => (most > 0 && value > 0 ? 1 + Math.log10(value / most) / 3 : 0),
+      least: (most) => most / 1000,
+    });
   }
 
   private pin(row: number): void {

@@ -1,6 +1,6 @@
 // What each host, thread, device and kernel did in a phase.
 
-import { keptSorting } from "./address";
+import { choices, choose, keptSorting } from "./address";
 import type { DeviceReport, HostReport, PhaseReport } from "./api";
 import { withGaps } from "./charts";
 import { element, figure, sparkline, table, text, thinned, topOf, type Cell } from "./dom";
@@ -21,11 +21,12 @@ import { wholeSpans, type HostLines } from "./report_charts";
 import { percentile } from "./report_load";
 
 const sparkPoints = 40;
+const fewHosts = 4;
 const tellRatio = 0.0005; // what rounds to 0.1 %
 const numeric = (title: string) => ({ title, numeric: true });
 
 // Nothing is known of one that was lost.
-const unknown = text("-", -1);
+const unknown = text(none, -1);
 const known = (h: HostReport, cell: Cell): Cell => (h.lost ? unknown : cell);
 // But the rate of the samples that came, if any did.
 const rate = (h: HostReport, value: number, show: (value: number) => string): Cell =>
@@ -44,7 +45,13 @@ function limits(h: HostReport): string {
 function overTime(lines: HostLines | undefined): Map<number, (number | null)[]> {
   const spans = lines?.spans.spans;
   if (!spans) return new Map();
-  const places = wholeSpans(lines.spans);
+  // Of the measured time: the rate of what a drain leaves, for a moment, would be a spike.
+  const places = wholeSpans(lines.spans).filter(
+    (i) =>
+      spans.beginSeconds[i] < spans.measuredToSeconds &&
+      Math.min(spans.endSeconds[i], spans.measuredToSeconds) - spans.beginSeconds[i] >=
+        (spans.endSeconds[i] - spans.beginSeconds[i]) / 2,
+  );
   const { lines: whole } = withGaps(
     places.map((i) => spans.beginSeconds[i]),
     places.map((i) => spans.endSeconds[i]),
@@ -58,44 +65,83 @@ function overTime(lines: HostLines | undefined): Map<number, (number | null)[]> 
   );
 }
 
-export function hosts(phase: PhaseReport, lines?: HostLines): HTMLElement {
-  const over = overTime(lines);
-  // With scales of their own, a slow host would look like a fast one.
-  const top = topOf([...over.values()].map(topOf));
-  const causes = new Map(
-    phase.stragglers.map((s) => [
+// By host: why it stands out. Hosts that were starved say so where no cause is known.
+function standing(phase: PhaseReport): Map<string, string> {
+  return new Map([
+    ...phase.starvations.map((s): [string, string] => [s.host, "starved"]),
+    ...phase.stragglers.map((s): [string, string] => [
       s.host,
       s.latencyRatio === undefined
         ? `${percent(s.share)} of the others: ${s.cause}`
         : `latency ×${fixed(s.latencyRatio, 1)}: ${s.cause}`,
     ]),
-  );
+  ]);
+}
+
+function hostRows(phase: PhaseReport, all: HostReport[], lines?: HostLines): Cell[][] {
+  const over = overTime(lines);
+  // With scales of their own, a slow host would look like a fast one.
+  const top = topOf([...over.values()].map(topOf));
+  const causes = standing(phase);
   const start = (h: HostReport) =>
     `+${latency(h.startOffsetNs)}` + (h.startBoundNs > 0 ? ` ± ${latency(h.startBoundNs)}` : "");
   const hasLimits = phase.hosts.some((h) => limits(h) !== "");
-  return table(
-    [
-      { title: "host" },
-      ...["IOPS", "MiB/s", "p50", "p99", "errors", "done", "start"].map(numeric),
-      { title: "IOPS over time" },
-      { title: "straggler" },
-      ...(hasLimits ? [{ title: "held back by" }] : []),
-    ],
-    phase.hosts.map((h) => [
-      text(h.host + (h.lost ? " (lost)" : "")),
-      rate(h, h.iops, count),
-      rate(h, h.bytesPerSecond, mebibytes),
-      known(h, percentile(h.total, 50)),
-      known(h, percentile(h.total, 99)),
-      known(h, figure(h.errors, count)),
-      known(h, figure(h.lastDoneSeconds, orNone(seconds))),
-      known(h, { show: start(h), sort: h.startOffsetNs }),
-      { show: sparkline(over.get(h.workerIndex) ?? [], "IOPS", top), sort: h.iops },
-      text(causes.get(h.host) ?? ""),
-      ...(hasLimits ? [text(limits(h))] : []),
-    ]),
-    true,
-    keptSorting(`hosts-${phase.index}`),
+  return all.map((h) => [
+    text(h.host + (h.lost ? " (lost)" : "")),
+    rate(h, h.iops, count),
+    rate(h, h.bytesPerSecond, mebibytes),
+    known(h, percentile(h.total, 50)),
+    known(h, percentile(h.total, 99)),
+    known(h, figure(h.errors, count)),
+    known(h, figure(h.lastDoneSeconds, orNone(seconds))),
+    known(h, { show: start(h), sort: h.startOffsetNs }),
+    { show: sparkline(over.get(h.workerIndex) ?? [], "IOPS", top), sort: h.iops },
+    text(causes.get(h.host) ?? ""),
+    ...(hasLimits ? [text(limits(h))] : []),
+  ]);
+}
+
+// The hosts of a phase; more than a few can be looked for by their names and what is said of them.
+export function hosts(phase: PhaseReport, lines?: HostLines): HTMLElement {
+  const causes = standing(phase);
+  const hasLimits = phase.hosts.some((h) => limits(h) !== "");
+  const columns = [
+    { title: "host" },
+    ...["IOPS", "MiB/s", "p50", "p99", "errors", "done", "start"].map(numeric),
+    { title: "IOPS over time" },
+    { title: "straggler" },
+    ...(hasLimits ? [{ title: "held back by" }] : []),
+  ];
+  const sorting = keptSorting(`hosts-${phase.index}`);
+  const key = `find-hosts-${phase.index}`;
+  const field = element("input", {
+    type: "search",
+    "aria-label": "hosts with",
+    placeholder: "hosts with: a name, a cause",
+  }) as HTMLInputElement;
+  field.value = choices().get(key) ?? "";
+  const box = element("div");
+  const shown = element("span", { class: "muted" });
+  const fill = () => {
+    const words = field.value.toLowerCase();
+    const found = phase.hosts.filter((h) =>
+      `${h.host} ${h.lost ? "lost" : ""} ${causes.get(h.host) ?? ""} ${limits(h)}`
+        .toLowerCase()
+        .includes(words),
+    );
+    shown.textContent = words ? ` ${found.length} of ${plural(phase.hosts.length, "host")}` : "";
+    box.replaceChildren(table(columns, hostRows(phase, found, lines), true, sorting));
+  };
+  field.addEventListener("input", () => {
+    choose({ [key]: field.value || null });
+    fill();
+  });
+  fill();
+  return element(
+    "div",
+    {},
+    ...(phase.hosts.length > fewHosts ? [element("p", {}, field, shown)] : []),
+    box,
   );
 }
 
@@ -332,8 +378,7 @@ export function threads(phase: PhaseReport): HTMLElement[] {
     true,
     keptSorting(`threads-${phase.index}`),
   );
-  const title = element("summary", {}, plural(phase.threads.length, "thread"));
-  return [element("details", {}, title, rows), ...fair];
+  return [rows, ...fair];
 }
 
 export function settings(phase: PhaseReport): HTMLElement[] {

@@ -7,7 +7,7 @@ import type {
   VerificationReport,
   WorkloadReport,
 } from "./api";
-import { element, figure, shortened, table, text, type Cell } from "./dom";
+import { element, figure, shortened, table, text, type Cell, type Expectation } from "./dom";
 import {
   bothThroughputs,
   bothUnits,
@@ -19,7 +19,9 @@ import {
   percent,
   plural,
   size,
+  typeset,
 } from "./format";
+import { partsOf } from "./report_words";
 
 const percentiles = [50, 90, 95, 99, 99.9, 99.99];
 
@@ -97,24 +99,15 @@ function verified(v: VerificationReport): HTMLElement[] {
   ];
 }
 
+// One kind alone is all there is.
+const kindsOf = (w: WorkloadReport): OperationReport[] =>
+  w.total && w.operations.length > 1 ? [...w.operations, w.total] : w.operations;
+
 function workload(w: WorkloadReport): HTMLElement[] {
-  // One kind alone is all there is.
-  const kinds = w.total && w.operations.length > 1 ? [...w.operations, w.total] : w.operations;
-  const rows = kinds.map((o) => rowOf(o));
+  const rows = kindsOf(w).map((o) => rowOf(o));
   rows.push(...w.serviceTimes.map((o) => rowOf(o, " service")));
   rows.push(...w.submissionLatencies.map((o) => rowOf(o, " slat")));
-  const beside = [
-    ...w.serviceTimes.map((o) => ({ ...o, kind: `${o.kind} service` })),
-    ...w.submissionLatencies.map((o) => ({ ...o, kind: `${o.kind} slat` })),
-  ];
   const lines: [string, string][] = [];
-  if (w.limitedBy) lines.push(["", `limited by: ${w.limitedBy} (${w.limitedBecause})`]);
-  if (w.duePerSecond > 0) {
-    const due = `${count(w.duePerSecond)} I/Os per second were due`;
-    const never = w.unstarted > 0 ? `; ${count(w.unstarted)} were never started` : "";
-    const backlog = latency(w.longestBacklogNs);
-    lines.push(["", `open loop: ${due}; the longest backlog was ${backlog}${never}`]);
-  }
   if (w.retries > 0) lines.push(["warn", `${plural(w.retries, "I/O")} asked again`]);
   const short = w.total?.shortTransfers ?? 0;
   if (short > 0) lines.push(["warn", `${plural(short, "I/O")} moved fewer bytes than asked for`]);
@@ -122,14 +115,8 @@ function workload(w: WorkloadReport): HTMLElement[] {
   lines.push(...w.errors.map((error): [string, string] => ["error", `first error on ${error}`]));
   return [
     element("p", {}, element("b", {}, w.name), `: ${w.summary}`),
-    element(
-      "p",
-      { class: "muted" },
-      `${w.engine}, ${fixed(w.averageBatch, 1)} I/Os per submission`,
-    ),
     operations(rows),
-    ...intervals([...kinds, ...beside]),
-    ...lines.map(([tone, line]) => element("p", tone ? { class: tone } : {}, line)),
+    ...lines.map(([tone, line]) => element("p", { class: tone }, line)),
     ...(w.verification ? verified(w.verification) : []),
   ];
 }
@@ -138,12 +125,41 @@ export function workloads(phase: PhaseReport): HTMLElement[] {
   const all = phase.workloads.flatMap(workload);
   if (phase.total && phase.workloads.length > 1) {
     const total = { ...phase.total, kind: "all" };
-    all.push(
-      element("p", {}, "all workloads together"),
-      operations([rowOf(total)]),
-      ...intervals([total]),
-    );
+    all.push(element("p", {}, "all workloads together"), operations([rowOf(total)]));
   }
+  return all;
+}
+
+// By what a workload was done, what limited it, and how certain its percentiles are.
+function method(w: WorkloadReport): HTMLElement[] {
+  const beside = [
+    ...w.serviceTimes.map((o) => ({ ...o, kind: `${o.kind} service` })),
+    ...w.submissionLatencies.map((o) => ({ ...o, kind: `${o.kind} slat` })),
+  ];
+  const lines: string[] = [];
+  if (w.limitedBy) lines.push(`limited by: ${w.limitedBy} (${w.limitedBecause})`);
+  if (w.duePerSecond > 0) {
+    const due = `${count(w.duePerSecond)} I/Os per second were due`;
+    const never = w.unstarted > 0 ? `; ${count(w.unstarted)} were never started` : "";
+    const backlog = latency(w.longestBacklogNs);
+    lines.push(`open loop: ${due}; the longest backlog was ${backlog}${never}`);
+  }
+  return [
+    element(
+      "p",
+      {},
+      element("b", {}, w.name),
+      `: ${w.engine}, ${fixed(w.averageBatch, 1)} I/Os per submission`,
+    ),
+    ...lines.map((line) => element("p", {}, line)),
+    ...intervals([...kindsOf(w), ...beside]),
+  ];
+}
+
+export function methods(phase: PhaseReport): HTMLElement[] {
+  const all = phase.workloads.flatMap(method);
+  if (phase.total && phase.workloads.length > 1)
+    all.push(...intervals([{ ...phase.total, kind: "all" }]));
   return all;
 }
 
@@ -221,6 +237,11 @@ export function fairness(phase: PhaseReport): HTMLElement[] {
     const [least, most] = [fixed(phase.jainMin, 4), fixed(phase.jainMax, 4)];
     lines.push(`over time: Jain from ${least} to ${most}${spread}`);
   }
+  return lines.map((line) => element("p", {}, line));
+}
+
+// Hosts that fell behind, one by one: the first, and the others to be opened.
+export function fallenBehind(phase: PhaseReport): HTMLElement[] {
   const three = (value: number) =>
     value < 100 ? String(Number(value.toPrecision(3))) : fixed(value, 0);
   const amount = (s: PhaseReport["stragglers"][0]) =>
@@ -241,26 +262,26 @@ export function fairness(phase: PhaseReport): HTMLElement[] {
         `the others ${fixed(s.othersIops, 0)}`,
     ),
   ];
-  return [
-    ...lines.map((line) => element("p", {}, line)),
-    ...shortened(
-      bad.map((line) => element("p", { class: "warn" }, line)),
-      3,
-    ),
-  ];
+  return shortened(
+    bad.map((line) => element("p", { class: "warn" }, line)),
+    3,
+  );
 }
 
-export function expectations(phase: PhaseReport): HTMLElement[] {
-  return [
-    ...phase.expectations.map((e) =>
-      element(
-        "p",
-        { class: e.met ? "good" : "error" },
-        `${e.met ? "met" : "FAILED"}: ${e.text}, found ${e.found}`,
-      ),
-    ),
-    ...phase.promised.map((p) => element("p", { class: p.exceeded ? "warn" : "" }, p.text)),
-  ];
+// What was required, what was found, and whether that is met.
+export function expectationRows(phase: PhaseReport, prefix = ""): Expectation[] {
+  return phase.expectations.map((e) => {
+    const { what, required } = partsOf(e.text);
+    // Some name their phase by themselves.
+    const name = what.startsWith(`${phase.name}: `) ? "" : prefix;
+    return { what: name + what, required, found: e.found, met: e.met };
+  });
+}
+
+export function promises(phase: PhaseReport): HTMLElement[] {
+  return phase.promised.map((p) =>
+    element("p", { class: p.exceeded ? "warn" : "" }, typeset(p.text)),
+  );
 }
 
 export function steady(phase: PhaseReport): HTMLElement[] {

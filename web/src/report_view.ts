@@ -1,144 +1,127 @@
-// A run's report: the verdict with its reasons, then what each phase came to.
+// A run's report: the first screen, then sweeps and curves, then each phase. What is not asked for
+// is folded.
 
-import { choices } from "./address";
-import { get, type JobReply, type Report } from "./api";
-import { element, labelsOf, shortened, table, text } from "./dom";
-import { eventLine } from "./events";
+import { choices, choose } from "./address";
+import { get, type EventReport, type JobReply, type Report } from "./api";
+import { element, fold } from "./dom";
+import { eventEntry } from "./events";
 import { exportedRun } from "./file";
-import { instant, plural } from "./format";
+import { plural } from "./format";
+import { whenPrinted } from "./paper";
+import { environment } from "./report_environment";
+import { findings } from "./report_findings";
+import { Overview, reportHead } from "./report_head";
 import { PhaseSection } from "./report_phase";
 import { curveSection, sweepSection, type Section } from "./report_sweeps";
-import { pill, syntheticMark, verdictOfReport } from "./verdict";
+import { isStep, mainPhase, shownTogether } from "./report_words";
+import { pill, verdictOfPhase } from "./verdict";
 import type { Requests, View } from "./view";
 
-export type Facts = Map<string, Map<string, string[]>>; // fact → value → hosts
-
-export function factsOf(report: Report): Facts {
-  const facts: Facts = new Map();
-  for (const [key, value] of Object.entries(report.environment)) {
-    const space = key.indexOf(" ");
-    if (space < 0) continue;
-    const values = facts.get(key.slice(space + 1)) ?? new Map<string, string[]>();
-    values.set(value, [...(values.get(value) ?? []), key.slice(0, space)]);
-    facts.set(key.slice(space + 1), values);
-  }
-  return facts;
-}
-
-// So many hosts are named; of more it is said how many.
-const namedHosts = 8;
-const namedValues = 50;
-function namesOf(hosts: string[]): string {
-  const shown = hosts.slice(0, namedHosts).join(", ");
-  return hosts.length > namedHosts ? `${shown} and ${hosts.length - namedHosts} more` : shown;
-}
-
-// Facts of hosts: those that are equal once, and where they differ host by host.
-function environment(report: Report): HTMLElement[] {
-  const facts = factsOf(report);
-  if (facts.size === 0) return [];
-  const all = new Set([...facts.values()].flatMap((values) => [...values.values()].flat())).size;
-  const rows = [...facts].map(([fact, values]) => {
-    const known = [...values.values()].reduce((sum, names) => sum + names.length, 0);
-    const differs = values.size > 1 || known < all;
-    const hosts = [...values].map(([value, names]) =>
-      differs ? `${namesOf(names)}: ${value}` : value,
-    );
-    if (hosts.length > namedValues)
-      hosts.splice(
-        namedValues,
-        hosts.length,
-        `and ${plural(hosts.length - namedValues, "more value")}`,
-      );
-    const silent = all - known;
-    if (silent > 0) hosts.push(`${plural(silent, "host")} ${silent === 1 ? "does" : "do"} not say`);
-    return { differs, cells: [text(fact), text(hosts.join("; "))] };
-  });
-  const columns = [{ title: "fact" }, { title: "value" }];
-  const differing = rows.filter((row) => row.differs).map((row) => row.cells);
-  const details = element("details", {}, element("summary", {}, "Environment of the hosts"));
-  details.append(
-    table(
-      columns,
-      rows.map((row) => row.cells),
-    ),
-  );
-  if (differing.length === 0) return [details];
-  return [element("h2", {}, "Where the hosts differ"), table(columns, differing), details];
-}
+// So many phases are filled without being asked for, so that they are there on paper.
+const mostUnasked = 12;
+// So many open folds stand in the address.
+const mostKept = 20;
 
 export class ReportView implements View {
-  private readonly sections: PhaseSection[];
+  private readonly sections: PhaseSection[] = [];
   private readonly sweeps: Section[];
   private readonly rest = element("section");
+  private readonly points = element("section");
+  private readonly overview = new Overview();
   private readonly seen: IntersectionObserver;
+  private readonly ends: (() => void)[];
+  private opened: HTMLDetailsElement[] = [];
+  private events: EventReport[] = [];
 
   constructor(
-    main: HTMLElement,
-    report: Report,
+    private readonly main: HTMLElement,
+    private readonly report: Report,
     private readonly requests: Requests,
   ) {
-    const run = report.run;
-    const id = run?.runId ?? "";
-    const about = run
-      ? `${id}, by ${run.owner}, ${instant(run.submittedAt)}, ${plural(run.hosts, "host")}, ` +
-        `seed ${report.seed}, Lockstep ${report.version}`
-      : "";
-    const labels = labelsOf(run?.labels);
-    const verdict = report.verdict;
-    const why = verdict?.reasons ?? [];
-    const warnings = verdict?.warnings ?? [];
-    const more = verdict?.moreWarnings ?? 0;
-    this.sections = report.phases.map((phase) => new PhaseSection(id, phase, requests));
+    const id = report.run?.runId ?? "";
     this.sweeps = [...report.sweeps.map(sweepSection), ...report.curves.map(curveSection)];
-    const actions = exportedRun
-      ? []
-      : [
-          element("a", { href: `/api/runs/${id}/export.html`, download: "" }, "save as one file"),
-          " · ",
-          element("a", { href: `/api/runs/${id}/report` }, "JSON"),
-        ];
+    const together = shownTogether(report);
+    const shown = report.phases.filter((phase) => !together.has(phase.index));
+    const focus = mainPhase(report);
+    for (const phase of shown)
+      this.sections.push(
+        new PhaseSection(id, phase, requests, (fleet) => {
+          if (phase === focus) this.overview.set(report, fleet);
+        }),
+      );
     main.replaceChildren(
-      element(
-        "h1",
-        {},
-        run?.jobName ?? "",
-        " ",
-        pill(verdictOfReport(report)),
-        " ",
-        ...syntheticMark(run),
-      ),
-      ...why.map((reason) => element("p", { class: verdict?.good ? "" : "error" }, reason)),
-      element("p", { class: "muted" }, [about, ...labels].join(" · ")),
-      element("p", { class: "actions" }, ...actions),
-      ...(report.description ? [element("p", {}, report.description)] : []),
-      ...(report.samplesPruned
-        ? [element("p", { class: "muted" }, "The samples of its intervals were pruned.")]
-        : []),
-      ...(warnings.length > 0
-        ? [
-            element("h2", {}, "Warnings"),
-            ...shortened(
-              warnings.map((thing) => element("p", {}, thing)),
-              8,
-            ),
-            ...(more > 0 ? [element("p", { class: "muted" }, `and ${more} more below`)] : []),
-          ]
-        : []),
+      ...reportHead(report, shown, this.overview, () => void this.print()),
       ...this.sweeps.map((section) => section.root),
+      ...findings(report),
       ...this.sections.map((section) => section.root),
+      this.points,
       this.rest,
     );
+    this.addPoints(id, together);
     // Charts need the width that their place in the document gives them.
     for (const section of this.sweeps) section.draw();
     this.seen = this.fillWhenSeen();
+    const found = (event: Event) => {
+      const index = (event as CustomEvent<number>).detail;
+      void this.sections.find((section) => section.index === index)?.showHosts();
+    };
+    document.addEventListener("find-hosts", found);
+    this.ends = [
+      this.keepFolds(),
+      whenPrinted((isOnPaper) => this.unfold(isOnPaper)),
+      () => document.removeEventListener("find-hosts", found),
+    ];
     void this.fillRest(id);
+    void this.fillUnasked();
   }
 
   destroy(): void {
     this.requests.end();
     this.seen.disconnect();
+    for (const end of this.ends) end();
+    this.overview.destroy();
     for (const section of [...this.sections, ...this.sweeps]) section.destroy();
+  }
+
+  // The points of sweeps and curves as phases of their own: each in a fold of its own.
+  private addPoints(id: string, together: Set<number>): void {
+    const { report } = this;
+    const isHidden = (phase: Report["phases"][number]) =>
+      report.sweeps.some((sweep) => isStep(phase, sweep.phase));
+    const phases = report.phases.filter((p) => together.has(p.index) && !isHidden(p));
+    if (phases.length === 0) return;
+    const chosen = choices().get("phase");
+    const isOpen = phases.some((phase) => String(phase.index) === chosen);
+    const all = fold(
+      "Points, one by one",
+      `${plural(phases.length, "phase")} of the sweeps and curves above`,
+      (box) => {
+        for (const phase of phases) {
+          const rate = phase.total
+            ? `${Math.round(phase.total.iops).toLocaleString("en")} IOPS`
+            : "";
+          const one = fold(
+            phase.name,
+            rate,
+            (into) => {
+              const section = new PhaseSection(id, phase, this.requests);
+              this.sections.push(section);
+              into.append(section.root);
+              void section.fill().then(() => section.mark(this.events));
+            },
+            { isOpen: String(phase.index) === chosen },
+          );
+          one.id = `point-${phase.index}`;
+          one.querySelector("summary")?.append(" ", pill(verdictOfPhase(phase)));
+          one.classList.add("single");
+          box.append(one);
+        }
+      },
+      { level: 2, isOpen },
+    );
+    all.id = "points";
+    all.classList.add("single");
+    this.points.append(all);
   }
 
   // A run of a hundred phases is fetched as it is read; a file has all at once, for paper too.
@@ -156,13 +139,74 @@ export class ReportView implements View {
     );
     const chosen = choices().get("phase");
     // The first charts come at once, however much is said above them.
-    const first = this.sections.find((section) => section.hasLoad);
+    const focus = mainPhase(this.report);
+    const first =
+      this.sections.find((section) => section.index === focus?.index) ??
+      this.sections.find((section) => section.hasLoad);
     for (const section of this.sections) {
       if (exportedRun || section === first) void section.fill();
       else seen.observe(section.root);
     }
     if (chosen !== null) document.getElementById(`phase-${chosen}`)?.scrollIntoView();
     return seen;
+  }
+
+  // The others, one after the other, while the reader reads.
+  private async fillUnasked(): Promise<void> {
+    for (const section of this.sections.slice(0, mostUnasked)) {
+      if (this.requests.isOver) return;
+      await section.fill();
+      await new Promise((done) => setTimeout(done, 50));
+    }
+  }
+
+  // Complete, however far it was read.
+  private async print(): Promise<void> {
+    await Promise.all(this.sections.map((section) => section.fill()));
+    if (!this.requests.isOver) window.print();
+  }
+
+  // Which folds are open stands in the address: who comes back to it, or is sent it, finds them so.
+  private keepFolds(): () => void {
+    const kept = (choices().get("open") ?? "").split(",");
+    const openKept = () => {
+      for (const one of Array.from(this.main.querySelectorAll("details")))
+        if (one.id !== "" && !one.open && kept.includes(one.id)) one.open = true;
+    };
+    openKept();
+    // Those of phases come later.
+    const grown = new MutationObserver(openKept);
+    grown.observe(this.main, { childList: true, subtree: true });
+    const note = (event: Event) => {
+      const { id, open } = event.target as HTMLDetailsElement;
+      if (this.opened.length > 0 || !id || kept.includes(id) === open) return;
+      if (open) kept.push(id);
+      else kept.splice(kept.indexOf(id), 1);
+      choose({ open: kept.filter(Boolean).slice(-mostKept).join(",") || null });
+    };
+    this.main.addEventListener("toggle", note, true);
+    return () => {
+      grown.disconnect();
+      this.main.removeEventListener("toggle", note, true);
+    };
+  }
+
+  // On paper nothing is folded, but the points of a sweep, which its matrix has.
+  private unfold(isOnPaper: boolean): void {
+    if (!isOnPaper) {
+      for (const one of this.opened) one.open = false;
+      this.opened = [];
+      return;
+    }
+    const closed = Array.from(this.main.querySelectorAll("details")).filter(
+      (one) => !one.open && !one.matches(".single, .single details"),
+    );
+    this.opened = closed;
+    for (const one of closed) {
+      one.open = true;
+      // The event of its own comes when the page is on its way to the paper already.
+      one.dispatchEvent(new Event("toggle"));
+    }
   }
 
   private async fillRest(id: string): Promise<void> {
@@ -172,16 +216,49 @@ export class ReportView implements View {
         get<JobReply>(`/api/runs/${id}/job`, this.requests.signal),
       ]);
       if (this.requests.isOver) return;
-      const { events } = surroundings;
-      for (const section of this.sections) section.mark(events);
-      this.rest.append(
-        ...environment(surroundings),
-        ...(events.length > 0 ? [element("h2", {}, "Events"), ...events.map(eventLine)] : []),
-        element("h2", {}, "Job"),
-        element("pre", { class: "job", tabindex: "0" }, job.source || "(it came without a file)"),
+      this.events = surroundings.events;
+      for (const section of this.sections) section.mark(this.events);
+      this.rest.append(...this.happened(), ...environment(surroundings));
+      const words = job.source ? plural(job.source.trim().split("\n").length, "line") : "";
+      const source = fold(
+        "Job",
+        words,
+        (box) =>
+          box.append(
+            element(
+              "pre",
+              { class: "job", tabindex: "0" },
+              job.source || "(it came without a file)",
+            ),
+          ),
+        { level: 2 },
       );
+      source.id = "job";
+      this.rest.append(source);
     } catch (error) {
       if (!this.requests.isOver) this.rest.append(element("p", { class: "error" }, String(error)));
     }
+  }
+
+  // What people noted, and what the controller did.
+  private happened(): HTMLElement[] {
+    const notes = this.events.filter((event) => event.severity === "note");
+    const events = this.events.filter((event) => event.severity !== "note");
+    const troubles = events.filter((event) => event.severity !== "info").length;
+    const list = (all: EventReport[]) => element("ul", { class: "events" }, ...all.map(eventEntry));
+    const parts: HTMLElement[] = [];
+    if (notes.length > 0) parts.push(element("h2", { id: "notes" }, "Notes"), list(notes));
+    if (events.length > 0) {
+      const words =
+        plural(events.length, "event") +
+        (troubles > 0 ? `, ${troubles} of them warnings or errors` : "");
+      const made = fold("Events", words, (box) => box.append(list(events)), {
+        level: 2,
+        isOpen: troubles > 0,
+      });
+      made.id = "events";
+      parts.push(made);
+    }
+    return parts;
   }
 }
