@@ -2,9 +2,11 @@
 
 import { choices, choose } from "./address";
 import type { CurveReport, KneeReport, SweepReport } from "./api";
-import { TimeChart } from "./charts";
-import { element, figure, table, text, type Cell } from "./dom";
-import { count, latency, none, orNone, percent, throughput } from "./format";
+import { TimeChart, type Mark } from "./charts";
+import { element, figure, fold, table, text, type Cell } from "./dom";
+import { count, latency, none, orNone, percent, plural, throughput } from "./format";
+import { PointChart, type ChartPoint, type PointLine } from "./point_chart";
+import { bestPoint, bestStep, pointName, standingOf } from "./report_words";
 
 export interface Section {
   readonly root: HTMLElement;
@@ -59,58 +61,211 @@ function select(label: string, names: string[], chosen: number): HTMLSelectEleme
   return made;
 }
 
-// The first two axes as a matrix of one figure; the ink says how much. The reader chooses the
-// figure and the values of the other axes, which stand in the address: sweep-NUMBER=2,0,1
-function matrix(sweep: SweepReport, number: number): HTMLElement {
+// At most so dark is a cell, so that its figure is read on it.
+const darkest = 0.35;
+
+// A field of colour from nothing to `darkest`.
+function shade(made: HTMLElement, part: number): HTMLElement {
+  made.classList.add("shaded");
+  made.style.setProperty("--share", `${100 * darkest * part}%`);
+  return made;
+}
+
+// What the cells' colours are.
+function legend([name, , words]: Figure, least: number, most: number): HTMLElement {
+  const swatches = [0, 1, 2, 3, 4].map((i) =>
+    shade(element("i", { "aria-hidden": "true" }), i / 4),
+  );
+  return element(
+    "p",
+    { class: "muted scale" },
+    `${name}: ${words(least)} `,
+    ...swatches,
+    ` ${words(most)}`,
+  );
+}
+
+// One figure of the first two axes, with these values of the others. Cells are the darker (in the
+// dark: the lighter) the more they have.
+function cellsOf(sweep: SweepReport, chosen: Figure, others: number[]): HTMLElement[] {
+  const [down, across] = sweep.axes;
+  const [name, of] = chosen;
+  const best = bestPoint(sweep);
+  const there = sweep.points.filter((p) => p.runs > 0).map(of);
+  const [least, most] = [Math.min(...there), Math.max(...there)];
+  const cell = (d: number, a: number): HTMLElement => {
+    const place = [d, a, ...others];
+    const point = sweep.points.find((p) => p.indices.every((index, i) => index === place[i]));
+    const made = element("td", { class: "n" });
+    if (!point) return made;
+    const plain = cellOf(point, chosen).show;
+    made.append(plain, ...(point === best ? [element("b", {}, ` ★ ${standingOf(point)}`)] : []));
+    if (point === best) made.classList.add("best");
+    if (plain === none) return made;
+    made.dataset.value = String(of(point));
+    return shade(made, shareOf(of(point), least, most));
+  };
+  const head = [`${down.field} ↓ ${across.field} →`, ...across.values].map((title, i) =>
+    element("th", { scope: "col", ...(i > 0 ? { class: "n" } : {}) }, title),
+  );
+  const rows = down.values.map((value, d) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, value),
+      ...across.values.map((_, a) => cell(d, a)),
+    ),
+  );
+  const box = element("div", {
+    class: "table matrix",
+    tabindex: "0",
+    role: "group",
+    "aria-label": `${name} by ${down.field} and ${across.field}`,
+  });
+  box.append(
+    element(
+      "table",
+      {},
+      element("thead", {}, element("tr", {}, ...head)),
+      element("tbody", {}, ...rows),
+    ),
+  );
+  return [box, legend(chosen, least, most)];
+}
+
+// The first two axes as a matrix of one figure: at first of that which decides. The reader chooses
+// the figure and the values of the other axes, which stand in the address: sweep-NUMBER=2,0,1.
+// `changed` is told the values of the other axes.
+function matrix(
+  sweep: SweepReport,
+  number: number,
+  changed: (others: number[]) => void,
+): HTMLElement {
   const box = element("div");
   const key = `sweep-${number}`;
-  const kept = (choices().get(key) ?? "").split(",").map(Number);
-  const [down, across, ...others] = sweep.axes;
-  const choice = select(
-    "figure of the matrix",
-    figures.map(([name]) => name),
-    kept[0],
-  );
-  const values = others.map((axis, i) => select(axis.field, axis.values, kept[i + 1]));
+  const [own, ...kept] = (choices().get(key) ?? "").split(",");
+  const others = sweep.axes.slice(2);
+  const names = figures.map(([name]) => name);
+  const first = Math.max(0, names.indexOf(sweep.conclusion?.figure ?? ""));
+  const choice = select("figure of the matrix", names, own ? Number(own) : first);
+  const values = others.map((axis, i) => select(axis.field, axis.values, Number(kept[i])));
+  const at = () => values.map(({ selectedIndex }) => selectedIndex);
   const show = () => {
-    const chosen = figures[choice.selectedIndex];
-    const [, of] = chosen;
-    const most = Math.max(...sweep.points.map(of), 1e-9);
-    const cell = (d: number, a: number): Cell => {
-      const at = [d, a, ...values.map((value) => value.selectedIndex)];
-      const point = sweep.points.find((p) => p.indices.every((index, i) => index === at[i]));
-      if (!point) return text("");
-      const plain = cellOf(point, chosen);
-      if (plain.show === none) return plain;
-      const meter = element("meter", {
-        min: "0",
-        max: String(most),
-        value: String(of(point)),
-        "aria-label": `${down.values[d]}, ${across.values[a]}`,
-      });
-      return { ...plain, show: element("span", {}, plain.show, " ", meter) };
-    };
-    box.replaceChildren(
-      table(
-        [
-          { title: `${down.field} ↓ ${across.field} →` },
-          ...across.values.map((title) => ({ title, numeric: true })),
-        ],
-        down.values.map((value, d) => [text(value), ...across.values.map((_, a) => cell(d, a))]),
-        false,
-      ),
-    );
+    box.replaceChildren(...cellsOf(sweep, figures[choice.selectedIndex], at()));
+    changed(at());
   };
-  const all = [choice, ...values];
-  for (const one of all)
+  for (const one of [choice, ...values])
     one.addEventListener("change", () => {
-      const chosen = all.map(({ selectedIndex }) => selectedIndex);
-      choose({ [key]: chosen.some((index) => index > 0) ? chosen.join(",") : null });
+      const isFirst = choice.selectedIndex === first && at().every((index) => index === 0);
+      choose({ [key]: isFirst ? null : [choice.selectedIndex, ...at()].join(",") });
       show();
     });
   show();
   const fields = values.map((value, i) => element("label", {}, `${others[i].field} `, value, " "));
   return element("div", {}, element("p", {}, choice, " ", ...fields), box);
+}
+
+function shareOf(value: number, least: number, most: number): number {
+  return most > least ? (value - least) / (most - least) : 1;
+}
+
+// "64KiB", "70%", "100us" and "2k" as numbers; not a number: it is none.
+const units: Record<string, number> = {
+  "": 1,
+  "%": 1,
+  k: 1e3,
+  M: 1e6,
+  KiB: 1024,
+  MiB: 1024 ** 2,
+  GiB: 1024 ** 3,
+  kB: 1e3,
+  MB: 1e6,
+  ns: 1,
+  us: 1e3,
+  ms: 1e6,
+  s: 1e9,
+};
+function numberOf(text: string): number {
+  const found = /^([\d.]+) ?([A-Za-z%]*)$/.exec(text);
+  return found ? Number(found[1]) * (units[found[2]] ?? NaN) : NaN;
+}
+function isNumeric(axis: SweepReport["axes"][number]): boolean {
+  const all = axis.values.map(numberOf);
+  return all.length > 1 && all.every((v, i) => v >= 0 && (i === 0 || v > all[i - 1]));
+}
+
+const mostLines = 8;
+
+// The figure that decides over one numeric axis, a line for each value of another, and the p99
+// below; with both axes numeric the matrix is the heat map.
+class SweepCharts {
+  readonly root = element("div", { class: "grid" });
+  private readonly across: number;
+  private readonly lines: number;
+  private readonly charts: PointChart[] = [];
+
+  constructor(private readonly sweep: SweepReport) {
+    const { axes } = sweep;
+    const ways = axes.slice(0, 2).map((axis, i) => (isNumeric(axis) ? i : -1));
+    this.across = ways[1] >= 0 ? ways[1] : (ways[0] ?? -1);
+    const other = axes.length > 1 ? 1 - this.across : -1;
+    this.lines = other >= 0 && axes[other].values.length <= mostLines ? other : -1;
+    if (this.across < 0 || (other >= 0 && this.lines < 0)) return;
+    const axis = axes[this.across];
+    const ticks = axis.values.map((text) => ({ at: numberOf(text), text }));
+    const rate = this.isThroughput ? "throughput" : "IOPS";
+    const of = `${sweep.phase}, by ${axis.field}`;
+    const kind = this.isThroughput ? ("rate" as const) : ("count" as const);
+    const common = { across: axis.field, ticks };
+    this.charts.push(
+      new PointChart({ title: `${rate} of ${of}`, kind, isLog: false, ...common }),
+      new PointChart({ title: `p99 of ${of}`, kind: "latency", isLog: true, ...common }),
+    );
+    this.root.append(...this.charts.map((chart) => chart.root));
+  }
+
+  private get isThroughput(): boolean {
+    return this.sweep.conclusion?.figure === "throughput";
+  }
+
+  // With these values of the axes beyond the first two.
+  draw(others: number[]): void {
+    if (this.charts.length === 0) return;
+    const { sweep } = this;
+    const names = this.lines >= 0 ? sweep.axes[this.lines].values : [""];
+    const best = bestPoint(sweep);
+    const there = sweep.points.filter(
+      (p) => p.runs > 0 && others.every((index, i) => p.indices[i + 2] === index),
+    );
+    const lines = (of: (p: Point) => Omit<ChartPoint, "x" | "title" | "mark">): PointLine[] =>
+      names.map((label, i) => ({
+        label,
+        points: there
+          .filter((p) => this.lines < 0 || p.indices[this.lines] === i)
+          .map((p) => ({
+            ...of(p),
+            x: numberOf(sweep.axes[this.across].values[p.indices[this.across]]),
+            title: `${pointName(sweep, p)}: ${count(p.iops)} IOPS, ${throughput(p.bytesPerSecond)}`,
+            mark: p === best && sweep.points.length > 1 ? `★ ${standingOf(p)}` : undefined,
+          })),
+      }));
+    const [rates, times] = this.charts;
+    rates.set(
+      lines((p) => {
+        const scale = this.isThroughput ? p.bytesPerSecond / (p.iops || 1) : 1;
+        const known = p.runs > 1;
+        return {
+          y: p.iops * scale,
+          low: known ? (p.iopsLow || p.iopsMin) * scale : undefined,
+          high: known ? (p.iopsHigh || p.iopsMax) * scale : undefined,
+        };
+      }),
+    );
+    times.set(lines((p) => ({ y: p.p99Ns })));
+  }
+  destroy(): void {
+    for (const chart of this.charts) chart.destroy();
+  }
 }
 
 // Axes that go together have the diagonal alone.
@@ -141,87 +296,103 @@ export function sweepSection(sweep: SweepReport, number: number): Section {
     ],
     points,
   );
+  const charts = new SweepCharts(sweep);
+  const isMatrix = isGrid(sweep);
   const root = element(
     "section",
     {},
-    element("h2", {}, `Sweep of ${sweep.phase}`),
+    element("h2", { id: `sweep-${number}` }, `Sweep of ${sweep.phase}`),
     ...(sweep.conclusion ? [element("p", {}, sweep.conclusion.sentence)] : []),
-    ...(isGrid(sweep)
-      ? [matrix(sweep, number), element("details", {}, element("summary", {}, "all figures"), list)]
-      : [list]),
-    ...sweep.remarks.map((remark) => element("p", {}, remark)),
+    ...(isMatrix ? [matrix(sweep, number, (others) => charts.draw(others))] : []),
+    charts.root,
+    ...(isMatrix ? [] : [list]),
     ...sweep.knees.map((knee) => element("p", {}, `Knee: ${kneeText(knee)}`)),
+    ...sweep.remarks.map((remark) => element("p", {}, remark)),
     ...sweep.withoutKnee.map((reason) => element("p", { class: "muted" }, reason)),
     ...warmUp(sweep.warmUp),
     ...(sweep.ended ? [element("p", { class: "muted" }, sweep.ended)] : []),
+    ...(isMatrix
+      ? [fold("All figures", plural(sweep.points.length, "point"), (box) => box.append(list))]
+      : []),
   );
-  return { root, draw: () => {}, destroy: () => {} };
+  if (!isMatrix) charts.draw([]);
+  return { root, draw: () => {}, destroy: () => charts.destroy() };
 }
 
-// Offered against achieved load, and latencies beside it; the knee is marked.
-export function curveSection(curve: CurveReport): Section {
-  const plots = element("div");
+type Step = CurveReport["points"][number];
+
+function stepTable(curve: CurveReport, best?: Step): HTMLElement {
+  const titles = ["share", "offered", "achieved", "mean", "p50", "p99"];
+  return table(
+    titles.map((title) => ({ title, numeric: true })),
+    curve.points.map((point) => [
+      { show: percent(point.share) + (point === best ? " ★ best" : ""), sort: point.share },
+      figure(point.offered, count),
+      figure(point.achieved, count),
+      figure(point.meanNs, orNone(latency)),
+      figure(point.p50Ns, orNone(latency)),
+      figure(point.p99Ns, orNone(latency)),
+    ]),
+  );
+}
+
+function drawCurve(plots: HTMLElement, curve: CurveReport, best?: Step): TimeChart[] {
+  const points = [...curve.points].sort((a, b) => a.offered - b.offered);
+  const x = points.map((p) => p.offered);
+  const knee = points.find(
+    (p) => `${Number((100 * p.share).toPrecision(4))} %` === curve.knee?.value,
+  );
+  const marks = (): Mark[] => [
+    ...(knee ? [{ at: knee.offered, text: "knee", tone: "plain" as const }] : []),
+    ...(best ? [{ at: best.offered, text: "the most IOPS", tone: "good" as const }] : []),
+  ];
+  const common = { unit: "offered per second", marks };
+  const load = new TimeChart(plots, {
+    title: `Offered and achieved load, ${curve.phase}`,
+    show: count,
+    kind: "count",
+    ...common,
+  });
+  load.set(x, [
+    { label: "achieved", values: points.map((p) => p.achieved) },
+    { label: "offered", values: x },
+  ]);
+  const times = new TimeChart(plots, {
+    title: `Latency by offered load, ${curve.phase}`,
+    show: latency,
+    kind: "latency",
+    log: true,
+    ...common,
+  });
+  times.set(x, [
+    { label: "p50", values: points.map((p) => p.p50Ns) },
+    { label: "p99", values: points.map((p) => p.p99Ns) },
+  ]);
+  return [load, times];
+}
+
+// Offered against achieved load, and latencies beside it; the knee and the best point are marked.
+export function curveSection(curve: CurveReport, number: number): Section {
+  const plots = element("div", { class: "grid" });
+  const best = bestStep(curve);
   const charts: TimeChart[] = [];
+  const most = best
+    ? `The most is ${count(best.achieved)} IOPS at ${percent(best.share)} of the load, ` +
+      `p99 ${orNone(latency)(best.p99Ns)}.`
+    : "";
   const root = element(
     "section",
     {},
-    element("h2", {}, `Offered and achieved: ${curve.phase}`),
+    element("h2", { id: `curve-${number}` }, `Offered and achieved: ${curve.phase}`),
+    ...(most ? [element("p", { class: "conclusion" }, most)] : []),
     plots,
-    table(
-      [
-        { title: "share", numeric: true },
-        { title: "offered", numeric: true },
-        { title: "achieved", numeric: true },
-        { title: "mean", numeric: true },
-        { title: "p50", numeric: true },
-        { title: "p99", numeric: true },
-      ],
-      curve.points.map((point) => [
-        figure(point.share, percent),
-        figure(point.offered, count),
-        figure(point.achieved, count),
-        figure(point.meanNs, orNone(latency)),
-        figure(point.p50Ns, orNone(latency)),
-        figure(point.p99Ns, orNone(latency)),
-      ]),
-    ),
+    stepTable(curve, best),
     ...(curve.knee ? [element("p", {}, `Knee: ${kneeText(curve.knee)}`)] : []),
     ...(curve.withoutKnee ? [element("p", { class: "muted" }, curve.withoutKnee)] : []),
   );
-  const draw = () => {
-    const points = [...curve.points].sort((a, b) => a.offered - b.offered);
-    const x = points.map((p) => p.offered);
-    const knee = points.find(
-      (p) => `${Number((100 * p.share).toPrecision(4))} %` === curve.knee?.value,
-    );
-    const common = {
-      unit: "offered per second",
-      marks: () => (knee ? [{ at: knee.offered, text: "knee" }] : []),
-    };
-    const load = new TimeChart(plots, {
-      title: `Offered and achieved load, ${curve.phase}`,
-      show: count,
-      ...common,
-    });
-    load.set(x, [
-      { label: "achieved", values: points.map((p) => p.achieved) },
-      { label: "offered", values: x },
-    ]);
-    const times = new TimeChart(plots, {
-      title: `Latency by offered load, ${curve.phase}`,
-      show: latency,
-      log: true,
-      ...common,
-    });
-    times.set(x, [
-      { label: "p50", values: points.map((p) => p.p50Ns) },
-      { label: "p99", values: points.map((p) => p.p99Ns) },
-    ]);
-    charts.push(load, times);
-  };
   return {
     root,
-    draw,
+    draw: () => charts.push(...drawCurve(plots, curve, best)),
     destroy: () => {
       for (const chart of charts) chart.destroy();
     },
