@@ -255,6 +255,45 @@ interval: 100ms
         said = page.communicate(timeout=900)[0]
         self.assertEqual(said, "page: ok\n", said)
 
+    def corrupted(self):
+        """The id of a run that finds a block of zeros, and of whose load I/Os are expected."""
+        target = f"{{name: d, file: {{path: '{self.fleet.data}/blocks-{{host}}', size: 64KiB}}}}"
+        job = (
+            "name: blocks\nhosts: {count: 1}\ntargets:\n"
+            f"  - {target}\n  - {{name: n, null: {{latency: 1ms}}}}\nphases:\n"
+        )
+        write = "{targets: [d], read: 0%, pattern: shuffled, passes: 1, verify: true}"
+        self.ok(self.fleet.run_job(f"{job}  - prepare:\n  - run: {{workloads: [{write}]}}\n"))
+        run = self.fleet.sql("SELECT last_run()")[0][0]
+        with open(os.path.join(self.fleet.data, "blocks-node1"), "r+b") as file:
+            file.seek(8192)
+            file.write(bytes(4096))
+            os.fsync(file.fileno())
+        load = "{duration: 1s, expect: {iops: 1}, workloads: [{targets: [n], engine: 'null'}]}"
+        found = self.fleet.run_job(
+            f"{job}  - verify: {{of_run: {run}}}\n  - name: mix\n    run: {load}\n"
+        )
+        self.ok(found, status=6)
+        return self.fleet.sql("SELECT last_run()")[0][0]
+
+    def test_the_first_screen_of_a_report_in_chromium(self):
+        job = """name: still
+targets: [{name: n, null: {size: 1GiB, latency: 1ms, stall_every: 5s, stall: 3s}}]
+phases:
+  - name: mix
+    run:
+      duration: 9s
+      expect: {iops: 10M, p99: 10s}
+      workloads: [{name: w, targets: [n], engine: "null", queue_depth: 4}]
+"""
+        self.ok(self.fleet.run_job(job), status=4)
+        still = self.fleet.sql("SELECT last_run()")[0][0]
+        wrong = self.corrupted()
+        page = browse(self.fleet, "report_scenes_test.cjs", still, wrong, self.fleet.directory)
+        said = page.communicate(timeout=900)[0]
+        self.assertEqual(page.returncode, 0, said)
+        self.assertTrue(said.endswith("page: ok\n"), said)
+
     def test_in_chromium(self):
         # Of so many I/Os that each host has its percentiles.
         job = files_job(self.fleet.data, duration="1s", workload=", max_iops: 1M")

@@ -129,9 +129,40 @@ async function contrasts(page) {
   }
 }
 
+// Opens what a report has folded, but the points of a sweep; what is in a fold comes when it opens.
+async function unfold(page) {
+  const closed = "main details:not([open], .single, .single details)";
+  for (let more = 1; more > 0; ) {
+    more = await page.locator(closed).evaluateAll((all) => {
+      for (const one of all) one.open = true;
+      return all.length;
+    });
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
+  }
+}
+
+// A report of which each phase is there, with what it has folded.
+async function reported(page) {
+  await page.locator("#job").waitFor();
+  for (const section of await page.locator("main > section:has(.charts)").all()) {
+    await section.locator("h2").first().scrollIntoViewIfNeeded();
+    await section.locator("details.fold").first().waitFor();
+  }
+}
+
 // Says which step begins, with the seconds since the script did, for whoever reads what failed.
 function step(name) {
   console.error(`step at ${process.uptime().toFixed(0)} s: ${name}`);
 }
 
-module.exports = { contrasts, drive, everySize, executablePath, flags, spanOf, step };
+module.exports = {
+  contrasts,
+  drive,
+  everySize,
+  executablePath,
+  flags,
+  reported,
+  spanOf,
+  step,
+  unfold,
+};

@@ -1,6 +1,7 @@
 // The figures of the page are those of the text report.
 const assert = require("node:assert");
 const fs = require("node:fs");
+const { reported, unfold } = require("./browser.cjs");
 
 // The page has the signs of print, the text report those of a keyboard.
 const plain = (text) =>
@@ -37,11 +38,10 @@ function sentencesOf(text) {
 async function sameFigures(page, url, run, file) {
   const text = fs.readFileSync(file, "utf8");
   await page.goto(`${url}#/run/${run}`);
-  await page.locator("p", { hasText: run }).waitFor();
+  await reported(page);
+  await unfold(page);
+  await page.locator("dd", { hasText: run }).waitFor();
   await page.locator("th", { hasText: "kernel of" }).waitFor();
-  await page.locator("details").evaluateAll((all) => {
-    for (const one of all) one.open = true;
-  });
   const there = await page
     .locator("main tr")
     .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));

@@ -37,6 +37,7 @@ async function main(page) {
   await page.waitForSelector("h2[id]");
   step("the charts of the report");
   await page.locator(".heat canvas").nth(2).waitFor();
+  await page.locator("details[id^=hosts-] > summary").first().click();
   await page.locator("th button", { hasText: "straggler" }).first().waitFor();
   await marked("h1");
   const table = page.locator(".table", { hasText: "straggler" }).first();
@@ -52,6 +53,14 @@ async function main(page) {
     await table.locator("button.more").click();
     assert.strictEqual(await table.locator("tbody tr").count(), count);
   }
+  step("a host that is looked for");
+  await page.getByLabel("hosts with").first().fill(name);
+  const found = page.locator(".table", { hasText: "straggler" }).first().locator("tbody tr");
+  for (let tries = 0; (await found.count()) >= count; tries++) {
+    assert.ok(tries < 200, "all hosts are still there");
+    await page.waitForTimeout(50);
+  }
+  assert.match(await found.first().textContent(), new RegExp(name));
   step("the comparison");
   await page.goto(`${url}#/compare/${other},${run}`);
   await page.waitForSelector("#overlays .plot canvas");

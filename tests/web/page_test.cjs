@@ -2,7 +2,7 @@
 // progress, OTHER has ended.
 const assert = require("node:assert");
 const path = require("node:path");
-const { contrasts, drive, everySize, spanOf } = require("./browser.cjs");
+const { contrasts, drive, everySize, reported, spanOf, unfold } = require("./browser.cjs");
 const { sameFigures } = require("./figures.cjs");
 
 // The run in progress: a line per second, and charts that go back to the run's begin, also for who
@@ -42,6 +42,10 @@ async function live(page) {
 
 async function report(page) {
   await page.waitForSelector("h2[id]");
+  await reported(page);
+  assert.strictEqual(await page.locator("details[id^=hosts-][open]").count(), 0);
+  await everySize(page, "report");
+  await unfold(page);
   await page.locator("th button", { hasText: "straggler" }).first().waitFor();
   const text = await page.textContent("main");
   for (const part of ["mix", "node1", "node2", "read", "write", "Jain", "start skew", "done"])
@@ -55,7 +59,7 @@ async function report(page) {
       titles.some((title) => title.includes(part)),
       `a chart of ${part}: ${titles}`,
     );
-  await everySize(page, "report");
+  await everySize(page, "report-open");
   // By the keyboard alone: a table is sorted.
   const head = page.locator("th button", { hasText: "host" }).first();
   await head.focus();
@@ -138,7 +142,7 @@ async function eventsAreMarks(page) {
       return found;
     });
   await page.reload();
-  await page.locator("pre.job", { hasText: "phases:" }).waitFor();
+  await page.locator("#job").waitFor();
   await page.locator(".heat canvas").nth(2).waitFor();
   const before = await flags();
   const head = await (
@@ -154,7 +158,7 @@ async function eventsAreMarks(page) {
     await route.fulfill({ response: answer, json });
   });
   await page.reload();
-  await page.locator(".warn, .muted", { hasText: "a path is away" }).waitFor();
+  await page.locator(".events li", { hasText: "a path is away" }).waitFor();
   for (let tries = 0; (await flags()) <= before; tries++) {
     assert.ok(tries < 200, `no flag is drawn: ${before} points before and after`);
     await page.waitForTimeout(50);

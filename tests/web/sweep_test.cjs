@@ -9,9 +9,7 @@ const cells = (page) =>
     .first()
     .locator("tbody tr")
     .evaluateAll((rows) =>
-      rows.map((row) =>
-        [...row.children].slice(1).map((cell) => cell.querySelector("meter").value),
-      ),
+      rows.map((row) => [...row.children].slice(1).map((cell) => Number(cell.dataset.value))),
     );
 
 async function sweep(page, report) {
@@ -31,15 +29,17 @@ async function sweep(page, report) {
   const { sentence } = report.sweeps[0].conclusion;
   assert.strictEqual(await answer.textContent(), sentence);
   assert.ok(sentence.startsWith("No point can be called best after 1 round"), sentence);
-  assert.deepStrictEqual(
-    await cells(page),
-    expected((p) => p.iops, 0),
-  );
+  // At first of the figure that decides.
+  const isOfBytes = report.sweeps[0].conclusion.figure === "throughput";
+  const deciding = (p) => (isOfBytes ? p.bytesPerSecond : p.iops);
+  assert.deepStrictEqual(await cells(page), expected(deciding, 0));
+  const seen = [await page.textContent(".matrix")];
+  await drawn(page, axes, isOfBytes);
   await page.locator(`select[aria-label="${axes[2].field}"]`).selectOption({ index: 1 });
-  assert.deepStrictEqual(
-    await cells(page),
-    expected((p) => p.iops, 1),
-  );
+  assert.deepStrictEqual(await cells(page), expected(deciding, 1));
+  // After one round none is called the best.
+  seen.push(await page.textContent(".matrix"));
+  assert.strictEqual(seen.join().split("★ leads").length, 2, seen.join());
   await page.getByLabel("figure of the matrix").selectOption("p99");
   assert.deepStrictEqual(
     await cells(page),
@@ -55,6 +55,28 @@ async function sweep(page, report) {
   );
 }
 
+// A line for each value of one axis over the values of another, and latencies below. The points are
+// no sections of their own.
+async function drawn(page, axes, isOfBytes) {
+  const title = isOfBytes ? "throughput of grid" : "IOPS of grid";
+  for (const name of [title, "p99 of grid"]) {
+    const figure = page.locator("figure.chart", { hasText: name });
+    await figure.locator("svg polyline").first().waitFor();
+    assert.strictEqual(await figure.locator("svg polyline").count(), axes[0].values.length);
+    const box = await figure.locator("svg").boundingBox();
+    assert.ok(box.width > 400 && box.height >= 200, `${name}: ${box.width} × ${box.height}`);
+    const words = await figure.locator("svg").textContent();
+    for (const value of [...axes[0].values, ...axes[1].values])
+      assert.ok(words.includes(value), `${value} in ${words}`);
+  }
+  const titles = await page.locator("main > section > h2").allTextContents();
+  assert.deepStrictEqual(
+    titles.filter((one) => /^(grid|curve) /.test(one)),
+    [],
+  );
+  await page.locator("#points").waitFor();
+}
+
 async function curve(page, report) {
   const [{ points }] = report.curves;
   const chart = page.locator("figure.chart", { hasText: "Offered and achieved load" });
@@ -63,6 +85,7 @@ async function curve(page, report) {
     .locator("section", { hasText: "Offered and achieved:" })
     .last()
     .textContent();
+  assert.match(text, /★ best/);
   for (const { share } of points) assert.ok(text.includes(`${100 * share}`), `${share} in ${text}`);
 }
 

@@ -4,7 +4,7 @@
 const fs = require("node:fs");
 const path = require("node:path");
 const readline = require("node:readline");
-const { drive } = require("./browser.cjs");
+const { drive, reported, unfold } = require("./browser.cjs");
 
 const [url, directory] = process.argv.slice(2);
 
@@ -25,7 +25,7 @@ const contents = () => {
       name: root?.querySelector("h2")?.firstChild.textContent.trim() ?? "",
       pills: all("h1 .pill, h2 .pill").map((pill) => [pill.textContent, pill.classList[1]]),
       // Tables come as such, what is between them as its words.
-      parts: all("main p, main table:not(.u-legend), .remark, .tile").map((part) =>
+      parts: all("main p, main table:not(.u-legend), .remark, .tile, .banner, li").map((part) =>
         part.tagName === "TABLE" ? tableOf(part) : plain(part),
       ),
     };
@@ -38,11 +38,8 @@ const views = {
   live: (page) => page.locator(".tile", { hasText: /^[\d,.]+( k)?IOPS/ }).waitFor(),
   // A phase is filled when it comes into sight.
   run: async (page) => {
-    await page.locator("pre.job").waitFor();
-    for (const section of await page.locator("section:has(.charts)").all()) {
-      await section.locator("h2").scrollIntoViewIfNeeded();
-      await section.locator("th", { hasText: "straggler" }).waitFor();
-    }
+    await reported(page);
+    await unfold(page);
   },
 };
 

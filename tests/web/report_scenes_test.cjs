@@ -1,0 +1,190 @@
+// What the first screen of a report says, and how large:
+// node report_scenes_test.cjs URL STILL WRONG DIRECTORY. STILL is a run in which all hosts stood
+// still, WRONG one that found corrupted data; of both something is expected. Then a report on
+// paper, by the keyboard, and after "back".
+const assert = require("node:assert");
+const { drive, everySize, reported, step, unfold } = require("./browser.cjs");
+
+const [url, still, wrong, directory] = process.argv.slice(2);
+const screen = { width: 1280, height: 900 };
+
+async function open(page, run) {
+  await page.setViewportSize(screen);
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.goto("about:blank");
+  await page.goto(`${url}#/run/${run}`);
+  await reported(page);
+  await page.evaluate(() => scrollTo(0, 0));
+}
+
+// The size of what is shown, its letters, and its field.
+async function look(where) {
+  const { width, y, height } = await where.boundingBox();
+  const [type, field] = await where.evaluate((one) => {
+    const { fontSize, backgroundColor } = getComputedStyle(one);
+    return [parseFloat(fontSize), backgroundColor];
+  });
+  return { width, top: y, bottom: y + height, type, field };
+}
+
+// In each chart of time the outage is a red band: it has points that are redder than all else.
+const reddened = (canvas) => {
+  const { width, height } = canvas;
+  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  let found = 0;
+  for (let i = 0; i < data.length; i += 4)
+    if (data[i + 3] > 0 && data[i + 3] < 80 && data[i] > data[i + 1] + 80) found++;
+  return found / (width * height);
+};
+
+async function outage(page) {
+  step("an outage in a report");
+  await open(page, still);
+  const verdict = await look(page.locator("h1 .pill").first());
+  assert.strictEqual(await page.textContent("h1 .pill"), "expectations failed");
+  assert.ok(verdict.type >= 32, `the verdict has ${verdict.type} px`);
+  const banner = page.locator("main > .banner.bad").first();
+  assert.match(await banner.textContent(), /^✗ NO I\/O COMPLETED on 2 of 2 hosts/);
+  const red = await look(banner);
+  assert.ok(red.width > 0.9 * screen.width, `the outage has ${red.width} px`);
+  assert.ok((await look(banner.locator("strong"))).type >= 20);
+  assert.strictEqual(red.field, "rgb(180, 35, 24)");
+  // Before all else there is the outage; all of it is on the first screen.
+  const tiles = page.locator("main > .tiles > .tile");
+  assert.strictEqual(await tiles.count(), 4);
+  const first = await look(tiles.first());
+  assert.ok(red.bottom < first.top, "the outage comes before the tiles");
+  assert.ok((await look(tiles.first().locator("b"))).type >= 32);
+  const drawing = page.locator(".overview canvas");
+  for (const part of [tiles.last(), page.locator(".expectations").first(), drawing]) {
+    const { bottom } = await look(part);
+    assert.ok(bottom <= screen.height, `it ends at ${bottom} px`);
+  }
+  const sentence = page.locator("p.conclusion");
+  assert.match(await sentence.textContent(), /\d/);
+  // Who it was is asked for.
+  assert.strictEqual(await page.getByText(still).count(), 0);
+  const charts = page.locator(".overview canvas, .charts .plot:has(.u-legend) canvas");
+  assert.ok((await charts.count()) > 3);
+  for (const chart of await charts.all()) {
+    const label = await chart
+      .locator("xpath=ancestor::*[@aria-label][1]")
+      .getAttribute("aria-label");
+    if (label.startsWith("Distribution")) continue; // not of time
+    const share = await chart.evaluate(reddened);
+    assert.ok(share > 0.03, `${label}: ${share} of it is red`);
+  }
+  await everySize(page, "report-outage");
+}
+
+async function corruption(page) {
+  step("corrupted data");
+  await open(page, wrong);
+  const banner = page.locator("main > .banner.corrupt");
+  assert.match(await banner.textContent(), /^✗ DATA CORRUPTED: 1 block on node1/);
+  const { width, bottom, field } = await look(banner);
+  assert.ok(width > 0.9 * screen.width, `it has ${width} px`);
+  assert.strictEqual(field, "rgb(134, 25, 143)");
+  const expected = await look(page.locator(".expectations").first());
+  assert.ok(bottom < expected.top, "it stands above what was expected");
+  const details = page.locator("#corruption li");
+  assert.strictEqual(await details.count(), 0);
+  await page.locator("#corruption > summary").click();
+  await details.first().waitFor();
+  assert.match(await details.first().textContent(), /node1: .* at offset 8192 of .*wrote that/s);
+  await everySize(page, "report-corruption");
+}
+
+// All of it, in pages, with charts that are whole, whatever the reader has seen of it.
+async function print(page) {
+  step("print");
+  await open(page, still);
+  const paper = { width: 1047, height: 718 }; // A4 across, without its margins
+  const pdf = await page.pdf({ preferCSSPageSize: true, printBackground: true });
+  const pages = pdf.toString("latin1").match(/\/Type \/Page\b/g);
+  assert.ok(pages.length > 2, `${pages.length} pages`);
+  await page.setViewportSize(paper);
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  await page.locator("th", { hasText: "kernel of" }).first().waitFor();
+  const found = await page.evaluate((width) => {
+    const right = (one) => one.getBoundingClientRect().right;
+    const all = (what) => [...document.querySelectorAll(what)];
+    return {
+      closed: all("main details:not([open], .single, .single details)").length,
+      cut: all("main table, main canvas, main p").filter((one) => right(one) > width + 1).length,
+      charts: all(".plot canvas, .heat canvas").map((one) => one.getBoundingClientRect().width),
+      paper: getComputedStyle(document.body).backgroundColor,
+    };
+  }, paper.width);
+  assert.deepStrictEqual([found.closed, found.cut], [0, 0]);
+  assert.strictEqual(found.paper, "rgb(255, 255, 255)");
+  assert.ok(found.charts.length > 5);
+  for (const width of found.charts) assert.ok(width > 300 && width < 520, `a chart of ${width} px`);
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  await page.emulateMedia({ media: null });
+  await page.setViewportSize(screen);
+  assert.strictEqual(await page.locator("#hosts-0[open]").count(), 0);
+}
+
+// Findings that are alike are one, which leads to its hosts.
+async function grouped(page) {
+  step("findings that are alike");
+  const one = { beginSeconds: 1, endSeconds: 2, slowSeconds: 1, share: 0.1, reason: "because" };
+  const cause = (i) => (i < 20 ? "I/O throttle" : "not known");
+  const stragglers = Array.from({ length: 22 }, (_, i) => ({
+    ...one,
+    host: `vm-${i}`,
+    cause: cause(i),
+  }));
+  await page.route(`**/api/runs/${still}`, async (route) => {
+    const answer = await route.fetch();
+    const json = await answer.json();
+    Object.assign(json.phases[0], { stragglers, hostsCount: 64, findingGroups: [] });
+    await route.fulfill({ response: answer, json });
+  });
+  await open(page, still);
+  const line = page.locator("p.finding", { hasText: "I/O throttle" });
+  const words = "22 of 64 hosts at 10 % of the others' IOPS: I/O throttle (20), not known (2)";
+  assert.ok((await line.textContent()).includes(words), await line.textContent());
+  await line.getByRole("button", { name: "only not known" }).click();
+  await page.locator("#hosts-0[open] th", { hasText: "straggler" }).waitFor();
+  assert.match(page.url(), /find-hosts-0=not\+known/);
+  await page.unroute(`**/api/runs/${still}`);
+}
+
+// A chart is one stop of the keyboard and says its values; what is open is open after "back".
+async function keyboard(page) {
+  step("the keyboard, and back");
+  await open(page, still);
+  const chart = page.locator(".charts .plot[aria-label]").first();
+  await chart.focus();
+  await page.keyboard.press("ArrowRight");
+  const said = page.locator(".charts figure.chart").first().locator("output");
+  await said.filter({ hasText: /^\d+\.\d s, .* UTC; .*\d/ }).waitFor();
+  const stops = await page
+    .locator(".charts figure")
+    .first()
+    .evaluate((figure) => {
+      const all = [...figure.querySelectorAll("button, a, [tabindex]")];
+      return all.filter((one) => one.tabIndex >= 0).length;
+    });
+  assert.strictEqual(stops, 1);
+  await page.locator("#hosts-0 > summary").click();
+  await page.waitForURL(/open=hosts-0/);
+  await page.evaluate(() => (location.hash = "#/"));
+  await page.waitForSelector("a[data-run]");
+  await page.goBack();
+  await page.locator("#hosts-0[open] th", { hasText: "straggler" }).waitFor();
+  await unfold(page);
+}
+
+async function main(page) {
+  await outage(page);
+  await corruption(page);
+  await print(page);
+  await grouped(page);
+  await keyboard(page);
+}
+
+void drive(directory, main);
