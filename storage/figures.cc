@@ -176,7 +176,10 @@ class ShareRows {
   void Latency(const v1::ObservedShare& share, double at) {
     // Each was measured within 5 percentage points of its share (measured_limits.cc).
     for (const v1::LatencyAtShare& latency : share.latencies()) {
-      if (std::abs(latency.share() - at) < 0.1) return Known(true, latency.p99_ns());
+      if (std::abs(latency.share() - at) < 0.1) {
+        rows_.AddExact(latency.p99_ns());
+        return;
+      }
     }
     rows_.AddNull();
   }

@@ -77,10 +77,11 @@ absl::StatusOr<v1::EventReport> InsertNote(PgConnection* connection, const std::
 
 absl::StatusOr<v1::EventReport> PgStore::AddNote(const std::string& run_id, const NewNote& note) {
   v1::EventReport added;
-  const absl::Status status = Transaction([&](PgConnection* connection) {
+  const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
     auto inserted = InsertNote(connection, run_id, note);
-    if (inserted.ok()) added = *std::move(inserted);
-    return inserted.status();
+    if (!inserted.ok()) return inserted.status();
+    added = *std::move(inserted);
+    return absl::OkStatus();
   });
   if (!status.ok()) return status;
   return added;

@@ -25,7 +25,8 @@ constexpr size_t kShownOfId = 8;  // as everywhere where a person reads a run's 
 
 // "31 %", "0.42 %".
 std::string PercentOf(double ratio) {
-  return absl::StrFormat(ratio < 0.01 ? "%.2g %%" : "%.0f %%", 100 * ratio);
+  if (ratio < 0.01) return absl::StrFormat("%.2g %%", 100 * ratio);
+  return absl::StrFormat("%.0f %%", 100 * ratio);
 }
 
 // "12 November 2026"; empty if the instant is not known.

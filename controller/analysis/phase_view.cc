@@ -22,9 +22,8 @@ const measure::RunWorker* PhaseView::WorkerOf(uint32_t index) const {
   const std::vector<measure::RunWorker>& workers = data_.workers;
   // They stand in the order of their numbers. Analyses ask of each worker for each other one.
   if (index < workers.size() && workers[index].worker_index == index) return &workers[index];
-  const auto found = std::find_if(workers.begin(), workers.end(), [&](const auto& worker) {
-    return worker.worker_index == index;
-  });
+  const auto found = std::find_if(workers.begin(), workers.end(),
+                                  [&](const auto& worker) { return worker.worker_index == index; });
   return found == workers.end() ? nullptr : &*found;
 }
 

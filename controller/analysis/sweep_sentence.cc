@@ -224,8 +224,8 @@ class Sentence {
   void NoBest() {
     const v1::SweepConclusion& conclusion = sweep_.conclusion();
     if (!unordered_.empty()) {
-      parts_.push_back(absl::StrCat("no point can be called best: ",
-                                    unordered_.front()->comparison().reason()));
+      parts_.push_back(
+          absl::StrCat("no point can be called best: ", unordered_.front()->comparison().reason()));
       return;
     }
     if (too_few_.empty()) {
@@ -266,8 +266,7 @@ class Sentence {
         point = &other;
       } else if (point != nullptr) {
         constexpr double kLonger = 1.05;
-        is_longer =
-            is_longer || (knee.p99_ns() > 0 && other.p99_ns() > kLonger * knee.p99_ns());
+        is_longer = is_longer || (knee.p99_ns() > 0 && other.p99_ns() > kLonger * knee.p99_ns());
         highest = std::max(highest, HighestRatio(other.comparison()));
       }
     }
@@ -277,9 +276,8 @@ class Sentence {
     if (standing == v1::STANDING_BEST || standing == v1::STANDING_NOT_DISTINGUISHABLE) {
       // What is not distinguishable may still differ, by as much as the rounds do not tell.
       constexpr double kNothing = 0.05;
-      const double most = standing == v1::STANDING_BEST
-                              ? highest - 1
-                              : 1 / point->comparison().ratio_low() - 1;
+      const double most =
+          standing == v1::STANDING_BEST ? highest - 1 : 1 / point->comparison().ratio_low() - 1;
       if (most <= kNothing) {
         parts_.push_back(beyond + (is_longer ? " adds nothing but latency" : " adds nothing"));
       } else if (most <= 1) {

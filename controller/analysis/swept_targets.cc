@@ -68,9 +68,8 @@ std::vector<Sighting> SightingsOf(const measure::RunData& data,
         continue;
       }
       // Under a file lies a device, too, which is not what the job names.
-      const bool is_other_device =
-          IsDevice(job.targets(static_cast<int>(found.target()))) &&
-          found.device_identity() != sighting.found->device_identity();
+      const bool is_other_device = IsDevice(job.targets(static_cast<int>(found.target()))) &&
+                                   found.device_identity() != sighting.found->device_identity();
       sighting.others += PathOf(found) != PathOf(*sighting.found) || is_other_device;
     }
   }

@@ -116,8 +116,8 @@ ObserveCheck CheckObserves(const v1::JobSpec& job, const std::vector<PlanWorker>
     }
   }
   if (has_more) {
-    check.warnings.push_back(absl::StrCat("more is not observed; the first ", kMaxWarnings,
-                                          " reasons are named"));
+    check.warnings.push_back(
+        absl::StrCat("more is not observed; the first ", kMaxWarnings, " reasons are named"));
   }
   // Workers that see nothing are a refusal already.
   if (!check.refusals.empty()) return check;

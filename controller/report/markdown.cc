@@ -76,6 +76,20 @@ void AddTable(const v1::Report& report, std::string* out) {
   if (any) *out += "\n";
 }
 
+// What phases say of limits of other runs and of promises.
+void AddSentences(const v1::Report& report, std::string* out) {
+  for (const v1::PhaseReport& phase : report.phases()) {
+    for (const std::string& share : ShareSentencesOf(phase.observed(), kSharesInMarkdown)) {
+      absl::StrAppend(out, PlainMarkdown(phase.name()), ": ", PlainMarkdown(share), "\n\n");
+    }
+    for (const v1::PromiseReport& promise : phase.promised()) {
+      if (promise.exceeded()) continue;
+      absl::StrAppend(out, PlainMarkdown(phase.name()), ": ", PlainMarkdown(promise.text()),
+                      "\n\n");
+    }
+  }
+}
+
 }  // namespace
 
 std::string PlainMarkdown(const std::string& text) {
@@ -127,16 +141,7 @@ std::string RenderMarkdown(const v1::Report& report) {
   if (!labels.empty()) absl::StrAppend(&out, " Labels: ", absl::StrJoin(labels, ", "), ".");
   out += "\n\n";
   AddTable(safe, &out);
-  for (const v1::PhaseReport& phase : safe.phases()) {
-    for (const std::string& share : ShareSentencesOf(phase.observed(), kSharesInMarkdown)) {
-      absl::StrAppend(&out, PlainMarkdown(phase.name()), ": ", PlainMarkdown(share), "\n\n");
-    }
-    for (const v1::PromiseReport& promise : phase.promised()) {
-      if (promise.exceeded()) continue;
-      absl::StrAppend(&out, PlainMarkdown(phase.name()), ": ", PlainMarkdown(promise.text()),
-                      "\n\n");
-    }
-  }
+  AddSentences(safe, &out);
   const std::vector<std::string> things = Warnings(safe);
   if (!things.empty()) {
     out += "**Warnings**\n\n";

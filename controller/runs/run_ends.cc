@@ -5,10 +5,14 @@
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
+namespace {
+
+constexpr absl::Duration kRetryPause = absl::Seconds(2);
+
+}  // namespace
 
 void RunEnds::Record(const std::string& run_id, const storage::RunEnd& end,
                      std::function<void()> then) {
-  constexpr absl::Duration kRetryPause = absl::Seconds(2);
   loop_->Persist(
       [store = store_, run_id, end] { return store->EndRun(run_id, end); },
       [this, run_id, end, then = std::move(then)](const absl::Status& status) mutable {

@@ -47,6 +47,14 @@ def detach(device):
     losetup("-d", device)
 
 
+def unmount(path):
+    """When the last process has closed it: a loop device gives its file up later."""
+    wait_for(
+        f"{path} to be free",
+        lambda: subprocess.run(["umount", path], check=False, capture_output=True).returncode == 0,
+    )
+
+
 class LoopDevice:
     """A loop device over a file in a directory; detached at the end."""
 

@@ -85,9 +85,8 @@ class ComingFrom(FleetTest):
         table = rows(name)
         self.assertGreaterEqual(len(table), least)
         table = table[first::step]
-        report = self.ok(
-            self.fleet.run_job(job_of(self.fleet.data, table), "--format", "json", timeout=300)
-        ).json()
+        ran = self.fleet.run_job(job_of(self.fleet.data, table), "--format", "json", timeout=300)
+        report = ran.json()
         phases = {phase["name"]: phase for phase in report["phases"]}
         # On a busy disk a short phase may complete all its I/O in its drain, which no figure has.
         done = dict(
@@ -101,6 +100,8 @@ class ComingFrom(FleetTest):
             name for name in phases if name.startswith("line") and int(done.get(name) or 0) == 0
         ]
         self.assertLessEqual(len(idle), 2, idle)
+        # An expectation of a phase without I/O is not met.
+        self.ok(ran, 4 if ran.status == 4 and idle else 0)
         for number, fragment, where in table:
             if where == "job":
                 continue

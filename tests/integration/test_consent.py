@@ -7,7 +7,7 @@ import time
 import unittest
 
 from fleet import BIN, Fleet, needs_root, wait_for
-from loops import MIB, LoopDevice
+from loops import MIB, LoopDevice, unmount
 from test_guard import call, device_job, digest
 
 NOBODY = 65534
@@ -180,7 +180,7 @@ class Content(unittest.TestCase):
             call("mount", device.path, mount)
             with open(f"{mount}/precious", "wb") as out:
                 out.write(os.urandom(MIB))
-            call("umount", mount)
+            unmount(mount)
 
         def raw_data(device):
             with open(device.path, "r+b") as disk:

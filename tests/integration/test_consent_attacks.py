@@ -11,7 +11,7 @@ import struct
 import subprocess
 
 from fleet import needs_root, stop, wait_for
-from loops import MIB, LoopDevice, attach, attach_as, detach, numbers_kept
+from loops import MIB, LoopDevice, attach, attach_as, detach, numbers_kept, unmount
 from san import Tgt, identity
 from test_enrolment import SIZE, EnrolmentTest, ends, write_at
 from test_guard import GENTLY, call, device_job, digest
@@ -137,7 +137,7 @@ class WritesByAnotherName(ConsentTest):
         call("mkfs.ext4", "-q", "-F", "-m", "0", "-I", "128", lower)
         with numbers_kept():
             call("mount", "-o", "loop", lower, mount)
-        self.addCleanup(call, "umount", mount)
+        self.addCleanup(unmount, mount)
         file = os.path.join(mount, "disk.img")
         with open(file, "wb") as out:
             out.truncate(SIZE)
@@ -349,7 +349,7 @@ class IdentitiesUsedAgain(ConsentTest):
         fleet.wait_attached(0)
         with numbers_kept():
             detach(upper)
-            call("umount", mount)
+            unmount(mount)
             detach(lower)
             shutil.copyfile(image, other)
             attach_as(lower, other)

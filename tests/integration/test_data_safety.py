@@ -14,7 +14,7 @@ import unittest
 
 import pytest
 from fleet import BIN, Fleet, needs_root, wait_for
-from loops import MIB, LoopDevice, attach, detach
+from loops import MIB, LoopDevice, attach, detach, unmount
 from test_guard import call, device_job, digest
 
 
@@ -132,7 +132,7 @@ class Devices(unittest.TestCase):
                     check=False,
                 )
                 if mounted.returncode == 0:
-                    call("umount", mount)
+                    unmount(mount)
                 self.assertNotEqual(mounted.returncode, 0, "the device was mounted under the load")
                 self.assertEqual(fleet.lockstep("stop", "last").status, 0)
                 running.communicate(timeout=300)
@@ -242,7 +242,7 @@ class Devices(unittest.TestCase):
                 self.assertIn("may not open it to see", " ".join(planned.err.split()))
                 self.assertEqual(digest(device.file), before)
             finally:
-                call("umount", mount)
+                unmount(mount)
                 detach(sibling)
 
     def test_another_controller_knows_what_the_run_left(self):
@@ -428,7 +428,7 @@ class Devices(unittest.TestCase):
                             prepare=True,
                         )
             finally:
-                call("umount", f"{data}/bind")
+                unmount(f"{data}/bind")
 
     def test_a_file_and_the_loop_device_over_it(self):
         with Fleet(0) as fleet:
@@ -557,7 +557,7 @@ class Files(unittest.TestCase):
                         self.assertIn("the file is underneath", done.text)
                         self.assertEqual(digest(path), before)
             finally:
-                call("umount", mount)
+                unmount(mount)
                 detach(device)
 
     def test_a_file_below_a_mounted_loop_device_with_another_path(self):
@@ -587,10 +587,10 @@ class Files(unittest.TestCase):
                         self.assertIn("the file is underneath", done.text)
                         self.assertEqual(digest(f"{real}/image"), before)
             finally:
-                call("umount", name)
-                call("umount", mount)
+                unmount(name)
+                unmount(mount)
                 detach(device)  # it keeps the directory that it was attached by busy
-                call("umount", name)
+                unmount(name)
 
     def test_a_file_that_appears_before_the_opening_is_not_adopted(self):
         with Fleet(1) as fleet:
@@ -680,7 +680,7 @@ class Files(unittest.TestCase):
                 before = digest(path)
                 self.left_alone(fleet, job, path, before)
             finally:
-                call("umount", mounted)
+                unmount(mounted)
 
     def test_two_runs_at_once_do_not_fill_a_file_system_together(self):
         """Each fits alone. The second is looked at while the first has its place and has laid out
@@ -726,7 +726,7 @@ class Files(unittest.TestCase):
                         break
                 self.assertIn("has laid out its files on the file system of", said)
             finally:
-                call("umount", small)
+                unmount(small)
 
     def test_nothing_but_files_and_block_devices_is_opened(self):
         with Fleet(1) as fleet:

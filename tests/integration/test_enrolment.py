@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from fleet import Fleet, needs_root, stop, wait_for
-from loops import MIB, LoopDevice, attach, detach
+from loops import MIB, LoopDevice, attach, detach, unmount
 from san import Tgt, identity
 from test_guard import call, converse, device_job, digest, write_lvm_label
 
@@ -248,7 +248,7 @@ class Devices(EnrolmentTest):
             listed = self.ok(fleet.lockstep("devices", "enroll", device.path), 1)
             self.assertIn("mounted", listed.out)
         finally:
-            call("umount", mount)
+            unmount(mount)
         call("blockdev", "--flushbufs", device.path)
         self.assertNotEqual(before, "")
         self.enrol(fleet, device.path)
@@ -317,13 +317,13 @@ class Devices(EnrolmentTest):
         self.enrol(fleet, device.path)
         # Whoever looks at the device flushes what its other names have dirty: nothing shall be.
         call("mount", "-o", "ro", part, mount)
-        self.addCleanup(call, "umount", mount)
+        self.addCleanup(unmount, mount)
         call("blockdev", "--flushbufs", part)
         # Another file has the image's name by now.
         os.rename(device.file, device.file + ".real")
         self.addCleanup(os.rename, device.file + ".real", device.file)
         call("mount", "-t", "tmpfs", "none", self.directory)
-        self.addCleanup(call, "umount", self.directory)
+        self.addCleanup(unmount, self.directory)
         with open(device.file, "wb") as decoy:
             decoy.truncate(SIZE)
         before = digest(device.path)

@@ -13,7 +13,7 @@ import unittest
 import zlib
 
 from fleet import BIN, Fleet, FleetTest, files_job, needs_root, wait_for
-from loops import MIB, LoopDevice, attach, detach
+from loops import MIB, LoopDevice, attach, detach, unmount
 
 # The load of a device job: it begins at the begin, where what is known by a signature has it.
 GENTLY = "pattern: sequential, max_iops: 500"
@@ -158,7 +158,7 @@ class DeviceGuard(unittest.TestCase):
             try:
                 self.refuse(device, f"mounted on {mount}; a device in use is never written")
             finally:
-                call("umount", mount)
+                unmount(mount)
                 os.rmdir(mount)
 
     def test_the_list_of_devices_is_current_and_narrow(self):
@@ -183,7 +183,7 @@ class DeviceGuard(unittest.TestCase):
                 self.assertIn(device.path, narrow)
                 self.assertEqual([line for line in narrow.splitlines() if len(line) > 60], [])
             finally:
-                call("umount", mount)
+                unmount(mount)
                 os.rmdir(mount)
 
     def test_a_mounted_partition_and_the_disk_around_it(self):
@@ -203,7 +203,7 @@ class DeviceGuard(unittest.TestCase):
                     device, f"its partition {os.path.basename(partition)} is mounted on {mount}"
                 )
             finally:
-                call("umount", mount)
+                unmount(mount)
                 os.rmdir(mount)
                 call("partx", "-d", device.path)
             self.refuse(device, "carries a partition table of type gpt")
@@ -308,7 +308,7 @@ class DeviceGuard(unittest.TestCase):
             finally:
                 detach(over)
                 detach(sibling)
-                call("umount", mount)
+                unmount(mount)
                 os.rmdir(mount)
 
     def test_a_loop_device_over_one_mounted_in_a_container(self):

@@ -6,7 +6,7 @@ import os
 import unittest
 
 from fleet import Fleet, needs_root, wait_for
-from loops import MIB, LoopDevice
+from loops import MIB, LoopDevice, unmount
 from test_environment import queue
 from test_guard import call
 
@@ -55,7 +55,7 @@ class Stacks(unittest.TestCase):
         try:
             yield path
         finally:
-            call("umount", path)
+            unmount(path)
 
     @contextlib.contextmanager
     def two_disks_of_btrfs(self):

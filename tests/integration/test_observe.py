@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 from fleet import ROOT, Fleet, needs_root, wait_for
-from loops import MIB, LoopDevice
+from loops import MIB, LoopDevice, unmount
 from test_guard import call
 
 SECTOR = 512
@@ -50,7 +50,7 @@ def mounted(device, options="rw"):
     try:
         yield directory
     finally:
-        call("umount", directory)
+        unmount(directory)
         os.rmdir(directory)
 
 
@@ -310,6 +310,7 @@ class Compared(Base):
         self.assertAlmostEqual(
             share["limitIops"], device["readsPerSecond"] + device["writesPerSecond"]
         )
+        self.assertIn("share", share, share["sentence"])
         self.assertAlmostEqual(share["share"], share["iops"] / share["limitIops"])
         self.assertEqual((share["comparedRun"], share["comparedPhase"]), (run, "reads"))
         self.assertEqual(share["latencies"], [])
@@ -345,13 +346,13 @@ class Compared(Base):
     def test_runs_that_show_no_limit_of_the_device_are_refused(self):
         fleet = self.measuring()
         refused = self.ok(fleet.run_job(job(more=", compare_with: ffffffff")), 2)
-        self.assertIn("compare_with", refused.text)
+        self.assertIn("compare_with", refused.err)
         self.ok(fleet.run_job(job()))
         refused = self.ok(fleet.run_job(job(more=", compare_with: last")), 2)
-        self.assertIn("no whole run phase with load on a device", refused.text)
+        self.assertIn("no whole run phase with load on a device", refused.err)
         run = self.measure(fleet, "held", "{block_size: 4KiB, read: 100%, max_iops: 10}")
         refused = self.ok(fleet.run_job(job(more=f", compare_with: {run}")), 2)
-        self.assertIn("held to a rate", refused.text)
+        self.assertIn("held to a rate", refused.err)
         run = self.measure(fleet, "reads", "{block_size: 4KiB, read: 100%}")
         directory = tempfile.mkdtemp(prefix="lsobs", dir="/tmp")
         self.addCleanup(os.rmdir, directory)
@@ -365,6 +366,7 @@ class Compared(Base):
             plan = self.ok(fleet.lockstep("plan", "-", stdin=elsewhere), 2)
             self.assertIn("which measured other devices", " ".join(plan.text.split()))
             self.ok(fleet.run_job(elsewhere), 3)
+
 
 @needs_root
 class Permission(Base):

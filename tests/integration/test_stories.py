@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from fleet import Fleet, needs_root
-from loops import attach, detach
+from loops import attach, detach, unmount
 
 
 def call(*words):
@@ -43,7 +43,7 @@ class Stories(unittest.TestCase):
         mount = os.path.join(cls.directory, "mount")
         os.mkdir(mount)
         call("mount", cls.loop, mount)
-        cls.addClassCleanup(call, "umount", mount)
+        cls.addClassCleanup(unmount, mount)
         name = os.path.basename(cls.loop)
         with open(f"/sys/block/{name}/queue/max_sectors_kb", "w", encoding="ascii") as out:
             out.write("128")

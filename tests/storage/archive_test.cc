@@ -194,11 +194,13 @@ void MakeOlder(Parts* parts) {
   for (v1::ArchivePart& part : *parts) {
     if (part.has_table()) table = part.table().name();
     const std::set<std::string> later = {
-        "findings",     "block_writes",         "fleet_intervals",     "host_lines",
-        "host_spans",   "fleet_interval_kinds", "latency_blocks",      "percentile_figures",
-        "time_figures", "sweep_figures",        "sweep_point_figures", "device_rollups",
-        "host_rollups", "interface_samples",    "interface_rollups",   "nfs_samples",
-        "nfs_rollups",  "observed_shares",      "notes"};
+        "findings",       "block_writes",        "fleet_intervals",
+        "host_lines",     "host_spans",          "fleet_interval_kinds",
+        "latency_blocks", "percentile_figures",  "time_figures",
+        "sweep_figures",  "sweep_point_figures", "device_rollups",
+        "host_rollups",   "interface_samples",   "interface_rollups",
+        "nfs_samples",    "nfs_rollups",         "observed_shares",
+        "notes"};
     if (later.contains(table) && !part.has_end()) continue;
     // confirm, saved_report
     for (int i = 0; i < 2 && table == "runs"; ++i) {

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from fleet import Fleet, needs_root
-from loops import attach, detach
+from loops import attach, detach, unmount
 from test_loads import GROUPS, READER, group, program, pulses, read, write
 from truth import TruthTest, situation
 
@@ -229,7 +229,7 @@ class Devices(Causes):
         cls.mount = f"{directory}/mount"
         os.mkdir(cls.mount)
         call("mount", cls.loop, cls.mount)
-        cls.addClassCleanup(call, "umount", cls.mount)
+        cls.addClassCleanup(unmount, cls.mount)
         # What other programs read.
         cls.foreign = f"{cls.mount}/foreign"
         call("dd", "if=/dev/zero", f"of={cls.foreign}", "bs=1M", "count=100", "oflag=direct")
@@ -422,7 +422,7 @@ class Layers(Causes):
         cls.mount = f"{directory}/mount"
         os.mkdir(cls.mount)
         call("mount", "-t", "btrfs", cls.loop, cls.mount)
-        cls.addClassCleanup(call, "umount", cls.mount)
+        cls.addClassCleanup(unmount, cls.mount)
         cls.fleet = Fleet(cls.workers, allow=[cls.mount])
         cls.addClassCleanup(cls.fleet.__exit__)
         cls.fleet.__enter__()

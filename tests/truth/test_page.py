@@ -47,8 +47,8 @@ phases:
     run:
       duration: 3s
       workloads:
-        - {name: a, engine: 'null', targets: [even], max_iops: 400}
-        - {name: b, engine: 'null', targets: [still], max_iops: 1200}
+        - {name: a, engine: 'null', targets: [even], max_iops: 100}
+        - {name: b, engine: 'null', targets: [still], max_iops: 300}
   - name: points
     run:
       duration: 1s

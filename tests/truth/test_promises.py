@@ -5,7 +5,7 @@ import re
 import subprocess
 
 from fleet import Fleet, needs_root
-from loops import attach, detach
+from loops import attach, detach, unmount
 from truth import TruthTest, situation
 
 MIB = 1 << 20
@@ -34,7 +34,7 @@ class Promises(TruthTest):
         cls.mount = f"{directory}/mount"
         os.mkdir(cls.mount)
         call("mount", cls.loop, cls.mount)
-        cls.addClassCleanup(call, "umount", cls.mount)
+        cls.addClassCleanup(unmount, cls.mount)
         cls.fleet = Fleet(cls.workers, allow=[cls.mount])
         cls.addClassCleanup(cls.fleet.__exit__)
         cls.fleet.__enter__()

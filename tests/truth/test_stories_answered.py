@@ -9,7 +9,7 @@ import re
 import subprocess
 
 from fleet import MEMORY, Fleet, needs_root, wait_for
-from loops import attach, detach
+from loops import attach, detach, unmount
 from truth import TruthTest, situation
 
 MIB = 1 << 20
@@ -73,7 +73,7 @@ class Storage(Screens):
         cls.mount = f"{directory}/mount"
         os.mkdir(cls.mount)
         call("mount", cls.loop, cls.mount)
-        cls.addClassCleanup(call, "umount", cls.mount)
+        cls.addClassCleanup(unmount, cls.mount)
         cls.device = os.path.basename(cls.loop)
         flags = ["--allow-settings", cls.mount, "--allow-settings", cls.loop]
         cls.fleet = Fleet(cls.workers, allow=[cls.mount], worker_flags=flags)
@@ -310,7 +310,6 @@ phases:
         self.answered(r"tool: no storage: these are the load generator's own figures")
         self.answered(rf"devices under the load: {self.device} of node1")
         self.not_said("storage: no storage")
-
 
     @situation("7", "a copy of 12 MiB in blocks of 1 MiB: twelve reads and twelve writes")
     def test_the_copy_is_a_check(self):

@@ -288,7 +288,12 @@ async function warnings(page) {
 
 async function storeAway(page) {
   await open(page);
-  status.storeState = { unavailable: true, unavailableSeconds: 12, spoolLimitBytes: 100, spooledBytes: 3 };
+  status.storeState = {
+    unavailable: true,
+    unavailableSeconds: 12,
+    spoolLimitBytes: 100,
+    spooledBytes: 3,
+  };
   await page.reload();
   await page.locator("#notices").waitFor({ state: "attached" });
   await tell(page, phase(), ...several(3, (k) => second(k)));

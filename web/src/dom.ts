@@ -178,8 +178,8 @@ export interface Sorting {
 }
 export const unsorted = (): Sorting => ({ by: -1, descending: false, shown: shownAtFirst });
 
-// A table that is sorted by a click on a column's title, or by Enter on it. Who cannot point scrolls
-// it by its titles, or by itself where those do nothing.
+// A table that is sorted by a click on a column's title, or by Enter on it. The keyboard scrolls it
+// by its titles, or by itself where those do nothing.
 export function table(
   columns: Column[],
   rows: Cell[][],

@@ -245,8 +245,8 @@ function storeTrouble({ storeState }: StatusReply): HTMLElement[] {
   if (!storeState?.unavailable) return [];
   const since = seconds(storeState.unavailableSeconds);
   const words =
-    `${storeState.reason}. Phases that run go on, and their samples wait on the controller's disk; ` +
-    "no new phase starts. Bring PostgreSQL back: nothing else is to be done.";
+    `${storeState.reason}. Phases that run go on, and the controller's disk keeps their samples. ` +
+    "No new phase starts. Bring PostgreSQL back; nothing else is to be done.";
   return [banner("bad", `The store has been unavailable for ${since}`, words)];
 }
 

@@ -58,7 +58,7 @@ function moved(items: HTMLElement[], at: number, key: string): number {
   }
 }
 
-// A link past the head of the page. The address after # is a view's, so it is none of the browser's.
+// A link past the head of the page. The address after # belongs to a view, not to the browser.
 export function skipTo(link: HTMLElement, main: HTMLElement): void {
   main.tabIndex = -1;
   link.addEventListener("click", (event) => {

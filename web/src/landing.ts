@@ -14,7 +14,7 @@ function leave(): void {
   history.replaceState(left, "");
 }
 
-export function rememberPlaces(): void {
+export function rememberScroll(): void {
   history.scrollRestoration = "manual";
   let timer = 0;
   addEventListener("scroll", () => {

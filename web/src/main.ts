@@ -8,7 +8,7 @@ import { exportedRun } from "./file";
 import { FleetView } from "./fleet_view";
 import { plural } from "./format";
 import { skipTo } from "./keyboard";
-import { land, rememberPlaces } from "./landing";
+import { land, rememberScroll } from "./landing";
 import { RunsView } from "./runs_view";
 import { chooseTheme, chooseZone, chosenTheme, chosenZone, themes, zones } from "./settings";
 import { pollStatus, whenStatus } from "./status";
@@ -197,7 +197,7 @@ function offerPreferences(): void {
 
 const skip = document.getElementById("skip");
 if (skip) skipTo(skip, main);
-rememberPlaces();
+rememberScroll();
 offerPreferences();
 if (exportedRun) {
   statusLine.textContent = "saved report";

@@ -235,7 +235,7 @@ export class RunsView implements View {
   }
 }
 
-// Each leads to the runs that have it. The filter above does, too: they are no stops of the Tab key.
+// Each leads to the runs that have it. The filter above does, too, so the Tab key skips them.
 function chips(run: RunSummary): HTMLElement {
   const all = labelsOf(run.labels);
   const links = all.slice(0, shownLabels).map((label) => {

@@ -333,7 +333,7 @@ TEST(ComparisonTest, MarkdownHasTheConclusionAndNoMarkupOfOthers) {
   EXPECT_EQ(text.rfind("### &#64;all and b\\|c compared\n\n**b\\|c is slower than &#64;all", 0), 0u)
       << text;
   EXPECT_NE(text.find("| p0 | iops | "), std::string::npos) << text;
-  EXPECT_EQ(text.find("@"), std::string::npos) << text;
+  EXPECT_EQ(text.find('@'), std::string::npos) << text;
 }
 
 // The first phase took `factor` times as much CPU for each I/O as 12 µs.

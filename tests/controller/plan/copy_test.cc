@@ -232,7 +232,8 @@ TEST(CopyPlanTest, AFleetOfManySizesNamesTheFirstProblems) {
   FillJob(&job);
   std::vector<PlanWorker> workers;
   for (uint64_t w = 0; w < 300; ++w) {
-    workers.push_back(Inspected("node" + std::to_string(w), (100000 + 30000 * w) * kMib, 64 * kMib));
+    workers.push_back(
+        Inspected("node" + std::to_string(w), (100000 + 30000 * w) * kMib, 64 * kMib));
   }
   EXPECT_EQ(CopyProblems(job, workers).size(), 100u);
 }
