@@ -1,0 +1,364 @@
+// Which files and devices a job uses, and how its clones share them.
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "frontends/fio/job.h"
+
+namespace lockstep::frontends::fio {
+namespace {
+
+constexpr int64_t kMaxFiles = 65536;
+constexpr int64_t kMinFile = 4096;
+// Clones that go sequentially through one file are a workload each, of which a phase has 64.
+constexpr int64_t kMaxApart = 64;
+
+std::string BaseName(const std::string& path) {
+  const std::string base = path.substr(path.rfind('/') + 1);
+  return base.empty() ? "target" : base.substr(0, 60);
+}
+
+class FilePlanner {
+ public:
+  FilePlanner(const SectionReader& section, const Request& request, uint32_t hosts, Job* job)
+      : section_(section), request_(request), hosts_(hosts), job_(*job) {}
+
+  FilePlan Plan() {
+    size_ = section_.Bytes("size", 0);
+    plan_.size = size_;
+    file_size_ = section_.Bytes("filesize", 0);
+    files_ = section_.Count("nrfiles", 1, kMaxFiles);
+    if (files_.value == 0) files_.value = 1;
+    unlink_ = section_.Flag("unlink", Otherwise::kOff).value;
+    if (job_.null_engine) {
+      PlanNull();
+      return std::move(plan_);
+    }
+    Value<std::string> names = section_.Text("filename", "");
+    if (names.value.empty() && !request_.target.empty()) {
+      // --target is for jobs that name nothing.
+      names.value = absl::StrReplaceAll(request_.target, {{":", "\\:"}});
+    }
+    if (names.value.empty()) {
+      PlanGenerated();
+    } else {
+      PlanNamed(names);
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  void PlanNull() {
+    TargetUse use;
+    use.name = "null";
+    v1::NullTarget* null = use.target.mutable_null();
+    if (size_.value >= kMinFile) {
+      null->set_size_bytes(size_.value);
+      use.size_origin = size_.from->where;
+    }
+    use.path_origin = section_.Find("ioengine")->where;
+    plan_.shares.push_back({static_cast<uint32_t>(job_.clones.value), {use}});
+  }
+
+  // The size of each of a clone's files; 0 if the file says nothing.
+  int64_t SizeOfFile(int64_t files) {
+    const int64_t each = file_size_.value > 0 ? file_size_.value : size_.value / files;
+    if (file_size_.value > 0 && size_.value > 0 && size_.value != file_size_.value * files) {
+      plan_.io_size = size_;
+    }
+    return each;
+  }
+  const Option* SizeOption() const { return file_size_.value > 0 ? file_size_.from : size_.from; }
+
+  void SetFile(const std::string& path, int64_t files_of_a_clone, int64_t count, TargetUse* use) {
+    v1::FileTarget* file = use->target.mutable_file();
+    file->set_path(path);
+    for (const absl::string_view part : absl::StrSplit(path, '/')) {
+      if (part == "..") {
+        return section_.Fail(absl::StrCat("its file ", path, " has .. in its path; write it out"));
+      }
+    }
+    const int64_t size = SizeOfFile(files_of_a_clone);
+    const Option* from = SizeOption();
+    if (size == 0) {
+      return section_.Fail(absl::StrCat("has no size for ", path,
+                                        ": a file is laid out, so write size= or filesize="));
+    }
+    if (size < std::max(kMinFile, job_.largest_block)) {
+      section_.Fail(*from,
+                    absl::StrCat("makes a file of ", size, " bytes, which holds no block of ",
+                                 job_.largest_block, "; a file has at least 4 KiB"));
+    }
+    file->set_size_bytes(size);
+    use->size_origin = from->where;
+    if (count > 1) {
+      file->set_count(static_cast<uint32_t>(count));
+      use->count_origin = files_.value > 1 ? files_.from->where : job_.clones.from->where;
+    }
+    // fio only allocates what it writes itself, unless it shall overwrite.
+    use->needs_data = job_.reads || section_.Flag("overwrite", Otherwise::kOff).value;
+    use->unlink = unlink_;
+  }
+
+  // The directory that stands in place of fio's own; empty after an error.
+  std::string WorkingDirectory(const std::string& what) {
+    if (absl::StartsWith(request_.directory, "/")) return request_.directory;
+    section_.Fail(absl::StrCat(
+        what, ", which fio puts into its working directory: say --directory /DIR, or --target"));
+    return "";
+  }
+
+  // The directories that `directory` names, absolute.
+  std::vector<std::string> Directories() {
+    const Value<std::string> text = section_.Text("directory", "");
+    directory_from_ = text.from;
+    std::vector<std::string> found;
+    for (std::string each : SplitColons(text.value)) {
+      while (each.size() > 1 && each.back() == '/') each.pop_back();
+      if (absl::StrContains(each, "{file}") || absl::StrContains(each, "{worker}")) {
+        section_.Fail(*text.from, "may have {host} in it, no other name");
+        return {};
+      }
+      if (!absl::StartsWith(each, "/")) {
+        const std::string base = WorkingDirectory(absl::StrCat("uses the directory ", each));
+        if (base.empty()) return {};
+        each = absl::StrCat(base, "/", absl::StartsWith(each, "./") ? each.substr(2) : each);
+      }
+      found.push_back(each);
+    }
+    return found;
+  }
+
+  bool IsShared() const { return hosts_ > 1; }
+
+  // ---- Files with names of their own (filename=).
+
+  void PlanNamed(const Value<std::string>& names) {
+    const std::vector<std::string> paths = SplitColons(names.value);
+    const std::vector<std::string> directories = Directories();
+    if (paths.empty() || paths.size() > 256) {
+      return section_.Fail(*names.from, "names from 1 to 256 files");
+    }
+    Share share;
+    for (const std::string& path : paths) {
+      TargetUse use;
+      use.path_origin = names.from != nullptr ? names.from->where : Origin{"", 0, "--target"};
+      if (!AddNamed(path, directories, static_cast<int64_t>(paths.size()), names.from, &use)) {
+        return;
+      }
+      share.uses.push_back(use);
+    }
+    if (files_.from != nullptr && files_.value != static_cast<int64_t>(paths.size())) {
+      section_.Remark(*files_.from, "has no effect beside filename, as in fio");
+    }
+    SplitClones(std::move(share));
+  }
+
+  bool AddNamed(const std::string& name, const std::vector<std::string>& directories, int64_t files,
+                const Option* from, TargetUse* use) {
+    const auto fail = [&](const std::string& text) {
+      from != nullptr ? section_.Fail(*from, text) : section_.Fail("--target: " + text);
+      return false;
+    };
+    use->name = BaseName(name);
+    if (job_.iscsi) {
+      use->target.mutable_iscsi()->set_url(name);
+      if (size_.value > 0) use->target.mutable_iscsi()->set_size_bytes(SizeOfFile(files));
+      return true;
+    }
+    for (const char* word : {"{worker}", "{file}"}) {
+      if (absl::StrContains(name, word)) return fail("may have {host} in it, no other name");
+    }
+    if (name == "-" || absl::StrContains(name, "/../")) {
+      return fail("names no file that every host can open");
+    }
+    if (name == "/dev/null" || name == "/dev/zero") {
+      use->target.mutable_null()->set_device(v1::NULL_DEVICE_ZERO);
+      return true;
+    }
+    if (absl::StartsWith(name, "/dev/") && !absl::StartsWith(name, "/dev/shm/")) {
+      v1::DeviceTarget* device = use->target.mutable_device();
+      device->set_path(name);
+      const int64_t size = SizeOfFile(files);
+      if (size > 0 && size < std::max(kMinFile, job_.largest_block)) {
+        return fail(absl::StrCat("uses ", size, " bytes of the device, which hold no block"));
+      }
+      if (size > 0) {
+        device->set_size_bytes(size);
+        use->size_origin = SizeOption()->where;
+      }
+      if (IsShared() && from != nullptr) {
+        section_.Remark(*from,
+                        "hosts have a part of the device each (sharing: sliced); with fio "
+                        "each would use all of it");
+      }
+      return true;
+    }
+    std::string path = name;
+    if (!absl::StartsWith(name, "/")) {
+      std::string base;
+      if (!directories.empty()) {
+        base = directories[0] + (IsShared() && !absl::StrContains(name, "{host}") ? "/{host}" : "");
+      } else if (base = WorkingDirectory("uses the file " + name); base.empty()) {
+        return false;
+      } else if (!absl::StrContains(name, "{host}")) {
+        base += "/{host}";
+      }
+      path = absl::StrCat(base, "/", name);
+    } else if (IsShared() && !absl::StrContains(name, "{host}")) {
+      // Nothing is guessed here: a file of this name may be one that all hosts see.
+      return fail("several hosts would write one file; put {host} into the name");
+    }
+    SetFile(path, files, 1, use);
+    return true;
+  }
+
+  // Clones that share files. Those that go through them in order each begin at the start.
+  void SplitClones(Share share) {
+    const int64_t clones = job_.clones.value;
+    share.clones = static_cast<uint32_t>(clones);
+    if (job_.random || clones == 1) return plan_.shares.push_back(std::move(share));
+    if (clones > kMaxApart) {
+      return section_.Fail(*job_.clones.from,
+                           "clones that go through one file in order are a workload each; a phase "
+                           "has at most 64");
+    }
+    share.clones = 1;
+    for (int64_t i = 0; i < clones; ++i) plan_.shares.push_back(share);
+  }
+
+  // ---- Files whose names fio makes.
+
+  void PlanGenerated() {
+    if (job_.iscsi) return section_.Fail("names no LUN: filename=iscsi\\://HOST/IQN/LUN");
+    std::vector<std::string> directories = Directories();
+    const bool working = directory_from_ == nullptr;
+    if (working) {
+      const std::string base = WorkingDirectory("makes files of its own");
+      if (!base.empty()) directories = {base};
+    }
+    if (directories.empty()) return;
+    const Value<std::string> format = section_.Text("filename_format", "$jobname.$jobnum.$filenum");
+    const int64_t files = files_.value;
+    if (files > 1 && !absl::StrContains(format.value, "$filenum")) {
+      return section_.Fail(*format.from, "gives all files one name: $filenum is missing");
+    }
+    const bool own = absl::StrContains(format.value, "$jobnum");
+    if (absl::StrContains(format.value, "{file}") || absl::StrContains(format.value, "{worker}")) {
+      return section_.Fail(*format.from, "may have {host} in it, no other name");
+    }
+    CheckOpenFiles(files);
+    const int64_t clones = job_.clones.value;
+    const auto dealt =
+        own ? std::min(clones, static_cast<int64_t>(directories.size())) : int64_t{1};
+    for (int64_t d = 0; d < dealt; ++d) {
+      // Clone i is dealt to directory i mod n.
+      const int64_t here = own ? clones / dealt + (d < clones % dealt ? 1 : 0) : clones;
+      Share share;
+      share.clones = static_cast<uint32_t>(here);
+      share.own_files = own && here > 1;
+      const int64_t count = own ? here * files : files;
+      if (count > kMaxFiles) return section_.Fail("has more than 65,536 files");
+      TargetUse use;
+      use.name = dealt > 1 ? absl::StrCat(job_.name, " ", d) : job_.name;
+      use.path_origin = format.from != nullptr       ? format.from->where
+                        : directory_from_ != nullptr ? directory_from_->where
+                                                     : Origin{"", 0, "--directory"};
+      std::string path = PathOf(format.value, own ? here : 1, files);
+      const bool by_host = absl::StrContains(path, "{host}");
+      path = absl::StrCat(directories[static_cast<size_t>(d)],
+                          (working || IsShared()) && !by_host ? "/{host}/" : "/", path);
+      SetFile(path, files, count, &use);
+      share.uses.push_back(std::move(use));
+      if (share.own_files) {
+        plan_.shares.push_back(std::move(share));
+      } else {
+        SplitShare(std::move(share), own);
+      }
+    }
+  }
+
+  void SplitShare(Share share, bool own) {
+    if (own) return plan_.shares.push_back(std::move(share));
+    SplitClones(std::move(share));
+  }
+
+  // fio's name with the numbers that it has; {file} numbers them through where it needs two.
+  std::string PathOf(const std::string& format, int64_t clones, int64_t files) const {
+    const bool both = clones > 1 && files > 1;
+    if (both && section_.Find("nrfiles") != nullptr) {
+      section_.Remark(
+          *section_.Find("nrfiles"),
+          "the files of all clones are numbered through, in place of fio's two numbers");
+    }
+    return absl::StrReplaceAll(
+        format, {{"$jobname", absl::StrReplaceAll(job_.name, {{"/", "."}, {"{", "("}, {"}", ")"}})},
+                 {"$jobnum", clones > 1 ? "{file}" : "0"},
+                 {"$filenum", files > 1 && clones == 1 ? "{file}" : "0"},
+                 {"$clientuid", "{host}"}});
+  }
+
+  void CheckOpenFiles(int64_t files) {
+    const Value<int64_t> open = section_.Count("openfiles", files, 1 << 30);
+    if (open.from != nullptr && open.value > 0 && open.value < files) {
+      section_.Refuse(*open.from, "files that are opened and closed during the load");
+    }
+  }
+
+  const SectionReader& section_;
+  const Request& request_;
+  const uint32_t hosts_;
+  const Job& job_;
+  FilePlan plan_;
+  Value<int64_t> size_, file_size_, files_;
+  bool unlink_ = false;
+  const Option* directory_from_ = nullptr;
+};
+
+// Which of several files is next. fio takes them in turn.
+void ChooseFileOrder(const SectionReader& section, bool several, Job* job) {
+  const Value<std::string> order = section.Text("file_service_type", "roundrobin");
+  const std::string kind = order.value.substr(0, order.value.find(':'));
+  v1::Workload& w = job->workload;
+  if (kind != "roundrobin" && kind != "random" && kind != "sequential") {
+    if (order.from != nullptr) {
+      section.Refuse(*order.from, "files that are chosen by a distribution");
+    }
+    return;
+  }
+  const bool each = kind.size() == order.value.size() || order.value == kind + ":1";
+  if (!each && kind != "sequential" && several) {
+    return section.Refuse(*order.from, "several I/Os to a file before the next one");
+  }
+  if (!several || kind == "sequential") return;
+  const v1::Pattern& pattern = w.pattern();
+  if (!pattern.has_random() && !pattern.has_sequential()) {
+    const Option* from = order.from != nullptr ? order.from : section.Find("rw");
+    if (from != nullptr) {
+      section.Remark(*from, "the order is over all files together; fio takes the files in turn");
+    }
+    return;
+  }
+  w.set_file_order(kind == "random" ? v1::FILE_ORDER_RANDOM : v1::FILE_ORDER_ROUND_ROBIN);
+  job->origins["file_order"] = OriginOf(order, "file_service_type=roundrobin");
+}
+
+}  // namespace
+
+FilePlan PlanFiles(const SectionReader& section, const Request& request, uint32_t hosts, Job* job) {
+  FilePlan plan = FilePlanner(section, request, hosts, job).Plan();
+  bool several = false;
+  for (const Share& share : plan.shares) {
+    const v1::Target* first = share.uses.empty() ? nullptr : &share.uses[0].target;
+    const uint32_t files = first == nullptr ? 0 : std::max(1U, first->file().count());
+    several =
+        several || share.uses.size() > 1 || (share.own_files ? files > share.clones : files > 1);
+  }
+  if (!job->null_engine) ChooseFileOrder(section, several, job);
+  return plan;
+}
+
+}  // namespace lockstep::frontends::fio

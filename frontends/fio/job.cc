@@ -1,0 +1,290 @@
+// How a job does its I/O: direction, engine, pace.
+
+#include "frontends/fio/job.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace lockstep::frontends::fio {
+namespace {
+
+constexpr int64_t kMaxClones = 1024;
+constexpr int64_t kMaxDepth = 4096;
+
+struct DirectionWord {
+  const char* word;
+  bool reads, writes, trims, random;
+};
+constexpr DirectionWord kDirections[] = {
+    {"read", true, false, false, false},     {"write", false, true, false, false},
+    {"trim", false, false, true, false},     {"randread", true, false, false, true},
+    {"randwrite", false, true, false, true}, {"randtrim", false, false, true, true},
+    {"rw", true, true, false, false},        {"readwrite", true, true, false, false},
+    {"randrw", true, true, false, true},
+};
+
+void ReadDirection(const SectionReader& section, Job* job) {
+  const Value<std::string> rw = section.Text("rw", "read");
+  const std::string word = rw.value.substr(0, rw.value.find(':'));
+  job->reads = true;
+  for (const DirectionWord& each : kDirections) {
+    if (word != each.word) continue;
+    job->reads = each.reads;
+    job->writes = each.writes;
+    job->trims = each.trims;
+    job->random = each.random;
+    if (word.size() != rw.value.size()) {
+      section.Refuse(*rw.from, each.random ? "runs of I/Os at one offset"
+                                           : "sequential orders that skip or go backwards");
+    }
+    return;
+  }
+  if (word == "trimwrite" || word == "randtrimwrite") {
+    section.Refuse(*rw.from, "trims of blocks that are written next");
+  } else if (rw.from != nullptr) {
+    section.Fail(*rw.from,
+                 "is none of read, write, trim, randread, randwrite, randtrim, rw, randrw");
+  }
+}
+
+struct EngineWord {
+  const char* word;
+  v1::Engine engine;
+  bool one_by_one;
+};
+constexpr EngineWord kEngines[] = {
+    {"psync", v1::ENGINE_SYNC, true},         {"sync", v1::ENGINE_SYNC, true},
+    {"pvsync", v1::ENGINE_PREADV2, true},     {"pvsync2", v1::ENGINE_PREADV2, true},
+    {"mmap", v1::ENGINE_MMAP, true},          {"libaio", v1::ENGINE_LIBAIO, false},
+    {"io_uring", v1::ENGINE_IO_URING, false}, {"null", v1::ENGINE_NULL, false},
+    {"libiscsi", v1::ENGINE_ISCSI, false},
+};
+
+// False if Lockstep has no such engine.
+bool ChooseEngine(const SectionReader& section, Job* job) {
+  const Value<std::string> engine = section.Text("ioengine", "psync");
+  const auto found =
+      std::find_if(std::begin(kEngines), std::end(kEngines),
+                   [&](const EngineWord& each) { return engine.value == each.word; });
+  if (found == std::end(kEngines)) {
+    section.Refuse(*engine.from, absl::StrCat("the engine '", engine.value, "'"));
+    return false;
+  }
+  v1::Workload& w = job->workload;
+  w.set_engine(found->engine);
+  job->origins["engine"] = OriginOf(engine, "ioengine=psync");
+  job->null_engine = found->engine == v1::ENGINE_NULL;
+  job->iscsi = found->engine == v1::ENGINE_ISCSI;
+  const Value<int64_t> depth = section.Count("iodepth", 1, kMaxDepth);
+  if (depth.value == 0) section.Fail(*depth.from, "is 0: nothing would be in flight");
+  if (!found->one_by_one && depth.value > 1) {
+    w.set_queue_depth(static_cast<uint32_t>(depth.value));
+    job->origins["queue_depth"] = depth.from->where;
+  } else if (depth.value > 1) {
+    section.Remark(*depth.from, absl::StrCat("has no effect: the engine ", engine.value,
+                                             " has one I/O in flight"));
+  }
+  return true;
+}
+
+// direct and buffered are one option, of which the last one holds.
+void ReadDirect(const SectionReader& section, Job* job) {
+  Value<bool> direct = section.Flag("direct", Otherwise::kOff);
+  const Value<bool> buffered = section.Flag("buffered", Otherwise::kOn);
+  if (buffered.from != nullptr &&
+      (direct.from == nullptr || direct.from->order < buffered.from->order)) {
+    direct = {!buffered.value, buffered.from};
+  }
+  job->buffered = !direct.value && !job->iscsi && !job->null_engine;
+  if (job->iscsi || job->null_engine) return;
+  const bool is_mmap = job->workload.engine() == v1::ENGINE_MMAP;
+  if (is_mmap && direct.value) section.Fail(*direct.from, "a mapped file has no direct I/O");
+  job->workload.set_direct(direct.value);
+  job->origins["direct"] = OriginOf(direct, "buffered");
+  const Value<bool> invalidate = section.Flag("invalidate", Otherwise::kOn);
+  job->drop_caches = job->buffered && job->reads && invalidate.value;
+  job->drop_caches_origin = OriginOf(invalidate, "invalidate=1");
+}
+
+void ReadEngineOptions(const SectionReader& section, Job* job) {
+  v1::EngineOptions* o = job->workload.mutable_engine_options();
+  const bool uring = job->workload.engine() == v1::ENGINE_IO_URING;
+  const auto note = [&](const char* field, const Option* from) {
+    job->origins[absl::StrCat("engine_options.", field)] = from->where;
+  };
+  // fio sends each I/O by itself unless the file says otherwise; the worker chooses then.
+  const int64_t depth = std::max<int64_t>(1, job->workload.queue_depth());
+  const auto up_to_depth = [&](const char* option, const char* field, const auto& set) {
+    const Value<int64_t> number = section.Count(option, 0, 1 << 20);
+    if (number.from == nullptr || number.value == 0 || depth == 1) return;
+    set(static_cast<uint32_t>(std::min(number.value, depth)));
+    note(field, number.from);
+  };
+  up_to_depth("iodepth_batch", "batch", [&](uint32_t n) { o->set_batch(n); });
+  up_to_depth("iodepth_batch_complete_min", "wait", [&](uint32_t n) { o->set_wait(n); });
+  const auto polls = [&](const char* option, const char* field, const auto& set) {
+    const Value<bool> flag = section.Flag(option, Otherwise::kOff, SectionReader::Bare::kMeansTrue);
+    if (!flag.value) return;
+    if (!uring) return section.Refuse(*flag.from, "io_uring; other engines do not poll");
+    set();
+    note(field, flag.from);
+  };
+  polls("sqthread_poll", "submission_polling", [&] { o->set_submission_polling(true); });
+  polls("hipri", "completion_polling", [&] { o->set_completion_polling(true); });
+  for (const char* option : {"fixedbufs", "registerfiles"}) {
+    const Value<bool> flag = section.Flag(option, Otherwise::kOn, SectionReader::Bare::kMeansTrue);
+    if (flag.value || !uring) continue;
+    o->set_unregistered(true);
+    note("unregistered", flag.from);
+  }
+  if (const Value<std::string> cpus = section.Text("cpus_allowed", ""); cpus.from != nullptr) {
+    const auto numbers = ParseNumbers(cpus.value);
+    if (!numbers || numbers->size() > 1000) {
+      section.Fail(*cpus.from, "is no list of processors; write 0-3,8");
+    } else {
+      for (const uint32_t cpu : *numbers) o->add_cpus(cpu);
+      note("cpus", cpus.from);
+    }
+  }
+  if (const Value<std::string> numa = section.Text("numa_mem_policy", ""); numa.from != nullptr) {
+    const std::vector<std::string> parts = absl::StrSplit(numa.value, ':');
+    const auto node =
+        parts.size() == 2 && parts[0] == "bind" ? ParseInteger(parts[1]) : std::nullopt;
+    if (node && *node >= 0 && *node <= 1023) {
+      o->set_numa_node(static_cast<uint32_t>(*node));
+      note("numa_node", numa.from);
+    } else if (parts[0] != "default" && parts[0] != "local") {
+      section.Refuse(*numa.from, "memory of several NUMA nodes; bind:N is translated");
+    }
+  }
+  if (const Value<std::string> memory = section.Text("mem", "malloc"); memory.from != nullptr) {
+    if (absl::StartsWith(memory.value, "mmaphuge") || absl::StartsWith(memory.value, "shmhuge")) {
+      o->set_huge_pages(true);
+      note("huge_pages", memory.from);
+    } else if (absl::StartsWith(memory.value, "cuda")) {
+      section.Refuse(*memory.from, "memory of a GPU");
+    } else {
+      section.Remark(*memory.from, "left out; the worker chooses the memory of its buffers");
+    }
+  }
+  if (o->ByteSizeLong() == 0) job->workload.clear_engine_options();
+}
+
+// The rate of the directions that the job has, for each clone.
+Value<double> ReadRate(const SectionReader& section, const Job& job, const char* name) {
+  const Value<std::string> text = section.Text(name, "");
+  if (text.from == nullptr || !text.from->has_value) return {};
+  const Directions parts = SplitDirections(text.value);
+  const auto number = [&](const std::string& part) -> double {
+    if (part.empty()) return 0;
+    return static_cast<double>(section.BytesOf(*text.from, part).value_or(0));
+  };
+  const double read = number(parts.read);
+  const double write = number(parts.write);
+  if (job.reads && job.writes) {
+    if (read == 0 && write == 0) return {};
+    // Each direction has its own rate in fio. The mix of a workload gives both the same only at
+    // one half.
+    if (read != write || job.workload.read_ratio() != 0.5 || !job.workload.access().empty()) {
+      section.Refuse(*text.from, "rates for each direction");
+      return {};
+    }
+    section.Remark(*text.from, "holds for each direction in fio; the job has the sum of both");
+    return {read + write, text.from};
+  }
+  return {job.reads ? read : job.writes ? write : number(parts.trim), text.from};
+}
+
+}  // namespace
+
+Origin DefaultOrigin(const std::string& option) { return {"", 0, "fio's default: " + option}; }
+
+void ReadEngine(const SectionReader& section, Job* job) {
+  job->is_engine_known = ChooseEngine(section, job);
+  // The options of an engine that is missing are not worth a message of their own.
+  if (!job->is_engine_known) return;
+  CheckOptions(section);
+  ReadDirect(section, job);
+  ReadEngineOptions(section, job);
+  const Value<std::string> errors = section.Text("continue_on_error", "none");
+  if (errors.value == "none" || errors.value == "0") {
+    job->workload.set_error_limit(1);
+    job->origins["error_limit"] = OriginOf(errors, "continue_on_error=none");
+  } else if (errors.value == "all" || errors.value == "1" || errors.value == "io") {
+    section.Remark(*errors.from, "a thread goes on until 1,000 of its I/Os have failed");
+  } else {
+    section.Refuse(*errors.from, "errors that are tolerated by their kind");
+  }
+}
+
+void ReadPace(const SectionReader& section, Job* job) {
+  v1::Workload& w = job->workload;
+  const Value<double> iops = ReadRate(section, *job, "rate_iops");
+  const Value<double> rate = ReadRate(section, *job, "rate");
+  const Value<std::string> process = section.Text("rate_process", "linear");
+  job->rate = iops.value > 0 ? iops.from : rate.value > 0 ? rate.from : nullptr;
+  job->iops = iops.value;
+  job->bytes_per_second = rate.value;
+  if (process.value == "poisson" && job->rate != nullptr) {
+    if (iops.value == 0 && (job->smallest_block != job->largest_block)) {
+      section.Refuse(*process.from, "a rate in bytes of blocks of several sizes; give rate_iops");
+    }
+    if (iops.value == 0) job->iops = rate.value / static_cast<double>(job->largest_block);
+    job->bytes_per_second = 0;
+    job->poisson = true;
+    job->origins["open_loop.arrival"] = process.from->where;
+  } else if (process.value != "poisson" && process.value != "linear") {
+    section.Fail(*process.from, "is neither linear nor poisson");
+  }
+  if (const Value<int64_t> think = section.Time("thinktime", TimeUnit::kMicroseconds);
+      think.value > 0) {
+    if (think.value > 86400000000000) section.Fail(*think.from, "is longer than a day");
+    if (job->poisson) section.Refuse(*think.from, "pauses in a schedule of arrivals");
+    w.set_think_time_ns(think.value);
+    job->origins["think_time"] = think.from->where;
+    const Value<int64_t> every = section.Count("thinktime_blocks", 1, 1 << 30);
+    if (every.value > 1) {
+      w.set_think_every(static_cast<uint32_t>(every.value));
+      job->origins["think_every"] = every.from->where;
+    }
+  }
+  job->runtime = section.Time("runtime", TimeUnit::kSeconds);
+  job->ramp = section.Time("ramp_time", TimeUnit::kSeconds);
+  const Value<bool> based =
+      section.Flag("time_based", Otherwise::kOff, SectionReader::Bare::kMeansTrue);
+  job->time_based = based.value && job->runtime.value > 0;
+  if (based.value && !job->time_based) {
+    section.Remark(*based.from, "has no effect without a runtime, as in fio");
+  }
+  job->loops = section.Count("loops", 1, 1000000);
+  if (job->loops.value == 0) job->loops.value = 1;
+  job->io_size = section.Bytes("io_size", 0);
+  job->operations = section.Count("number_ios", 0, int64_t{1} << 50);
+}
+
+Job ReadJob(const SectionReader& section) {
+  Job job;
+  job.name = section.name();
+  job.where = section.section().where;
+  if (job.name.size() > 100) section.Fail("its name is longer than 100 bytes");
+  if (job.name.empty()) section.Fail("has no name");
+  ReadDirection(section, &job);
+  ReadEngine(section, &job);
+  if (!job.is_engine_known) return job;
+  ReadBlocks(section, &job);
+  ReadPattern(section, &job);
+  ReadWriting(section, &job);
+  ReadPace(section, &job);
+  job.clones = section.Count("numjobs", 1, kMaxClones);
+  if (job.clones.value == 0) {
+    section.Fail(*job.clones.from, "is 0: fio would run no clone; leave the job out");
+    job.clones.value = 1;
+  }
+  return job;
+}
+
+}  // namespace lockstep::frontends::fio

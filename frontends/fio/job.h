@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "frontends/fio/section.h"
+#include "frontends/frontend.h"
+#include "proto/job.pb.h"
+
+namespace lockstep::frontends::fio {
+
+// A field's name within its message, and what it came from.
+using Origins = std::map<std::string, Origin>;
+
+// One job of fio, with numbers as fio has them: for each clone.
+struct Job {
+  std::string name;
+  Origin where;
+  bool reads = false, writes = false, trims = false, random = false;
+  bool is_engine_known = false;  // otherwise nothing below is read
+  bool null_engine = false, iscsi = false, buffered = true;
+  // What all clones have in common; without targets, threads, rates and ends.
+  v1::Workload workload;
+  Origins origins;
+
+  Value<int64_t> clones{1};
+  Value<int64_t> loops{1};
+  Value<int64_t> io_size, operations;
+  Value<int64_t> runtime, ramp;  // nanoseconds
+  bool time_based = false;
+  double iops = 0, bytes_per_second = 0;
+  const Option* rate = nullptr;
+  bool poisson = false;
+  bool verify = false, reads_back = false;
+  bool drop_caches = false;
+  Origin drop_caches_origin;
+  int64_t smallest_block = 0, largest_block = 0;
+};
+
+// An origin that is a default of fio.
+Origin DefaultOrigin(const std::string& option);
+// Where a value came from: its option, or fio's default `otherwise`.
+template <typename T>
+Origin OriginOf(const Value<T>& value, const std::string& otherwise) {
+  return value.from != nullptr ? value.from->where : DefaultOrigin(otherwise);
+}
+
+// Everything of a job except its files. Errors go to the section's findings.
+Job ReadJob(const SectionReader& section);
+
+// The parts of ReadJob().
+void ReadBlocks(const SectionReader& section, Job* job);   // sizes, mix
+void ReadPattern(const SectionReader& section, Job* job);  // order; after ReadBlocks()
+void ReadWriting(const SectionReader& section, Job* job);  // syncs, content, verification
+void ReadEngine(const SectionReader& section, Job* job);   // engine, depth, caches, processors
+void ReadPace(const SectionReader& section, Job* job);     // rates, pauses, ends
+
+// Files and devices of a workload.
+struct TargetUse {
+  v1::Target target;  // without a name
+  Origin path_origin, size_origin, count_origin;
+  std::string name;         // a proposal
+  bool needs_data = false;  // its files are written when they are laid out
+  bool unlink = false;
+};
+// The clones that become one workload.
+struct Share {
+  uint32_t clones = 1;
+  std::vector<TargetUse> uses;
+  bool own_files = false;  // each clone has files of its own
+};
+struct FilePlan {
+  std::vector<Share> shares;
+  Value<int64_t> size;     // bytes of a clone
+  Value<int64_t> io_size;  // the same, where it ends a clone before or after the end of its files
+};
+// `hosts`: how many take part.
+FilePlan PlanFiles(const SectionReader& section, const Request& request, uint32_t hosts, Job* job);
+
+// The whole translation.
+Translation TranslateFio(const Request& request);
+
+}  // namespace lockstep::frontends::fio

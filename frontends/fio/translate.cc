@@ -1,0 +1,497 @@
+// Jobs become workloads, and stonewalls phases.
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "frontends/fio/job.h"
+
+namespace lockstep::frontends::fio {
+namespace {
+
+constexpr size_t kMaxWorkloads = 64;
+constexpr size_t kMaxTargets = 256;
+constexpr size_t kMaxPhases = 1000;
+constexpr int64_t kSecond = 1000000000;
+
+// What jobs of one phase have in common.
+struct Group {
+  std::vector<std::string> jobs;
+  v1::RunPhase run;
+  Origins origins;  // of fields of the run phase
+  Value<int64_t> runtime, ramp;
+  bool is_timed = false;
+  bool waited = false;       // begun by wait_for
+  std::set<int> reads_back;  // targets that are verified afterwards
+  int64_t verified_block = 0;
+};
+
+// A target of the job, with what its users want of it.
+struct KnownTarget {
+  TargetUse use;
+  Origin first;  // the job that named it first
+  std::string name;
+};
+
+class Translator {
+ public:
+  explicit Translator(const Request& request) : request_(request) {}
+
+  Translation Translate() {
+    JobFiles files = ReadJobFiles(request_);
+    findings_.errors = std::move(files.errors);
+    ChooseHosts(files);
+    for (const Section& section : files.sections) {
+      if (findings_.errors.size() >= kMaxErrors) break;
+      AddJob(section);
+    }
+    if (findings_.errors.empty()) Assemble(files);
+    std::stable_sort(findings_.errors.begin(), findings_.errors.end(),
+                     [](const Message& a, const Message& b) {
+                       return a.where.file == b.where.file && a.where.line < b.where.line;
+                     });
+    out_.errors = std::move(findings_.errors);
+    out_.remarks = std::move(findings_.remarks);
+    return std::move(out_);
+  }
+
+ private:
+  void ChooseHosts(const JobFiles& files) {
+    const bool flag = !request_.hosts.empty();
+    const std::string& text = flag ? request_.hosts : files.hosts;
+    const Origin origin = flag                   ? Origin{"", 0, "--hosts"}
+                          : !files.hosts.empty() ? files.hosts_origin
+                                                 : DefaultOrigin("one host");
+    const std::optional<Hosts> hosts = ParseHosts(text.empty() ? "1" : text);
+    if (!hosts) {
+      return findings_.Fail(origin,
+                            "is neither a number of hosts nor names: write 4, or "
+                            "node[1-8],db1");
+    }
+    hosts_ = hosts->count;
+    *out_.job.mutable_hosts() = hosts->selector;
+    const char* field = hosts->selector.count() != 0 ? "hosts.count" : "hosts.names";
+    out_.origins[field] = origin;
+  }
+
+  void AddJob(const Section& section) {
+    SectionReader reader(section, &findings_);
+    Job job = ReadJob(reader);
+    if (!job.is_engine_known) return;
+    const FilePlan plan = PlanFiles(reader, request_, hosts_, &job);
+    ChooseGroup(reader, job.name);
+    Group& group = groups_.back();
+    group.jobs.push_back(job.name);
+    SetTimes(reader, job, &group);
+    SetEnvironment(reader, job, &group);
+    SetSeed(reader, job);
+    if (const Option* about = reader.Find("description");
+        about != nullptr && about->has_value && out_.job.description().empty()) {
+      out_.job.set_description(about->value);
+      out_.origins["description"] = about->where;
+    }
+    for (size_t i = 0; i < plan.shares.size(); ++i) {
+      AddWorkload(reader, job, plan, i, &group);
+    }
+    if (group.run.workloads_size() > static_cast<int>(kMaxWorkloads)) {
+      reader.Fail("is beyond the 64 workloads of a phase; put a stonewall between the jobs");
+    }
+  }
+
+  // ---- Phases.
+
+  void ChooseGroup(const SectionReader& reader, const std::string& name) {
+    constexpr auto kBare = SectionReader::Bare::kMeansTrue;
+    const bool wall =
+        reader.Flag("stonewall", Otherwise::kOff, kBare).value || reader.section().begins_file;
+    const Value<std::string> wait = reader.Text("wait_for", "");
+    if (groups_.empty() || wall) groups_.emplace_back();
+    if (wait.from == nullptr) {
+      // In fio it would begin with the job that was waited for.
+      if (groups_.back().waited && !wall) {
+        reader.Fail(absl::StrCat("'", name,
+                                 "' would run beside jobs of two phases; add a stonewall or a "
+                                 "wait_for"));
+      }
+      return;
+    }
+    const auto has = [&](const Group& group) {
+      return std::find(group.jobs.begin(), group.jobs.end(), wait.value) != group.jobs.end();
+    };
+    const auto found = std::find_if(groups_.begin(), groups_.end(), has);
+    if (found == groups_.end()) {
+      return reader.Fail(*wait.from, "names no job above this one, which fio refuses, too");
+    }
+    if (&*found != &groups_.back()) return;
+    const bool alone = std::all_of(found->jobs.begin(), found->jobs.end(),
+                                   [&](const std::string& job) { return job == wait.value; });
+    if (!alone) {
+      return reader.Refuse(*wait.from,
+                           "a workload that waits for one of several; all workloads of "
+                           "a phase end before the next one begins");
+    }
+    groups_.emplace_back();
+    groups_.back().waited = true;
+  }
+
+  // A phase has one duration and one ramp.
+  void SetTimes(const SectionReader& reader, const Job& job, Group* group) {
+    if (job.runtime.value > 0 && job.runtime.value < kSecond / 10) {
+      reader.Fail(*job.runtime.from, "is shorter than 100 ms");
+    }
+    if (group->is_timed && group->runtime.value != job.runtime.value) {
+      const Option* from = job.runtime.from != nullptr ? job.runtime.from : group->runtime.from;
+      reader.Refuse(*from, absl::StrCat("a runtime of each workload: '", job.name,
+                                        "' runs beside '", group->jobs[0], "', which has another"));
+    }
+    if (group->is_timed && group->ramp.value != job.ramp.value) {
+      const Option* from = job.ramp.from != nullptr ? job.ramp.from : group->ramp.from;
+      reader.Refuse(*from, "a ramp of each workload; all jobs of a phase need the same");
+    }
+    group->is_timed = true;
+    group->runtime = job.runtime;
+    group->ramp = job.ramp;
+    if (job.runtime.value > 0) {
+      group->run.set_duration_ns(job.runtime.value);
+      group->origins["duration"] = job.runtime.from->where;
+    }
+    if (job.ramp.value == 0) return;
+    if (job.ramp.value % (kSecond / 10) != 0) {
+      reader.Fail(*job.ramp.from, "must be a multiple of 100 ms");
+    } else if (job.runtime.value == 0) {
+      reader.Refuse(*job.ramp.from, "a ramp of a load that ends by its size; give a runtime");
+    }
+    group->run.set_ramp_ns(job.ramp.value);
+    group->origins["ramp"] = job.ramp.from->where;
+    if (job.ramp.value % kSecond != 0) is_fine_ = job.ramp.from;
+  }
+
+  void SetEnvironment(const SectionReader& reader, const Job& job, Group* group) {
+    if (job.drop_caches && !group->run.drop_caches()) {
+      group->run.set_drop_caches(true);
+      group->origins["drop_caches"] = job.drop_caches_origin;
+      Origin where = job.drop_caches_origin;
+      if (where.line == 0) where = {job.where.file, job.where.line, where.option};
+      findings_.Remark(where,
+                       "the worker drops the whole page cache of its host, for which it must be "
+                       "root; invalidate=0 leaves it as it is");
+    }
+    const Value<std::string> scheduler = reader.Text("ioscheduler", "");
+    if (scheduler.from == nullptr) return;
+    if (scheduler.value.size() > 32) reader.Fail(*scheduler.from, "is no name of a scheduler");
+    v1::Environment* environment = group->run.mutable_environment();
+    if (!environment->scheduler().empty() && environment->scheduler() != scheduler.value) {
+      reader.Refuse(*scheduler.from, "a scheduler of each workload");
+    }
+    environment->set_scheduler(scheduler.value);
+    group->origins["environment.scheduler"] = scheduler.from->where;
+  }
+
+  // fio draws the same numbers in each run by default.
+  void SetSeed(const SectionReader& reader, const Job& job) {
+    const Value<std::string> seed = reader.Text("randseed", "");
+    const Value<bool> same = reader.Flag("randrepeat", Otherwise::kOn);
+    const Value<bool> all = reader.Flag("allrandrepeat", Otherwise::kOn);
+    if (seed.from != nullptr) {
+      const auto number = ParseInteger(seed.value);
+      if (!number || *number < 0) return reader.Fail(*seed.from, "is no whole number");
+      if (out_.origins.contains("seed") && out_.origins["seed"].line > 0 &&
+          out_.job.seed() != static_cast<uint64_t>(*number)) {
+        return reader.Refuse(*seed.from, "a seed of each workload");
+      }
+      // 0 would mean that a seed is chosen.
+      out_.job.set_seed(static_cast<uint64_t>(std::max<int64_t>(1, *number)));
+      out_.origins["seed"] = seed.from->where;
+    } else if (job.random && same.value && all.value && out_.job.seed() == 0) {
+      out_.job.set_seed(1);
+      out_.origins["seed"] = OriginOf(same, "randrepeat=1");
+    }
+  }
+
+  // ---- Workloads.
+
+  void AddWorkload(const SectionReader& reader, const Job& job, const FilePlan& plan, size_t index,
+                   Group* group) {
+    const Share& share = plan.shares[index];
+    const int number = group->run.workloads_size();
+    v1::Workload* w = group->run.add_workloads();
+    const std::string field = absl::StrCat("workloads[", number, "].");
+    w->set_name(UniqueName(plan.shares.size() > 1 ? absl::StrCat(job.name, ".", index) : job.name,
+                           &workload_names_));
+    group->origins[field + "name"] = job.where;
+    w->MergeFrom(job.workload);
+    for (const auto& [name, origin] : job.origins) group->origins[field + name] = origin;
+    for (const TargetUse& use : share.uses) {
+      const int target = FindTarget(reader, use);
+      w->add_targets(targets_[static_cast<size_t>(target)].name);
+      CheckVerified(reader, job, target, group);
+    }
+    if (!share.uses.empty()) group->origins[field + "targets"] = share.uses[0].path_origin;
+    if (share.clones > 1) {
+      w->set_threads(share.clones);
+      group->origins[field + "threads"] = job.clones.from->where;
+    }
+    if (share.own_files) {
+      w->set_files_per_thread(true);
+      group->origins[field + "files_per_thread"] = job.clones.from->where;
+    }
+    SetRates(reader, job, share, w, field, group);
+    SetEnd(job, plan, share, w, field, group);
+  }
+
+  // fio's rates are those of each clone, a job's those of the fleet.
+  void SetRates(const SectionReader& reader, const Job& job, const Share& share, v1::Workload* w,
+                const std::string& field, Group* group) const {
+    if (job.rate == nullptr) return;
+    const double all = static_cast<double>(share.clones) * hosts_;
+    const Origin& origin = job.rate->where;
+    const double least = job.iops > 0 ? 0.001 : 1;
+    if (job.iops * all > 1e12 || job.bytes_per_second * all > 1e16 ||
+        std::max(job.iops, job.bytes_per_second) * all < least) {
+      return reader.Fail(*job.rate,
+                         "is beyond the rates of a job: up to 1e12 I/Os and 1e16 bytes "
+                         "per second");
+    }
+    if (job.poisson) {
+      w->mutable_open_loop()->set_rate_per_second(job.iops * all);
+      w->mutable_open_loop()->set_arrival(v1::ARRIVAL_POISSON);
+      group->origins[field + "open_loop.rate"] = origin;
+    } else if (job.iops > 0) {
+      w->set_max_iops(job.iops * all);
+      group->origins[field + "max_iops"] = origin;
+    }
+    if (job.bytes_per_second > 0) {
+      w->set_max_throughput_bytes_per_second(job.bytes_per_second * all);
+      group->origins[field + "max_throughput"] = reader.Find("rate")->where;
+    }
+    if (all > 1) {
+      reader.Remark(*job.rate, absl::StrCat("is of each clone in fio; the job has it times ", all,
+                                            " for clones and hosts together"));
+    }
+  }
+
+  // Without time_based a job ends when it has done its size once.
+  void SetEnd(const Job& job, const FilePlan& plan, const Share& share, v1::Workload* w,
+              const std::string& field, Group* group) const {
+    const auto all = static_cast<int64_t>(share.clones) * hosts_;
+    const auto times = [](int64_t a, int64_t b) {
+      return a > INT64_MAX / std::max<int64_t>(1, b) ? INT64_MAX : a * b;
+    };
+    if (job.operations.value > 0) {
+      w->set_operations(static_cast<uint64_t>(times(job.operations.value, all)));
+      group->origins[field + "operations"] = job.operations.from->where;
+    }
+    if (job.time_based) return;
+    // Passes count blocks, which must be of one size for that.
+    const bool one_size = job.workload.block_size_bytes() != 0;
+    const Value<int64_t>& bytes = job.io_size.value > 0 ? job.io_size
+                                  : one_size            ? plan.io_size
+                                                        : plan.size;
+    if (bytes.value > 0) {
+      const int64_t loops = job.io_size.value > 0 ? 1 : job.loops.value;
+      w->set_io_size_bytes(times(times(bytes.value, loops), all));
+      group->origins[field + "io_size"] = bytes.from->where;
+      return;
+    }
+    if (job.operations.value > 0) return;
+    // All threads of a workload together do a pass; in fio each clone does one, unless the files
+    // are its own.
+    const int64_t passes = times(job.loops.value, share.own_files ? 1 : share.clones);
+    w->set_passes(static_cast<uint32_t>(std::min<int64_t>(1000000, passes)));
+    group->origins[field + "passes"] = OriginOf(job.loops, "it ends after its size");
+  }
+
+  // ---- Targets.
+
+  static std::string KeyOf(const v1::Target& target) {
+    if (target.has_file()) return target.file().path();
+    if (target.has_device()) return target.device().path();
+    if (target.has_iscsi()) return target.iscsi().url();
+    return absl::StrCat("null ", target.null().size_bytes(), " ", target.null().device());
+  }
+
+  int FindTarget(const SectionReader& reader, const TargetUse& use) {
+    const auto [found, is_new] =
+        numbers_.emplace(KeyOf(use.target), static_cast<int>(targets_.size()));
+    if (is_new) {
+      if (targets_.size() == kMaxTargets) reader.Fail("is beyond the 256 targets of a job");
+      targets_.push_back({use, reader.section().where, UniqueName(use.name, &target_names_)});
+      return found->second;
+    }
+    KnownTarget& known = targets_[static_cast<size_t>(found->second)];
+    if (use.target.SerializeAsString() != known.use.target.SerializeAsString()) {
+      findings_.Fail(use.size_origin.line > 0 ? use.size_origin : reader.section().where,
+                     absl::StrCat("cannot be translated; '", known.first.option,
+                                  "' uses the same file with another size or number, and a job "
+                                  "would need a range of each workload within a target"));
+    }
+    known.use.needs_data = known.use.needs_data || use.needs_data;
+    known.use.unlink = known.use.unlink || use.unlink;
+    return found->second;
+  }
+
+  void CheckVerified(const SectionReader& reader, const Job& job, int target, Group* group) {
+    if (!job.verify) return;
+    const int64_t block = job.workload.block_size_bytes();
+    const auto [known, is_new] = verified_.emplace(target, block);
+    const Option& option = *reader.Find("verify");
+    if (is_new && !job.writes) {
+      reader.Refuse(option,
+                    "blocks that fio or an earlier run has written; here a job above must "
+                    "have written them, with verify");
+    } else if (known->second != block) {
+      reader.Refuse(option, "one block size for all that write and verify a file");
+    }
+    if (!job.reads_back) return;
+    if (group->verified_block != 0 && group->verified_block != block) {
+      reader.Refuse(option, "a verify phase for each block size; put a stonewall between the jobs");
+    }
+    group->verified_block = block;
+    group->reads_back.insert(target);
+    group->origins["verify"] = option.where;
+  }
+
+  static std::string UniqueName(const std::string& wanted, std::set<std::string>* taken) {
+    std::string name = wanted;
+    for (int i = 2; !taken->insert(name).second; ++i) name = absl::StrCat(wanted, " ", i);
+    return name;
+  }
+
+  // ---- The job.
+
+  void Assemble(const JobFiles& files) {
+    v1::JobSpec& job = out_.job;
+    job.set_name(NameOfJob());
+    if (is_fine_ != nullptr) {
+      job.set_interval_ns(kSecond / 10);
+      out_.origins["interval"] = is_fine_->where;
+    }
+    for (const KnownTarget& known : targets_) {
+      const std::string path = absl::StrCat("targets[", job.targets_size(), "]");
+      v1::Target* target = job.add_targets();
+      *target = known.use.target;
+      target->set_name(known.name);
+      const char* kind = target->has_file()     ? ".file"
+                         : target->has_device() ? ".device"
+                         : target->has_iscsi()  ? ".iscsi"
+                                                : ".null";
+      const char* field = target->has_iscsi() ? ".url" : target->has_null() ? ".device" : ".path";
+      out_.origins[absl::StrCat(path, kind, field)] = known.use.path_origin;
+      if (!known.use.size_origin.option.empty()) {
+        out_.origins[absl::StrCat(path, kind, ".size")] = known.use.size_origin;
+      }
+      if (!known.use.count_origin.option.empty()) {
+        out_.origins[absl::StrCat(path, kind, ".count")] = known.use.count_origin;
+      }
+    }
+    AddPrepare(Layout::kWritten);
+    AddPrepare(Layout::kAllocated);
+    for (const Group& group : groups_) AddPhases(group);
+    AddCleanup();
+    if (job.phases_size() > static_cast<int>(kMaxPhases)) {
+      findings_.Fail(files.sections.back().where, "is beyond the 1,000 phases of a job");
+    }
+  }
+
+  std::string NameOfJob() const {
+    std::string name = request_.files[0].name;
+    name = name.substr(name.rfind('/') + 1);
+    name = std::string(absl::StripSuffix(absl::StripSuffix(name, ".fio"), ".job"));
+    return name.empty() || name == "-" ? "fio" : name.substr(0, 100);
+  }
+
+  std::string PathOfPhase() const { return absl::StrCat("phases[", out_.job.phases_size(), "]"); }
+
+  // fio lays out what it reads. What it only writes it allocates, unless it shall overwrite.
+  enum class Layout { kWritten, kAllocated };
+  void AddPrepare(Layout layout) {
+    const bool with_data = layout == Layout::kWritten;
+    v1::PreparePhase prepare;
+    bool others = false;
+    for (const KnownTarget& known : targets_) {
+      if (!known.use.target.has_file()) continue;
+      if (known.use.needs_data == with_data) {
+        prepare.add_targets(known.name);
+      } else {
+        others = true;
+      }
+    }
+    if (prepare.targets().empty()) return;
+    if (!others) prepare.clear_targets();
+    if (!with_data) prepare.set_fallocate_only(true);
+    const std::string path = PathOfPhase() + ".prepare";
+    out_.origins[with_data ? path : path + ".fallocate_only"] =
+        DefaultOrigin(with_data ? "files that are read are laid out"
+                                : "files that are written are only allocated");
+    *out_.job.add_phases()->mutable_prepare() = prepare;
+  }
+
+  void AddPhases(const Group& group) {
+    const std::string path = PathOfPhase();
+    v1::PhaseSpec* phase = out_.job.add_phases();
+    phase->set_name(UniqueName(group.jobs[0], &phase_names_));
+    *phase->mutable_run() = group.run;
+    for (const auto& [field, origin] : group.origins) {
+      if (field != "verify") out_.origins[absl::StrCat(path, ".run.", field)] = origin;
+    }
+    if (group.reads_back.empty()) return;
+    out_.origins[PathOfPhase() + ".name"] = group.origins.at("verify");
+    v1::PhaseSpec* check = out_.job.add_phases();
+    check->set_name(UniqueName(group.jobs[0] + " verify", &phase_names_));
+    v1::VerifyPhase* verify = check->mutable_verify();
+    for (const int target : group.reads_back) {
+      verify->add_targets(targets_[static_cast<size_t>(target)].name);
+    }
+    verify->set_block_size_bytes(group.verified_block);
+    // Like fio, it looks only at blocks that were written.
+    verify->set_sparse(true);
+    for (const v1::Workload& w : group.run.workloads()) {
+      if (w.verify() && !w.direct()) verify->set_direct(false);
+    }
+  }
+
+  void AddCleanup() {
+    v1::CleanupPhase cleanup;
+    bool stays = false;
+    for (const KnownTarget& known : targets_) {
+      if (!known.use.target.has_file()) continue;
+      if (known.use.unlink) {
+        cleanup.add_targets(known.name);
+      } else {
+        stays = true;
+      }
+    }
+    if (stays) {
+      findings_.Remark({request_.files[0].name, 0, ""},
+                       "files stay after the run, as with fio; unlink=1 removes them");
+    }
+    if (cleanup.targets().empty()) return;
+    if (!stays) cleanup.clear_targets();
+    *out_.job.add_phases()->mutable_cleanup() = cleanup;
+  }
+
+  const Request& request_;
+  Findings findings_;
+  Translation out_;
+  uint32_t hosts_ = 1;
+  const Option* is_fine_ = nullptr;  // a ramp that is no whole number of seconds
+  std::vector<Group> groups_;
+  std::vector<KnownTarget> targets_;
+  std::map<std::string, int> numbers_;  // of targets, by what they are
+  std::map<int, int64_t> verified_;     // block sizes of targets with headers
+  std::set<std::string> phase_names_, workload_names_, target_names_;
+};
+
+bool RecognizesFio(const SourceFile& file) {
+  return absl::EndsWithIgnoreCase(file.name, ".fio") || LooksLikeJobFile(file.text);
+}
+
+const RegisterFrontEnd kRegistered({"fio", &RecognizesFio, &TranslateFio});
+
+}  // namespace
+
+Translation TranslateFio(const Request& request) { return Translator(request).Translate(); }
+
+}  // namespace lockstep::frontends::fio

@@ -1,0 +1,237 @@
+// A translated job as a job file, with the origin of each line beside it.
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "common/text.h"
+#include "frontends/frontend.h"
+#include "proto/field_text.h"
+#include "proto/fields.h"
+#include "proto/units.pb.h"
+
+namespace lockstep::frontends {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+// A whole number with the largest unit that divides it, so that it is read back exactly.
+std::string WithUnit(int64_t value, const std::vector<std::pair<int64_t, const char*>>& units) {
+  for (const auto& [factor, unit] : units) {
+    if (value != 0 && value % factor == 0) return absl::StrCat(value / factor, unit);
+  }
+  return absl::StrCat(value);
+}
+
+std::string SizeText(int64_t bytes) {
+  return WithUnit(bytes, {{int64_t{1} << 40, "TiB"},
+                          {int64_t{1} << 30, "GiB"},
+                          {int64_t{1} << 20, "MiB"},
+                          {int64_t{1} << 10, "KiB"}});
+}
+
+// 17 digits give every double back; most need fewer.
+std::string DecimalText(double value) {
+  for (int digits = 6; digits < 17; ++digits) {
+    std::string text = absl::StrFormat("%.*g", digits, value);
+    double back = 0;
+    if (absl::SimpleAtod(text, &back) && back == value) return text;
+  }
+  return absl::StrFormat("%.17g", value);
+}
+
+// What YAML takes for a text without quotes.
+bool IsPlain(const std::string& text) {
+  static const auto* const kWords = new std::set<std::string>{
+      "true", "false", "null", "yes", "no", "on", "off", "y", "n", "inf", "nan"};
+  if (text.empty() || !(absl::ascii_isalpha(text[0]) || text[0] == '/')) return false;
+  for (const char c : text) {
+    if (!absl::ascii_isalnum(c) && absl::string_view("_./-").find(c) == absl::string_view::npos) {
+      return false;
+    }
+  }
+  return !kWords->contains(absl::AsciiStrToLower(text));
+}
+
+std::string QuotedText(const std::string& text) {
+  if (IsPlain(text)) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (absl::ascii_iscntrl(c)) {
+      absl::StrAppendFormat(&quoted, "\\x%02x", static_cast<unsigned char>(c));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+std::string IntegerText(const FieldDescriptor& field, int64_t value) {
+  switch (field.options().GetExtension(v1::unit)) {
+    case v1::UNIT_BYTES:
+      return SizeText(value);
+    case v1::UNIT_DURATION_NS:
+      return WithUnit(value, {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}});
+    default:
+      return absl::StrCat(value);
+  }
+}
+
+std::string RealText(const FieldDescriptor& field, double value) {
+  switch (field.options().GetExtension(v1::unit)) {
+    case v1::UNIT_RATIO:
+      // Shares come from percentages, of which a binary fraction is off by some 1e-16.
+      return absl::StrFormat("%.10g%%", value * 100);
+    case v1::UNIT_BYTES_PER_SECOND:
+      // The field takes whole bytes.
+      return SizeText(std::llround(std::clamp(value, 1.0, 9e18))) + "/s";
+    default:
+      return DecimalText(value);
+  }
+}
+
+// The value of a field that is no message; of item `i` where it is a list.
+std::string ValueText(const Message& message, const FieldDescriptor& field, int i) {
+  const Reflection* r = message.GetReflection();
+  const bool list = field.is_repeated();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_STRING:
+      return QuotedText(list ? r->GetRepeatedString(message, &field, i)
+                             : r->GetString(message, &field));
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return r->GetBool(message, &field) ? "true" : "false";
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return v1::EnumText(*r->GetEnum(message, &field));
+    case FieldDescriptor::CPPTYPE_INT64:
+      return IntegerText(field, r->GetInt64(message, &field));
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return absl::StrCat(r->GetUInt64(message, &field));
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return absl::StrCat(list ? r->GetRepeatedUInt32(message, &field, i)
+                               : r->GetUInt32(message, &field));
+    default:
+      return RealText(field, r->GetDouble(message, &field));
+  }
+}
+
+std::vector<const FieldDescriptor*> SetFields(const Message& message) {
+  std::vector<const FieldDescriptor*> fields;
+  message.GetReflection()->ListFields(message, &fields);
+  return fields;
+}
+
+class Writer {
+ public:
+  Writer(const Translation& translation, JobText* out) : translation_(translation), out_(out) {}
+
+  void Comment(const std::string& text) { Line("# " + common::Printable(text, 300), ""); }
+
+  // `first`: what stands before the first field, in place of spaces of the same length.
+  void Fields(const Message& message, const std::string& path, size_t indent, std::string first) {
+    for (const FieldDescriptor* field : SetFields(message)) {
+      const std::string name = v1::JobFieldName(*field);
+      const std::string here = absl::StrCat(path, path.empty() ? "" : ".", name);
+      const std::string start =
+          (first.empty() ? std::string(indent, ' ') : std::exchange(first, "")) + name + ":";
+      if (field->is_repeated()) {
+        List(message, *field, here, indent, start);
+      } else if (field->message_type() == nullptr) {
+        Line(absl::StrCat(start, " ", ValueText(message, *field, 0)), here);
+      } else {
+        Nested(message.GetReflection()->GetMessage(message, field), here, indent, start);
+      }
+    }
+  }
+
+ private:
+  void Nested(const Message& child, const std::string& path, size_t indent,
+              const std::string& start) {
+    const auto fields = SetFields(child);
+    if (fields.empty()) return Line(start, path);
+    // A choice that needs nothing more is written as its name: `pattern: random`.
+    const bool is_choice = fields.size() == 1 && fields[0]->message_type() != nullptr &&
+                           !fields[0]->is_repeated() && fields[0]->containing_oneof() != nullptr;
+    if (is_choice && SetFields(child.GetReflection()->GetMessage(child, fields[0])).empty()) {
+      return Line(absl::StrCat(start, " ", v1::JobFieldName(*fields[0])), path);
+    }
+    Line(start, path);
+    Fields(child, path, indent + 2, "");
+  }
+
+  void List(const Message& message, const FieldDescriptor& field, const std::string& path,
+            size_t indent, const std::string& start) {
+    const Reflection* r = message.GetReflection();
+    const int count = r->FieldSize(message, &field);
+    if (field.message_type() == nullptr) {
+      std::string items;
+      for (int i = 0; i < count; ++i) {
+        absl::StrAppend(&items, i == 0 ? "" : ", ", ValueText(message, field, i));
+      }
+      return Line(absl::StrCat(start, " [", items, "]"), path);
+    }
+    Line(start, path);
+    for (int i = 0; i < count; ++i) {
+      const Message& item = r->GetRepeatedMessage(message, &field, i);
+      const std::string here = absl::StrCat(path, "[", i, "]");
+      const std::string dash = std::string(indent + 2, ' ') + "- ";
+      if (item.GetDescriptor()->FindFieldByName("name") != nullptr) {
+        Fields(item, here, indent + 4, dash);
+      } else {
+        Line(absl::StrCat(dash, Flow(item)), here);
+      }
+    }
+  }
+
+  // {block_size: 4KiB, weight: 70}
+  static std::string Flow(const Message& item) {
+    std::string text;
+    for (const FieldDescriptor* field : SetFields(item)) {
+      absl::StrAppend(&text, text.empty() ? "" : ", ", v1::JobFieldName(*field), ": ",
+                      ValueText(item, *field, 0));
+    }
+    return absl::StrCat("{", text, "}");
+  }
+
+  void Line(const std::string& text, const std::string& path) {
+    ++line_;
+    out_->yaml += text;
+    const auto found = path.empty() ? translation_.origins.end() : translation_.origins.find(path);
+    if (found != translation_.origins.end()) {
+      const Origin& origin = found->second;
+      out_->origins[line_] = origin;
+      absl::StrAppend(&out_->yaml, "  # ", common::Printable(origin.option, 200));
+      if (origin.line > 0) {
+        const std::string base = origin.file.substr(origin.file.rfind('/') + 1);
+        absl::StrAppend(&out_->yaml, " (", common::Printable(base, 200), ":", origin.line, ")");
+      }
+    }
+    out_->yaml += '\n';
+  }
+
+  const Translation& translation_;
+  JobText* out_;
+  int line_ = 0;
+};
+
+}  // namespace
+
+JobText WriteJob(const Translation& translation, const std::string& source) {
+  JobText text;
+  Writer writer(translation, &text);
+  writer.Comment("Translated from " + source + ".");
+  for (const frontends::Message& remark : translation.remarks) writer.Comment(MessageText(remark));
+  writer.Fields(translation.job, "", 0, "");
+  return text;
+}
+
+}  // namespace lockstep::frontends

@@ -1,0 +1,301 @@
+#include "tests/frontends/fio/translated.h"
+
+namespace lockstep::frontends::fio {
+namespace {
+
+constexpr char kGlobal[] = "[global]\nsize=16m\ntime_based\nruntime=10\n";
+
+TEST(FioTranslationTest, DefaultsAreThoseOfFio) {
+  const v1::JobSpec job = JobOf("[j]\nsize=16m\n");
+  ASSERT_EQ(job.phases_size(), 2);
+  EXPECT_TRUE(job.phases(0).has_prepare());
+  const v1::Workload& w = job.phases(1).run().workloads(0);
+  EXPECT_EQ(w.engine(), v1::ENGINE_SYNC);
+  EXPECT_FALSE(w.direct());
+  EXPECT_EQ(w.queue_depth(), 1u);
+  EXPECT_EQ(w.block_size_bytes(), 4096);
+  EXPECT_EQ(w.threads(), 1u);
+  EXPECT_EQ(w.read_ratio(), 1);
+  EXPECT_TRUE(w.pattern().has_sequential());
+  EXPECT_EQ(w.passes(), 1u);
+  EXPECT_EQ(w.error_limit(), 1u);
+  EXPECT_TRUE(job.phases(1).run().drop_caches());
+  EXPECT_EQ(job.hosts().count(), 1u);
+  EXPECT_EQ(job.targets(0).file().path(), "/data/{host}/j.0.0");
+}
+
+TEST(FioTranslationTest, EveryLineOfTheJobNamesItsOption) {
+  const Translation t = TranslateFio(RequestOf("[j]\nsize=16m\nbs=8k\nioengine=libaio\n"));
+  const JobText text = WriteJob(t, "a.fio");
+  EXPECT_NE(text.yaml.find("block_size: 8KiB  # bs=8k (a.fio:3)"), std::string::npos) << text.yaml;
+  EXPECT_NE(text.yaml.find("engine: libaio  # ioengine=libaio (a.fio:4)"), std::string::npos);
+  EXPECT_NE(text.yaml.find("direct: false  # fio's default: buffered"), std::string::npos);
+}
+
+TEST(FioTranslationTest, PsyncIgnoresTheDepth) {
+  const Translation t = TranslateFio(RequestOf("[j]\nsize=16m\niodepth=32\n"));
+  EXPECT_EQ(RunsOf(Settled(t))[0].workloads(0).queue_depth(), 1u);
+  EXPECT_NE(RemarksOf(t).find("a.fio:3: iodepth=32: has no effect"), std::string::npos);
+}
+
+TEST(FioTranslationTest, RandomHitsEachBlockOnceUnlessToldOtherwise) {
+  EXPECT_TRUE(WorkloadOf("rw=randread\n").pattern().has_shuffled());
+  EXPECT_TRUE(WorkloadOf("rw=randread\nnorandommap\n").pattern().has_random());
+  EXPECT_TRUE(WorkloadOf("rw=randread\nbssplit=4k/50:8k/50\n").pattern().has_random());
+  EXPECT_EQ(WorkloadOf("rw=randread\nrandom_distribution=zipf:1.2\n").pattern().zipf().theta(),
+            1.2);
+  EXPECT_EQ(WorkloadOf("rw=randread\npercentage_random=30\n").random_ratio(), 0.3);
+  const v1::HotZones zones =
+      WorkloadOf("rw=randread\nrandom_distribution=zoned:60/10:40/90\n").pattern().hot_zones();
+  ASSERT_EQ(zones.zones_size(), 2);
+  EXPECT_DOUBLE_EQ(zones.zones(0).io_ratio(), 0.6);
+  EXPECT_DOUBLE_EQ(zones.zones(0).size_ratio(), 0.1);
+}
+
+TEST(FioTranslationTest, SizesByDirectionBecomeLines) {
+  EXPECT_EQ(WorkloadOf("rw=write\nbs=4k,64k\n").block_size_bytes(), 65536);
+  EXPECT_EQ(WorkloadOf("rw=write\nbs=8k,\n").block_size_bytes(), 4096);
+  const v1::Workload mixed = WorkloadOf("rw=randrw\nrwmixread=70\nbs=4k,64k\n");
+  ASSERT_EQ(mixed.access_size(), 2);
+  EXPECT_EQ(mixed.access(0).block_size_bytes(), 4096);
+  EXPECT_DOUBLE_EQ(mixed.access(0).weight(), 70);
+  EXPECT_EQ(mixed.access(1).read_ratio(), 0);
+  const v1::Workload range = WorkloadOf("rw=randread\nbsrange=4k-64k\nbs=1m\n");
+  ASSERT_EQ(range.block_sizes_size(), 1);
+  EXPECT_EQ(range.block_sizes(0).up_to_bytes(), 65536);
+  const v1::Workload split = WorkloadOf("rw=randread\nbssplit=4k/10:8k/:16k/\n");
+  ASSERT_EQ(split.block_sizes_size(), 3);
+  EXPECT_DOUBLE_EQ(split.block_sizes(2).weight(), 45);
+}
+
+TEST(FioTranslationTest, SizeIsOfACloneAndDividedByItsFiles) {
+  const v1::JobSpec job = JobOf("[j]\nsize=16m\nnumjobs=3\nnrfiles=4\n");
+  EXPECT_EQ(job.targets(0).file().size_bytes(), 4 << 20);
+  EXPECT_EQ(job.targets(0).file().count(), 12u);
+  const v1::Workload w = RunsOf(job)[0].workloads(0);
+  EXPECT_TRUE(w.files_per_thread());
+  EXPECT_EQ(w.file_order(), v1::FILE_ORDER_ROUND_ROBIN);
+  EXPECT_EQ(w.passes(), 1u);
+}
+
+TEST(FioTranslationTest, FilesHaveTheNamesThatFioGivesThem) {
+  const auto path = [](const std::string& options) {
+    return JobOf("[j]\nsize=16m\ndirectory=/d\n" + options).targets(0).file().path();
+  };
+  EXPECT_EQ(path(""), "/d/j.0.0");
+  EXPECT_EQ(path("numjobs=2\n"), "/d/j.{file}.0");
+  EXPECT_EQ(path("nrfiles=2\n"), "/d/j.0.{file}");
+  EXPECT_EQ(path("filename_format=$clientuid/$jobname-$jobnum\n"), "/d/{host}/j-0");
+}
+
+TEST(FioTranslationTest, ClonesShareFilesThatAreNamed) {
+  const v1::Workload random =
+      RunsOf(JobOf("[j]\nsize=16m\nfilename=/d/f\nnumjobs=4\nrw=randread\n"))[0].workloads(0);
+  EXPECT_EQ(random.threads(), 4u);
+  EXPECT_FALSE(random.files_per_thread());
+  EXPECT_EQ(random.passes(), 4u);
+  // In order each clone goes through all of it.
+  const v1::JobSpec job = JobOf("[j]\nsize=16m\nfilename=/d/f\nnumjobs=4\nrw=rw\n");
+  EXPECT_EQ(job.targets_size(), 1);
+  EXPECT_EQ(RunsOf(job)[0].workloads_size(), 4);
+  EXPECT_NE(
+      ErrorsOf("[j]\nsize=16m\nfilename=/d/f\nnumjobs=65\nrw=read\n").find("a.fio:4: numjobs=65: "),
+      std::string::npos);
+}
+
+TEST(FioTranslationTest, ClonesAreDealtOverDirectories) {
+  const v1::JobSpec job = JobOf("[j]\nsize=16m\ndirectory=/a:/b\nnumjobs=3\n");
+  ASSERT_EQ(job.targets_size(), 2);
+  EXPECT_EQ(job.targets(0).file().path(), "/a/j.{file}.0");
+  EXPECT_EQ(job.targets(0).file().count(), 2u);
+  EXPECT_EQ(job.targets(1).file().path(), "/b/j.0.0");
+  EXPECT_EQ(RunsOf(job)[0].workloads_size(), 2);
+}
+
+TEST(FioTranslationTest, RatesAndLimitsAreTimesClonesAndHosts) {
+  Request request =
+      RequestOf("[j]\nsize=16m\nnumjobs=2\nrate_iops=100\nrate=1m\nio_size=8m\nnumber_ios=10\n");
+  request.hosts = "3";
+  const v1::Workload w = RunsOf(JobOf(request))[0].workloads(0);
+  EXPECT_EQ(w.max_iops(), 600);
+  EXPECT_EQ(w.max_throughput_bytes_per_second(), 6 << 20);
+  EXPECT_EQ(w.io_size_bytes(), 48 << 20);
+  EXPECT_EQ(w.operations(), 60u);
+  EXPECT_NE(RemarksOf(TranslateFio(request)).find("times 6"), std::string::npos);
+}
+
+TEST(FioTranslationTest, PoissonIsAnOpenLoop) {
+  const v1::Workload w = WorkloadOf("rate_iops=100\nrate_process=poisson\n");
+  EXPECT_EQ(w.open_loop().rate_per_second(), 100);
+  EXPECT_EQ(w.open_loop().arrival(), v1::ARRIVAL_POISSON);
+  EXPECT_EQ(WorkloadOf("rate=40k\nrate_process=poisson\n").open_loop().rate_per_second(), 10);
+}
+
+TEST(FioTranslationTest, ARateOfEachDirectionNeedsEqualHalves) {
+  EXPECT_EQ(WorkloadOf("rw=randrw\nrate_iops=100\n").max_iops(), 200);
+  EXPECT_EQ(WorkloadOf("rw=write\nrate_iops=100,50\n").max_iops(), 50);
+  EXPECT_NE(ErrorsOf("[j]\nsize=1m\nrw=randrw\nrwmixread=70\nrate=1m\n").find("a.fio:5: rate=1m"),
+            std::string::npos);
+}
+
+TEST(FioTranslationTest, HostsNeverWriteOneFileByAccident) {
+  Request request = RequestOf("[j]\nsize=1m\nrw=write\ndirectory=/d\n");
+  request.hosts = "2";
+  EXPECT_EQ(JobOf(request).targets(0).file().path(), "/d/{host}/j.0.0");
+  request.files[0].text = "[j]\nsize=1m\nrw=write\nfilename=/d/f\n";
+  EXPECT_NE(ErrorsOf(TranslateFio(request)).find("several hosts would write one file"),
+            std::string::npos);
+  request.files[0].text = "[j]\nsize=1m\nrw=write\nfilename=/d/{host}.f\n";
+  EXPECT_EQ(JobOf(request).targets(0).file().path(), "/d/{host}.f");
+  request.files[0].text = "[j]\nsize=1m\nrw=write\nfilename=f\n";
+  EXPECT_EQ(JobOf(request).targets(0).file().path(), "/data/{host}/f");
+  request.directory.clear();
+  EXPECT_NE(ErrorsOf(TranslateFio(request)).find("say --directory /DIR"), std::string::npos);
+  request.files[0].text = "[j]\nsize=1m\nrw=write\n";
+  EXPECT_NE(ErrorsOf(TranslateFio(request)).find("say --directory /DIR"), std::string::npos);
+  request.target = "/dev/sdx";
+  EXPECT_EQ(JobOf(request).targets(0).device().path(), "/dev/sdx");
+  request.files[0].text = "[j]\nsize=1m\nfilename=/d/../etc/f{host}\n";
+  EXPECT_NE(ErrorsOf(TranslateFio(request)), "");
+}
+
+TEST(FioTranslationTest, AFileGivesNoConsent) {
+  const v1::JobSpec job =
+      JobOf("[j]\nfilename=/dev/sdx\nrw=write\nallow_mounted_write=1\noverwrite=1\n");
+  EXPECT_TRUE(job.expendable().empty());
+  EXPECT_EQ(job.targets(0).sharing(), v1::SHARING_SLICED);
+  EXPECT_FALSE(job.store_filesystem());
+}
+
+TEST(FioTranslationTest, AStonewallBeginsAPhase) {
+  const std::string jobs = "[a]\n[b]\n[c]\nstonewall\nnumjobs=2\n[d]\nwait_for_previous=0\n";
+  const auto runs = RunsOf(JobOf(std::string(kGlobal) + jobs));
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0].workloads_size(), 2);
+  EXPECT_EQ(runs[1].workloads_size(), 2);
+  EXPECT_EQ(runs[0].duration_ns(), 10000000000);
+}
+
+TEST(FioTranslationTest, AJobWaitsForAnotherThatIsAlone) {
+  const std::string global = kGlobal;
+  EXPECT_EQ(RunsOf(JobOf(global + "[a]\n[b]\nwait_for=a\n[c]\nwait_for=b\n")).size(), 3u);
+  EXPECT_NE(ErrorsOf(global + "[a]\n[x]\n[b]\nwait_for=a\n").find("a.fio:8: wait_for=a"),
+            std::string::npos);
+  EXPECT_NE(ErrorsOf(global + "[a]\nwait_for=z\n").find("names no job above"), std::string::npos);
+  EXPECT_NE(ErrorsOf(global + "[a]\n[b]\nwait_for=a\n[c]\n").find("a.fio:8: [c]"),
+            std::string::npos);
+}
+
+TEST(FioTranslationTest, JobsOfAPhaseHaveOneRuntime) {
+  EXPECT_NE(ErrorsOf("[a]\nsize=1m\nruntime=5\n[b]\nsize=1m\nruntime=6\n")
+                .find("a.fio:6: runtime=6: cannot be translated"),
+            std::string::npos);
+  EXPECT_NE(ErrorsOf("[a]\nsize=1m\nruntime=5\n[b]\nsize=1m\n").find("a.fio:3: runtime=5"),
+            std::string::npos);
+}
+
+TEST(FioTranslationTest, TheRampIsAddedToTheRuntime) {
+  const v1::JobSpec job = JobOf("[a]\nsize=1m\nruntime=5\ntime_based\nramp_time=500ms\n");
+  EXPECT_EQ(RunsOf(job)[0].ramp_ns(), 500000000);
+  EXPECT_EQ(RunsOf(job)[0].duration_ns(), 5000000000);
+  EXPECT_EQ(job.interval_ns(), 100000000);
+}
+
+TEST(FioTranslationTest, TheRuntimeIsALimitUnlessTimeBased) {
+  EXPECT_EQ(WorkloadOf("runtime=5\nloops=3\n").passes(), 3u);
+  EXPECT_EQ(WorkloadOf("runtime=5\ntime_based\nloops=3\n").passes(), 0u);
+  EXPECT_EQ(WorkloadOf("io_size=1m\n").io_size_bytes(), 1 << 20);
+  EXPECT_EQ(WorkloadOf("io_size=1m\n").passes(), 0u);
+  EXPECT_EQ(WorkloadOf("filesize=4m\n").io_size_bytes(), 16 << 20);
+  // A time_based job without a runtime is none.
+  EXPECT_EQ(WorkloadOf("time_based\n").passes(), 1u);
+}
+
+TEST(FioTranslationTest, WhatIsOnlyWrittenIsOnlyAllocated) {
+  EXPECT_TRUE(JobOf("[a]\nsize=1m\nrw=write\n").phases(0).prepare().fallocate_only());
+  EXPECT_FALSE(JobOf("[a]\nsize=1m\nrw=write\noverwrite=1\n").phases(0).prepare().fallocate_only());
+  const v1::JobSpec both = JobOf("[a]\nsize=1m\nrw=write\n[b]\nsize=1m\nstonewall\n");
+  ASSERT_EQ(both.phases_size(), 4);
+  EXPECT_EQ(both.phases(0).prepare().targets(0), "b");
+  EXPECT_EQ(both.phases(1).prepare().targets(0), "a");
+}
+
+TEST(FioTranslationTest, FilesStayUnlessTheyAreUnlinked) {
+  const Translation stays = TranslateFio(RequestOf("[a]\nsize=1m\n"));
+  EXPECT_FALSE(Settled(stays).phases().rbegin()->has_cleanup());
+  EXPECT_NE(RemarksOf(stays).find("files stay"), std::string::npos);
+  EXPECT_TRUE(JobOf("[a]\nsize=1m\nunlink=1\n").phases().rbegin()->has_cleanup());
+}
+
+TEST(FioTranslationTest, VerifyReadsBackWhatWasWritten) {
+  const v1::JobSpec job = JobOf("[a]\nsize=1m\nrw=randwrite\nbs=8k\nverify=crc32c\n");
+  ASSERT_EQ(job.phases_size(), 3);
+  EXPECT_TRUE(job.phases(1).run().workloads(0).verify());
+  EXPECT_EQ(job.phases(2).verify().block_size_bytes(), 8192);
+  EXPECT_EQ(JobOf("[a]\nsize=1m\nrw=write\nverify=md5\ndo_verify=0\n").phases_size(), 2);
+  // A job may check what one above has written.
+  const std::string two =
+      "[global]\nsize=1m\nfilename=/d/f\nverify=crc32c\n[a]\nrw=write\ndo_verify=0\n[b]\nrw=read\n"
+      "stonewall\n";
+  EXPECT_TRUE(RunsOf(JobOf(two))[1].workloads(0).verify());
+  EXPECT_NE(ErrorsOf("[a]\nsize=1m\nrw=read\nverify=crc32c\n").find("verify=crc32c: cannot be"),
+            std::string::npos);
+}
+
+TEST(FioTranslationTest, TwoJobsOfOneFileNeedOneSize) {
+  EXPECT_NE(ErrorsOf("[a]\nsize=1m\nfilename=/d/f\n[b]\nsize=2m\nfilename=/d/f\n")
+                .find("a.fio:5: size=2m: cannot be translated; '[a]' uses the same file"),
+            std::string::npos);
+}
+
+TEST(FioTranslationTest, EachOptionHasItsField) {
+  EXPECT_EQ(WorkloadOf("rw=write\nfsync=32\n").fsync().every(), 32u);
+  EXPECT_EQ(WorkloadOf("rw=write\nfdatasync=8\n").fsync().mode(), v1::SYNC_MODE_FDATASYNC);
+  EXPECT_EQ(WorkloadOf("rw=write\nsync_file_range=write:8\n").fsync().every(), 8u);
+  EXPECT_TRUE(WorkloadOf("rw=write\nend_fsync=1\n").fsync().at_end());
+  EXPECT_FALSE(WorkloadOf("rw=read\nend_fsync=1\n").has_fsync());
+  EXPECT_EQ(WorkloadOf("rw=write\nsync=1\n").write_through(), v1::WRITE_THROUGH_SYNC);
+  EXPECT_EQ(WorkloadOf("rw=write\nsync=dsync\n").write_through(), v1::WRITE_THROUGH_DSYNC);
+  EXPECT_TRUE(WorkloadOf("rw=write\nzero_buffers\n").content().has_zeros());
+  EXPECT_TRUE(WorkloadOf("rw=write\nrefill_buffers\n").content().random().fresh());
+  EXPECT_DOUBLE_EQ(
+      WorkloadOf("rw=write\nbuffer_compress_percentage=70\n").content().compressed_ratio(), 0.3);
+  EXPECT_EQ(WorkloadOf("rw=write\ndedupe_percentage=40\n").content().duplicate_ratio(), 0.4);
+  EXPECT_EQ(WorkloadOf("thinktime=1000\nthinktime_blocks=8\n").think_time_ns(), 1000000);
+  EXPECT_EQ(WorkloadOf("thinktime=1000\nthinktime_blocks=8\n").think_every(), 8u);
+  EXPECT_EQ(WorkloadOf("ioengine=mmap\n").engine(), v1::ENGINE_MMAP);
+  EXPECT_EQ(WorkloadOf("ioengine=pvsync2\n").engine(), v1::ENGINE_PREADV2);
+  EXPECT_EQ(WorkloadOf("cpus_allowed=0-2\n").engine_options().cpus_size(), 3);
+  EXPECT_EQ(WorkloadOf("numa_mem_policy=bind:1\n").engine_options().numa_node(), 1u);
+  EXPECT_EQ(WorkloadOf("continue_on_error=all\n").error_limit(), 1000u);
+  const std::string uring = "direct=1\nioengine=io_uring\niodepth=32\n";
+  EXPECT_EQ(WorkloadOf(uring).queue_depth(), 32u);
+  EXPECT_EQ(WorkloadOf(uring + "iodepth_batch_submit=16\n").engine_options().batch(), 16u);
+  EXPECT_EQ(WorkloadOf(uring + "iodepth_batch_complete_min=8\n").engine_options().wait(), 8u);
+  EXPECT_TRUE(WorkloadOf(uring + "hipri\n").engine_options().completion_polling());
+  EXPECT_TRUE(WorkloadOf(uring + "sqthread_poll=1\n").engine_options().submission_polling());
+  EXPECT_TRUE(WorkloadOf(uring + "fixedbufs=0\n").engine_options().unregistered());
+  EXPECT_TRUE(WorkloadOf(uring + "iomem=mmaphuge\n").engine_options().huge_pages());
+  EXPECT_EQ(JobOf("[a]\nsize=1m\nrw=randread\n").seed(), 1u);
+  EXPECT_EQ(JobOf("[a]\nsize=1m\nrandseed=7\n").seed(), 7u);
+  EXPECT_EQ(JobOf("[a]\nsize=1m\nrw=randread\nrandrepeat=0\n").seed(), 0u);
+  EXPECT_EQ(RunsOf(JobOf("[a]\nsize=1m\nioscheduler=none\n"))[0].environment().scheduler(), "none");
+  EXPECT_FALSE(RunsOf(JobOf("[a]\nsize=1m\ninvalidate=0\n"))[0].drop_caches());
+  EXPECT_TRUE(JobOf("[a]\nioengine=null\nsize=1g\n").targets(0).has_null());
+  EXPECT_EQ(JobOf("[a]\nsize=1m\ndescription=why\n").description(), "why");
+}
+
+TEST(FioTranslationTest, TrimsNeedTheirOwnDirection) {
+  const v1::Workload w =
+      RunsOf(JobOf("[a]\nfilename=/dev/sdx\nsize=1g\nrw=randtrim\nruntime=5\n"))[0].workloads(0);
+  EXPECT_EQ(w.read_ratio(), 0);
+  EXPECT_EQ(w.trim_ratio(), 1);
+}
+
+TEST(FioTranslationTest, ALunIsNamedByItsUrl) {
+  const v1::JobSpec job = JobOf("[a]\nioengine=libiscsi\nfilename=iscsi\\://h/iqn.2016\\:x/1\n");
+  EXPECT_EQ(job.targets(0).iscsi().url(), "iscsi://h/iqn.2016:x/1");
+}
+
+}  // namespace
+}  // namespace lockstep::frontends::fio

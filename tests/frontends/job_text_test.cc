@@ -1,0 +1,79 @@
+#include "controller/cli/job_file.h"
+#include "frontends/frontend.h"
+#include "gtest/gtest.h"
+
+namespace lockstep::frontends {
+namespace {
+
+TEST(JobTextTest, AJobIsReadBackAsItWas) {
+  Translation translation;
+  v1::JobSpec& job = translation.job;
+  job.set_name("yes: it's \"quoted\" # here");
+  job.mutable_hosts()->add_names("node[1-3]");
+  v1::Target* file = job.add_targets();
+  file->set_name("null");
+  file->mutable_file()->set_path("/data/{host}/a b");
+  file->mutable_file()->set_size_bytes(1234567);
+  job.add_phases()->mutable_prepare();
+  v1::PhaseSpec* phase = job.add_phases();
+  phase->mutable_run()->set_duration_ns(1500000000);
+  v1::Workload* w = phase->mutable_run()->add_workloads();
+  w->set_name("7");
+  w->mutable_pattern()->mutable_zipf()->set_theta(1.2);
+  w->set_read_ratio(0.375);
+  w->set_max_iops(1.0 / 3);
+  w->set_max_throughput_bytes_per_second(10485760);
+  w->mutable_engine_options()->add_cpus(0);
+  w->mutable_engine_options()->add_cpus(3);
+  for (const int size : {4096, 65536}) {
+    v1::WeightedBlockSize* line = w->add_block_sizes();
+    line->set_block_size_bytes(size);
+    line->set_weight(33.3);
+  }
+  const JobText text = WriteJob(translation, "a.fio");
+  const cli::JobFile file_read = cli::ParseJobFile("a.yaml", text.yaml, {});
+  ASSERT_TRUE(file_read.errors.empty()) << file_read.errors[0] << "\n" << text.yaml;
+  EXPECT_EQ(file_read.job.DebugString(), job.DebugString()) << text.yaml;
+}
+
+TEST(JobTextTest, EachLineNamesItsOriginOnOneLine) {
+  Translation translation;
+  translation.job.set_name("a");
+  v1::Workload* w = translation.job.add_phases()->mutable_run()->add_workloads();
+  w->set_queue_depth(4);
+  translation.origins["phases[0].run.workloads[0].queue_depth"] = {"a\n.fio", 7, "iodepth=4\x1b"};
+  translation.remarks.push_back({{"a.fio", 3, "thread"}, "one\ntwo"});
+  const JobText text = WriteJob(translation, "a\nb.fio");
+  EXPECT_NE(text.yaml.find("queue_depth: 4  # iodepth=4"), std::string::npos) << text.yaml;
+  EXPECT_EQ(text.yaml.find('\x1b'), std::string::npos);
+  ASSERT_EQ(text.origins.size(), 1u);
+  EXPECT_EQ(text.origins.begin()->second.line, 7);
+  EXPECT_TRUE(cli::ParseJobFile("a", text.yaml, {}).errors.empty()) << text.yaml;
+}
+
+TEST(FrontEndTest, HostsAreANumberOrNames) {
+  EXPECT_EQ(ParseHosts("64")->count, 64u);
+  EXPECT_EQ(ParseHosts("64")->selector.count(), 64u);
+  EXPECT_EQ(ParseHosts("node[1-8,12],db1")->count, 10u);
+  EXPECT_EQ(ParseHosts("node[1-8,12],db1")->selector.names_size(), 2);
+  EXPECT_EQ(ParseHosts("r[1-2]n[1-4]")->count, 8u);
+  for (const char* wrong : {"", "0", "10001", "a,,b", "a b", "n[1-", "n[8-1]", "n[1-99999999]"}) {
+    EXPECT_FALSE(ParseHosts(wrong)) << wrong;
+  }
+}
+
+TEST(FrontEndTest, FilesAreKnownByNameOrContent) {
+  const auto name = [](const SourceFile& file) {
+    const auto found = FindFrontEnd(file);
+    return found ? std::string(found->name) : std::string();
+  };
+  EXPECT_EQ(name({"a.fio", ""}), "fio");
+  EXPECT_EQ(name({"a.job", "; a comment\n\n[global]\nbs=4k\n"}), "fio");
+  EXPECT_EQ(name({"stdin", "# x\n[randread]\n"}), "fio");
+  EXPECT_EQ(name({"a.yaml", "[randread]\n"}), "");
+  EXPECT_EQ(name({"stdin", "name: a\nphases: []\n"}), "");
+  EXPECT_EQ(name({"stdin", ""}), "");
+}
+
+}  // namespace
+}  // namespace lockstep::frontends
