@@ -37,10 +37,16 @@ FORBIDDEN = [
         "//controller/report/...",
         "//storage/... + //controller/core/... + //controller/fleet/... + " + DECIDING,
     ),
+    # Other tools' files become jobs; nothing there knows a fleet.
+    (
+        "//frontends/...",
+        "//worker/... + //controller/... + //storage/... + //web/... + //measure/...",
+    ),
+    ("//worker/... + //storage/... + //web/... + " + DECIDING, "//frontends/..."),
     # Pure directories: no socket, no SQL, no I/O engine.
     (
         "//measure/... + //controller/core/... + //controller/plan/... + "
-        "//controller/analysis/...",
+        "//controller/analysis/... + //frontends/...",
         "@system//:grpc + @system//:pq + @system//:liburing - //proto/...",
     ),
     (
