@@ -56,7 +56,7 @@ int RunAb(const Context& context, const AbFlags& flags) {
   }
   std::array<std::unique_ptr<JobFile>, 2> files;
   for (size_t side = 0; side < files.size(); ++side) {
-    files[side] = LoadJobFile(side == 0 ? flags.baseline : flags.file, flags.sets);
+    files[side] = LoadJobFile(side == 0 ? flags.baseline : flags.file, flags.sets, flags.translate);
     if (files[side] == nullptr) return kInvalidJob;
   }
   std::array<std::vector<std::string>, 2> runs;

@@ -13,6 +13,7 @@ struct AbFlags {
   std::vector<std::string> sets;
   Submitter by;
   std::string format = "text";  // text, json, junit
+  TranslateFlags translate;     // for both files
 };
 
 // --ab and --repeat of a command that has a report's flags; both outlive the command.

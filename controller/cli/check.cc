@@ -19,8 +19,9 @@ std::string CountOf(size_t count, const std::string& what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
 }
 
-int Check(const std::string& path, const std::vector<std::string>& sets) {
-  const auto file = LoadJobFile(path, sets);
+int Check(const std::string& path, const std::vector<std::string>& sets,
+          const TranslateFlags& translate) {
+  const auto file = LoadJobFile(path, sets, translate);
   if (file == nullptr) return kInvalidJob;
   v1::JobSpec job = file->job;
   const std::vector<v1::Problem> problems = controller::SettleJob(&job);
@@ -51,6 +52,7 @@ void AddCheckCommand(CLI::App* app, int* status) {
   struct Flags {
     std::string file;
     std::vector<std::string> sets;
+    TranslateFlags translate;
   };
   const auto flags = std::make_shared<Flags>();
   CLI::App* check =
@@ -58,10 +60,11 @@ void AddCheckCommand(CLI::App* app, int* status) {
   check->add_option("FILE", flags->file, "The job file; - is standard input")->required();
   check->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")
       ->allow_extra_args(false);
+  AddTranslateFlags(check, &flags->translate);
   check->footer(
       "Exit status: 0 valid, 2 the job file has errors.\n\nExample:\n  lockstep check "
       "mixed.yaml");
-  check->callback([=] { *status = Check(flags->file, flags->sets); });
+  check->callback([=] { *status = Check(flags->file, flags->sets, flags->translate); });
 }
 
 }  // namespace lockstep::cli

@@ -91,26 +91,43 @@ int Fail(const std::string& message) {
 int Fail(const grpc::Status& status) { return Fail(status.error_message()); }
 int Fail(const absl::Status& status) { return Fail(std::string(status.message())); }
 
-std::unique_ptr<JobFile> LoadJobFile(const std::string& path,
-                                     const std::vector<std::string>& sets) {
-  std::string source;
-  if (path == "-") {
-    char piece[65536];
-    // Reading ends beyond the limit. ParseJobFile() then refuses an endless input, before it fills
-    // the memory.
-    while (source.size() <= static_cast<size_t>(limits::kJobBytes) &&
-           std::cin.read(piece, sizeof piece).gcount() > 0) {
-      source.append(piece, static_cast<size_t>(std::cin.gcount()));
-    }
-  } else {
+std::optional<std::string> ReadJobSource(const std::string& path) {
+  if (path != "-") {
     auto content = common::ReadFile(path, static_cast<size_t>(limits::kJobBytes));
-    if (!content.ok()) {
-      Fail(content.status());
-      return nullptr;
-    }
-    source = *std::move(content);
+    if (content.ok()) return *std::move(content);
+    Fail(content.status());
+    return std::nullopt;
   }
-  auto file = std::make_unique<JobFile>(ParseJobFile(path == "-" ? "stdin" : path, source, sets));
+  std::string source;
+  char piece[65536];
+  // Reading ends beyond the limit. ParseJobFile() then refuses an endless input, before it fills
+  // the memory.
+  while (source.size() <= static_cast<size_t>(limits::kJobBytes) &&
+         std::cin.read(piece, sizeof piece).gcount() > 0) {
+    source.append(piece, static_cast<size_t>(std::cin.gcount()));
+  }
+  return source;
+}
+
+std::unique_ptr<JobFile> LoadJobFile(const std::string& path, const std::vector<std::string>& sets,
+                                     const TranslateFlags& flags) {
+  std::optional<std::string> source = ReadJobSource(path);
+  if (!source) return nullptr;
+  const std::string name = path == "-" ? "stdin" : path;
+  const auto front_end = ChooseFrontEnd({name, *source}, flags.language);
+  if (!front_end && flags.IsGiven()) {
+    Fail(absl::StrCat(name,
+                      ": is a job file, which names its hosts and targets itself; --hosts, "
+                      "--directory and --target are for files of other tools"));
+    return nullptr;
+  }
+  std::vector<std::string> remarks;
+  auto file = std::make_unique<JobFile>(
+      front_end ? TranslateJob(*front_end, {{name, *std::move(source)}}, flags, sets, &remarks)
+                : ParseJobFile(name, *source, sets));
+  for (const std::string& remark : remarks) {
+    std::cerr << "remark: " << common::Printable(remark) << "\n";
+  }
   if (file->errors.empty()) return file;
   for (const std::string& error : file->errors) std::cerr << error << "\n";
   return nullptr;

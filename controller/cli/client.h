@@ -2,11 +2,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "common/tls.h"
 #include "controller/cli/job_file.h"
+#include "controller/cli/translated_job.h"
 #include "grpcpp/grpcpp.h"
 #include "proto/controller.grpc.pb.h"
 
@@ -51,8 +53,13 @@ int Fail(const absl::Status& status);
 // The same status of the other kind.
 absl::Status ToAbsl(const grpc::Status& status);
 
-// Reads and parses a job file ("-" is standard input). Prints the errors; nothing then.
-std::unique_ptr<JobFile> LoadJobFile(const std::string& path, const std::vector<std::string>& sets);
+// The text of a job file ("-" is standard input). Prints the error; nothing then.
+std::optional<std::string> ReadJobSource(const std::string& path);
+
+// Reads and parses a job file, or a file of another tool, whose translation's remarks it prints.
+// Prints the errors; nothing then.
+std::unique_ptr<JobFile> LoadJobFile(const std::string& path, const std::vector<std::string>& sets,
+                                     const TranslateFlags& flags);
 
 // The controller's problems with a job, at their lines, to stderr. Returns kInvalidJob, or kError
 // for other failures.

@@ -27,8 +27,12 @@ void AddUpCommand(CLI::App* app, const Context* context, int* status);
 void AddDemoCommand(CLI::App* app, const Context* context, int* status);
 void AddSqlCommand(CLI::App* app, const Context* context, int* status);
 void AddCheckCommand(CLI::App* app, int* status);
+void AddTranslateCommand(CLI::App* app, int* status);
 void AddSchemaCommand(CLI::App* app, int* status);
 void AddCompletionCommand(CLI::App* app, int* status);
+
+// --hosts, --directory, --target and --language; `flags` outlive the command.
+void AddTranslateFlags(CLI::App* command, TranslateFlags* flags);
 
 // The flags that say which runs: --job, --owner, --label, --host, …; `filter` outlives the command.
 void AddRunFilter(CLI::App* command, v1::RunFilter* filter);

@@ -38,7 +38,8 @@ std::string BashScript(const CLI::App& app) {
       "' ;; *) words='text json csv' ;; esac ;;\n    "
       "watch|report|stop|rerun|label|note) words=\"last $words\" ;;\n  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n  case $command in\n    "
-      "run|submit|plan) [[ $current == -* ]] || COMPREPLY+=($(compgen -f -- \"$current\")) ;;\n  "
+      "run|submit|plan|check|translate) [[ $current == -* ]] || COMPREPLY+=($(compgen -f -- "
+      "\"$current\")) ;;\n  "
       "esac\n}\n"
       "complete -F _lockstep lockstep\n");
 }

@@ -160,7 +160,11 @@ std::string JobFile::LocationOf(const std::string& path, int line) const {
                        path[set_path.size()] == '[');
     if (here) return absl::StrCat("--set ", set, ": ");
   }
-  return absl::StrCat(name, ":", line, ": ");
+  if (!is_translated) return absl::StrCat(name, ":", line, ": ");
+  const auto origin = origins.find(line);
+  return origin != origins.end()
+             ? origin->second
+             : absl::StrCat(name, ": line ", line, " of what `lockstep translate` prints: ");
 }
 
 std::string JobFile::Locate(const v1::Problem& problem) const {

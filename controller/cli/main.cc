@@ -82,6 +82,7 @@ int main(int argc, char** argv) {
   cli::AddAuditCommand(&app, &context, &status);
   cli::AddSqlCommand(&app, &context, &status);
   cli::AddCheckCommand(&app, &status);
+  cli::AddTranslateCommand(&app, &status);
   cli::AddSchemaCommand(&app, &status);
   cli::AddDemoCommand(&app, &context, &status);
   cli::AddCompletionCommand(&app, &status);

@@ -34,6 +34,7 @@ struct RunFlags {
   bool now = false;
   bool phase_only = false;
   LocalFlags local;
+  TranslateFlags translate;
 };
 
 void AddFormat(CLI::App* command, RunFlags* flags, const std::vector<std::string>& formats) {
@@ -208,7 +209,7 @@ int Stop(const Context& context, const RunFlags& flags) {
 }
 
 int Plan(const Context& context, const RunFlags& flags) {
-  const auto file = LoadJobFile(flags.file, flags.sets);
+  const auto file = LoadJobFile(flags.file, flags.sets, flags.translate);
   if (file == nullptr) return kInvalidJob;
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
@@ -304,10 +305,12 @@ namespace {
 using SharedRunFlags = std::shared_ptr<RunFlags>;
 
 void WithFile(CLI::App* command, const SharedRunFlags& flags) {
-  command->add_option("FILE", flags->file, "The job file; - is standard input")->required();
+  command->add_option("FILE", flags->file, "The job file, or one of fio; - is standard input")
+      ->required();
   // By default, CLI11 lets an option with a vector take all words that follow, FILE among them.
   command->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")
       ->allow_extra_args(false);
+  AddTranslateFlags(command, &flags->translate);
 }
 
 void WithConfirm(CLI::App* command, const SharedRunFlags& flags) {
@@ -339,13 +342,13 @@ void AddRun(CLI::App* app, const Context* context, int* status, const SharedRunF
   run->callback([=] {
     const Submitter by{flags->owner, flags->confirm, flags->local.is_local};
     if (!flags->baseline.empty()) {
-      const AbFlags ab{flags->baseline, flags->file, flags->repeat,
-                       flags->sets,     by,          flags->report.name};
+      const AbFlags ab{flags->baseline,    flags->file,     flags->repeat, flags->sets, by,
+                       flags->report.name, flags->translate};
       return void(*status = WithLocalFleet(*context, flags->local,
                                            [&](const Context& with) { return RunAb(with, ab); }));
     }
     // Errors of the file are shown before anything is started.
-    const auto file = LoadJobFile(flags->file, flags->sets);
+    const auto file = LoadJobFile(flags->file, flags->sets, flags->translate);
     if (file == nullptr) return void(*status = kInvalidJob);
     *status = WithLocalFleet(*context, flags->local, [&](const Context& with) {
       return SubmitAndFollow(with, *file, by, flags->report);
@@ -359,7 +362,7 @@ void AddSubmit(CLI::App* app, const Context* context, int* status, const SharedR
   WithConfirm(submit, flags);
   submit->footer("Example:\n  run=$(lockstep submit mixed.yaml) && lockstep watch $run");
   submit->callback([=] {
-    const auto file = LoadJobFile(flags->file, flags->sets);
+    const auto file = LoadJobFile(flags->file, flags->sets, flags->translate);
     if (file == nullptr) return void(*status = kInvalidJob);
     auto stub = context->Connect();
     if (!stub.ok()) return void(*status = Fail(stub.status()));

@@ -27,6 +27,7 @@ COMMANDS = [
     "devices",
     "plan",
     "check",
+    "translate",
     "schema",
     "sql",
     "forget",

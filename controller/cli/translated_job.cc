@@ -1,0 +1,80 @@
+#include "controller/cli/translated_job.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "common/files.h"
+#include "common/limits.h"
+
+namespace lockstep::cli {
+namespace {
+
+constexpr char kOwnLanguage[] = "lockstep";
+
+std::optional<std::string> ReadIncluded(const std::string& path) {
+  auto text = common::ReadFile(path, static_cast<size_t>(limits::kJobBytes));
+  return text.ok() ? std::optional(*std::move(text)) : std::nullopt;
+}
+
+std::optional<std::string> FindVariable(const std::string& name) {
+  const char* value = getenv(name.c_str());
+  return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<frontends::FrontEnd> ChooseFrontEnd(const frontends::SourceFile& file,
+                                                  const std::string& language) {
+  if (language == kOwnLanguage) return std::nullopt;
+  if (language.empty()) return frontends::FindFrontEnd(file);
+  for (const frontends::FrontEnd& front_end : frontends::FrontEnds()) {
+    if (language == front_end.name) return front_end;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> Languages() {
+  std::vector<std::string> languages{kOwnLanguage};
+  for (const frontends::FrontEnd& front_end : frontends::FrontEnds()) {
+    languages.emplace_back(front_end.name);
+  }
+  return languages;
+}
+
+JobFile TranslateJob(const frontends::FrontEnd& front_end,
+                     const std::vector<frontends::SourceFile>& files, const TranslateFlags& flags,
+                     const std::vector<std::string>& sets, std::vector<std::string>* remarks) {
+  frontends::Request request;
+  request.files = files;
+  request.hosts = flags.hosts;
+  request.directory = flags.directory;
+  request.target = flags.target;
+  request.read_included = &ReadIncluded;
+  request.find_variable = &FindVariable;
+  const auto pages = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES));
+  const auto page_size = static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+  request.machine["pagesize"] = absl::StrCat(page_size);
+  request.machine["mb_memory"] = absl::StrCat(pages * page_size >> 20);
+  request.machine["ncpus"] = absl::StrCat(sysconf(_SC_NPROCESSORS_ONLN));
+  const frontends::Translation translation = front_end.translate(request);
+  for (const frontends::Message& remark : translation.remarks) {
+    remarks->push_back(frontends::MessageText(remark));
+  }
+  JobFile file;
+  file.name = files[0].name;
+  for (const frontends::Message& error : translation.errors) {
+    file.errors.push_back(frontends::MessageText(error));
+  }
+  if (!file.errors.empty()) return file;
+  const frontends::JobText text = frontends::WriteJob(translation, files[0].name);
+  file = ParseJobFile(files[0].name, text.yaml, sets);
+  file.is_translated = true;
+  for (const auto& [line, origin] : text.origins) {
+    file.origins[line] = frontends::MessageText({origin, ""});
+  }
+  return file;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/cli/job_file.h"
+#include "frontends/frontend.h"
+
+namespace lockstep::cli {
+
+// The flags of commands that take a file of another tool.
+struct TranslateFlags {
+  std::string hosts, directory, target;
+  std::string language;  // empty: known by the file's name or content
+
+  bool IsGiven() const { return !hosts.empty() || !directory.empty() || !target.empty(); }
+};
+
+// The front end for a file; nothing for a job of Lockstep. `language`: the flag's value, `lockstep`
+// or the name of a front end.
+std::optional<frontends::FrontEnd> ChooseFrontEnd(const frontends::SourceFile& file,
+                                                  const std::string& language);
+// What --language takes.
+std::vector<std::string> Languages();
+
+// The files as a job file with comments, which is then read like any other one. Errors of the
+// translation are those of the result. `remarks`: where the meaning differs. Reads the files that
+// others include, and the environment.
+JobFile TranslateJob(const frontends::FrontEnd& front_end,
+                     const std::vector<frontends::SourceFile>& files, const TranslateFlags& flags,
+                     const std::vector<std::string>& sets, std::vector<std::string>* remarks);
+
+}  // namespace lockstep::cli
