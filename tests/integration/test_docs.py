@@ -24,6 +24,7 @@ from fleet import BIN, ROOT, Fleet, FleetTest, needs_root, stop, wait_for
 RUN_BY = {
     ("README.md", "sh"): "Readme, Flags",
     ("README.md", "yaml"): "Readme",
+    ("docs/guide/coming-from-fio.md", "sh"): "test_frontends.py",
     ("docs/guide/coming-from-sysbench.md", "yaml"): "Jobs",
     ("docs/contributing.md", "sh"): "Contributing",
     ("docs/contributing.md", "cpp"): "Contributing",

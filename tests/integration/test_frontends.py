@@ -1,0 +1,257 @@
+"""Files of other tools: the examples that come with fio (Debian's package fio-examples) are
+translated, or refused for the reason that stands here; those of a plain Linux host are run.
+"""
+
+import glob
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+
+from fleet import BIN, FleetTest, needs_root
+from test_docs import blocks
+
+EXAMPLES = "/usr/share/doc/fio/examples"
+
+# What each example needs that jobs do not have; empty: it is translated.
+NEEDS = {
+    "1mbs_clients": "a minimum rate that ends a run",
+    "aio-read": "",
+    "backwards-read": "sequential orders that skip or go backwards",
+    "basic-verify": "",
+    "butterfly": "has no size",
+    "cmdprio-bssplit": "a priority of I/Os or processes",
+    "cmdprio-percentage": "a priority of I/Os or processes",
+    "cpp_null": "the engine 'cpp_null'",
+    "cpuio": "the engine 'cpuio'",
+    "cross-stripe-verify": "sequential orders that skip or go backwards",
+    "dedupe-global": "a working set of copies",
+    "dev-dax": "the engine 'dev-dax'",
+    "dfs": "the engine 'dfs'",
+    "disk-zone-profile": "zones of zoned devices",
+    "e4defrag": "the engine 'e4defrag'",
+    "e4defrag2": "the engine 'e4defrag'",
+    "enospc-pressure": "errors that are tolerated by their kind",
+    "exec": "the engine 'exec'",
+    "exitwhat": "workloads that end with the first of them",
+    "falloc": "the engine 'falloc'",
+    "filecreate-ioengine": "the engine 'filecreate'",
+    "filedelete-ioengine": "the engine 'filedelete'",
+    "filestat-ioengine": "the engine 'filestat'",
+    "fio-rand-RW": "",
+    "fio-rand-read": "",
+    "fio-rand-write": "",
+    "fio-seq-RW": "",
+    "fio-seq-read": "",
+    "fio-seq-write": "",
+    "fixed-rate-submission": "threads that submit for others",
+    "flow": "rates of workloads that depend on each other",
+    "fsx": "",
+    "ftruncate": "the engine 'ftruncate'",
+    "gfapi": "the engine 'gfapi'",
+    "gpudirect-rdmaio-client": "the engine 'rdma'",
+    "gpudirect-rdmaio-server": "the engine 'rdma'",
+    "http-s3-crypto": "the engine 'http'",
+    "http-s3-storage-class": "the engine 'http'",
+    "http-s3": "the engine 'http'",
+    "http-swift": "the engine 'http'",
+    "http-webdav": "the engine 'http'",
+    "ime": "the engine 'ime_psync'",
+    "iometer-file-access-server": "",
+    "jesd219": "",
+    "latency-profile": "a search for the load that keeps a latency",
+    "libcufile-cufile": "the engine 'libcufile'",
+    "libcufile-posix": "the engine 'libcufile'",
+    "libhdfs": "the engine 'libhdfs'",
+    "libiscsi": "",
+    "libpmem": "the engine 'libpmem'",
+    "librpma_apm-client": "the engine 'librpma_apm_client'",
+    "librpma_apm-server": "the engine 'librpma_apm_server'",
+    "librpma_gpspm-client": "the engine 'librpma_gpspm_client'",
+    "librpma_gpspm-server": "the engine 'librpma_gpspm_server'",
+    "libzbc-rand-write": "the engine 'libzbc'",
+    "libzbc-seq-read": "the engine 'libzbc'",
+    "mtd": "the engine 'mtd'",
+    "nbd": "the engine 'nbd'",
+    "netio": "the engine 'net'",
+    "netio_multicast": "the engine 'net'",
+    "nfs": "the engine 'nfs'",
+    "null": "",
+    "numa": "the placement of threads on NUMA nodes",
+    "pmemblk": "the engine 'pmemblk'",
+    "poisson-rate-submission": "threads that submit for others",
+    "rados": "the engine 'rados'",
+    "rand-zones": "",
+    "rbd": "the engine 'rbd'",
+    "rdmaio-client": "the engine 'rdma'",
+    "rdmaio-server": "the engine 'rdma'",
+    "sg_verify-fail": "the engine 'sg'",
+    "sg_verify": "the engine 'sg'",
+    "sg_write_same_ndob": "the engine 'sg'",
+    "ssd-steadystate": "",
+    "ssd-test": "",
+    "steadystate": "is no option of fio",
+    "surface-scan": "a pattern as the content of blocks",
+    "tiobench-example": "",
+    "uring-cmd-ng": "the engine 'io_uring_cmd'",
+    "uring-cmd-zoned": "the engine 'io_uring_cmd'",
+    "waitfor": "is no option of fio",
+    "xnvme-compare": "has no value",
+    "xnvme-zoned": "zones of zoned devices",
+    "zbd-rand-write": "zones of zoned devices",
+    "zbd-seq-read": "zones of zoned devices",
+    "zipf": "",
+}
+# Those translated ones whose target is no file or device of any host.
+APART = {"libiscsi"}
+
+
+def translate(path, *words):
+    return subprocess.run(
+        [f"{BIN}/lockstep", "check", path, "--directory", "/mnt/test", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def text_of(name):
+    with open(f"{EXAMPLES}/{name}.fio", encoding="utf-8") as text:
+        return text.read()
+
+
+def small(text, data):
+    """The file with sizes and times of a test, and files in place of devices."""
+    text = re.sub(r"(?m)^(size|filesize)=.*$", r"\1=4m", text)
+    text = re.sub(r"(?m)^(runtime|timeout)=.*$", r"\1=1", text)
+    text = re.sub(r"(?m)^directory=.*$", f"directory={data}", text)
+    named = re.sub(r"(?m)^filename=/.*$", f"filename={data}/file", text)
+    # A device has a size by itself. A file needs one.
+    if named != text and "size=" not in named:
+        named = named.replace("]\n", "]\nsize=4m\n", 1)
+    return named
+
+
+class FioExamples(unittest.TestCase):
+    def test_each_is_translated_or_needs_what_stands_here(self):
+        found = {os.path.basename(path)[: -len(".fio")] for path in glob.glob(EXAMPLES + "/*.fio")}
+        self.assertEqual(found, set(NEEDS), "tools/install-deps test installs fio-examples")
+        print("\nfio's examples:")
+        for name, need in sorted(NEEDS.items()):
+            with self.subTest(name=name):
+                path = f"{EXAMPLES}/{name}.fio"
+                done = translate(path)
+                print(f"  {name:28} {'translated' if not need else 'needs ' + need}")
+                self.assertEqual(done.returncode, 2 if need else 0, done.stderr)
+                if not need:
+                    continue
+                lines = done.stderr.splitlines()
+                errors = [line for line in lines if not line.startswith("remark")]
+                self.assertTrue(any(need in line for line in errors), done.stderr)
+                for line in errors:
+                    self.assertRegex(line, rf"^{re.escape(path)}:[1-9]\d*: ")
+
+
+@needs_root
+class FioFiles(FleetTest):
+    workers = 2
+
+    def run_file(self, text, *words):
+        # The page cache of this machine is other tests', too.
+        words = ("--directory", self.fleet.data, "--language", "fio", *words)
+        self.ok(self.fleet.lockstep("plan", "-", *words, stdin=text))
+        return self.ok(self.fleet.lockstep("run", "-", *words, "--format", "json", stdin=text))
+
+    def test_each_that_is_translated_runs(self):
+        for name, need in sorted(NEEDS.items()):
+            if need or name in APART:
+                continue
+            with self.subTest(name=name):
+                text = small(text_of(name), self.fleet.data)
+                text = text.replace("[", "[global]\nunlink=1\ninvalidate=0\n[", 1)
+                report = self.run_file(text).json()
+                self.assertEqual(report["run"]["state"], "done")
+                loads = [phase for phase in report["phases"] if phase["kind"] == "run"]
+                self.assertTrue(loads)
+                for phase in loads:
+                    self.assertGreater(phase["total"]["operations"], 0, phase["name"])
+                    self.assertEqual(phase["total"]["errors"], 0, phase["name"])
+
+    def test_two_hosts_have_files_of_their_own(self):
+        job = "[w]\nrw=write\nsize=1m\nbs=64k\nunlink=1\n"
+        report = self.run_file(job, "--hosts", "2").json()
+        (phase,) = (phase for phase in report["phases"] if phase["kind"] == "run")
+        # Each host writes its file once.
+        self.assertEqual(phase["total"]["operations"], 32)
+        shared = f"[w]\nrw=write\nsize=1m\nfilename={self.fleet.data}/shared\n"
+        done = self.ok(
+            self.fleet.lockstep("run", "-", "--hosts", "2", "--language", "fio", stdin=shared), 2
+        )
+        self.assertIn("stdin:4: filename=", done.err)
+
+    def test_a_file_gives_no_consent(self):
+        path = os.path.join(self.fleet.data, "precious")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("x" * (1 << 20))
+        job = f"[w]\nrw=write\nsize=1m\nfilename={path}\noverwrite=1\nallow_mounted_write=1\n"
+        done = self.fleet.lockstep("run", "-", "--language", "fio", stdin=job)
+        self.assertNotEqual(done.status, 0)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "x" * (1 << 20))
+        os.unlink(path)
+
+    def test_flags_of_translations_are_not_for_job_files(self):
+        done = self.ok(self.fleet.lockstep("check", "-", "--hosts", "2", stdin="name: x\n"), 2)
+        self.assertIn("are for files of other tools", done.err)
+
+    def test_the_guide(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for block in blocks("docs/guide/coming-from-fio.md", "sh"):
+                script = block.replace("/mnt/test", self.fleet.data)
+                script = re.sub(r"runtime=\d+", "runtime=1", script).replace("size=1g", "size=4m")
+                # Store and targets may share a disk here.
+                script = re.sub(
+                    r"(?m)^(lockstep (?:plan|run) .*)$", r"\1 --set store_filesystem=true", script
+                )
+                done = subprocess.run(
+                    ["bash", "-ec", script],
+                    cwd=directory,
+                    env={**self.fleet.environment(), "PATH": BIN + ":" + os.environ["PATH"]},
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                self.assertEqual(done.returncode, 0, f"{script}\n{done.stdout}{done.stderr}")
+                self.assertTrue(done.stdout)
+
+
+class Commands(unittest.TestCase):
+    def test_translate_prints_a_job_that_is_valid(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "a.fio")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("[a]\nsize=${SIZE}m\nrw=randread\ninclude more.inc\n")
+            with open(os.path.join(directory, "more.inc"), "w", encoding="utf-8") as file:
+                file.write("bs=8k\n")
+            done = subprocess.run(
+                [f"{BIN}/lockstep", "translate", path, "--directory", "/mnt/test"],
+                env={**os.environ, "SIZE": "4"},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            self.assertIn("block_size: 8KiB  # bs=8k (more.inc:1)", done.stdout)
+            self.assertIn("size: 4MiB  # size=4m (a.fio:2)", done.stdout)
+            job = os.path.join(directory, "a.yaml")
+            with open(job, "w", encoding="utf-8") as file:
+                file.write(done.stdout)
+            self.assertEqual(
+                subprocess.run([f"{BIN}/lockstep", "check", job], check=False).returncode, 0
+            )
+
+    def test_what_fio_refuses_is_refused(self):
+        for name in ("waitfor", "steadystate"):
+            done = translate(f"{EXAMPLES}/{name}.fio")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("threads=1: is no option of fio", done.stderr)
