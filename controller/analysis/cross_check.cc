@@ -57,17 +57,19 @@ std::string LessText(const CrossCheckInput& in, const char* verb, double device,
       verb, Bytes(device), Bytes(engine), 100 * device / engine, how);
 }
 
-// When other runs used the device at the same time, only those are named as the cause.
+// When other runs used the device at the same time, only those are named as the cause. Counters of
+// a longer time have more in any case.
 std::string MoreText(const CrossCheckInput& in, const char* verb, double device, double engine,
                      const char* causes) {
   if (!More(device, engine)) return "";
   return absl::StrFormat(
       "the device %s %s where the engines asked for %s, %s more: %s", verb, Bytes(device),
       Bytes(engine), Bytes(device - engine),
-      in.concurrent.empty()
-          ? absl::StrCat(causes, ", or other programs")
-          : absl::StrCat(in.concurrent,
-                         " used this device at the same time: their bytes are among the device's"));
+      !in.concurrent.empty()
+          ? absl::StrCat(in.concurrent,
+                         " used this device at the same time: their bytes are among the device's")
+      : !in.beyond.empty() ? in.beyond
+                           : absl::StrCat(causes, ", or other programs"));
 }
 
 // Trims on the device itself against its discards; empty when they agree, or cannot be compared.
@@ -151,8 +153,9 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
     if ((less && !in.buffered) || (!discarded.empty() && less_discarded))
       return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor, reason);
     if (less) return Make(v1::CrossCheck::VERDICT_PAGE_CACHE, factor, reason);
-    return Make(in.concurrent.empty() ? v1::CrossCheck::VERDICT_AMPLIFIED
-                                      : v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE,
+    const bool is_amplified = in.concurrent.empty() && in.beyond.empty();
+    return Make(is_amplified ? v1::CrossCheck::VERDICT_AMPLIFIED
+                             : v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE,
                 factor, reason);
   }
   // The size of requests says something about merging only when the bytes agree.

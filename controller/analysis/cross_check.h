@@ -18,6 +18,7 @@ struct CrossCheckInput {
   bool buffered = false;     // one of the workloads goes through the page cache
   bool attributable = true;  // every workload's I/O goes to this device alone
   std::string concurrent;    // other runs that used the device at the same time, in words
+  std::string beyond;        // that the device's counters are of a longer time; empty: they are not
   bool lost = false;         // a host was lost, and what it did is not among the engines' bytes
 };
 

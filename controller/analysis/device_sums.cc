@@ -86,6 +86,7 @@ std::map<std::string, std::vector<DeviceOnHost>> ObservedByKey(const PhaseView& 
       const v1::DeviceReport& d = report.devices(next++);
       // Rates are of the workers that have a result, as everywhere in the report.
       if (!worker.has_result || d.identity().empty() || self == nullptr) continue;
+      if (!d.not_rated().empty()) continue;
       devices.Add(absl::StrCat(worker.worker_index), DeviceKey(d.identity(), self->boot_id), d);
     }
   }

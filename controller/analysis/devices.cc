@@ -371,6 +371,8 @@ void CompareWithEngines(const PhaseView& view, const measure::RunWorker* self,
   if (self != nullptr) {
     AddEngines(view, engines, &input, out);
     input.concurrent = ConcurrentOn(view, self->boot_id, device.name);
+    // The load's bytes are also those of a ramp, beside which the difference is small.
+    if (view.phase().phase.ramp_ns == 0) input.beyond = out->not_rated();
   }
   if (out->identity().empty() && device.layer != nullptr) {
     out->set_identity(device.layer->identity());
@@ -387,7 +389,13 @@ void AddDevices(const PhaseView& view, v1::PhaseReport* report) {
     v1::DeviceReport* out = report->add_devices();
     out->set_name(device.name);
     DescribeLayer(device, out);
-    FillDevice(device.sums->measured, device.sums->measured_seconds, out);
+    // A phase that ended in its ramp has no measured time to divide by.
+    const bool is_measured = device.sums->measured_seconds > 0;
+    if (is_measured && !view.SamplesFit(*device.sampler)) {
+      out->set_not_rated(view.WhySamplesDoNotFit(*device.sampler));
+    } else {
+      FillDevice(device.sums->measured, device.sums->measured_seconds, out);
+    }
     out->set_device_read_bytes(device.sums->read_bytes);
     out->set_device_write_bytes(device.sums->write_bytes);
     out->set_device_discard_bytes(device.sums->discard_bytes);

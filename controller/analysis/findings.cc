@@ -163,8 +163,9 @@ void AddInterference(const Device& d) {
   // Only direct I/O without syncs reaches the device in the interval in which the engines count it.
   // Write-back and journals would move bytes into other intervals and look like somebody else's. A
   // gap would shift the points of one series against the other.
-  if (e.buffered || e.syncs || !e.attributable || !e.alone || e.lost || e.parts.empty() ||
-      found == samples.rates.devices.end() || !samples.gaps.empty()) {
+  // Counters of a longer time than the load's have what others did before and after it.
+  if (!d.out->not_rated().empty() || e.buffered || e.syncs || !e.attributable || !e.alone ||
+      e.lost || e.parts.empty() || found == samples.rates.devices.end() || !samples.gaps.empty()) {
     return;
   }
   const std::vector<double> device = found->second.bytes.Points();
@@ -181,32 +182,32 @@ void AddInterference(const Device& d) {
   const double step =
       static_cast<double>(d.view.phase().phase.interval_ns) / 1e9 * d.view.series().points_step();
   const double in_flight = e.blocks.empty() ? 0 : e.in_flight * *e.blocks.rbegin();
+  const double begin = samples.first_measured_seconds;
   double excess = 0;
-  size_t points = 0;
-  size_t first = 0;
-  size_t last = 0;
+  double seconds = 0;
+  double first = 0;
+  double last = 0;
   for (size_t i = 0; i < device.size(); ++i) {
     // What is in flight at the interval's end is the device's already, and not the engines'.
     if (device[i] <= engine[i] * (1 + kOthersShare) + kOthersBytes + in_flight / step) continue;
-    if (points == 0) first = i;
-    last = i;
-    ++points;
-    excess += (device[i] - engine[i]) * step;
+    // The last point may stand for less than the others.
+    const double from = begin + static_cast<double>(i) * step;
+    const double length = std::min(step, samples.last_measured_seconds - from);
+    if (!(length > 0)) continue;
+    if (seconds == 0) first = from;
+    last = from + length;
+    seconds += length;
+    excess += (device[i] - engine[i]) * length;
   }
-  if (points == 0) return;
-  const double begin = samples.first_measured_seconds;
-  // The last point may stand for less than the others.
-  const double end =
-      std::min(samples.last_measured_seconds, begin + static_cast<double>(last + 1) * step);
+  if (seconds == 0) return;
   Add("interference",
       absl::StrFormat("others moved %s on it in %.3g s of the time from %.3g to %.3g s: %s",
-                      Size(excess), static_cast<double>(points) * step,
-                      begin + static_cast<double>(first) * step, end, Programs(d, excess)),
+                      Size(excess), seconds, first, last, Programs(d, excess)),
       d.out);
   v1::Finding* finding = d.out->mutable_findings(d.out->findings_size() - 1);
-  finding->set_begin_seconds(begin + static_cast<double>(first) * step);
-  finding->set_end_seconds(end);
-  finding->set_seconds(static_cast<double>(points) * step);
+  finding->set_begin_seconds(first);
+  finding->set_end_seconds(last);
+  finding->set_seconds(seconds);
 }
 
 // Over the whole load, ramp and drain included.

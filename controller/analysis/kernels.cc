@@ -80,7 +80,7 @@ void AddKernels(const PhaseView& view, v1::PhaseReport* report) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
     const measure::HostSums& sums = view.series().Of(worker.worker_index).host;
-    if (self == nullptr || !(sums.seconds > 0)) continue;
+    if (self == nullptr || !(sums.seconds > 0) || !view.SamplesFit(worker)) continue;
     // One worker is asked to sample each kernel. Another one's samples would count it twice.
     if (!added.insert(self->boot_id).second) continue;
     v1::KernelReport* kernel = report->add_kernels();

@@ -88,6 +88,7 @@ void AddNetwork(const PhaseView& view, v1::PhaseReport* report) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
+    if (!view.SamplesFit(worker)) continue;
     // A lost worker has not told its namespace.
     const std::string space =
         self == nullptr || worker.result.network_namespace().empty()

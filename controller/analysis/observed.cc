@@ -115,6 +115,11 @@ void AddObserved(const PhaseView& view, v1::PhaseReport* report) {
     DeviceSum own;
     for (size_t i = 0; i < sampled.size(); ++i) {
       const v1::DeviceReport& d = report->devices(next++);
+      if (!d.not_rated().empty()) {
+        AddSentence("observed", d.hosts(), d.name(),
+                    absl::StrCat(d.name(), ": no rates: ", d.not_rated()), observed);
+        continue;
+      }
       AddSentence("observed", d.hosts(), d.name(), SentenceOf(d), observed);
       // Rates are of the workers that have a result, as everywhere in the report. A nested device
       // is built on others of the list, whose requests are its own.

@@ -1,8 +1,10 @@
 #include "controller/analysis/phase_view.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "common/units.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/observes.h"
 
@@ -59,6 +61,28 @@ bool PhaseView::HasMeasuredUsage() const {
                      [](const measure::WorkerPhaseData& worker) {
                        return !worker.has_result || worker.result.usage_is_measured();
                      });
+}
+
+double PhaseView::SampledSeconds(const measure::WorkerPhaseData& worker) const {
+  // How much longer the counters of a load are that ended by itself: the worker reads them 4 ms
+  // before T, and looks every 20 ms whether its threads are done.
+  constexpr double kBesides = 0.024;
+  const double told = static_cast<double>(worker.result.sampled_ns()) / 1e9;
+  // Lost workers and those of earlier versions tell nothing.
+  return told > 0 ? told : series_.Of(worker.worker_index).measured_seconds + kBesides;
+}
+
+bool PhaseView::SamplesFit(const measure::WorkerPhaseData& worker) const {
+  constexpr double kTolerance = 0.10;
+  if (IsSynthetic()) return true;
+  const double measured = series_.Of(worker.worker_index).measured_seconds;
+  return std::abs(SampledSeconds(worker) - measured) <= kTolerance * measured;
+}
+
+std::string PhaseView::WhySamplesDoNotFit(const measure::WorkerPhaseData& worker) const {
+  const double measured = series_.Of(worker.worker_index).measured_seconds;
+  return absl::StrCat("the counters are of ", common::FormatDuration(SampledSeconds(worker) * 1e9),
+                      ", the measured time of ", common::FormatDuration(measured * 1e9));
 }
 
 bool PhaseView::HasNullTarget(const v1::Workload& workload) const {

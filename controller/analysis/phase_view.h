@@ -41,6 +41,12 @@ class PhaseView {
   // Whether the processor time of all results, and what their threads count, are of the measured
   // time, as their I/Os are.
   bool HasMeasuredUsage() const;
+  // Whether the worker's counters of devices, host and interfaces are of the measured time: of at
+  // most a tenth more or less. They are read a little before T, and a little after a load that
+  // ended by itself, so that a load of a few milliseconds would get all that others did around it.
+  bool SamplesFit(const measure::WorkerPhaseData& worker) const;
+  // "the counters are of 25 ms, the measured time of 940 µs".
+  std::string WhySamplesDoNotFit(const measure::WorkerPhaseData& worker) const;
   // Whether the workload's target is a null target.
   bool HasNullTarget(const v1::Workload& workload) const;
   // The time that rates of sums are over: the common window; the whole phase when no interval was
@@ -72,6 +78,7 @@ class PhaseView {
   }
 
  private:
+  double SampledSeconds(const measure::WorkerPhaseData& worker) const;
   double SecondsOf(const measure::CommonWindow& window) const;
   std::map<measure::WorkloadKind, measure::IoSums> CountsIn(const measure::CommonWindow& window,
                                                             uint32_t worker) const;

@@ -8,12 +8,17 @@ namespace lockstep::controller {
 namespace {
 
 // A thread whose workload runs until the load ends has measured until then, and not to its last
-// completion. One whose workload ended by itself has run for its execution time.
+// completion. One whose workload ended by itself has run until its last completion. Its execution
+// time begins with its first submission, and the host's rate, beside which the thread's stands, at
+// T: of a load of a millisecond that is much of the time.
 double SecondsOf(const PhaseView& view, const measure::WorkerPhaseData& worker,
                  const v1::ThreadResult& t) {
   const double own = static_cast<double>(t.execution_time_ns()) / 1e9;
   for (const v1::WorkloadResult& workload : worker.result.workloads()) {
-    if (workload.workload() == t.workload() && workload.ended_ns() > 0) return own;
+    if (workload.workload() != t.workload() || workload.ended_ns() <= 0) continue;
+    const int64_t measured_from = worker.result.go_ns() + view.phase().phase.ramp_ns;
+    const int64_t late = std::max<int64_t>(0, worker.result.first_io_ns() - measured_from);
+    return own + static_cast<double>(late) / 1e9;
   }
   return std::max(own, view.series().Of(worker.worker_index).measured_seconds);
 }

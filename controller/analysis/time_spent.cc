@@ -127,6 +127,7 @@ class Bytes {
       for (const auto& [name, sums] : view.series().Of(worker.worker_index).devices) {
         // Another device of its stack has its bytes.
         if (sums.nested) continue;
+        is_known_ = is_known_ && view.SamplesFit(worker);
         const v1::DeviceSample& d = sums.measured;
         sampled_[{self->boot_id, name}] += static_cast<double>(d.read_bytes() + d.write_bytes());
       }

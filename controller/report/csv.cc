@@ -73,6 +73,7 @@ void AddObservedDevice(const std::string& head, const v1::DeviceReport& d, std::
     cells[2] = Number(r.bytes);
     cells[4] = Number(r.per_second);
     cells[5] = Number(r.bytes_per_second);
+    if (!d.not_rated().empty()) cells[4] = cells[5] = "";
     if (r.per_second > 0) cells[7] = Number(r.await_ms * 1e6);
     absl::StrAppend(out, head, ",", Quoted(d.hosts().empty() ? "" : d.hosts(0)), ",",
                     absl::StrJoin(cells, ","), ",", Quoted(d.name()), "\r\n");

@@ -60,8 +60,13 @@ std::string RenderIostat(const v1::PhaseReport& phase, size_t width) {
       {"device", "", "per s", "MiB/s", "rqm/s", "%rqm", "await", "areq-sz", "aqu-sz", "util"},
       {0, 1});
   int shown = 0;
+  std::string unrated;
   for (const v1::DeviceReport& d : phase.devices()) {
     if (++shown > kDevicesShown) break;
+    if (!d.not_rated().empty()) {
+      absl::StrAppend(&unrated, "    ", d.name(), ": no rates: ", d.not_rated(), "\n");
+      continue;
+    }
     // The queue and the busy time are those of all requests together: the first line has them.
     std::string name = d.name();
     std::string queue = absl::StrFormat("%.2f", d.queue_size());
@@ -83,8 +88,8 @@ std::string RenderIostat(const v1::PhaseReport& phase, size_t width) {
            Milliseconds(d.has_flush_await_ms(), d.flush_await_ms()), ""});
     }
   }
-  if (table.empty()) return "";
-  std::string out = table.Render("    ", width);
+  if (table.empty() && unrated.empty()) return "";
+  std::string out = (table.empty() ? "" : table.Render("    ", width)) + unrated;
   if (phase.devices_size() > kDevicesShown) {
     absl::StrAppend(&out, "    and ", phase.devices_size() - kDevicesShown,
                     " more; --format json lists all\n");

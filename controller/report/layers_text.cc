@@ -43,8 +43,11 @@ std::string HostsUnder(const v1::DeviceReport& d) {
 }
 
 std::vector<std::string> RowOf(const v1::DeviceReport& d) {
-  return {absl::StrCat(Indent(LevelOf(d)), d.name(), d.label().empty() ? "" : " ", d.label(),
-                       d.kind().empty() ? "" : absl::StrCat(" (", d.kind(), ")")),
+  const std::string name =
+      absl::StrCat(Indent(LevelOf(d)), d.name(), d.label().empty() ? "" : " ", d.label(),
+                   d.kind().empty() ? "" : absl::StrCat(" (", d.kind(), ")"));
+  if (!d.not_rated().empty()) return {name, "–", "–", "–", "–", "–"};
+  return {name,
           common::FormatCount(d.reads_per_second()),
           Await(d.reads_per_second(), d.read_await_ms()),
           common::FormatCount(d.writes_per_second()),

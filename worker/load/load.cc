@@ -404,6 +404,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   result.set_cpu_user_ns(collector.cpu_user_ns());
   result.set_cpu_system_ns(collector.cpu_system_ns());
   result.set_usage_is_measured(true);
+  result.set_sampled_ns(collector.sampled_ns());
   neighbours.End(&result);
   network_.AddRoutes(&result);
   // An I/O that hangs may still change the content after it was described.

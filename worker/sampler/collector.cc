@@ -50,6 +50,7 @@ Collector::Collector(const Timeline* timeline, const common::Clock* clock,
 
 Collector::HostReading Collector::ReadHost() const {
   HostReading reading;
+  reading.at_ns = clock_->MonotonicNs();
   if (!options_.sample_devices.empty()) {
     // One read of the whole file, so that all devices are of one instant.
     reading.devices =
@@ -224,6 +225,7 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
   if (sample.interval_class() == v1::INTERVAL_CLASS_MEASURED) {
     cpu_user_ns_ += reading.cpu_user_ns - last_reading_.cpu_user_ns;
     cpu_system_ns_ += reading.cpu_system_ns - last_reading_.cpu_system_ns;
+    sampled_ns_ += reading.at_ns - last_reading_.at_ns;
   }
   last_reading_ = reading;
   ++intervals_;

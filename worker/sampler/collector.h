@@ -60,6 +60,9 @@ class Collector {
   // Processor time of this process in the measured intervals, nanoseconds.
   int64_t cpu_user_ns() const { return cpu_user_ns_; }
   int64_t cpu_system_ns() const { return cpu_system_ns_; }
+  // The time between the readings that the measured intervals' counters are differences of,
+  // nanoseconds.
+  int64_t sampled_ns() const { return sampled_ns_; }
   uint32_t intervals() const { return intervals_; }
 
  private:
@@ -68,6 +71,7 @@ class Collector {
     HostCounters host;
     StorageNetwork::Reading network;
     int64_t cpu_user_ns = 0, cpu_system_ns = 0;  // of this process
+    int64_t at_ns = 0;
   };
   using Sums = std::map<uint32_t, StatsByKind>;  // by workload
 
@@ -97,6 +101,7 @@ class Collector {
   std::map<v1::IntervalClass, Sums> totals_;
   std::vector<measure::OperationCounts> thread_sums_;
   int64_t cpu_user_ns_ = 0, cpu_system_ns_ = 0;
+  int64_t sampled_ns_ = 0;
   // by source: of intervals that were emitted without it
   std::vector<StatsByKind> late_;
   uint32_t intervals_ = 0;

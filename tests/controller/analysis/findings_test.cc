@@ -265,6 +265,76 @@ TEST(FindingsTest, ProgramsDidNoMoreTogetherThanTheDeviceMoved) {
   EXPECT_EQ(phase.kernels(0).others_size(), 3);
 }
 
+// The last interval may be shorter than the others: others did what they did in its own time.
+TEST(FindingsTest, OthersInAShortLastIntervalCountByItsLength) {
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 2000; });
+  data.intervals[0][9].set_end_ns(9500000000);
+  data.intervals[0][9].mutable_devices(0)->set_write_bytes(50 << 20);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.devices(0).findings_size(), 1) << FindingsOf(phase);
+  EXPECT_TRUE(absl::StrContains(FindingsOf(phase),
+                                "others moved 50 MiB on it in 0.5 s of the time from 9 to 9.5 s"))
+      << FindingsOf(phase);
+  EXPECT_DOUBLE_EQ(phase.devices(0).findings(0).seconds(), 0.5);
+}
+
+// A load of 935 µs, whose counters are of 25 ms. Another program wrote during that time.
+Stored ShortLoad(uint64_t others_bytes) {
+  constexpr int64_t kLoadNs = 935000;
+  Stored data = TwoWorkers();
+  for (uint32_t i = 0; i < 2; ++i) {
+    data.intervals[i].resize(1);
+    data.intervals[i][0].set_end_ns(kLoadNs);
+    v1::PhaseResult& result = data.phases[0].workers[i].result;
+    *result.mutable_workloads(0)->mutable_measured(0) =
+        data.intervals[i][0].workloads(0).operations(0);
+    result.mutable_workloads(0)->set_ended_ns(kLoadNs);
+    result.set_first_io_ns(result.go_ns() + 335000);
+    result.set_last_io_ns(result.go_ns() + kLoadNs);
+    result.set_sampled_ns(25000000);
+    result.mutable_threads(0)->set_operations(result.workloads(0).measured(0).operations());
+    result.mutable_threads(0)->set_execution_time_ns(kLoadNs - 335000);
+  }
+  data.intervals[0][0].mutable_devices(0)->set_write_bytes(others_bytes);
+  return data;
+}
+
+TEST(FindingsTest, AShortLoadGetsNothingOfWhatOthersDidAroundIt) {
+  const v1::PhaseReport phase = ReportOf(ShortLoad(5 << 18)).phases(0);
+  const v1::DeviceReport& d = phase.devices(0);
+  EXPECT_EQ(d.findings_size(), 0) << FindingsOf(phase);
+  EXPECT_TRUE(absl::StrContains(d.not_rated(), "the measured time of 935 µs")) << d.not_rated();
+  EXPECT_EQ(d.writes_per_second(), 0);
+  EXPECT_EQ(d.reads_per_second(), 0);
+  // No processor switches 800 times in a millisecond.
+  EXPECT_EQ(phase.kernels_size(), 0);
+  EXPECT_FALSE(phase.time_spent().has_amplification());
+  EXPECT_FALSE(phase.time_spent().has_context_switches_per_second());
+  // The bytes are the load's all the same.
+  EXPECT_EQ(d.cross_check().verdict(), v1::CrossCheck::VERDICT_AGREE) << d.cross_check().reason();
+  // Both rates are over the time from T to the last completion.
+  EXPECT_NEAR(phase.threads(0).iops(), phase.hosts(0).iops(), 1);
+}
+
+TEST(FindingsTest, BytesOfALongerTimeAreNotSaidToBeTheLoads) {
+  const v1::CrossCheck check = ReportOf(ShortLoad(50 << 20)).phases(0).devices(0).cross_check();
+  EXPECT_EQ(check.verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+  EXPECT_TRUE(absl::StrContains(check.reason(), "50 MiB more: the counters are of"))
+      << check.reason();
+}
+
+// Workers of earlier versions do not say what time their counters are of.
+TEST(FindingsTest, CountersOfAnUnknownTimeFitAQuarterOfASecond) {
+  Stored data = TwoWorkers();
+  for (uint32_t i = 0; i < 2; ++i) data.intervals[i].resize(1);
+  for (const auto& [end_ns, kernels] : {std::pair(250000000, 1), {200000000, 0}}) {
+    for (uint32_t i = 0; i < 2; ++i) data.intervals[i][0].set_end_ns(end_ns);
+    const v1::PhaseReport phase = ReportOf(data).phases(0);
+    EXPECT_EQ(phase.kernels_size(), kernels) << end_ns;
+    EXPECT_EQ(phase.devices(0).not_rated().empty(), kernels == 1) << end_ns;
+  }
+}
+
 TEST(FindingsTest, LostPathsAreToldWithTheirTimeAndTheStall) {
   Stored data = FourHosts([](uint32_t h, uint32_t k) { return h == 0 && k == 4 ? 0 : 2000; });
   for (uint32_t k = 0; k < 10; ++k) {
