@@ -77,6 +77,14 @@ class FindingRows {
                                s.others_iops()))
           .EndRow();
     }
+    for (const v1::WorkloadReport& w : phase.workloads()) {
+      if (w.copy().sentence().empty()) continue;
+      Row("copy", Names(), "");
+      rows_.AddNull().AddNull().AddNull();
+      w.copy().blocks() > 0 ? rows_.AddExact(w.copy().uncopied() / w.copy().blocks())
+                            : rows_.AddNull();
+      rows_.Add(w.copy().cause()).Add(absl::StrCat(w.name(), ": ", w.copy().sentence())).EndRow();
+    }
     for (const v1::PromiseReport& promise : phase.promised()) {
       if (!promise.exceeded()) continue;
       Row("promise", Names(), "");

@@ -154,9 +154,9 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
       return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor, reason);
     if (less) return Make(v1::CrossCheck::VERDICT_PAGE_CACHE, factor, reason);
     const bool is_amplified = in.concurrent.empty() && in.beyond.empty();
-    return Make(is_amplified ? v1::CrossCheck::VERDICT_AMPLIFIED
-                             : v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE,
-                factor, reason);
+    return Make(
+        is_amplified ? v1::CrossCheck::VERDICT_AMPLIFIED : v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE,
+        factor, reason);
   }
   // The size of requests says something about merging only when the bytes agree.
   const double requests = in.device_reads + in.device_writes;

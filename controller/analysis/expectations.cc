@@ -18,6 +18,20 @@ struct ExpectedFigure {
   std::optional<double> value;  // nothing where it is not known
 };
 
+double UncopiedBlocks(const v1::PhaseReport& phase) {
+  double blocks = 0;
+  for (const v1::WorkloadReport& w : phase.workloads()) blocks += w.copy().uncopied();
+  return blocks;
+}
+
+std::string FoundSteady(const v1::SteadyReport& steady) {
+  if (steady.rounds() < steady.window()) return "too few rounds";
+  return steady.has_changed_at_seconds()
+             ? absl::StrFormat("only until %.4g s", steady.changed_at_seconds())
+             : absl::StrFormat("%.1f %%, slope %.1f %%", 100 * steady.range(),
+                               100 * steady.slope());
+}
+
 }  // namespace
 
 void CheckExpectations(const v1::Expect& expect, PhaseResults results, v1::PhaseReport* phase) {
@@ -69,15 +83,16 @@ void CheckExpectations(const v1::Expect& expect, PhaseResults results, v1::Phase
     add(absl::StrCat("errors <= ", expect.errors()), common::FormatCount(total.errors()),
         total.errors() <= most, ExpectedFigure{"errors", most, total.errors()});
   }
+  if (expect.complete_copy()) {
+    const double uncopied = UncopiedBlocks(*phase);
+    add("uncopied blocks <= 0", common::FormatCount(uncopied), uncopied == 0,
+        ExpectedFigure{"uncopied_blocks", 0, uncopied});
+  }
   if (expect.steady()) {
     const v1::SteadyReport& steady = phase->steady();
     add(absl::StrFormat("steady within %.3g %%, slope %.3g %%", 100 * steady.range_limit(),
                         100 * steady.slope_limit()),
-        steady.rounds() < steady.window() ? "too few rounds"
-        : steady.has_changed_at_seconds()
-            ? absl::StrFormat("only until %.4g s", steady.changed_at_seconds())
-            : absl::StrFormat("%.1f %%, slope %.1f %%", 100 * steady.range(), 100 * steady.slope()),
-        steady.steady(), std::nullopt);
+        FoundSteady(steady), steady.steady(), std::nullopt);
   }
   if (expect.has_fairness()) {
     // The first entry is the one over the hosts: the analysis `fairness` adds it first, and runs

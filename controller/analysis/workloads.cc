@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/describe.h"
 #include "controller/plan/loads.h"
+#include "measure/result_stats.h"
 
 namespace lockstep::controller {
 namespace {
@@ -46,13 +50,54 @@ void AddSettings(const v1::Workload& w, v1::WorkloadSettings* out) {
   out->set_has_trims(w.trim_ratio() > 0);
 }
 
+// A copy whose end nobody noticed looks like a whole one: it is said with its cause.
+class CopySum {
+ public:
+  void Add(const v1::WorkloadResult& result) {
+    uncopied_ += static_cast<double>(result.uncopied_blocks());
+    copied_ += static_cast<double>(measure::CountsOf(result, v1::OPERATION_KIND_WRITE).operations);
+    if (result.uncopied_blocks() == 0) return;
+    for (const v1::OperationKind kind : {v1::OPERATION_KIND_READ, v1::OPERATION_KIND_WRITE}) {
+      const measure::OperationCounts counts = measure::CountsOf(result, kind);
+      failed_ = failed_ || counts.errors > 0 || counts.short_transfers > 0;
+    }
+    const v1::Verification& v = result.verification();
+    unchecked_ = unchecked_ || v.corrupt() + v.stale() + v.misplaced() + v.torn() +
+                                       v.never_written() + v.not_checkable() >
+                                   0;
+    ended_ = ended_ || result.ended_ns() == 0;
+  }
+
+  v1::CopyReport Report(const v1::Workload& workload) const {
+    v1::CopyReport copy;
+    copy.set_uncopied(uncopied_);
+    if (workload.passes() <= 1) copy.set_blocks(uncopied_ + copied_);
+    if (!(uncopied_ > 0)) return copy;
+    std::vector<std::string> causes;
+    if (failed_) causes.emplace_back("a read or a write failed");
+    if (unchecked_) causes.emplace_back("a check did not pass");
+    if (ended_) causes.emplace_back("the load ended first");
+    copy.set_cause(absl::StrJoin(causes, ", "));
+    copy.set_sentence(absl::StrCat(
+        "copy incomplete: ", common::FormatCount(uncopied_),
+        copy.has_blocks() ? absl::StrCat(" of ", common::FormatCount(copy.blocks())) : "",
+        uncopied_ == 1 && !copy.has_blocks() ? " block was not copied"
+                                             : " blocks were not copied"));
+    return copy;
+  }
+
+ private:
+  double uncopied_ = 0, copied_ = 0;  // blocks
+  bool failed_ = false, unchecked_ = false, ended_ = false;
+};
+
 void AddWorkload(const PhaseView& view, int index, v1::WorkloadReport* out) {
   out->set_name(view.load().workloads(index).name());
   out->set_summary(DescribeWorkload(view.load().workloads(index)));
   // Workers often note the same, which stands once.
   std::set<std::string> notes;
   double batches = 0;
-  double uncopied = 0;
+  CopySum copy;
   int counted = 0;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     for (const v1::WorkloadResult& result : worker.result.workloads()) {
@@ -64,15 +109,13 @@ void AddWorkload(const PhaseView& view, int index, v1::WorkloadReport* out) {
       }
       AddOpenLoop(view, worker, result, out);
       batches += result.average_batch();
-      uncopied += static_cast<double>(result.uncopied_blocks());
+      copy.Add(result);
       ++counted;
     }
   }
   for (const std::string& note : notes) out->add_notes(note);
-  if (uncopied > 0) {
-    out->add_notes(absl::StrCat(
-        common::FormatCount(uncopied), uncopied == 1 ? " block was" : " blocks were",
-        " not copied: a read or a write failed, a check did not pass, or the load ended first"));
+  if (view.load().workloads(index).has_copy()) {
+    *out->mutable_copy() = copy.Report(view.load().workloads(index));
   }
   if (counted != 0) out->set_average_batch(batches / counted);
   AddSettings(view.load().workloads(index), out->mutable_settings());

@@ -1,5 +1,7 @@
 #include "controller/plan/result_rules.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 
@@ -18,6 +20,11 @@ void CheckResultRules(const v1::RunPhase& run, const Complain& complain) {
   }
   if (run.expect().steady() && !run.has_until_steady()) {
     complain(".expect.steady", "needs until_steady, which says what steady is");
+  }
+  const auto& workloads = run.workloads();
+  if (run.expect().complete_copy() && std::none_of(workloads.begin(), workloads.end(),
+                                                   [](const auto& w) { return w.has_copy(); })) {
+    complain(".expect.complete_copy", "needs a workload with copy");
   }
   if (run.has_promised() && !run.promised().has_iops() &&
       !run.promised().has_throughput_bytes_per_second()) {

@@ -87,6 +87,7 @@ std::string MissText(const v1::Expectation& e) {
     return absl::StrCat(Plural(e.value(), "error"), ", at most ", FormatCount(e.required()),
                         " allowed");
   }
+  if (figure == "uncopied_blocks") return "";
   if (figure == "fairness") {
     return absl::StrFormat("fairness over hosts %.3f, %.3f required", e.value(), e.required());
   }
@@ -160,6 +161,23 @@ std::string LostText(const v1::Report& report) {
       all > count ? absl::StrCat(", ", all - count, " of ", all, " hosts went on") : "");
 }
 
+// Of the first copy that left something out.
+std::string IncompleteCopyText(const v1::Report& report) {
+  std::string text;
+  int more = 0;
+  for (const v1::PhaseReport& phase : report.phases()) {
+    for (const v1::WorkloadReport& w : phase.workloads()) {
+      if (w.copy().sentence().empty()) continue;
+      if (text.empty()) {
+        text = w.copy().sentence();
+      } else {
+        ++more;
+      }
+    }
+  }
+  return more == 0 ? text : absl::StrCat(text, ", and ", more, more == 1 ? " more copy" : " more");
+}
+
 class Sentence {
  public:
   explicit Sentence(const v1::Report& report) : report_(report), headline_(HeadlineOf(report)) {
@@ -181,6 +199,7 @@ class Sentence {
       parts_.Add(absl::StrCat("invalid: ", phase.invalid_reason()));
       break;
     }
+    parts_.Add(IncompleteCopyText(report_));
     parts_.Add(OutageText(report_));
     Misses();
     parts_.Add(LostText(report_));
@@ -204,6 +223,8 @@ class Sentence {
         any = true;
         // The start skew's limit makes the phase invalid, and that is said.
         if (e.figure().empty() && (mismatches > 0 || phase.invalid())) continue;
+        // So is an incomplete copy.
+        if (e.figure() == "uncopied_blocks" && e.has_value()) continue;
         if (++missed > kSaid) continue;
         is_rate_said_ = is_rate_said_ || (&phase == phase_ && e.figure() == "iops");
         is_p99_said_ = is_p99_said_ || (&phase == phase_ && e.figure() == "p99_ns");

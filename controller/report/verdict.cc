@@ -90,6 +90,9 @@ void AddPhase(const v1::PhaseReport& phase, Collected* found) {
                          v.details().empty() ? "" : absl::StrCat("; the first: ", v.details(0))));
   }
   if (phase.invalid()) add(0, absl::StrCat("INVALID: ", phase.invalid_reason()));
+  for (const v1::WorkloadReport& w : phase.workloads()) {
+    if (!w.copy().sentence().empty()) add(1, CopyText(w));
+  }
   if (phase.outage_summary().count() > 0) add(1, phase.outage_summary().sentence());
   for (const v1::Omission& omission : phase.omissions()) add(3, omission.sentence());
   for (const v1::Expectation& e : phase.expectations()) {
@@ -134,6 +137,11 @@ std::string StarvationText(const v1::Starvation& s) {
   return absl::StrFormat("%s got almost nothing from %s to %s s: %.0f IOPS, the others %.0f",
                          s.host(), Seconds(s.begin_seconds()), Seconds(s.end_seconds()), s.iops(),
                          s.others_iops());
+}
+
+std::string CopyText(const v1::WorkloadReport& w) {
+  return absl::StrCat(w.name(), ": ", w.copy().sentence(), w.copy().cause().empty() ? "" : ": ",
+                      w.copy().cause());
 }
 
 std::string CrossCheckText(const v1::CrossCheck& check) {

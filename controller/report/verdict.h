@@ -39,6 +39,8 @@ inline double WindowSeconds(const v1::PhaseReport& phase, const v1::WorkloadRepo
 
 std::string StragglerText(const v1::Straggler& straggler);
 std::string StarvationText(const v1::Starvation& starvation);
+// What a copy left out, with its name and why.
+std::string CopyText(const v1::WorkloadReport& workload);
 
 // How a device's bytes stand to the engines': "agree", "page cache", "coalesced", …
 std::string CrossCheckText(const v1::CrossCheck& check);

@@ -54,7 +54,7 @@ class Copies(FleetTest):
         self.assertEqual(os.path.getsize(source), bytes_each)
         self.assertTrue(filecmp.cmp(source, copy, shallow=False))
         self.assertEqual(os.stat(copy).st_mode & 0o7777, 0o600)
-        self.assertFalse([n for n in phase["workloads"][0].get("notes", []) if "not copied" in n])
+        self.assertEqual(phase["workloads"][0]["copy"].get("sentence", ""), "")
 
     def test_each_engine_copies_every_byte(self):
         for engine in (
@@ -84,6 +84,25 @@ class Copies(FleetTest):
         found = self.run_phases(targets, PARTS + load(workload) + "  - cleanup:\n")
         self.assertEqual(operations(found["load"])["write"]["operations"], 8)
         self.assertFalse(os.path.exists(self.path("new/file")))
+
+    def test_a_copy_that_ends_early_says_so_first(self):
+        workload = "copy: {from: src, to: dst}, block_size: 4KiB, max_iops: 200"
+        phases = PARTS + ZEROS + load(workload, run="duration: 1s, ")
+        done = self.ok(
+            self.fleet.run_job(copy_job(self.targets(), phases), "--format", "json")
+        ).json()
+        (phase,) = [phase for phase in done["phases"] if phase["name"] == "load"]
+        copy = phase["workloads"][0]["copy"]
+        self.assertEqual((copy["blocks"], copy["cause"]), (2048, "the load ended first"))
+        sentence = f"copy incomplete: {copy['uncopied']:,.0f} of 2,048 blocks were not copied"
+        self.assertEqual(copy["sentence"], sentence)
+        self.assertTrue(done["run"]["conclusion"].startswith(sentence), done["run"])
+        self.assertIn(sentence, " ".join(done["verdict"]["warnings"]))
+        text = self.ok(self.fleet.lockstep("report", "last")).text
+        self.assertIn(sentence, " ".join(text.split()))
+        required = phases.replace("duration: 1s", "duration: 1s, expect: {complete_copy: true}")
+        done = self.fleet.run_job(copy_job(self.targets(), required))
+        self.assertEqual(done.status, 4, str(done))
 
     def test_several_files_become_one(self):
         targets = [

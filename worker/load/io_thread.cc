@@ -218,6 +218,7 @@ bool IoThread::StartIo(int64_t now_ns, int64_t intended_ns, int index) {
   batch_[index] = request;
   ++outcome_.submitted;
   ++started_;
+  slot.is_first_pass = setup_.quota - left_ < access_.part_blocks();
   --left_;
   left_bytes_ -= std::min<uint64_t>(left_bytes_, request.length);
   if (!gate_.open()) gate_.Started(now_ns, request.length);

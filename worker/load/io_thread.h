@@ -131,6 +131,7 @@ class IoThread {
     uint64_t sequence = 0;      // of a write; of a sync, the writes that it covers
     BlockChecks::Ticket ticket;
     uint32_t retries = 0;
+    bool is_first_pass = false;  // of a copy
     IoRequest request;
   };
   enum class Waiting { kNothing, kThink, kRate, kBlock };

@@ -78,7 +78,8 @@ void IoThread::CompleteCopy(const IoCompletion& completion, int64_t now_ns) {
 
 void IoThread::DropCopyWrites() {
   for (; !copy_writes_.empty(); copy_writes_.Pop()) {
-    ++outcome_.uncopied;
+    // A block of a later pass has a copy.
+    outcome_.uncopied += slots_[copy_writes_.front()].is_first_pass;
     // The load has not done all that it was to do.
     exhausted_ = false;
     free_.Give(copy_writes_.front());
@@ -91,7 +92,7 @@ void IoThread::CountUncopied() {
   DropCopyWrites();
   for (const Slot& slot : slots_) {
     const bool is_in_flight = slot.submitted_ns.load(std::memory_order_relaxed) != 0;
-    outcome_.uncopied += is_in_flight && slot.request.kind != IoKind::kSync;
+    outcome_.uncopied += is_in_flight && slot.is_first_pass && slot.request.kind != IoKind::kSync;
   }
   // A later pass copies what the first one has copied. A block that no pass has reached has no
   // copy.

@@ -319,7 +319,8 @@ BEGIN
       ('share',
           'straggler, starvation: its IOPS over the median of the others''; cross-checks: the ' ||
           'device''s bytes over the engines''; promise: the figure over what was promised; ' ||
-          'share: the device''s requests over the limit'),
+          'share: the device''s requests over the limit; copy: the share of blocks that were ' ||
+          'not copied'),
       ('short_transfers', 'I/Os that moved fewer bytes than asked for'),
       ('since', 'since when'),
       ('size_bytes', 'size, bytes'),
@@ -634,11 +635,11 @@ BEGIN
       ('host_lines', 'iops', 'I/Os per second; in host_lines NaN where there is none'),
       ('findings', 'kind',
           'straggler, starvation, page cache, coalesced, amplified, not attributable, split, ' ||
-          'queue, flushes, interference, promise, observed, programs, share'),
+          'queue, flushes, interference, promise, copy, observed, programs, share'),
       ('fleet_interval_kinds', 'kind', 'kind of operation (kind_name)'),
       ('phase_findings', 'kind',
           'straggler, starvation, page cache, coalesced, amplified, not attributable, split, ' ||
-          'queue, flushes, interference, paths, promise, observed, programs, share'),
+          'queue, flushes, interference, paths, promise, copy, observed, programs, share'),
       ('fleet_intervals', 'latencies',
           'of the I/Os, in the report''s metric; encoded in the table'),
       ('fleet_timeline', 'latencies',

@@ -124,8 +124,44 @@ TEST(CopyReportTest, ACopyIsNamedAndSaysWhatItLeftOut) {
   const v1::WorkloadReport w = ReportOf(Copying()).phases(0).workloads(0);
   EXPECT_TRUE(absl::StrContains(w.summary(), "sequential 4 KiB copy of t to u")) << w.summary();
   EXPECT_DOUBLE_EQ(w.settings().read_share(), 0.5);
-  ASSERT_EQ(w.notes_size(), 1);
-  EXPECT_TRUE(absl::StartsWith(w.notes(0), "3 blocks were not copied")) << w.notes(0);
+  EXPECT_EQ(w.notes_size(), 0);
+  EXPECT_DOUBLE_EQ(w.copy().blocks(), 1203);
+  EXPECT_EQ(w.copy().sentence(), "copy incomplete: 3 of 1,203 blocks were not copied");
+  EXPECT_EQ(w.copy().cause(), "the load ended first");
+}
+
+TEST(CopyReportTest, ACopySaysWhyItIsIncomplete) {
+  Stored data = Copying();
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    v1::WorkloadResult* result = worker.result.mutable_workloads(0);
+    result->set_ended_ns(3000000000);
+    result->mutable_measured(0)->set_errors(1);
+  }
+  EXPECT_EQ(ReportOf(data).phases(0).workloads(0).copy().cause(), "a read or a write failed");
+  data.phases[0].workers[0].result.mutable_workloads(0)->mutable_verification()->set_corrupt(1);
+  EXPECT_EQ(ReportOf(data).phases(0).workloads(0).copy().cause(),
+            "a read or a write failed, a check did not pass");
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.mutable_workloads(0)->clear_uncopied_blocks();
+  }
+  EXPECT_EQ(ReportOf(data).phases(0).workloads(0).copy().sentence(), "");
+}
+
+TEST(CopyReportTest, ACompleteCopyCanBeRequired) {
+  Stored data = Copying();
+  const auto met = [&] {
+    for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+      spec->mutable_run()->clear_expect();
+      spec->mutable_run()->mutable_expect()->set_complete_copy(true);
+    }
+    return ReportOf(data).expectations_met();
+  };
+  EXPECT_FALSE(met());
+  EXPECT_EQ(ReportOf(data).phases(0).expectations(0).found(), "3");
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.mutable_workloads(0)->clear_uncopied_blocks();
+  }
+  EXPECT_TRUE(met());
 }
 
 TEST(HostFiguresTest, TheTableHasALineForEachKindOfRequest) {

@@ -73,6 +73,27 @@ TEST(ConclusionTest, OutagesAndMissesComeFirstAndSayHowFar) {
   EXPECT_TRUE(absl::StrContains(ConclusionOf(report), "in 4 gaps on 8 of 8 hosts"));
 }
 
+TEST(ConclusionTest, AnIncompleteCopyIsSaidBeforeItsFigures) {
+  v1::Report report = DoneRun();
+  v1::PhaseReport* phase = AddLoad("copy", 1954, 5e6, &report);
+  v1::CopyReport* copy = phase->mutable_workloads(0)->mutable_copy();
+  copy->set_uncopied(63582);
+  copy->set_sentence("copy incomplete: 63,582 of 65,536 blocks were not copied");
+  copy->set_cause("the load ended first");
+  const std::string said =
+      "copy incomplete: 63,582 of 65,536 blocks were not copied; 1,954 IOPS, p99 5 ms, limited by "
+      "the device";
+  EXPECT_EQ(ConclusionOf(report), said);
+  // What was required is not said twice.
+  report.set_expectations_met(false);
+  AddMiss("uncopied_blocks", 0, 63582, phase);
+  EXPECT_EQ(ConclusionOf(report), said);
+  Conclude(&report);
+  EXPECT_TRUE(absl::StrContains(RenderMarkdown(report),
+                                "63,582 of 65,536 blocks were not copied: the load ended first"))
+      << RenderMarkdown(report);
+}
+
 TEST(ConclusionTest, ALatencyAboveItsBoundSaysByHowMuch) {
   v1::Report report = DoneRun();
   v1::PhaseReport* phase = AddLoad("mix", 1000, 6e6, &report);

@@ -282,6 +282,18 @@ TEST_F(CopyTest, NoWriteStartsAfterTheLoadsEnd) {
   EXPECT_EQ(copied, Of(IoKind::kWrite).operations);
 }
 
+// A load that ends in a later pass leaves a copy of every block.
+TEST_F(CopyTest, ALaterPassThatEndsEarlyLeavesAllCopied) {
+  storage_.each_ns = kMs;
+  IoThreadSetup setup = CopySetup(4);
+  setup.quota = 100 * kBlocks;
+  const IoThreadOutcome outcome = Run(std::move(setup), 100 * kMs);
+  EXPECT_GT(Of(IoKind::kWrite).operations, kBlocks);
+  EXPECT_LT(Of(IoKind::kWrite).operations, 100 * kBlocks);
+  EXPECT_EQ(outcome.uncopied, 0u);
+  EXPECT_EQ(storage_.files[kTo], storage_.files[kFrom]);
+}
+
 TEST_F(CopyTest, BlocksThatAThreadLeavesBehindHaveNoCopy) {
   for (const int calls : {1, 2, 3, 5, 8}) {
     storage_.DeleteLeft();
