@@ -11,9 +11,14 @@
 // named; queue depth: the queue was full of few I/Os, and each waited for the one before; server or
 // network: the threads waited, and NFS operations for their replies; device otherwise, where there
 // is one.
+//
+// A copy has two sides. The rules look at the devices, the servers and the latencies of the side
+// that took most of its I/Os' time, and say so. Where neither did, or where I/Os that never
+// completed took it, the side is not known.
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -22,6 +27,7 @@
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/devices.h"
+#include "controller/analysis/io_sides.h"
 #include "controller/analysis/io_throttles.h"
 #include "controller/analysis/network_limit.h"
 #include "controller/plan/layers.h"
@@ -77,6 +83,8 @@ struct Underneath {
   std::vector<const v1::DeviceReport*> devices;
   std::vector<const v1::DeviceReport*> lower;
   std::string remote;
+  // A target has no device: its I/Os are not among the devices' requests.
+  bool elsewhere = false;
 };
 
 // Whether such a file system has no block device of this host below it. A FUSE daemon often serves
@@ -110,6 +118,7 @@ Underneath FindUnderneath(const PhaseView& view, const v1::Workload& w,
       if (std::find(w.targets().begin(), w.targets().end(), name) == w.targets().end()) continue;
       if (IsRemote(target.filesystem())) found.remote = target.filesystem();
       const TargetDevices under = DevicesUnder(worker.inspection, target);
+      found.elsewhere = found.elsewhere || under.top.empty();
       AddReports(report, worker.host, under.top, &found.devices);
       AddReports(report, worker.host, under.lower, &found.lower);
     }
@@ -139,6 +148,8 @@ struct LimitEvidence {
   Underneath under;
   double queue_full = 0;  // share of the time
   NetworkEvidence network;
+  IoSides sides;
+  std::optional<CopySide> side;  // of a copy; the devices and the network are this side's
 
   // Whether the threads had full queues, or waited in I/O, for most of the time.
   bool waits() const { return queue_full > kMajority || shares.io > kMajority; }
@@ -178,6 +189,18 @@ bool LimitedByJob(const LimitEvidence& e, v1::WorkloadReport* out) {
   } else {
     return false;
   }
+  return true;
+}
+
+// The latencies of I/Os that completed do not explain what the threads waited for.
+bool WaitsForUnfinished(const LimitEvidence& e, v1::WorkloadReport* out) {
+  if (!e.workload.has_copy() || !e.waits() || e.sides.Explained() >= kMajority) return false;
+  Set("not clear",
+      absl::StrFormat(
+          "I/Os that did not complete took %.0f %% of the time that the threads waited: "
+          "whether %s or %s kept them is not known",
+          100 * (1 - e.sides.Explained()), e.workload.copy().from(), e.workload.copy().to()),
+      out);
   return true;
 }
 
@@ -261,6 +284,8 @@ bool LimitedByThrottle(const LimitEvidence& e, v1::WorkloadReport* out) {
 // device that limits, whatever the queue depth.
 bool WaitsAboveDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
   if (!e.workload.direct() || !e.waits()) return false;
+  // Of I/Os that other devices, a server or a daemon served, these devices have no requests.
+  if (e.under.elsewhere || (e.workload.has_copy() && !e.side)) return false;
   RequestTimes times;
   for (const v1::DeviceReport* d : e.under.devices) {
     if (d->busy_ratio() >= kBusy) return false;
@@ -268,7 +293,7 @@ bool WaitsAboveDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
   }
   // A response time has the wait for a free slot in it, which is above every device.
   if (out->total().metric() == "response_time") return false;
-  const double latency_ms = out->total().latency_avg_ns() / 1e6;
+  const double latency_ms = (e.side ? e.side->ios.mean_ns() : out->total().latency_avg_ns()) / 1e6;
   const double await_ms = times.mean_ms();
   if (!(await_ms > 0)) return false;
   if (await_ms >= kWaitsAbove * latency_ms || latency_ms - await_ms < kNoticeableMs) return false;
@@ -354,17 +379,19 @@ bool DeviceNeverIdle(const LimitEvidence& e, v1::WorkloadReport* out) {
 
 // A buffered write ends in memory until the dirty pages reach vm.dirty_ratio; then the kernel makes
 // the writer write back itself (Documentation/admin-guide/sysctl/vm.rst). Time in such writes
-// therefore proves nothing about the device.
+// therefore proves nothing about the device. Reads beside them wait for it.
 bool WaitsForWriteBack(const LimitEvidence& e, v1::WorkloadReport* out) {
   const v1::Workload& w = e.workload;
   const bool buffered_writes =
       !w.direct() && Writes(w) && w.write_through() <= v1::WRITE_THROUGH_NONE;
-  if (!buffered_writes || !e.waits()) return false;
+  if (!buffered_writes || !e.waits() || e.sides.ReadShare() >= kMajority) return false;
+  if (w.has_copy() && !e.side) return false;
   Set("page cache",
       absl::StrFormat(
           "the threads were in buffered writes for %.0f %% of their time, the longest took %s: "
           "such writes end in memory, unless the kernel makes the writer wait for write-back",
-          100 * e.shares.io, common::FormatDuration(out->total().latency_max_ns())),
+          100 * e.shares.io * (1 - e.sides.ReadShare()),
+          common::FormatDuration(e.sides.writes.longest_ns)),
       out);
   return true;
 }
@@ -387,6 +414,16 @@ bool LimitedByQueueDepth(const LimitEvidence& e, v1::WorkloadReport* out) {
 
 bool WaitsForDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
   if (!e.waits()) return false;
+  if (e.workload.has_copy() && !e.side) {
+    const std::string& from = e.workload.copy().from();
+    const std::string& to = e.workload.copy().to();
+    Set("not clear",
+        absl::StrFormat("its reads of %s took %.0f %% of its I/Os' time, its writes of %s the "
+                        "rest: which side limits it is not known",
+                        from, 100 * e.sides.ReadShare(), to),
+        out);
+    return true;
+  }
   // Without a device on this host nothing tells a server or a daemon from the network.
   const bool is_remote = e.under.devices.empty() && !e.under.remote.empty();
   Set(is_remote ? "not clear" : "device",
@@ -402,27 +439,43 @@ bool WaitsForDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
   return true;
 }
 
+LimitEvidence EvidenceOfLimit(const PhaseView& view, int index, const v1::PhaseReport& report) {
+  const v1::Workload& w = view.load().workloads(index);
+  const IoSides sides = IoSidesOf(view, index);
+  const std::optional<CopySide> side =
+      w.has_copy() ? CopySideOf(w, sides) : std::optional<CopySide>();
+  const v1::Workload& seen = side ? side->workload : w;
+  return {view,
+          report,
+          w,
+          SharesOf(report, w.name()),
+          FindUnderneath(view, seen, report),
+          QueueFull(view, index),
+          NetworkEvidenceOf(view, report, seen),
+          sides,
+          side};
+}
+
 void Decide(const PhaseView& view, int index, const v1::PhaseReport& report,
             v1::WorkloadReport* out) {
-  const v1::Workload& w = view.load().workloads(index);
-  const LimitEvidence evidence{view,
-                               report,
-                               w,
-                               SharesOf(report, w.name()),
-                               FindUnderneath(view, w, report),
-                               QueueFull(view, index),
-                               NetworkEvidenceOf(view, report, w)};
+  const LimitEvidence evidence = EvidenceOfLimit(view, index, report);
   const Shares& shares = evidence.shares;
   // Without an I/O there is no evidence, and the shares of the time would name a limit all the
   // same.
   if (shares.threads == 0 || out->total().operations() == 0) return;
+  if (LimitedByJob(evidence, out)) return;
   // The order is part of the rules. Pauses that the job asks for come first, since behind them the
   // storage is never seen at its limit. A cache or a busy generator comes before the device: either
   // hides what the device could do. The weakest evidence, time spent waiting, comes last.
-  for (const auto rule : {LimitedByJob, ServedFromPageCache, LimitedByGenerator, LimitedByQuota,
-                          LimitedByThrottle, LimitedByNetwork, DeviceNeverIdle, WaitsForWriteBack,
-                          WaitsAboveDevice, LimitedByQueueDepth, WaitsForServer, WaitsForDevice}) {
-    if (rule(evidence, out)) return;
+  for (const auto rule :
+       {WaitsForUnfinished, ServedFromPageCache, LimitedByGenerator, LimitedByQuota,
+        LimitedByThrottle, LimitedByNetwork, DeviceNeverIdle, WaitsForWriteBack, WaitsAboveDevice,
+        LimitedByQueueDepth, WaitsForServer, WaitsForDevice}) {
+    if (!rule(evidence, out)) continue;
+    if (evidence.side && rule != WaitsForUnfinished) {
+      out->set_limited_because(absl::StrCat(evidence.side->because, "; ", out->limited_because()));
+    }
+    return;
   }
   Set("not clear",
       absl::StrFormat(

@@ -130,6 +130,88 @@ TEST(CopyReportTest, ACopyIsNamedAndSaysWhatItLeftOut) {
   EXPECT_EQ(w.copy().cause(), "the load ended first");
 }
 
+// Each thread waits for all of its time, with a full queue of one. Reads and writes take as long as
+// is said, and the devices' requests a millisecond less, or nothing.
+Stored CopyingSlowly(uint64_t read_ns, uint64_t write_ns) {
+  Stored data = Copying();
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    v1::WorkloadResult* result = worker.result.mutable_workloads(0);
+    for (v1::OperationCounters& counters : *result->mutable_measured()) {
+      const bool is_read = counters.kind() == v1::OPERATION_KIND_READ;
+      counters = Counters(counters.kind(), std::vector<uint64_t>(counters.operations(),
+                                                                 is_read ? read_ns : write_ns));
+    }
+    const uint64_t blocks = result->measured(0).operations();
+    v1::ThreadResult* thread = worker.result.mutable_threads(0);
+    thread->set_wait_time_ns(static_cast<int64_t>(blocks * (read_ns + write_ns)));
+    thread->set_execution_time_ns(thread->wait_time_ns());
+  }
+  for (v1::IntervalSample& interval : data.intervals[0]) {
+    for (v1::DeviceSample& d : *interval.mutable_devices()) {
+      // 300 µs each.
+      d.set_read_time_ms(d.reads() * 3 / 10);
+      d.set_write_time_ms(d.writes() * 3 / 10);
+    }
+  }
+  for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+    spec->mutable_run()->mutable_workloads(0)->set_queue_depth(16);
+    spec->mutable_run()->mutable_workloads(0)->set_threads(1);
+  }
+  return data;
+}
+
+v1::WorkloadReport CopyOf(const Stored& data) { return ReportOf(data).phases(0).workloads(0); }
+
+// A slow source is not measured by the destination's device.
+TEST(CopyLimitTest, ASourceWithoutADeviceIsNotJudgedByTheOther) {
+  Stored data = CopyingSlowly(20000000, 330000);
+  for (measure::RunWorker& worker : data.workers) {
+    worker.inspection.mutable_targets(0)->clear_device_name();
+    worker.inspection.mutable_targets(0)->set_filesystem("fuse");
+  }
+  const v1::WorkloadReport w = CopyOf(data);
+  EXPECT_EQ(w.limited_by(), "not clear") << w.limited_because();
+  EXPECT_TRUE(absl::StartsWith(w.limited_because(), "its reads of t took 98 % of its I/Os' time"))
+      << w.limited_because();
+  EXPECT_TRUE(absl::StrContains(w.limited_because(), "the target lies on fuse"))
+      << w.limited_because();
+}
+
+TEST(CopyLimitTest, TheSideThatTakesTheTimeIsNamedWithItsOwnDevice) {
+  v1::WorkloadReport w = CopyOf(CopyingSlowly(20000000, 330000));
+  EXPECT_EQ(w.limited_by(), "above the device") << w.limited_because();
+  EXPECT_TRUE(absl::StartsWith(w.limited_because(),
+                               "its reads of t took 98 % of its I/Os' time (20 ms each, its writes "
+                               "of u 330 µs); its I/Os took 20 ms on average"))
+      << w.limited_because();
+  w = CopyOf(CopyingSlowly(330000, 20000000));
+  EXPECT_TRUE(absl::StartsWith(w.limited_because(), "its writes of u took 98 % of its I/Os' time"))
+      << w.limited_because();
+  w = CopyOf(CopyingSlowly(5000000, 5000000));
+  EXPECT_EQ(w.limited_by(), "not clear");
+  EXPECT_TRUE(absl::StrContains(w.limited_because(), "which side limits it is not known"))
+      << w.limited_because();
+}
+
+// Buffered writes take part of the time. What took most of it never completed.
+TEST(CopyLimitTest, IosThatHangAreNotThePageCache) {
+  Stored data = CopyingSlowly(300000, 700000);
+  for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+    spec->mutable_run()->mutable_workloads(0)->set_direct(false);
+  }
+  EXPECT_EQ(CopyOf(data).limited_by(), "page cache") << CopyOf(data).limited_because();
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    v1::ThreadResult* thread = worker.result.mutable_threads(0);
+    thread->set_wait_time_ns(4 * thread->wait_time_ns());
+  }
+  const v1::WorkloadReport w = CopyOf(data);
+  EXPECT_EQ(w.limited_by(), "not clear");
+  EXPECT_EQ(
+      w.limited_because(),
+      "I/Os that did not complete took 75 % of the time that the threads waited: whether t or "
+      "u kept them is not known");
+}
+
 TEST(CopyReportTest, ACopySaysWhyItIsIncomplete) {
   Stored data = Copying();
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
