@@ -101,6 +101,14 @@ std::string WhyIncomparable(const CrossCheckInput& in, double engine) {
   return "";
 }
 
+// Whether the device's bytes agree only if those that other programs moved are the load's. Without
+// a page cache they are: all that the engines asked for reached the device.
+bool MayBeOthers(const CrossCheckInput& in) {
+  return in.buffered &&
+         (Less(in.device_read_bytes - in.others_read_bytes, in.engine_read_bytes) ||
+          Less(in.device_write_bytes - in.others_write_bytes, in.engine_write_bytes));
+}
+
 std::string AgreeText(const CrossCheckInput& in, double device, double engine) {
   std::vector<std::string> parts;
   if (engine > 0) {
@@ -168,6 +176,14 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
                         "is the device's rate for large requests, not for blocks of %s",
                         Bytes(request_bytes), Bytes(in.block_bytes), request_bytes / in.block_bytes,
                         Bytes(in.block_bytes)));
+  }
+  if (MayBeOthers(in)) {
+    return Make(
+        v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor,
+        absl::StrCat(AgreeText(in, device, engine),
+                     ", but other programs of this host moved bytes at the same time (", in.others,
+                     "): the device's may be theirs, and the page cache may have served "
+                     "as many of the load's"));
   }
   return Make(v1::CrossCheck::VERDICT_AGREE, factor, AgreeText(in, device, engine));
 }

@@ -18,6 +18,10 @@ struct CrossCheckInput {
   bool buffered = false;     // one of the workloads goes through the page cache
   bool attributable = true;  // every workload's I/O goes to this device alone
   std::string concurrent;    // other runs that used the device at the same time, in words
+  // What other programs of the kernel moved at the same time that can have been on this device, and
+  // their names. They matter where the page cache may stand in for as many bytes of the load.
+  double others_read_bytes = 0, others_write_bytes = 0;
+  std::string others;
   std::string beyond;        // that the device's counters are of a longer time; empty: they are not
   bool lost = false;         // a host was lost, and what it did is not among the engines' bytes
 };

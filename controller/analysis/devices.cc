@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/cross_check.h"
@@ -37,6 +39,22 @@ struct RequestKind {
   void (v1::DeviceReport::*await_ms)(double);
   void (v1::DeviceReport::*request_bytes)(double);
 };
+
+// What /proc shows of other programs, without this run's other workers on the kernel, whose I/O is
+// among the engines' already.
+std::vector<v1::ProcessIo> OthersOf(const PhaseView& view,
+                                    const measure::WorkerPhaseData& sampler) {
+  const measure::RunWorker* self = view.WorkerOf(sampler.worker_index);
+  int workers = 0;
+  for (const measure::RunWorker& worker : view.data().workers) {
+    workers += self != nullptr && worker.boot_id == self->boot_id;
+  }
+  std::vector<v1::ProcessIo> others;
+  for (const v1::ProcessIo& process : sampler.result.others()) {
+    if (workers <= 1 || process.command() != "lockstep-worker") others.push_back(process);
+  }
+  return others;
+}
 
 void Fill(const RequestKind& kind, double seconds, v1::DeviceReport* out) {
   const auto set = [&](void (v1::DeviceReport::*setter)(double), uint64_t sum, double by) {
@@ -86,13 +104,8 @@ void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out
 std::vector<std::string> OtherPrograms(const PhaseView& view,
                                        const measure::WorkerPhaseData& sampler, double min_bytes,
                                        double max_read_bytes, double max_write_bytes) {
-  const measure::RunWorker* self = view.WorkerOf(sampler.worker_index);
-  int workers = 0;
-  for (const measure::RunWorker& worker : view.data().workers) {
-    workers += self != nullptr && worker.boot_id == self->boot_id;
-  }
   std::vector<std::string> names;
-  for (const v1::ProcessIo& process : sampler.result.others()) {
+  for (const v1::ProcessIo& process : OthersOf(view, sampler)) {
     const auto moved = static_cast<double>(process.read_bytes() + process.write_bytes());
     // /proc/PID/io has what reaped children did in their whole lives (proc(5)): what is more than
     // the device moved was not done on it, or not in this time.
@@ -100,9 +113,7 @@ std::vector<std::string> OtherPrograms(const PhaseView& view,
         static_cast<double>(process.write_bytes()) > max_write_bytes) {
       continue;
     }
-    // The I/O of this run's other workers on the kernel is among the engines' already.
-    const bool sibling = workers > 1 && process.command() == "lockstep-worker";
-    if (moved < min_bytes || sibling) continue;
+    if (moved < min_bytes) continue;
     names.push_back(DescribeProcess(process));
     // Together they cannot have moved more either.
     max_read_bytes -= static_cast<double>(process.read_bytes());
@@ -311,6 +322,34 @@ void AddEngines(const PhaseView& view, const EnginesOn& engines, CrossCheckInput
   }
 }
 
+// Kernel threads do what somebody else asked for, of a loop device also what the load did.
+bool IsKernelThread(const std::string& command) {
+  static constexpr const char* kNames[] = {"kworker/", "jbd2/",    "kswapd",         "loop",
+                                           "flush-",   "xfsaild/", "dmcrypt_write/", "md"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](const char* name) { return absl::StartsWith(command, name); });
+}
+
+// Adds what other programs can have moved on the device: no more than it did itself.
+void AddOthers(const PhaseView& view, const SampledDevice& device, CrossCheckInput* input) {
+  // The counters of a program and of a device are not read at the same instant.
+  constexpr double kBound = 1.05;
+  std::vector<std::string> named;
+  for (const v1::ProcessIo& process : OthersOf(view, *device.sampler)) {
+    const auto read = static_cast<double>(process.read_bytes());
+    const auto written = static_cast<double>(process.write_bytes());
+    if (IsKernelThread(process.command()) ||
+        input->others_read_bytes + read > kBound * input->device_read_bytes ||
+        input->others_write_bytes + written > kBound * input->device_write_bytes) {
+      continue;
+    }
+    input->others_read_bytes += read;
+    input->others_write_bytes += written;
+    if (named.size() < 3) named.push_back(DescribeProcess(process));
+  }
+  input->others = absl::StrJoin(named, ", ");
+}
+
 // The other runs on the device while this one was in progress; empty when there was none.
 std::string ConcurrentOn(const PhaseView& view, const std::string& boot_id,
                          const std::string& device) {
@@ -370,6 +409,7 @@ void CompareWithEngines(const PhaseView& view, const measure::RunWorker* self,
   out->set_engine_queue_size(0);
   if (self != nullptr) {
     AddEngines(view, engines, &input, out);
+    AddOthers(view, device, &input);
     input.concurrent = ConcurrentOn(view, self->boot_id, device.name);
     // The load's bytes are also those of a ramp, beside which the difference is small.
     if (view.phase().phase.ramp_ns == 0) input.beyond = out->not_rated();

@@ -107,6 +107,31 @@ CachedShares CachedOf(const PhaseView& view, const v1::PhaseReport& report) {
   return {share(cached, reads), share(held, writes), share(cached + held, reads + writes)};
 }
 
+// The devices that moved all bytes that the page cache did not serve, by the cross-checks; empty
+// where these do not show it.
+std::string ServedBy(const PhaseView& view, const v1::PhaseReport& report) {
+  double all = 0;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    for (const v1::WorkloadResult& result : worker.result.workloads()) {
+      all += static_cast<double>(measure::IosOf(result).bytes);
+    }
+  }
+  double compared = 0;
+  std::string name;
+  for (const v1::DeviceReport& device : report.devices()) {
+    const double engine = device.engine_read_bytes() + device.engine_write_bytes();
+    if (!(engine > 0)) continue;
+    const v1::CrossCheck::Verdict verdict = device.cross_check().verdict();
+    if (verdict != v1::CrossCheck::VERDICT_AGREE && verdict != v1::CrossCheck::VERDICT_COALESCED &&
+        verdict != v1::CrossCheck::VERDICT_PAGE_CACHE) {
+      return "";
+    }
+    compared += engine;
+    name = name.empty() ? device.name() : "the devices";
+  }
+  return compared >= (1 - kMinCached) * all ? name : "";
+}
+
 // The requests per second of the devices under the load, where all of them got fewer and larger
 // requests than the engines made I/Os.
 struct Merged {
@@ -127,7 +152,7 @@ std::optional<Merged> MergedRequests(const v1::PhaseReport& report) {
 // What served more than was promised. `promise` has its figures.
 std::string CauseOfExcess(const PhaseView& view, const v1::PhaseReport& report,
                           const v1::PromiseReport& promise) {
-  const char* unknown = "what served the rest is not known";
+  const std::string served_by = ServedBy(view, report);
   const double limit = promise.promised() * (1 + kMinExcess);
   const auto& workloads = view.load().workloads();
   if (view.IsSynthetic()) return "the figures of synthetic workers are made up";
@@ -147,7 +172,8 @@ std::string CauseOfExcess(const PhaseView& view, const v1::PhaseReport& report,
   }
   // Without them the figure may still be beyond the promise, by more than the bytes are known to.
   if (!parts.empty() && promise.found() * (1 - cached.all - kMinCached) > limit) {
-    parts.emplace_back(unknown);
+    parts.push_back(served_by.empty() ? "what served the rest is not known"
+                                      : absl::StrCat(served_by, " served the rest"));
   }
   if (!parts.empty()) return absl::StrJoin(parts, ", ");
   const std::optional<Merged> merged = MergedRequests(report);
@@ -155,7 +181,8 @@ std::string CauseOfExcess(const PhaseView& view, const v1::PhaseReport& report,
     return absl::StrFormat("the kernel merged neighbouring I/Os, and %s requests/s reached %s",
                            common::FormatCount(merged->requests), merged->device);
   }
-  return unknown;
+  return served_by.empty() ? "what served them is not known"
+                           : absl::StrCat(served_by, " served them, by its own counters");
 }
 
 std::string AmountText(const v1::PromiseReport& promise, double value) {

@@ -107,6 +107,34 @@ Stored Copying() {
   return data;
 }
 
+// All reads may have come from the page cache while another program read as much.
+TEST(CrossCheckTest, BytesThatMayBeAnotherProgramsShowNothing) {
+  Stored data = TwoWorkers();
+  for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+    spec->mutable_run()->mutable_workloads(0)->set_direct(false);
+  }
+  v1::ProcessIo* other = data.phases[0].workers[0].result.add_others();
+  other->set_command("python3");
+  other->set_pid(123);
+  other->set_read_bytes(uint64_t{1100} * 4096);
+  const auto check = [&] { return ReportOf(data).phases(0).devices(0).cross_check(); };
+  EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+  EXPECT_TRUE(absl::StrContains(check().reason(), "(python3[123] read ")) << check().reason();
+  // A loop device's thread does the load's own I/O.
+  other->set_command("kworker/u8:3-loop3");
+  EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_AGREE) << check().reason();
+  // What is more than the device did was on another one.
+  other->set_command("python3");
+  other->set_read_bytes(uint64_t{2400} * 4096);
+  EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_AGREE) << check().reason();
+  // Direct reads reach the device.
+  other->set_read_bytes(uint64_t{1100} * 4096);
+  for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+    spec->mutable_run()->mutable_workloads(0)->set_direct(true);
+  }
+  EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_AGREE) << check().reason();
+}
+
 TEST(CopyReportTest, ReadsAreOfTheSourcesDeviceAndWritesOfTheOther) {
   constexpr double kCopied = 1200.0 * 4096;
   const v1::PhaseReport phase = ReportOf(Copying()).phases(0);
