@@ -47,6 +47,11 @@ std::vector<std::string> DevicesOf(const v1::Assignment& assignment) {
   return devices;
 }
 
+std::set<std::string> SampledDevices(const v1::Assignment& assignment) {
+  const std::vector<std::string> devices = DevicesOf(assignment);
+  return {devices.begin(), devices.end()};
+}
+
 }  // namespace
 
 Load::Load(const v1::Assignment& assignment, Environment environment)
@@ -332,6 +337,14 @@ void Load::ReportPaths() {
   }
 }
 
+void Load::ReportEndedDevice(const std::string& name) {
+  const auto since = static_cast<double>(clock_->MonotonicNs() - timeline_.go_ns());
+  environment_.report(measure::Severity::kWarning,
+                      absl::StrCat(name, " was detached, or is another device, ",
+                                   common::FormatDuration(std::max(0.0, since)),
+                                   " after the start: its counters end there"));
+}
+
 void Load::JoinThreads() {
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
@@ -342,16 +355,9 @@ void Load::DetachThreads() {
   threads_.clear();
 }
 
-v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
-  std::vector<Collector::Source> sources;
-  for (const auto& part : parts_) {
-    for (size_t i = 0; i < part->threads.size(); ++i) {
-      sources.push_back({&part->threads[i]->recorder(), part->index});
-    }
-  }
+Collector::Options Load::SamplingOptions(DeviceAttachments* attachments) {
   Collector::Options options;
-  const std::vector<std::string> devices = DevicesOf(assignment_);
-  options.sample_devices.insert(devices.begin(), devices.end());
+  options.sample_devices = SampledDevices(assignment_);
   options.nested_devices.insert(assignment_.nested_devices().begin(),
                                 assignment_.nested_devices().end());
   options.sample_host = assignment_.sample_host();
@@ -360,11 +366,30 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
     const PathWatch::Count count = paths_.CountOf(device);
     return std::pair(count.paths, count.running);
   };
+  // The devices under a load are open, and cannot be exchanged.
+  if (parts_.empty()) {
+    options.ended_devices = [this, attachments] {
+      std::vector<std::string> ended = attachments->TakeEnded();
+      for (const std::string& name : ended) ReportEndedDevice(name);
+      return ended;
+    };
+  }
   options.tick = [this] {
     Monitor();
     verification_.ReportWrites(timeline_.go_ns());
   };
-  Collector collector(&timeline_, clock_, std::move(sources), std::move(options), sink);
+  return options;
+}
+
+v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
+  std::vector<Collector::Source> sources;
+  for (const auto& part : parts_) {
+    for (size_t i = 0; i < part->threads.size(); ++i) {
+      sources.push_back({&part->threads[i]->recorder(), part->index});
+    }
+  }
+  DeviceAttachments attachments(SampledDevices(assignment_));
+  Collector collector(&timeline_, clock_, std::move(sources), SamplingOptions(&attachments), sink);
 
   {
     common::MutexLock lock(&mutex_);

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "proto/worker.pb.h"
+#include "worker/host/device_attachments.h"
 #include "worker/host/path_watch.h"
 #include "worker/host/storage_network.h"
 #include "worker/load/hang_monitor.h"
@@ -73,6 +74,9 @@ class Load : public std::enable_shared_from_this<Load> {
   void Monitor();
   void MonitorClaims(int64_t now_ns);
   void ReportPaths();
+  // `attachments` outlives them.
+  Collector::Options SamplingOptions(DeviceAttachments* attachments);
+  void ReportEndedDevice(const std::string& name);
   // From the thread's first submission to its last completion, without ramp and drain.
   int64_t MeasuredNs(const IoThreadOutcome& outcome) const;
   v1::PhaseResult MakeResult(Collector* collector, bool complete) const;

@@ -48,13 +48,17 @@ Collector::Collector(const Timeline* timeline, const common::Clock* clock,
       thread_sums_(sources_.size()),
       late_(sources_.size()) {}
 
-Collector::HostReading Collector::ReadHost() const {
+Collector::HostReading Collector::ReadHost() {
   HostReading reading;
   reading.at_ns = clock_->MonotonicNs();
   if (!options_.sample_devices.empty()) {
     // One read of the whole file, so that all devices are of one instant.
     reading.devices =
         ParseDiskStats(common::ReadTrimmed("/proc/diskstats"), &options_.sample_devices);
+    // Asked for after the counters: a device that is exchanged between both ends with the interval
+    // before.
+    for (std::string& name : options_.ended_devices()) ended_devices_.insert(std::move(name));
+    for (const std::string& name : ended_devices_) reading.devices.erase(name);
   }
   if (options_.sample_host) reading.host = ReadHostCounters();
   if (options_.network != nullptr) reading.network = options_.network->Read();

@@ -39,6 +39,11 @@ class Collector {
     // one path.
     std::function<std::pair<uint32_t, uint32_t>(const std::string& device)> paths =
         [](const std::string&) { return std::pair(0U, 0U); };
+    // Devices whose counters end here: they were detached or exchanged since the last call. Called
+    // after each reading.
+    std::function<std::vector<std::string>()> ended_devices = [] {
+      return std::vector<std::string>();
+    };
     // Called between polls, some 50 times a second.
     std::function<void()> tick = [] {};
   };
@@ -75,7 +80,7 @@ class Collector {
   };
   using Sums = std::map<uint32_t, StatsByKind>;  // by workload
 
-  HostReading ReadHost() const;
+  HostReading ReadHost();
   bool AllFinished() const;  // every thread; never without one
   bool AllDone() const;      // all have done what they were to do, before the load's end
   bool AllTaken() const;
@@ -102,6 +107,7 @@ class Collector {
   std::vector<measure::OperationCounts> thread_sums_;
   int64_t cpu_user_ns_ = 0, cpu_system_ns_ = 0;
   int64_t sampled_ns_ = 0;
+  std::set<std::string> ended_devices_;
   // by source: of intervals that were emitted without it
   std::vector<StatsByKind> late_;
   uint32_t intervals_ = 0;
