@@ -78,6 +78,14 @@ struct PhaseData {
   std::vector<EncodedLatencies> blocks;  // of its measured time; none while it runs
 };
 
+// Settings of the hosts' kernels that a phase of another run had changed while it ran.
+struct OtherSettings {
+  std::string run_id;
+  v1::Environment environment;
+  int64_t from_wall_ns = 0;
+  int64_t until_wall_ns = 0;  // 0: it goes on
+};
+
 // What the store holds of a run, but for its intervals.
 struct RunData {
   RunRecord run;
@@ -87,6 +95,7 @@ struct RunData {
   std::map<std::string, std::string> environment;  // "HOST fact" to value
   // "boot_id/device" → other runs that used it while this one was in progress
   std::map<std::string, std::vector<std::string>> concurrent;
+  std::vector<OtherSettings> concurrent_settings;  // of those runs
 };
 
 }  // namespace lockstep::measure

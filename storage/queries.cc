@@ -1,6 +1,8 @@
 // Loading a run for its report, but for its intervals.
 
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
@@ -242,6 +244,34 @@ class Loader {
     // The limit keeps a report small beside a run of weeks that overlaps with any number of others.
     for (int i = 0; i < rows->rows(); ++i) {
       data_.concurrent[rows->Text(i, "device")].push_back(rows->Text(i, "run_id"));
+    }
+    return rows->rows() == 0 ? absl::OkStatus() : LoadOtherSettings();
+  }
+
+  // What these runs had changed: as their jobs ask for it, because a phase in progress has told no
+  // result yet.
+  absl::Status LoadOtherSettings() {
+    std::set<std::string> others;
+    for (const auto& [device, run_ids] : data_.concurrent) {
+      others.insert(run_ids.begin(), run_ids.end());
+    }
+    google::protobuf::RepeatedPtrField<std::string> ids;
+    for (const std::string& run_id : others) *ids.Add() = run_id;
+    auto rows = connection_->Query(
+        "SELECT p.run_id, coalesce(p.spec, r.spec -> 'phases' -> p.job_phase) AS phase_spec, "
+        "coalesce((extract(epoch FROM p.go_at) * 1000000)::bigint * 1000, 0) AS from_ns, "
+        "coalesce((extract(epoch FROM p.ended_at) * 1000000)::bigint * 1000, 0) AS until_ns "
+        "FROM phases p JOIN runs r USING (run_id) WHERE p.run_id::text = ANY ($1) "
+        "AND p.go_at IS NOT NULL AND coalesce(p.spec, r.spec -> 'phases' -> p.job_phase) "
+        "-> 'run' ? 'environment' LIMIT 1000",
+        {TextArray(ids)});
+    if (!rows.ok()) return rows.status();
+    for (int i = 0; i < rows->rows(); ++i) {
+      v1::PhaseSpec spec;
+      // A job that cannot be read is a fault of the other run.
+      if (!FromJson(rows->Text(i, "phase_spec"), &spec).ok()) continue;
+      data_.concurrent_settings.push_back({rows->Text(i, "run_id"), spec.run().environment(),
+                                           rows->Int(i, "from_ns"), rows->Int(i, "until_ns")});
     }
     return absl::OkStatus();
   }

@@ -1,10 +1,16 @@
 // Which settings of the hosts' kernels did the phase have changed?
 
+#include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "controller/analysis/analysis.h"
+#include "controller/plan/environments.h"
 
 namespace lockstep::controller {
 namespace {
@@ -38,6 +44,37 @@ void AddSettings(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
+// Another run may have changed them underneath this one: a run that changes none itself does not
+// wait for it.
+void AddSettingsOfOthers(const PhaseView& view, v1::PhaseReport* report) {
+  constexpr int kNamed = 3;
+  const int64_t begin = view.phase().phase.go_wall_ns;
+  const auto end = begin + static_cast<int64_t>(1e9 * DoneOf(view.phase()).last_seconds);
+  // By run and settings: its points may all change the same.
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> found;
+  for (const measure::OtherSettings& other : view.data().concurrent_settings) {
+    const bool is_over = other.until_wall_ns != 0 && other.until_wall_ns <= begin;
+    if (begin == 0 || is_over || other.from_wall_ns >= end) continue;
+    const std::string settings = DescribeEnvironment(other.environment);
+    if (settings.empty()) continue;
+    for (const auto& [device, run_ids] : view.data().concurrent) {
+      if (std::find(run_ids.begin(), run_ids.end(), other.run_id) == run_ids.end()) continue;
+      found[{other.run_id, settings}].insert(device.substr(device.find('/') + 1));
+    }
+  }
+  int named = 0;
+  for (const auto& [other, devices] : found) {
+    if (++named > kNamed) break;
+    report->add_remarks(
+        absl::StrCat("run ", other.first.substr(0, 8),
+                     " had changed settings of the hosts' kernels during that time (", other.second,
+                     "), and both runs use ", absl::StrJoin(devices, ", "),
+                     ": the figures may be of its settings"));
+  }
+}
+
+const RegisterAnalysis kOthersSettingsRegistered(order::kSettings + 1, "settings of others",
+                                                 &AddSettingsOfOthers);
 const RegisterAnalysis kSettingsRegistered(order::kSettings, "settings", &AddSettings);
 
 }  // namespace

@@ -881,6 +881,31 @@ TEST_F(StoreTest, SettingsThatAreNoListTakeNoOthersAway) {
   EXPECT_EQ(rows->Text(0, "setting"), "x");
 }
 
+TEST_F(StoreTest, SettingsOfRunsOnTheSameDeviceComeWithARun) {
+  const v1::PhaseId mine = Begin();
+  const v1::PhaseId other = Begin();
+  for (const v1::PhaseId& phase : {mine, other}) {
+    ASSERT_TRUE(connection_
+                    ->Query("UPDATE run_workers SET inspection = '{\"targets\": [{\"deviceName\": "
+                            "\"sda-of-settings\"}]}' WHERE run_id = $1",
+                            {phase.run_id()})
+                    .ok());
+  }
+  EXPECT_TRUE(store_->LoadRun(mine.run_id())->concurrent_settings.empty());
+  ASSERT_TRUE(connection_
+                  ->Query("UPDATE phases SET spec = '{\"run\": {\"environment\": {\"scheduler\": "
+                          "\"mq-deadline\"}}}' WHERE run_id = $1",
+                          {other.run_id()})
+                  .ok());
+  const auto data = store_->LoadRun(mine.run_id());
+  ASSERT_TRUE(data.ok()) << data.status();
+  ASSERT_EQ(data->concurrent_settings.size(), 1u);
+  EXPECT_EQ(data->concurrent_settings[0].run_id, other.run_id());
+  EXPECT_EQ(data->concurrent_settings[0].environment.scheduler(), "mq-deadline");
+  EXPECT_EQ(data->concurrent_settings[0].from_wall_ns, int64_t{1800000000} * 1000000000);
+  EXPECT_EQ(data->concurrent_settings[0].until_wall_ns, 0);
+}
+
 TEST_F(StoreTest, OpeningAgainChangesNothingAndANewerSchemaIsRefused) {
   EXPECT_TRUE(PgStore::Open({cluster->server->conninfo(), "x", "again"}).ok());
   ASSERT_TRUE(

@@ -107,6 +107,35 @@ Stored Copying() {
   return data;
 }
 
+TEST(SettingsTest, WhatAnotherRunHadChangedIsSaid) {
+  Stored data = TwoWorkers();
+  constexpr int64_t kBegin = 1700000000000000000;
+  data.phases[0].phase.go_wall_ns = kBegin;
+  measure::OtherSettings other;
+  other.run_id = "1234abcd-0000-4000-8000-000000000000";
+  other.environment.set_scheduler("mq-deadline");
+  other.from_wall_ns = kBegin - 1000000000;
+  data.concurrent_settings.push_back(other);
+  const auto said = [&] {
+    std::string all;
+    for (const std::string& remark : ReportOf(data).phases(0).remarks()) all += remark + "\n";
+    return all;
+  };
+  // On another device.
+  EXPECT_FALSE(absl::StrContains(said(), "run 1234abcd"));
+  data.concurrent["boot/sda"] = {other.run_id};
+  EXPECT_TRUE(absl::StrContains(said(),
+                                "run 1234abcd had changed settings of the hosts' kernels during "
+                                "that time (scheduler mq-deadline), and both runs use sda"))
+      << said();
+  // Before this phase, and after its three seconds.
+  data.concurrent_settings[0].until_wall_ns = kBegin - 1;
+  EXPECT_FALSE(absl::StrContains(said(), "run 1234abcd"));
+  data.concurrent_settings[0].until_wall_ns = 0;
+  data.concurrent_settings[0].from_wall_ns = kBegin + 3000000000;
+  EXPECT_FALSE(absl::StrContains(said(), "run 1234abcd"));
+}
+
 // All reads may have come from the page cache while another program read as much.
 TEST(CrossCheckTest, BytesThatMayBeAnotherProgramsShowNothing) {
   Stored data = TwoWorkers();
