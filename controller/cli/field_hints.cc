@@ -84,9 +84,18 @@ size_t EditDistance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
-bool Has(const Descriptor& type, const std::string& name) {
+// The fields that a job file may have. The controller fills the others in.
+std::vector<const FieldDescriptor*> FieldsOf(const Descriptor& type) {
+  std::vector<const FieldDescriptor*> fields;
   for (int i = 0; i < type.field_count(); ++i) {
-    if (v1::JobFieldName(*type.field(i)) == name) return true;
+    if (!type.field(i)->options().GetExtension(v1::derived)) fields.push_back(type.field(i));
+  }
+  return fields;
+}
+
+bool Has(const Descriptor& type, const std::string& name) {
+  for (const FieldDescriptor* field : FieldsOf(type)) {
+    if (v1::JobFieldName(*field) == name) return true;
   }
   return false;
 }
@@ -97,8 +106,8 @@ void FindPaths(const Descriptor& type, const std::string& prefix, const std::str
   // A message may hold itself; deeper than this nobody looks for a field.
   constexpr size_t kDeepest = 5;
   if (above->size() >= kDeepest || !above->insert(&type).second) return;
-  for (int i = 0; i < type.field_count(); ++i) {
-    const FieldDescriptor& field = *type.field(i);
+  for (const FieldDescriptor* at : FieldsOf(type)) {
+    const FieldDescriptor& field = *at;
     const std::string own = v1::JobFieldName(field);
     const std::string path = absl::StrCat(prefix, prefix.empty() ? "" : ".", own);
     if (own == name) found->push_back(path);
@@ -143,8 +152,8 @@ std::string MostSimilar(const Descriptor& type, const std::string& key) {
   std::string nearest;
   // A name that differs in more than half of its letters is not a typing error.
   size_t least = 1 + key.size() / 2;
-  for (int i = 0; i < type.field_count(); ++i) {
-    const std::string name = v1::JobFieldName(*type.field(i));
+  for (const FieldDescriptor* field : FieldsOf(type)) {
+    const std::string name = v1::JobFieldName(*field);
     const size_t distance = EditDistance(key, name);
     if (distance >= least) continue;
     least = distance;
@@ -157,7 +166,7 @@ std::string MostSimilar(const Descriptor& type, const std::string& key) {
 
 std::string FieldNames(const Descriptor& type) {
   std::vector<std::string> names;
-  for (int i = 0; i < type.field_count(); ++i) names.push_back(v1::JobFieldName(*type.field(i)));
+  for (const FieldDescriptor* field : FieldsOf(type)) names.push_back(v1::JobFieldName(*field));
   return absl::StrJoin(names, ", ");
 }
 

@@ -216,6 +216,12 @@ class FleetChecker {
     if (check_.refusals.size() < kMaxRefusals) check_.refusals.push_back(text);
   }
 
+  // `text` begins with the name of the target.
+  void RefuseTarget(uint32_t w, const v1::TargetInspection& found, const std::string& text) {
+    check_.refused[{w, found.target()}] = text;
+    Refuse(absl::StrCat(HostOf(w), ": ", text));
+  }
+
   void CheckSynthetic() {
     const auto synthetic = std::count_if(workers_.begin(), workers_.end(), [](const PlanWorker& w) {
       return w.inspection.synthetic();
@@ -234,11 +240,12 @@ class FleetChecker {
       return Refuse(absl::StrCat(HostOf(w), ": target ", target.name(), ": ", found.refused()));
     }
     if (!target.variant_of().empty() && found.foreign_files_size() > 0) {
-      return Refuse(absl::StrCat(HostOf(w), ": target ", target.name(), ": ",
-                                 found.paths_size() > 0 ? found.paths(0) : "",
-                                 ": Lockstep did not make all of its files. A sweep makes and "
-                                 "removes those that it varies; "
-                                 "use a path without other files"));
+      return RefuseTarget(
+          w, found,
+          absl::StrCat("target ", target.name(), ": ", found.paths_size() > 0 ? found.paths(0) : "",
+                       ": Lockstep did not make all of its files. A sweep makes "
+                       "and removes those that it varies; use a path without "
+                       "other files"));
     }
     // Device names mean something to one kernel only.
     const std::string& boot_id = worker.hello.host().boot_id();
@@ -399,17 +406,16 @@ class FleetChecker {
                               found.filesystem_id() == store_.filesystem_id &&
                               found.target() < static_cast<uint32_t>(job_.targets_size()) &&
                               use_[found.target()].prepared;
-        if (!is_store || (job_.store_filesystem() && store_.may_fill) ||
-            !stored_.insert(TargetOf(found).name()).second) {
-          continue;
-        }
-        Refuse(absl::StrCat(
-            HostOf(w), ": target ", TargetOf(found).name(), ": ",
-            found.paths_size() > 0 ? found.paths(0) : "",
+        if (!is_store || (job_.store_filesystem() && store_.may_fill)) continue;
+        const std::string text = absl::StrCat(
+            "target ", TargetOf(found).name(), ": ", found.paths_size() > 0 ? found.paths(0) : "",
             " lies on the file system of Lockstep's own store, which a full disk would stop. ",
             "Use another one, or allow it in both places: store_filesystem: true in the job",
             job_.store_filesystem() ? " (done)" : "",
-            ", and --allow-store-filesystem at the controller", store_.may_fill ? " (done)" : ""));
+            ", and --allow-store-filesystem at the controller", store_.may_fill ? " (done)" : "");
+        // Said once, and shown on each host.
+        check_.refused[{w, found.target()}] = text;
+        if (stored_.insert(TargetOf(found).name()).second) RefuseTarget(w, found, text);
       }
     }
     for (const auto& [id, space] : SpaceNeeds(job_, workers_, use_)) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -49,6 +50,8 @@ struct StoreLocation {
 // the store.
 struct FleetCheck {
   std::vector<std::string> refusals;
+  // Those that are of one target on one worker, by the numbers of both.
+  std::map<std::pair<uint32_t, uint32_t>, std::string> refused;
   std::vector<std::string> warnings;
   // For each file system on which the job will lay out files: the bytes that it needs, and the most
   // that it may use.

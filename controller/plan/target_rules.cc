@@ -12,6 +12,8 @@ namespace {
 // Direct I/O must be aligned to the logical block of the device, which is usually at most 4 KiB.
 // I/Os at the start of a stripe that is not aligned would fail.
 constexpr int64_t kStripeUnit = 4096;
+// Of each file that a total_size gives its bytes.
+constexpr int64_t kMinBytesOfTotal = 4096;
 
 void CheckSharing(const v1::Target& target, const Complain& complain) {
   if ((target.has_device() || target.has_iscsi()) && target.sharing() == v1::SHARING_PRIVATE) {
@@ -37,7 +39,7 @@ void CheckFile(const v1::FileTarget& file, const Complain& complain) {
   if (total == 0 && file.size_bytes() == 0) {
     complain(".file.size",
              "is missing; say how large each file is, or all of them together by total_size");
-  } else if (total != 0 && file.size_bytes() < 4096) {
+  } else if (total != 0 && file.size_bytes() < kMinBytesOfTotal) {
     complain(".file.total_size", absl::StrCat("gives each of ", file.count(), " files ",
                                               common::FormatSize(static_cast<double>(total) /
                                                                  std::max(1U, file.count())),
@@ -91,6 +93,14 @@ void CheckTarget(const v1::Target& target, const Complain& complain) {
     case v1::Target::KIND_NOT_SET:
       return complain("", "is neither a `file` nor a `device`, `iscsi` or `null`");
   }
+}
+
+int64_t KnownSizeOf(const v1::Target& target) {
+  if (target.has_null()) return target.null().size_bytes();
+  if (!target.has_file()) return INT64_MAX;
+  const bool is_refused =
+      target.file().total_size_bytes() != 0 && target.file().size_bytes() < kMinBytesOfTotal;
+  return is_refused ? INT64_MAX : target.file().size_bytes();
 }
 
 }  // namespace lockstep::controller

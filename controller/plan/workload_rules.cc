@@ -9,6 +9,7 @@
 #include "common/units.h"
 #include "controller/plan/copy_rules.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/target_rules.h"
 #include "proto/workload.h"
 
 namespace lockstep::controller {
@@ -86,9 +87,7 @@ class Rules {
                                  " holds no block of ", Size(LargestBlock(w_))));
       }
       // The size of a device or a LUN is found by the workers' inspection, which comes later.
-      const int64_t smallest = target->has_file()   ? target->file().size_bytes()
-                               : target->has_null() ? target->null().size_bytes()
-                                                    : INT64_MAX;
+      const int64_t smallest = KnownSizeOf(*target);
       if (smallest < LargestBlock(w_)) {
         add_(field, absl::StrCat(target->has_file() ? "a file of " : "a null target of ",
                                  Size(smallest), " holds no block of ", Size(LargestBlock(w_))));

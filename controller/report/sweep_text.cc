@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/units.h"
 #include "controller/report/report_writer.h"
 #include "controller/report/text_table.h"
@@ -113,21 +114,69 @@ class Heat {
   double min_ = 0, max_ = 0;
 };
 
-std::string Lines(const v1::SweepReport& sweep, size_t width) {
+// "limited by: device at 4KiB, 8KiB; above the device at 64KiB", where the table has no room for
+// it.
+std::string LimitLine(const v1::SweepReport& sweep, size_t width) {
+  std::vector<std::string> limits;
+  std::map<std::string, std::vector<std::string>> points;
+  for (const v1::SweepPointReport& point : sweep.points()) {
+    std::vector<std::string>& own = points[LimitText(point)];
+    if (own.empty()) limits.push_back(LimitText(point));
+    own.push_back(sweep.axes().empty() ? "all"
+                                       : sweep.axes(0).values(static_cast<int>(point.indices(0))));
+  }
+  std::vector<std::string> parts;
+  for (const std::string& limit : limits) {
+    parts.push_back(absl::StrCat(limit, " at ", absl::StrJoin(points[limit], ", ")));
+  }
+  const std::string first = "    limited by: ";
+  std::string out;
+  std::string line = first;
+  for (const std::string& part : parts) {
+    const bool begins = line == first || line == "      ";
+    if (!begins && DisplayWidth(line) + 2 + DisplayWidth(part) > width) {
+      absl::StrAppend(&out, line, ";\n");
+      line = "      " + part;
+    } else {
+      absl::StrAppend(&line, begins ? "" : "; ", part);
+    }
+  }
+  return absl::StrCat(out, line, "\n");
+}
+
+bool IsWiderThan(const std::string& table, size_t width) {
+  const std::vector<std::string> lines = absl::StrSplit(table, '\n');
+  return width != 0 && std::any_of(lines.begin(), lines.end(), [&](const std::string& line) {
+           return DisplayWidth(line) > width;
+         });
+}
+
+std::string PointTable(const v1::SweepReport& sweep, size_t width, bool has_limits) {
   std::vector<std::string> titles = {sweep.axes().empty() ? "" : sweep.axes(0).field()};
   for (const Figure& figure : kFigures) titles.push_back(absl::StrCat(figure.title, "  "));
   titles.emplace_back("runs");
-  titles.emplace_back("limited by");
-  TextTable table(titles, {0, titles.size() - 1}, {0});
+  std::vector<size_t> left = {0};
+  if (has_limits) {
+    titles.emplace_back("limited by");
+    left.push_back(titles.size() - 1);
+  }
+  TextTable table(titles, left, {0});
   for (const v1::SweepPointReport& point : sweep.points()) {
     std::vector<std::string> row = {
         sweep.axes().empty() ? "all" : sweep.axes(0).values(static_cast<int>(point.indices(0)))};
     for (const Figure& figure : kFigures) row.push_back(Heat(sweep, figure).Cell(point));
     row.push_back(absl::StrCat(point.runs()));
-    row.push_back(LimitText(point));
+    if (has_limits) row.push_back(LimitText(point));
     table.Add(std::move(row));
   }
   return table.Render("    ", width);
+}
+
+// A limit that is cut ("above t…") says less than none.
+std::string Lines(const v1::SweepReport& sweep, size_t width) {
+  const std::string whole = PointTable(sweep, 0, /*has_limits=*/true);
+  if (!IsWiderThan(whole, width)) return whole;
+  return PointTable(sweep, width, /*has_limits=*/false) + LimitLine(sweep, width);
 }
 
 // The values of all axes but the last, and by them the points across.

@@ -307,6 +307,8 @@ void Admission::Plan(const std::shared_ptr<const v1::JobSpec>& shared,
                 target.clear_file_ranges();
                 target.clear_ranges();
                 target.clear_settings_ranges();
+                const auto refused = check.refused.find({i, target.target()});
+                if (refused != check.refused.end()) target.set_refused(refused->second);
               }
               AddObserves(job, inspected[i].inspection, worker);
             }

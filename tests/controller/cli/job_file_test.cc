@@ -104,6 +104,22 @@ TEST(JobFileTest, AFieldOfAnotherToolOrLevelIsNamed) {
   EXPECT_NE(error_of("quue_depth: 4").find("did you mean queue_depth?"), std::string::npos);
 }
 
+// A field that the controller fills in is not offered.
+TEST(JobFileTest, AFieldThatIsNoUsersIsUnknown) {
+  const auto errors_of = [](const std::string& key) {
+    std::string all;
+    const std::string source = "name: x\n" + key + ": []\nphases: [{cleanup: {}}]\n";
+    for (const std::string& error : ParseJobFile("x.yaml", source, {}).errors) all += error + "\n";
+    return all;
+  };
+  const std::string own = errors_of("swept_targets");
+  EXPECT_NE(own.find("swept_targets: is not a field"), std::string::npos) << own;
+  EXPECT_EQ(own.find("called swept_targets"), std::string::npos) << own;
+  const std::string odd = errors_of("xxxxxxxxxxxx");
+  EXPECT_NE(odd.find("known here: "), std::string::npos) << odd;
+  EXPECT_EQ(odd.find("swept_targets"), std::string::npos) << odd;
+}
+
 TEST(JobFileTest, AnObservePhaseSaysWhyItHasNoLoad) {
   const auto error_of = [](const std::string& more) {
     const JobFile file =

@@ -187,6 +187,11 @@ TEST(PlacementTest, TheStoresOwnFileSystemIsFilledOnlyWhereItIsSaidTwice) {
                 by_job && by_operator);
     }
   }
+  job.set_store_filesystem(false);
+  // `lockstep plan` marks the target.
+  const FleetCheck refused = CheckFleet(job, run.workers, {"", "boot:7:0", false});
+  ASSERT_EQ(refused.refused.size(), 1u);
+  EXPECT_EQ(refused.refused.begin()->first, std::pair(0U, 0U));
   EXPECT_TRUE(CheckFleet(job, run.workers, {"", "boot:8:0", false}).refusals.empty());
 }
 

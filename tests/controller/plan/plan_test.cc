@@ -239,6 +239,27 @@ TEST(PlanTest, WorkloadsThatCannotBeAreRefusedWithTheirReason) {
   }
 }
 
+TEST(PlanTest, ATotalSizeThatIsTooSmallIsOneProblem) {
+  v1::JobSpec job = Job();
+  v1::FileTarget* file = job.mutable_targets(0)->mutable_file();
+  file->clear_size_bytes();
+  file->set_total_size_bytes(1024);
+  file->set_count(4);
+  FillJob(&job);
+  std::string all;
+  for (const std::string& problem : ProblemsOf(job)) all += problem + "\n";
+  EXPECT_NE(all.find("256 B, which is less than a block"), std::string::npos) << all;
+  EXPECT_EQ(all.find("holds no block"), std::string::npos) << all;
+}
+
+TEST(PlanTest, ACompleteCopyIsRequiredOfACopy) {
+  v1::JobSpec job = Job();
+  job.mutable_phases(1)->mutable_run()->mutable_expect()->set_complete_copy(true);
+  const auto problems = ProblemsOf(job);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_NE(problems[0].find("expect.complete_copy"), std::string::npos) << problems[0];
+}
+
 TEST(PlanTest, PreconditionAndVerifyAreLoadsOverEverything) {
   v1::JobSpec job = Job();
   job.mutable_phases(1)->mutable_run()->mutable_workloads(0)->set_verify(true);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "controller/plan/next_phase.h"
 #include "controller/plan/validate.h"
 #include "controller/report/sweep_text.h"
@@ -136,6 +137,30 @@ TEST(SweepTest, TheMatrixHasARowAndAColumnForEachValueAndMarksTheBest) {
   EXPECT_NE(text.find("1,000    2,000 ░  3,000 ▒"), std::string::npos) << text;
   EXPECT_NE(text.find("5,000 █"), std::string::npos) << text;
   EXPECT_NE(text.find("-\n"), std::string::npos);
+}
+
+TEST(SweepTest, ALimitIsNeverCut) {
+  v1::SweepReport report;
+  v1::SweepAxisReport* axis = report.add_axes();
+  axis->set_field("queue_depth");
+  uint32_t number = 0;
+  for (const char* limit : {"queue depth", "above the device", "above the device"}) {
+    axis->add_values(absl::StrCat(1 << number));
+    v1::SweepPointReport* point = report.add_points();
+    point->add_indices(number++);
+    point->set_runs(1);
+    point->set_iops(1000 * number);
+    point->set_p99_ns(1.23e6);
+    point->set_limited_by(limit);
+  }
+  const std::string narrow = RenderSweep(report, 80);
+  EXPECT_EQ(narrow.find("…"), std::string::npos) << narrow;
+  EXPECT_NE(narrow.find("    limited by: queue depth at 1; above the device at 2, 4\n"),
+            std::string::npos)
+      << narrow;
+  const std::string wide = RenderSweep(report, 200);
+  EXPECT_EQ(wide.find("limited by: "), std::string::npos) << wide;
+  EXPECT_NE(wide.find("above the device\n"), std::string::npos) << wide;
 }
 
 // A job whose only phase repeats two depths until the mean is known to 5 %.
