@@ -389,6 +389,35 @@ phases:
                 wrong.append(f"{named:.0f} MiB by name of {moved} MiB")
         self.assertEqual(wrong, [])
 
+    @situation("13", "60 reads, in about a millisecond; another program reads all the time")
+    def test_a_load_of_a_millisecond_gets_nothing_of_others(self):
+        load = "block_size: 4KiB, queue_depth: 4, operations: 60"
+        with self.reader(threads=4):
+            mix = self.phase(self.run_report(self.job(load, hosts=1)))
+        device, found = self.device_of(mix)
+        self.says(f"{1000 * mix['durationSeconds']:.3g} ms: {device.get('notRated')} {found}")
+        if mix["durationSeconds"] > 0.1:
+            self.skipTest("the load got too little of the processors")
+        self.assertIn("the measured time of", device["notRated"])
+        self.assertNotIn("interference", found)
+        self.assertEqual(mix.get("kernels", []), [])
+
+    @situation("13", "1,000 reads/s of the page cache beside another program's of the device")
+    def test_bytes_of_another_reader_are_no_agreement(self):
+        buffered = "block_size: 4KiB, direct: false, engine: sync"
+        warm = f"  - {{name: warm, run: {{workloads: [{{name: w, {buffered}, passes: 1}}]}}}}\n"
+        job = self.job(f"{buffered}, max_iops: 1000", hosts=1)
+        job = job.replace("  - {name: mix", warm + "  - {name: mix")
+        limits = {READ_IOPS: f"{read(f'/sys/block/{self.name}/dev')} 1000"}
+        with self.reader(limits=limits):
+            mix = self.phase(self.run_report(job))
+        device, _ = self.device_of(mix)
+        share = device["deviceReadBytes"] / device["engineReadBytes"]
+        self.says(f"{100 * share:.0f} %: {device['crossCheck']}")
+        if share < 0.9:
+            self.skipTest("the other program got too little of the device")
+        self.assertNotEqual(device["crossCheck"]["verdict"], "VERDICT_AGREE")
+
     @situation("13", "buffered reads of depth 1; another program has 32 reads in flight")
     def test_a_queue_of_others_is_no_write_back(self):
         buffered = "block_size: 4KiB, direct: false, engine: sync"
