@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <google/protobuf/util/json_util.h>
 #include <sys/file.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,6 +46,24 @@ int RankOf(const std::string& name) {
 
 bool IsQueue(const std::string& name) { return name != kMountOptions; }
 
+// What no two workers change at once. A file system has one set of options, under however many
+// mount points, so that its number counts and not a path.
+std::string LockKey(const std::string& thing, const std::string& filesystem) {
+  return filesystem.empty() ? absl::StrReplaceAll(thing, {{"/", "_"}})
+                            : absl::StrCat("filesystem-", filesystem);
+}
+
+std::string NumberWords(const WantedSetting& wanted) {
+  if (IsQueue(wanted.name)) return "";
+  return absl::StrCat(major(wanted.filesystem), ":", minor(wanted.filesystem));
+}
+
+bool IsAbout(const v1::SettingsJournal::Entry& entry, const WantedSetting& wanted,
+             const std::string& name) {
+  return entry.thing() == wanted.thing && entry.name() == name &&
+         entry.filesystem() == NumberWords(wanted);
+}
+
 }  // namespace
 
 EnvironmentKeeper::EnvironmentKeeper(const std::string& directory, const std::string& root)
@@ -53,13 +72,13 @@ EnvironmentKeeper::EnvironmentKeeper(const std::string& directory, const std::st
       kernel_(root),
       boot_id_(common::ReadTrimmed(root + "/proc/sys/kernel/random/boot_id")) {}
 
-absl::Status EnvironmentKeeper::Lock(const std::string& thing) {
+absl::Status EnvironmentKeeper::Lock(const std::string& key, const std::string& thing) {
+  if (locks_.contains(key)) return absl::OkStatus();
   // The locks are not in the state directory: workers of one host have different ones, and must see
   // each other's locks.
   const std::string folder = root_ + "/run/lockstep";
   if (absl::Status made = common::MakeDirectories(folder, 0755); !made.ok()) return made;
-  const std::string path =
-      absl::StrCat(folder, "/settings-", absl::StrReplaceAll(thing, {{"/", "_"}}), ".lock");
+  const std::string path = absl::StrCat(folder, "/settings-", key, ".lock");
   common::FileDescriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock.valid()) return common::ErrnoStatus(errno, path);
   // The kernel releases the lock however the worker ends, so that a killed one blocks nobody.
@@ -67,7 +86,7 @@ absl::Status EnvironmentKeeper::Lock(const std::string& thing) {
     return absl::FailedPreconditionError(absl::StrCat(
         thing, ": another worker of this host has changed its settings for a phase of its own"));
   }
-  locks_.push_back(std::move(lock));
+  locks_[key] = std::move(lock);
   return absl::OkStatus();
 }
 
@@ -105,10 +124,7 @@ std::vector<std::string> EnvironmentKeeper::Recover() {
   v1::SettingsJournal locked_by_others;
   journal_.Clear();
   for (const auto& entry : kept.entries()) {
-    const bool is_locked =
-        std::any_of(journal_.entries().begin(), journal_.entries().end(),
-                    [&](const auto& other) { return other.thing() == entry.thing(); });
-    const absl::Status locked = is_locked ? absl::OkStatus() : Lock(entry.thing());
+    const absl::Status locked = Lock(LockKey(entry.thing(), entry.filesystem()), entry.thing());
     if (locked.ok()) {
       *journal_.add_entries() = entry;
     } else {
@@ -131,24 +147,63 @@ std::vector<std::string> EnvironmentKeeper::Recover() {
   return words;
 }
 
+absl::StatusOr<std::vector<WantedSetting>> EnvironmentKeeper::Take(
+    const std::vector<WantedSetting>& wanted) {
+  std::vector<WantedSetting> taken = wanted;
+  for (WantedSetting& setting : taken) {
+    absl::Status locked = Lock(LockKey(setting.thing, NumberWords(setting)), setting.thing);
+    if (!locked.ok()) return locked;
+    if (IsQueue(setting.name)) continue;
+    // The options before may have been another worker's, until the lock was free.
+    auto planned = mounts_.Hold(setting);
+    if (!planned.ok()) return planned.status();
+    setting = *std::move(planned);
+  }
+  return taken;
+}
+
+absl::StatusOr<std::string> EnvironmentKeeper::Read(const std::string& thing,
+                                                    const std::string& name) const {
+  if (IsQueue(name)) return kernel_.Read(thing, name);
+  const auto mount = mounts_.Read(thing);
+  if (!mount.ok()) return mount.status();
+  return OptionsOf(*mount);
+}
+
+absl::Status EnvironmentKeeper::Holds(const WantedSetting& wanted) const {
+  if (IsQueue(wanted.name)) return kernel_.Holds(wanted);
+  const auto mount = mounts_.Read(wanted.thing);
+  if (!mount.ok()) return mount.status();
+  // mountinfo shows options in another form than they are written in, so that texts cannot be
+  // compared.
+  if (HasOptions(wanted.options, *mount)) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(wanted.thing, ": ", wanted.name, " was set to ",
+                                          wanted.options, ", and the kernel made it ",
+                                          OptionsOf(*mount)));
+}
+
+absl::Status EnvironmentKeeper::ReadBack() {
+  values_.clear();
+  bool has_mounts = false;
+  for (auto& entry : *journal_.mutable_entries()) {
+    const auto value = Read(entry.thing(), entry.name());
+    values_[{entry.thing(), entry.name()}] = value.ok() ? *value : "";
+    if (IsQueue(entry.name())) continue;
+    has_mounts = true;
+    entry.set_shown(value.ok() ? *value : "");
+  }
+  // By what is shown the next start knows whether somebody has changed it since.
+  return has_mounts ? WriteJournal() : absl::OkStatus();
+}
+
 absl::Status EnvironmentKeeper::Apply(const std::vector<WantedSetting>& wanted) {
-  absl::Status status;
-  for (const WantedSetting& setting : wanted) {
-    status = Change(setting);
-    if (!status.ok()) break;
-  }
+  const auto taken = Take(wanted);
+  absl::Status status = taken.status();
+  for (size_t i = 0; status.ok() && i < taken->size(); ++i) status = Change((*taken)[i]);
   // The values are read back after the last change, since one setting may change another.
-  for (const WantedSetting& setting : wanted) {
-    if (status.ok()) status = kernel_.Holds(setting);
-  }
-  if (status.ok()) {
-    values_.clear();
-    for (const auto& entry : journal_.entries()) {
-      const auto value = kernel_.Read(entry.thing(), entry.name());
-      values_[{entry.thing(), entry.name()}] = value.ok() ? *value : "";
-    }
-    return status;
-  }
+  for (size_t i = 0; status.ok() && i < taken->size(); ++i) status = Holds((*taken)[i]);
+  if (status.ok()) status = ReadBack();
+  if (status.ok()) return status;
   std::string words(status.message());
   for (const v1::SettingChange& change : Restore()) {
     if (!change.not_restored().empty()) absl::StrAppend(&words, "; ", change.not_restored());
@@ -157,24 +212,22 @@ absl::Status EnvironmentKeeper::Apply(const std::vector<WantedSetting>& wanted) 
 }
 
 absl::Status EnvironmentKeeper::Change(const WantedSetting& wanted) {
-  const bool locked = std::any_of(journal_.entries().begin(), journal_.entries().end(),
-                                  [&](const auto& entry) { return entry.thing() == wanted.thing; });
-  if (!locked) {
-    if (absl::Status status = Lock(wanted.thing); !status.ok()) return status;
-  }
   enum class Origin { kWanted, kImplied };
   const auto add = [&](const std::string& name, const std::string& restore_to,
                        Origin origin) -> absl::Status {
     const bool is_implied = origin == Origin::kImplied;
-    const auto known = std::find_if(
-        journal_.mutable_entries()->begin(), journal_.mutable_entries()->end(),
-        [&](const auto& entry) { return entry.thing() == wanted.thing && entry.name() == name; });
+    const auto known =
+        std::find_if(journal_.mutable_entries()->begin(), journal_.mutable_entries()->end(),
+                     [&](const auto& entry) { return IsAbout(entry, wanted, name); });
     // The first entry has the host's own value. A later one would restore what the phase has set.
     if (known != journal_.mutable_entries()->end()) {
       if (!is_implied) known->set_value(wanted.value);
       return absl::OkStatus();
     }
-    const auto before = kernel_.Read(wanted.thing, name);
+    // Another mount point of the same file system may have been changed just now: what was planned
+    // for a mount is what it was before.
+    const absl::StatusOr<std::string> before =
+        IsQueue(name) ? kernel_.Read(wanted.thing, name) : wanted.before;
     if (!before.ok()) return before.status();
     auto* entry = journal_.add_entries();
     entry->set_thing(wanted.thing);
@@ -182,7 +235,11 @@ absl::Status EnvironmentKeeper::Change(const WantedSetting& wanted) {
     entry->set_before(*before);
     entry->set_restore_to(restore_to.empty() ? *before : restore_to);
     entry->set_is_implied(is_implied);
-    entry->set_disk_sequence(kernel_.SequenceOf(wanted.thing));
+    if (IsQueue(name)) {
+      entry->set_disk_sequence(kernel_.SequenceOf(wanted.thing));
+    } else {
+      mounts_.Identify(wanted, entry);
+    }
     if (!is_implied) entry->set_value(wanted.value);
     return absl::OkStatus();
   };
@@ -193,8 +250,9 @@ absl::Status EnvironmentKeeper::Change(const WantedSetting& wanted) {
   // The journal is on disk before the kernel has the value. Whenever the worker dies, the next one
   // knows what to restore.
   if (status.ok()) status = WriteJournal();
-  if (status.ok()) status = kernel_.Write(wanted.thing, wanted.name, wanted.value);
-  return status;
+  if (!status.ok()) return status;
+  return IsQueue(wanted.name) ? kernel_.Write(wanted.thing, wanted.name, wanted.value)
+                              : mounts_.Write(wanted);
 }
 
 std::string EnvironmentKeeper::Restore(const v1::SettingsJournal::Entry& entry) const {
@@ -206,9 +264,8 @@ std::string EnvironmentKeeper::Restore(const v1::SettingsJournal::Entry& entry) 
   if (!now.ok())
     return absl::StrCat(what, " is not restored: ", std::string(now.status().message()));
   if (*now == entry.before()) return "";
-  // A value that is neither the old one nor the phase's is somebody else's, and stays. Mount
-  // options cannot be judged so: the kernel shows them in another form than they are written in.
-  if (IsQueue(entry.name()) && !entry.is_implied() && *now != entry.value()) {
+  // A value that is neither the old one nor the phase's is somebody else's, and stays.
+  if (!entry.is_implied() && *now != entry.value()) {
     return absl::StrCat(what, " is not restored to ", entry.before(), ": somebody has made it ",
                         *now, " during that time");
   }
@@ -229,7 +286,16 @@ std::vector<std::string> EnvironmentKeeper::PutAllBack() {
       journal_.mutable_entries()->begin(), journal_.mutable_entries()->end(),
       [](const auto& a, const auto& b) { return RankOf(a.name()) < RankOf(b.name()); });
   std::vector<std::string> problems;
-  for (const auto& entry : journal_.entries()) problems.push_back(Restore(entry));
+  std::vector<v1::SettingsJournal::Entry> mounts;  // last, as kOrder has them
+  for (const auto& entry : journal_.entries()) {
+    if (IsQueue(entry.name())) {
+      problems.push_back(Restore(entry));
+    } else {
+      mounts.push_back(entry);
+    }
+  }
+  for (std::string& problem : mounts_.Restore(mounts)) problems.push_back(std::move(problem));
+  mounts_.Release();
   return problems;
 }
 

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/files.h"
 #include "proto/worker.pb.h"
+#include "worker/environment/mounted.h"
 #include "worker/environment/settings.h"
 
 namespace lockstep::worker {
@@ -35,10 +37,18 @@ class EnvironmentKeeper {
   std::vector<v1::SettingChange> Leave(const std::string& why);
 
  private:
-  absl::Status Lock(const std::string& thing);
+  // `key`: LockKey(). OK if this keeper has the lock already.
+  absl::Status Lock(const std::string& key, const std::string& thing);
   absl::Status WriteJournal();
   absl::Status Change(const WantedSetting& wanted);
-  // Why the setting is not what it was; empty when it is.
+  // Locks and holds what the settings are of; the mounts are planned anew under their locks.
+  absl::StatusOr<std::vector<WantedSetting>> Take(const std::vector<WantedSetting>& wanted);
+  absl::Status Holds(const WantedSetting& wanted) const;
+  // Notes how the kernel shows what was changed.
+  absl::Status ReadBack();
+  // As the kernel has it now.
+  absl::StatusOr<std::string> Read(const std::string& thing, const std::string& name) const;
+  // Why the setting of a queue is not what it was; empty when it is.
   std::string Restore(const v1::SettingsJournal::Entry& entry) const;
   std::vector<v1::SettingChange> Changes(const std::vector<std::string>& problems) const;
   // Puts all back that can be; what cannot is told once, and forgotten.
@@ -50,7 +60,8 @@ class EnvironmentKeeper {
   const std::string boot_id_;
   v1::SettingsJournal journal_;
   std::map<std::pair<std::string, std::string>, std::string> values_;  // as read back
-  std::vector<common::FileDescriptor> locks_;
+  std::map<std::string, common::FileDescriptor> locks_;                // by LockKey()
+  MountOptions mounts_;
 };
 
 }  // namespace lockstep::worker

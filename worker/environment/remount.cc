@@ -182,6 +182,8 @@ absl::StatusOr<WantedSetting> PlanRemount(const v1::Remount& remount, const Moun
   wanted.options = remount.options();
   wanted.value = Join(flags, options);
   wanted.restore_to = Join(flags_before, options_before);
+  wanted.before = OptionsOf(now);
+  wanted.filesystem = now.number;
   return wanted;
 }
 
@@ -212,7 +214,16 @@ absl::StatusOr<WantedSetting> KernelSettings::OfMount(const v1::Remount& remount
   return PlanRemount(remount, *now);
 }
 
-absl::Status Remount(const std::string& target, const std::string& value) {
+std::string RestoreThrough(const MountEntry& mount, const std::string& before,
+                           const std::string& restore_to) {
+  MountEntry restored = mount;
+  restored.filesystem_options = before.substr(before.find(';') + 1);
+  return absl::StrCat(absl::StrJoin(FlagsOf(restored), ","),
+                      restore_to.substr(std::min(restore_to.find(';'), restore_to.size())));
+}
+
+absl::Status Remount(const common::FileDescriptor& mount_root, const std::string& target,
+                     const std::string& value) {
   const std::vector<std::string> parts = absl::StrSplit(value, absl::MaxSplits(';', 1));
   unsigned long bits = MS_REMOUNT;
   const Words words = WordsOf(parts[0]);
@@ -221,7 +232,9 @@ absl::Status Remount(const std::string& target, const std::string& value) {
   }
   const std::string data = parts.size() > 1 ? parts[1] : "";
   // With MS_REMOUNT the kernel ignores source and type (mount(2)).
-  if (mount("none", target.c_str(), nullptr, bits, data.c_str()) == 0) return absl::OkStatus();
+  // The link of a descriptor leads to the mount that is held, not to what covers it by now.
+  const std::string path = absl::StrCat("/proc/self/fd/", mount_root.get());
+  if (mount("none", path.c_str(), nullptr, bits, data.c_str()) == 0) return absl::OkStatus();
   return common::ErrnoStatus(errno, absl::StrCat(target, ": remount with '", value, "'"));
 }
 

@@ -3,11 +3,21 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/files.h"
+#include "worker/host/kernel_uses.h"
 
 namespace lockstep::worker {
 
-// Mounts what is mounted there with other options: `value` as PlanRemount() gives it, flags of the
-// mount and options of the file system ("rw,noatime;nobarrier").
-absl::Status Remount(const std::string& target, const std::string& value);
+// Gives the mount other options: `value` as PlanRemount() gives it, flags of the mount and options
+// of the file system ("rw,noatime;nobarrier"). `mount`: its root, held open, so that no other file
+// system that has its path by now gets them. Errors name `target`.
+absl::Status Remount(const common::FileDescriptor& mount, const std::string& target,
+                     const std::string& value);
+
+// What to write to one mount to restore the options of its file system that were changed through
+// another one. `before`: OptionsOf() that one, `restore_to`: as planned for it. The mount keeps its
+// own flags.
+std::string RestoreThrough(const MountEntry& mount, const std::string& before,
+                           const std::string& restore_to);
 
 }  // namespace lockstep::worker

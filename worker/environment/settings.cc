@@ -1,6 +1,7 @@
 #include "worker/environment/settings.h"
 
 #include <fcntl.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include "absl/strings/str_split.h"
 #include "common/files.h"
 #include "common/text.h"
-#include "worker/environment/remount.h"
 
 namespace lockstep::worker {
 namespace {
@@ -38,19 +38,32 @@ std::vector<std::string> ChoicesIn(const std::string& text, std::string* chosen)
 
 }  // namespace
 
+std::string OptionsOf(const MountEntry& mount) {
+  return absl::StrCat(mount.options, ";", mount.filesystem_options);
+}
+
 std::string KernelSettings::FileOf(const std::string& device, const std::string& name) const {
   // sysfs shows a slash in a device's name as an exclamation mark (cciss!c0d0).
   return absl::StrCat(root_, "/sys/class/block/", absl::StrReplaceAll(device, {{"/", "!"}}),
                       "/queue/", name);
 }
 
-uint64_t KernelSettings::SequenceOf(const std::string& thing) const {
+uint64_t KernelSettings::SequenceOf(const std::string& device) const {
   uint64_t sequence = 0;
   const std::string text =
-      common::ReadTrimmed(absl::StrCat(root_, "/sys/class/block/", thing, "/diskseq"));
-  // A mount, and any device before Linux 5.15, has no sequence: 0 then equals 0 when the setting is
-  // restored.
+      common::ReadTrimmed(absl::StrCat(root_, "/sys/class/block/", device, "/diskseq"));
+  // A device before Linux 5.15 has no sequence: 0 then equals 0 when the setting is restored.
   return absl::SimpleAtoi(text, &sequence) ? sequence : 0;
+}
+
+uint64_t KernelSettings::SequenceOf(dev_t number) const {
+  const std::string node =
+      absl::StrCat(root_, "/sys/dev/block/", major(number), ":", minor(number));
+  uint64_t sequence = 0;
+  for (const char* file : {"/diskseq", "/../diskseq"}) {
+    if (absl::SimpleAtoi(common::ReadTrimmed(node + file), &sequence)) return sequence;
+  }
+  return 0;
 }
 
 absl::StatusOr<std::string> KernelSettings::Read(const std::string& thing,
@@ -59,7 +72,7 @@ absl::StatusOr<std::string> KernelSettings::Read(const std::string& thing,
     const KernelUses uses(root_);
     const MountEntry* now = uses.MountAt(thing);
     if (now == nullptr) return absl::NotFoundError(thing + ": nothing is mounted there");
-    return absl::StrCat(now->options, ";", now->filesystem_options);
+    return OptionsOf(*now);
   }
   const auto text = common::ReadFile(FileOf(thing, name));
   if (!text.ok()) return absl::NotFoundError(absl::StrCat(thing, " has no setting ", name));
@@ -72,7 +85,6 @@ absl::StatusOr<std::string> KernelSettings::Read(const std::string& thing,
 
 absl::Status KernelSettings::Write(const std::string& thing, const std::string& name,
                                    const std::string& value) const {
-  if (name == kMountOptions) return Remount(thing, value);
   const std::string file = FileOf(thing, name);
   const common::FileDescriptor fd(open(file.c_str(), O_WRONLY | O_CLOEXEC));
   // sysfs takes a value by one write(2), and refuses it by the errno of that.
@@ -86,18 +98,9 @@ absl::Status KernelSettings::Write(const std::string& thing, const std::string& 
 absl::Status KernelSettings::Holds(const WantedSetting& wanted) const {
   const auto value = Read(wanted.thing, wanted.name);
   if (!value.ok()) return value.status();
-  bool holds = *value == wanted.value;
-  if (wanted.name == kMountOptions) {
-    const KernelUses uses(root_);
-    // mountinfo shows options in another form than they are written in, so that texts cannot be
-    // compared.
-    const MountEntry* now = uses.MountAt(wanted.thing);
-    holds = now != nullptr && HasOptions(wanted.options, *now);
-  }
-  if (holds) return absl::OkStatus();
+  if (*value == wanted.value) return absl::OkStatus();
   return absl::InternalError(absl::StrCat(wanted.thing, ": ", wanted.name, " was set to ",
-                                          wanted.options.empty() ? wanted.value : wanted.options,
-                                          ", and the kernel made it ", *value));
+                                          wanted.value, ", and the kernel made it ", *value));
 }
 
 absl::StatusOr<std::vector<WantedSetting>> KernelSettings::OfDevice(

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,6 +23,8 @@ struct WantedSetting {
   std::string value;
   std::string restore_to;  // written to restore the setting; empty: the value before
   std::string options;     // of a mount, as the job has them
+  std::string before;      // of a mount, as Read() would have shown it
+  dev_t filesystem = 0;    // that is mounted there; its number in mountinfo
 };
 
 // Reads and writes the kernel's settings, and says which of them a job may request. `root` is the
@@ -29,16 +33,19 @@ class KernelSettings {
  public:
   explicit KernelSettings(std::string root = "") : root_(std::move(root)) {}
 
-  // NOT_FOUND if the device or mount has no such setting.
+  // NOT_FOUND if the device or mount has no such setting. A mount point has the options of what is
+  // mounted there now.
   absl::StatusOr<std::string> Read(const std::string& thing, const std::string& name) const;
-  // Errors have the kernel's message.
+  // Of a queue (mounts: Remount()). Errors have the kernel's message.
   absl::Status Write(const std::string& thing, const std::string& name,
                      const std::string& value) const;
 
-  // The kernel's sequence number of this attachment of a device. 0 for a mount, or if not known.
-  uint64_t SequenceOf(const std::string& thing) const;
-  // OK if the setting has the wanted value. INTERNAL, with the actual value, if the kernel has set
-  // another one.
+  // The kernel's sequence number of this attachment of a device. 0 if not known.
+  uint64_t SequenceOf(const std::string& device) const;
+  // The same for the disk with this number, or the disk of that partition.
+  uint64_t SequenceOf(dev_t number) const;
+  // OK if the setting of a queue has the wanted value. INTERNAL, with the actual value, if the
+  // kernel has set another one.
   absl::Status Holds(const WantedSetting& wanted) const;
   // The settings of a device's queue that an environment requests. FAILED_PRECONDITION if the
   // device has no such setting or does not support the value.
@@ -53,6 +60,8 @@ class KernelSettings {
   const std::string root_;
 };
 
+// Of a mount and of its file system, as KernelSettings::Read() has them: "rw,noatime;rw,discard".
+std::string OptionsOf(const MountEntry& mount);
 // Splits and checks the requested mount options, given the mount's current options `now`. The
 // result has the options to write, and those that restore the mount.
 absl::StatusOr<WantedSetting> PlanRemount(const v1::Remount& remount, const MountEntry& now);

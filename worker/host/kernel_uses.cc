@@ -58,7 +58,7 @@ KernelUses::KernelUses(const std::string& root) {
       sources.push_back(TextOf(mnt_fs_get_srcpath(entry)));
       mounts_.push_back({mnt_fs_get_devno(entry), 0, TextOf(mnt_fs_get_target(entry)),
                          TextOf(mnt_fs_get_fstype(entry)), TextOf(mnt_fs_get_vfs_options(entry)),
-                         TextOf(mnt_fs_get_fs_options(entry))});
+                         TextOf(mnt_fs_get_fs_options(entry)), mnt_fs_get_id(entry)});
     }
     mnt_free_iter(walk);
     // A source may be the path of anything: of FUSE, its user chooses it, and SMB's begins with two

@@ -16,6 +16,7 @@ struct MountEntry {
   std::string target, type;
   std::string options;             // of the mount point: rw,noatime
   std::string filesystem_options;  // of the file system: rw,errors=remount-ro
+  int id = 0;                      // of the mount, which another one may get after an unmount
 };
 
 // A loop device, and what it is over: a file, or another device.
