@@ -21,12 +21,14 @@ def queue(device, name):
 
 
 def options_of(mount):
+    """Of what is on top there."""
+    found = None
     with open("/proc/self/mountinfo", encoding="utf-8") as table:
         for line in table:
             fields = line.split()
             if fields[4] == mount:
-                return fields[5] + ";" + fields[-1]
-    return None
+                found = fields[5] + ";" + fields[-1]
+    return found
 
 
 def load(
@@ -283,3 +285,103 @@ class Mounts(unittest.TestCase):
                 fleet.workers["node1"].wait()
                 fleet.start_worker("node1")
                 wait_for("the options to be back", lambda: options_of(mount) == before)
+
+
+@needs_root
+class SharedMounts(unittest.TestCase):
+    """One file system at two mount points, of two runs, and another one that takes its place."""
+
+    def setUp(self):
+        self.directory = call("mktemp", "-d", "/tmp/lsenvXXXXXX")
+        self.addCleanup(os.rmdir, self.directory)
+        self.device = self.loop_device("device")
+        self.mount = self.folder("mount")
+        self.other = self.folder("other")
+        call("mount", self.device.path, self.mount)
+        call("mount", "--bind", self.mount, self.other)
+        self.before = options_of(self.mount)
+
+    def loop_device(self, name):
+        folder = self.folder(name)
+        device = LoopDevice(folder)
+        device.__enter__()
+        self.addCleanup(device.__exit__)
+        call("mkfs.ext4", "-q", device.path)
+        return device
+
+    def folder(self, name):
+        path = os.path.join(self.directory, name)
+        os.mkdir(path)
+        self.addCleanup(os.rmdir, path)
+        self.addCleanup(subprocess.run, ["umount", "-q", path], check=False)
+        return path
+
+    @staticmethod
+    def job(host, mount, options, duration):
+        writes = "block_size: 4KiB, read: 0%, max_iops: 500"
+        job = load(
+            f"file: {{path: '{mount}/{host}', size: 4MiB}}",
+            f"remount: [{{path: '{mount}', options: '{options}'}}]",
+            f"duration: {duration}",
+            writes,
+        )
+        job = job.replace("hosts: {count: 1}", f"hosts: {{names: {host}}}")
+        return job.replace("phases:\n", "phases:\n  - prepare:\n")
+
+    def flags(self):
+        return ["--allow-settings", self.mount, "--allow-settings", self.other]
+
+    def test_a_run_on_the_other_mount_point_waits(self):
+        with Fleet(2, allow=[self.mount, self.other], worker_flags=self.flags()) as fleet:
+            for options in ("barrier", "nobarrier"):
+                first = fleet.lockstep(
+                    "submit", "-", stdin=self.job("node1", self.mount, "nobarrier", "60s")
+                ).out.strip()
+                fleet.await_phase("load")
+                second = fleet.lockstep(
+                    "submit", "-", stdin=self.job("node2", self.other, options, "1s")
+                ).out.split()[0]
+                text = f"run {second} waits until {first} or its lost"
+                wait_for("it to wait", lambda text=text: text in fleet.log("controller"))
+                self.assertIn("nobarrier", options_of(self.mount))
+                self.assertEqual(fleet.lockstep("stop", first).status, 0)
+                ended = f"SELECT state FROM runs WHERE run_id = '{second}' AND ended_at IS NOT NULL"
+                wait_for("its end", lambda ended=ended: fleet.sql(ended))
+                self.assertEqual(fleet.sql(ended), [["done"]])
+                self.assertEqual(options_of(self.mount), self.before)
+                rows = fleet.sql(
+                    f"SELECT before, not_restored FROM phase_settings WHERE run_id = '{second}'"
+                )
+                self.assertEqual(rows, [[self.before, ""]])
+
+    def test_what_is_mounted_there_since_a_kill_is_left_alone(self):
+        usurper = self.loop_device("usurper")
+        call("umount", self.other)
+        with Fleet(1, allow=[self.mount], worker_flags=self.flags()) as fleet:
+            job = self.job("node1", self.mount, "nobarrier", "60s")
+            self.assertEqual(fleet.lockstep("submit", "-", stdin=job).status, 0)
+            fleet.await_phase("load")
+            self.assertIn("nobarrier", options_of(self.mount))
+            fleet.workers["node1"].kill()
+            fleet.workers["node1"].wait()
+            call("umount", self.mount)
+            call("mount", "-o", "noatime,commit=77", usurper.path, self.mount)
+            theirs = options_of(self.mount)
+            fleet.start_worker("node1")
+            wait_for("its word", lambda: "is not restored to" in fleet.log("node1"))
+            self.assertEqual(options_of(self.mount), theirs)
+
+    def test_a_file_system_that_is_covered_in_the_phase_is_restored(self):
+        usurper = self.loop_device("usurper")
+        call("umount", self.other)
+        with Fleet(1, allow=[self.mount], worker_flags=self.flags()) as fleet:
+            job = self.job("node1", self.mount, "nobarrier", "60s")
+            running = fleet.start_lockstep("run", "-", stdin=job)
+            fleet.await_phase("load")
+            call("mount", "-o", "noatime,nobarrier", usurper.path, self.mount)
+            theirs = options_of(self.mount)
+            self.assertEqual(fleet.lockstep("stop", "last").status, 0)
+            running.communicate(timeout=300)
+            self.assertEqual(options_of(self.mount), theirs)
+            call("umount", self.mount)
+            self.assertEqual(options_of(self.mount), self.before)

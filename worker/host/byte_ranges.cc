@@ -87,6 +87,13 @@ v1::ByteRange DiskRange(const std::string& identity) {
   return MakeRange(absl::StrCat("disk:", identity), 0, 0);
 }
 
+v1::ByteRange MountOptionsRange(dev_t filesystem) {
+  return MakeRange(
+      absl::StrCat("mount options:", common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":",
+                   major(filesystem), ":", minor(filesystem)),
+      0, 0);
+}
+
 std::string NetworkSourceIn(const std::string& mounts, dev_t device) {
   static const std::set<std::string> kTypes = {"nfs",  "nfs4",   "cifs",   "smb3",
                                                "ceph", "lustre", "beegfs", "fuse.glusterfs"};

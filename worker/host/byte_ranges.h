@@ -59,6 +59,10 @@ class FileRanges {
 // its file, a mapped device all of what lies underneath. `fd`: the device itself, open for reading.
 std::vector<v1::ByteRange> DeviceRanges(dev_t number, int fd);
 
+// What stands for the options of a mounted file system, by its number in mountinfo. They are this
+// kernel's, and the same under all mount points.
+v1::ByteRange MountOptionsRange(dev_t filesystem);
+
 // All the bytes of the disk or LUN with this identity, however it is reached.
 v1::ByteRange DiskRange(const std::string& identity);
 

@@ -106,6 +106,14 @@ absl::Status AddSettingsDevices(const std::vector<std::string>& devices,
   return absl::OkStatus();
 }
 
+// Adds what keeps other runs from the options of a file system, once.
+void AddMountOptions(dev_t filesystem, v1::TargetInspection* found) {
+  const v1::ByteRange range = MountOptionsRange(filesystem);
+  const auto& known = found->settings_ranges();
+  const auto is_it = [&](const v1::ByteRange& other) { return other.thing() == range.thing(); };
+  if (std::none_of(known.begin(), known.end(), is_it)) *found->add_settings_ranges() = range;
+}
+
 }  // namespace
 
 absl::Status CheckSettings(const HostPolicy& policy, const v1::Inspect& request,
@@ -148,7 +156,9 @@ absl::Status CheckSettings(const HostPolicy& policy, const v1::Inspect& request,
     }
     for (const v1::Remount& remount : use.environment().remount()) {
       if (absl::Status may = policy.MayRemount(remount.path()); !may.ok()) return may;
-      if (const auto can = kernel.OfMount(remount); !can.ok()) return can.status();
+      const auto can = kernel.OfMount(remount);
+      if (!can.ok()) return can.status();
+      if (!remount.options().empty()) AddMountOptions(can->filesystem, found);
     }
   }
   return absl::OkStatus();

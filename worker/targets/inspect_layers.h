@@ -16,8 +16,8 @@ namespace lockstep::worker {
 void AddLayers(const std::vector<uint64_t>& mount_ids, v1::Inspection* inspection);
 
 // Whether the settings that phases change underneath the target are there, and whether `policy`
-// lets jobs change them on each device that gets them. The target gets these devices, and their
-// bytes. Errors name the device.
+// lets jobs change them on each device that gets them. The target gets these devices, their bytes,
+// and what stands for the options of file systems. Errors name the device.
 absl::Status CheckSettings(const HostPolicy& policy, const v1::Inspect& request,
                            const std::vector<v1::StorageLayer>& layers,
                            v1::TargetInspection* found);
