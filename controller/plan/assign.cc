@@ -126,6 +126,17 @@ void DescribeBlocks(const SettledRun& run, const v1::RunPhase& load, v1::TargetA
   target->set_each_slice_bytes(first.slice_length_bytes());
 }
 
+// Whether any phase of the job copies to the target, or to the one that it is a variant of.
+bool IsCopiedTo(const v1::JobSpec& job, const v1::Target& target) {
+  const std::string& name = target.variant_of().empty() ? target.name() : target.variant_of();
+  for (const v1::PhaseSpec& phase : job.phases()) {
+    for (const v1::Workload& w : phase.run().workloads()) {
+      if (w.has_copy() && (w.copy().to() == name || w.copy().to() == target.name())) return true;
+    }
+  }
+  return false;
+}
+
 v1::TargetAssignment AssignTarget(const SettledRun& run, uint32_t index, uint32_t worker,
                                   uint64_t position, uint64_t count) {
   const v1::Target& target = run.job.targets(static_cast<int>(index));
@@ -146,6 +157,7 @@ v1::TargetAssignment AssignTarget(const SettledRun& run, uint32_t index, uint32_
     out.set_stamp_number(found.stamp_number());
     *out.mutable_foreign_files() = found.foreign_files();
   }
+  out.set_owner_only(IsCopiedTo(run.job, target));
   if (target.has_file()) {
     const uint64_t files = target.file().count();
     // The workers share the files of a shared target. The end of one part is computed as the begin

@@ -176,6 +176,24 @@ class Copies(FleetTest):
         self.refused("needs two targets", self.targets(), copy.replace("to: dst", "to: src"))
         self.assertEqual(os.stat(self.path("dst")).st_mtime_ns, before)
 
+    def test_who_opened_the_destination_before_reads_nothing_of_the_copy(self):
+        targets = self.targets()
+        copy = load("copy: {from: src, to: dst}, block_size: 64KiB")
+        for create in (False, True):
+            self.run_phases(targets, "  - prepare: {rewrite: true}\n")
+            os.chmod(self.path("dst"), 0o644)
+            with open(self.path("dst"), "rb") as early:
+                self.refused("other users may open", targets, copy)
+                phases = "  - prepare:\n" + copy
+                if create:
+                    phases = copy.replace("64KiB", "64KiB, create: true")
+                self.run_phases(targets, phases)
+                with open(self.path("src"), "rb") as source:
+                    self.assertNotEqual(early.read(), source.read())
+            self.assertEqual(os.stat(self.path("dst")).st_mode & 0o7777, 0o600)
+            self.assertTrue(filecmp.cmp(self.path("src"), self.path("dst"), shallow=False))
+            self.run_phases(targets, "  - cleanup:\n")
+
     def test_somebody_elses_file_is_read_and_never_written(self):
         os.makedirs(self.path(""), exist_ok=True)
         secret = self.path("secret")

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "worker/host/file_identity.h"
@@ -22,10 +23,37 @@ bool SameInode(const FileDescriptor& a, const FileDescriptor& b) {
          one.st_ino == other.st_ino;
 }
 
+bool IsOpenToOthers(const FileDescriptor& file) {
+  constexpr mode_t kOthers = 077;
+  struct stat facts;
+  return fstat(file.get(), &facts) != 0 || (facts.st_mode & kOthers) != 0;
+}
+
+absl::Status OpenToOthers(const std::string& path) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      path,
+      ": a copy is for its owner alone, and other users may open this file, or have it open "
+      "already; let a prepare phase of the job lay it out, or remove it, or chmod 0600 it while "
+      "nobody has it open"));
+}
+
 absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::AllowedPath& allowed,
                                           const FilesUnderDevices& under,
-                                          const FileConsent& consent, uint32_t number, int mode) {
+                                          const FileConsent& consent, uint32_t number,
+                                          bool owner_only) {
   auto fd = guard.Open(allowed, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  std::vector<Guard::MadeDirectory> made_before;  // by whoever made a file that is replaced
+  if (fd.ok() && owner_only && IsOpenToOthers(*fd)) {
+    if (absl::Status used = under.Check(allowed.path(), fd->get()); !used.ok()) return used;
+    const auto answer = consent.Check(allowed, number, *fd);
+    if (!answer.ok()) return answer.status();
+    if (answer->is_foreign) return OpenToOthers(allowed.path());
+    if (const auto mark = ReadMark(guard, allowed); mark.ok()) made_before = mark->directories;
+    const auto removed =
+        guard.RemoveIf(allowed, [&](const FileDescriptor& found) { return SameInode(found, *fd); });
+    if (!removed.ok()) return removed.status();
+    fd = absl::NotFoundError("");  // and is made anew below
+  }
   if (fd.ok()) {
     if (absl::Status used = under.Check(allowed.path(), fd->get()); !used.ok()) return used;
     const auto answer = consent.Check(allowed, number, *fd);
@@ -44,7 +72,8 @@ absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Allow
   if (!absl::IsNotFound(fd.status())) return fd.status();
   auto directories = guard.MakeParents(allowed);
   if (!directories.ok()) return directories.status();
-  auto made = guard.Open(allowed, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  auto made = guard.Open(allowed, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW,
+                         owner_only ? kOwnerOnlyMode : 0666);
   if (!made.ok()) return made.status();
   const std::string identity = IdentityOf(*made);
   if (identity.empty()) {
@@ -57,7 +86,8 @@ absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Allow
                      ": its file system gives files neither a birth time nor a handle, so that "
                      "Lockstep could not know its own again; use another one"));
   }
-  const Mark mark = {identity, kFilledByWorkload, *directories};
+  made_before.insert(made_before.end(), directories->begin(), directories->end());
+  const Mark mark = {identity, kFilledByWorkload, made_before};
   if (absl::Status status = WriteMark(guard, allowed, mark); !status.ok()) return status;
   return identity;
 }

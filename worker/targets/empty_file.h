@@ -15,11 +15,20 @@ namespace lockstep::worker {
 bool SameInode(const common::FileDescriptor& a, const common::FileDescriptor& b);
 
 // Makes an empty file at `allowed`, and the directories above it. `number` is the file's number in
-// the target. A new file has this mode, less the process' umask. An existing file is truncated to 0
-// bytes if `consent` permits it and nothing uses the file. Otherwise it is refused. Returns the
-// file's identity (IdentityOf()).
+// the target. An existing file is truncated to 0 bytes if `consent` permits it and nothing uses the
+// file. Otherwise it is refused. With `owner_only` the file has mode 0600 from the start: one that
+// others could have open is replaced if a worker made it, and refused otherwise. Returns the file's
+// identity (IdentityOf()).
 absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::AllowedPath& allowed,
                                           const FilesUnderDevices& under,
-                                          const FileConsent& consent, uint32_t number, int mode);
+                                          const FileConsent& consent, uint32_t number,
+                                          bool owner_only);
+
+inline constexpr int kOwnerOnlyMode = 0600;
+// Whether other users may open the file, and so may have it open already: a change of its mode does
+// not close what they have.
+bool IsOpenToOthers(const common::FileDescriptor& file);
+// Why a copy does not write to such a file, which Lockstep did not make or may not replace here.
+absl::Status OpenToOthers(const std::string& path);
 
 }  // namespace lockstep::worker

@@ -1,6 +1,7 @@
 // File targets: regular files that a prepare phase lays out.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
@@ -17,22 +18,11 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr mode_t kOwnerOnly = 0600;
-
-// A copy has the content of its source, which others perhaps may not read.
-absl::Status KeepToOwner(const std::string& path, const common::FileDescriptor& fd,
-                         const struct stat& facts) {
-  constexpr mode_t kMode = 07777;
-  if ((facts.st_mode & kMode) == kOwnerOnly || fchmod(fd.get(), kOwnerOnly) == 0) {
-    return absl::OkStatus();
-  }
-  return absl::FailedPreconditionError(absl::StrCat(
-      path,
-      ": what a copy writes is for its owner alone, and this worker may not change the "
-      "file's mode: ",
-      common::ErrnoText(errno),
-      "; let the worker's user own it, or chmod it to "
-      "0600"));
+absl::Status OwnedByOther(const std::string& path) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(path,
+                   ": a copy is for the worker's user alone, and this file belongs to another "
+                   "user; chown it to the worker's user, or remove it"));
 }
 
 // The target's file with this number, opened as the options say.
@@ -48,7 +38,7 @@ absl::StatusOr<OpenedFile> Open(const OpenContext& context, const v1::TargetAssi
   std::string made;
   if (options.create) {
     auto identity = MakeEmptyFile(guard, *allowed, under, consent, number,
-                                  options.owner_only ? kOwnerOnly : 0666);
+                                  options.owner_only || target.owner_only());
     if (!identity.ok()) return identity.status();
     made = *std::move(identity);
   }
@@ -92,8 +82,11 @@ absl::StatusOr<OpenedFile> Open(const OpenContext& context, const v1::TargetAssi
   if (options.write) {
     if (absl::Status status = under.Check(path, fd->get()); !status.ok()) return status;
   }
+  // The source may be readable for this worker alone. Whoever has opened the file before would read
+  // the copy, whatever its mode becomes.
   if (options.write && options.owner_only) {
-    if (absl::Status status = KeepToOwner(path, *fd, facts); !status.ok()) return status;
+    if (IsOpenToOthers(*fd)) return OpenToOthers(path);
+    if (opened.is_foreign && facts.st_uid != geteuid()) return OwnedByOther(path);
   }
   // This comes before the first write. If the worker dies during the load, no prepare may take the
   // file for one that still holds what was laid out.

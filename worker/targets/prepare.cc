@@ -69,6 +69,7 @@ struct Item {
   bool reuse = false;
   bool existed = false;  // before this prepare
   bool foreign = false;  // and was not made by Lockstep: expendable, but never removed
+  bool replace = false;  // it exists, and others could have it open: a copy's destination
   bool touched = false;  // laid out by this prepare, whole or in part
   std::string identity;  // of the file that existed, as it was looked at
   Mark mark;
@@ -112,9 +113,12 @@ class Preparation {
       item.foreign = answer->is_foreign;
       if (absl::Status used = under_.Check(path, fd->get()); !used.ok()) return used;
       if (ours) item.mark = *mark;
+      item.replace = target.owner_only() && IsOpenToOthers(*fd);
+      if (item.replace && item.foreign) return OpenToOthers(path);
       // The content is not read again, which would take as long as to write it: the mark and the
       // size stand for it.
-      item.reuse = !phase_.rewrite() && ours && mark->filled == FillingOf(phase_) &&
+      item.reuse = !item.replace && !phase_.rewrite() && ours &&
+                   mark->filled == FillingOf(phase_) &&
                    facts.st_size == static_cast<int64_t>(size_bytes);
     } else if (!absl::IsNotFound(fd.status())) {
       return fd.status();
@@ -226,9 +230,9 @@ class Preparation {
     // A file that was not there at the first look must not be there now.
     auto fd = guard_.Open(
         item->allowed, item->existed ? O_RDWR | O_NOFOLLOW : O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
-        0666);
+        item->target->owner_only() ? kOwnerOnlyMode : 0666);
     if (!fd.ok()) return fd.status();
-    const std::string identity = IdentityOf(*fd);
+    std::string identity = IdentityOf(*fd);
     if (identity.empty()) {
       if (!item->existed) {
         (void)guard_.RemoveIf(item->allowed,
@@ -260,6 +264,10 @@ class Preparation {
       if (absl::Status used = under_.Check(item->allowed.path(), fd->get()); !used.ok())
         return used;
     }
+    if (item->replace) {
+      if (absl::Status status = Replace(item, &*fd); !status.ok()) return status;
+      identity = IdentityOf(*fd);
+    }
     // The mark comes before the first change of the content. If the worker dies after that, a
     // cleanup knows the file as Lockstep's, and a prepare knows that it is not complete.
     item->touched = true;
@@ -276,6 +284,17 @@ class Preparation {
       fcntl(fd->get(), F_SETFL, fcntl(fd->get(), F_GETFL) | O_DIRECT);
     }
     item->fd = std::make_shared<FileDescriptor>(*std::move(fd));
+    return absl::OkStatus();
+  }
+
+  // Removes the file, which others may have open, and makes one that only the owner can open.
+  absl::Status Replace(Item* item, FileDescriptor* fd) ABSL_EXCLUSIVE_LOCKS_REQUIRED(item->mutex) {
+    const auto removed = guard_.RemoveIf(
+        item->allowed, [&](const FileDescriptor& found) { return SameInode(found, *fd); });
+    if (!removed.ok()) return removed.status();
+    auto made = guard_.Open(item->allowed, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, kOwnerOnlyMode);
+    if (!made.ok()) return made.status();
+    *fd = *std::move(made);
     return absl::OkStatus();
   }
 

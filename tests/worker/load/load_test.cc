@@ -198,6 +198,7 @@ TEST_F(LoadTest, ACopyReadsOneTargetAndWritesTheOther) {
   const std::string source = to.target().file().path();
   to.set_index(1);
   to.set_written(true);
+  to.set_owner_only(true);
   to.mutable_target()->set_name("u");
   to.mutable_target()->mutable_file()->set_path(source + "-copy");
   *assignment_.add_targets() = to;
@@ -230,12 +231,37 @@ TEST_F(LoadTest, ACopyReadsOneTargetAndWritesTheOther) {
   EXPECT_EQ(ContentOf(source), before);
 }
 
+TEST_F(LoadTest, ACopyToAFileThatOthersCouldOpenIsRefused) {
+  v1::TargetAssignment to = assignment_.targets(0);
+  const std::string copy = to.target().file().path() + "-copy";
+  to.set_index(1);
+  to.set_written(true);
+  to.mutable_target()->set_name("u");
+  to.mutable_target()->mutable_file()->set_path(copy);
+  *assignment_.add_targets() = to;
+  Prepare();
+  ASSERT_EQ(chmod(copy.c_str(), 0604), 0);
+  const std::string before = ContentOf(copy);
+  v1::Workload* w = assignment_.mutable_run()->mutable_workloads(0)->mutable_workload();
+  w->mutable_copy()->set_from("t");
+  w->mutable_copy()->set_to("u");
+  w->add_targets("u");
+  w->mutable_pattern()->mutable_sequential();
+  w->set_passes(1);
+  const auto load = Load::Make(assignment_, {"h", 0}, Environment());
+  ASSERT_FALSE(load.ok());
+  EXPECT_NE(std::string(load.status().message()).find("other users may open"), std::string::npos)
+      << load.status();
+  EXPECT_EQ(ContentOf(copy), before);
+}
+
 // The link is made after the controller has compared the targets.
 TEST_F(LoadTest, ACopyOntoItsOwnSourceIsRefused) {
   v1::TargetAssignment to = assignment_.targets(0);
   const std::string source = to.target().file().path();
   to.set_index(1);
   to.set_written(true);
+  to.set_owner_only(true);
   to.mutable_target()->set_name("u");
   to.mutable_target()->mutable_file()->set_path(source + "-copy");
   *assignment_.add_targets() = to;
@@ -262,6 +288,7 @@ TEST_F(LoadTest, ACopyThatWouldNotBeWholeIsRefusedBeforeItStarts) {
   v1::TargetAssignment to = assignment_.targets(0);
   to.set_index(1);
   to.set_written(true);
+  to.set_owner_only(true);
   to.mutable_target()->set_name("u");
   to.mutable_target()->mutable_file()->set_path(to.target().file().path() + "-copy");
   *assignment_.add_targets() = to;

@@ -72,6 +72,33 @@ TEST_F(PrepareTest, FilesAreMadeOnceKeptWhileTheyFitAndRemovedWithTheirMarks) {
   EXPECT_EQ(*Remove(assignment), 0u);
 }
 
+TEST_F(PrepareTest, ACopySDestinationIsItsOwnersAloneFromTheStart) {
+  v1::Assignment assignment = Assignment("file", 1, 1 << 20);
+  const std::string path = directory_ / "file";
+  const auto mode = [&path] {
+    struct stat facts;
+    return stat(path.c_str(), &facts) == 0 ? facts.st_mode & 0777 : 0;
+  };
+  ASSERT_TRUE(Prepare(assignment).ok());
+  ASSERT_EQ(chmod(path.c_str(), 0644), 0);
+  std::ifstream early(path);  // as by anybody
+  assignment.mutable_targets(0)->set_owner_only(true);
+  const auto replaced = Prepare(assignment);
+  ASSERT_TRUE(replaced.ok()) << replaced.status();
+  EXPECT_EQ(replaced->files_made, 1u);
+  EXPECT_EQ(mode(), 0600u);
+  std::ofstream(path, std::ios::in) << "secret";
+  std::string seen(6, ' ');
+  early.read(seen.data(), 6);
+  EXPECT_NE(seen, "secret") << "it is another file";
+  const auto kept = Prepare(assignment);
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ(kept->files_reused, 1u);
+  EXPECT_EQ(*Remove(assignment), 1u);
+  ASSERT_TRUE(Prepare(assignment).ok());
+  EXPECT_EQ(mode(), 0600u);
+}
+
 TEST_F(PrepareTest, AFileOfAnotherSizeOrContentIsLaidOutAnew) {
   ASSERT_TRUE(Prepare(Assignment("file", 1, 1 << 20)).ok());
   auto larger = Prepare(Assignment("file", 1, 2 << 20));
