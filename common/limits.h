@@ -111,6 +111,13 @@ namespace lockstep::limits {
         "a further phase has no spread of p99 over hosts, and its hosts and service times have "   \
         "no confidence intervals")                                                                 \
   LIMIT(kDevicesOfAHost, 20000, "devices", "that a worker reports", "the others are left out")     \
+  LIMIT(kDeviceListBytes, 8 << 20, "bytes", "of the devices that a worker reports in one message", \
+        "the others are left out, with a line in the worker's log")                                \
+  LIMIT(kMountsOfADevice, 100, "mounts", "of one device that a worker reports",                    \
+        "the others are counted")                                                                  \
+  LIMIT(kListItems, 1000, "items",                                                                 \
+        "in any other list of what a worker says of itself and its host",                          \
+        "the others are left out, with a line in the worker's log")                                \
   LIMIT(kEventsOfAPhase, 200, "events", "that a worker reports in one phase of a run",             \
         "further ones are counted, not kept")                                                      \
   /* Workers. */                                                                                   \

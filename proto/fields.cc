@@ -217,6 +217,36 @@ std::string FirstProblem(const Message& message) {
   return problems.empty() ? "" : absl::StrCat(problems[0].path, ": ", problems[0].message);
 }
 
+std::string CutLists(Message* message) {
+  const Reflection* r = message->GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  r->ListFields(*message, &fields);
+  std::string first;
+  const auto note = [&first](const std::string& cut) {
+    if (first.empty()) first = cut;
+  };
+  for (const FieldDescriptor* field : fields) {
+    const std::string name = JobFieldName(*field);
+    const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (!field->is_repeated()) {
+      const std::string cut = is_message ? CutLists(r->MutableMessage(message, field)) : "";
+      if (!cut.empty()) note(absl::StrCat(name, ".", cut));
+      continue;
+    }
+    const int size = r->FieldSize(*message, field);
+    const int limit = static_cast<int>(CountLimit(*field));
+    if (size > limit)
+      note(absl::StrCat(name, " has ", size, " items: the first ", limit, " are kept"));
+    for (int i = size; i > limit; --i) r->RemoveLast(message, field);
+    if (!is_message || field->is_map()) continue;
+    for (int i = 0; i < r->FieldSize(*message, field); ++i) {
+      const std::string cut = CutLists(r->MutableRepeatedMessage(message, field, i));
+      if (!cut.empty()) note(absl::StrCat(name, "[", i, "].", cut));
+    }
+  }
+  return first;
+}
+
 void CleanTexts(Message* message) {
   const auto clean = [](const std::string& text, const FieldDescriptor& field) {
     return field.options().GetExtension(multiline)

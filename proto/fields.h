@@ -35,6 +35,10 @@ std::vector<FieldProblem> CheckFields(const google::protobuf::Message& message);
 // The first of them on one line; empty when there is none.
 std::string FirstProblem(const google::protobuf::Message& message);
 
+// Cuts every list and map in the message, and beneath it, to its limit. Returns the first that was
+// cut, "devices[6].mounts has 1502 items: the first 1000 are kept"; empty when there is none.
+std::string CutLists(google::protobuf::Message* message);
+
 // Makes every text in the message, and beneath it, safe to show: control characters are escaped,
 // longer texts cut to the field's limit.
 void CleanTexts(google::protobuf::Message* message);

@@ -7,9 +7,10 @@ import json
 import os
 import signal
 import socket
+import sys
 import unittest
 
-from fleet import BIN, Fleet, files_job, io_thread, stop, wait_for
+from fleet import BIN, Fleet, files_job, io_thread, needs_root, stop, wait_for
 
 
 def whole(test, fleet, report, seconds):
@@ -453,7 +454,37 @@ class Stores(unittest.TestCase):
             self.assertEqual(results, [["2"]])
 
 
+# Binds 1,500 directories to themselves, and becomes the program that the arguments name.
+MANY_MOUNTS = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+for i in range(1500):
+    path = os.path.join(sys.argv[1], str(i))
+    os.mkdir(path)
+    if libc.mount(path.encode(), path.encode(), None, 4096, None) != 0:
+        sys.exit(os.strerror(ctypes.get_errno()))
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
 class Workers(unittest.TestCase):
+    @needs_root
+    def test_a_host_with_thousands_of_mounts_takes_part(self):
+        with Fleet(0) as fleet:
+            folder = os.path.join(fleet.directory, "mounts")
+            os.mkdir(folder)
+            words = [f"{BIN}/lockstep-worker", "--controller", fleet.address, "--name", "node1"]
+            words += ["--state-dir", os.path.join(fleet.directory, "worker-node1")]
+            words += ["--allow", fleet.data]
+            private = ["unshare", "--mount", sys.executable, "-c", MANY_MOUNTS, folder]
+            fleet.workers["node1"] = fleet.spawn("node1", private + words)
+            fleet.wait_attached(1)
+            done = fleet.run_job(files_job(fleet.data, hosts=1, duration="200ms"))
+            self.assertEqual(done.status, 0, str(done))
+            stop(fleet.controller, signal.SIGKILL)
+            fleet.start_controller(listen=fleet.address)
+            fleet.wait_attached(1)
+
     def test_retry_repeats_the_phase_with_the_returned_worker(self):
         with Fleet(2, controller_flags=["--lease", "3"]) as fleet:
             running = fleet.start_lockstep(

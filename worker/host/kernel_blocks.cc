@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/files.h"
+#include "common/limits.h"
 
 namespace lockstep::worker {
 namespace {
@@ -204,10 +205,15 @@ v1::BlockDevice KernelBlocks::Describe(const std::string& name, const KernelUses
   for (const std::string& part : EntriesOf(Folder(name) + "/slaves")) {
     device.add_underneath(IdentityOf(part));
   }
-  for (const MountEntry* mount : uses.MountsOf(number)) {
+  const std::vector<const MountEntry*> mounts = uses.MountsOf(number);
+  // A host of containers has thousands of bind mounts of one device.
+  const size_t told = std::min(mounts.size(), static_cast<size_t>(limits::kMountsOfADevice));
+  for (size_t i = 0; i < told; ++i) {
+    const MountEntry* mount = mounts[i];
     device.add_mounts(absl::StrCat(mount->type, " on ", mount->target, " (", mount->options, ";",
                                    mount->filesystem_options, ")"));
   }
+  if (told < mounts.size()) device.add_mounts(absl::StrCat("and ", mounts.size() - told, " more"));
   device.set_in_use(UseOf(name, uses));
   device.set_busy(!DirectUseOf(name, uses).empty());
   for (v1::DevicePath& path : PathsOf(name)) *device.add_paths() = std::move(path);

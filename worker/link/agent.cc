@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMaxListings = 16;
 // For the record; `lockstep devices` asks for all.
-constexpr int kDevicesInHello = 1000;
+constexpr auto kDevicesInHello = static_cast<size_t>(limits::kListItems);
 constexpr int64_t kTickNs = 200 * timing::kMs;
 // The write log is asked for again for so long where the connection is lost.
 constexpr int64_t kWriteLogNs = 30 * timing::kSecond;
@@ -28,6 +28,27 @@ ConnectionKeeper::Options KeeperOptions(size_t controllers) {
   options.controllers = controllers;
   options.random = [] { return common::RandomSeed(); };
   return options;
+}
+
+// A list that is too long is cut here. The controller would refuse the message, and the worker
+// could do nothing about it.
+void LogCut(const std::string& cut) {
+  if (!cut.empty()) spdlog::warn("what this worker tells of its host is cut: {}", cut);
+}
+
+// Adds the devices that a message may have.
+void AddDevices(std::vector<v1::BlockDevice> from, size_t most,
+                google::protobuf::RepeatedPtrField<v1::BlockDevice>* to) {
+  size_t bytes = 0;
+  for (v1::BlockDevice& device : from) {
+    LogCut(v1::CutLists(&device));
+    bytes += device.ByteSizeLong();
+    if (bytes > static_cast<size_t>(limits::kDeviceListBytes)) {
+      return LogCut(absl::StrCat("the devices from ", device.name(), " on are left out"));
+    }
+    if (static_cast<size_t>(to->size()) >= most) return;
+    *to->Add() = std::move(device);
+  }
 }
 
 }  // namespace
@@ -88,13 +109,12 @@ v1::Hello Agent::MakeHello() const {
   hello.set_mark_key(options_.mark_key);
   *hello.mutable_host() = options_.host;
   // No device is opened on the way to a connection.
-  for (v1::BlockDevice& device : parts_.list_devices()) {
-    if (hello.devices_size() < kDevicesInHello) *hello.add_devices() = std::move(device);
-  }
+  AddDevices(parts_.list_devices(), kDevicesInHello, hello.mutable_devices());
   for (const auto& [key, value] : options_.labels) (*hello.mutable_labels())[key] = value;
   for (const std::string& entry : options_.allow) hello.add_allow(entry);
   for (const std::string& entry : options_.allow_expendable) hello.add_allow_expendable(entry);
   hello.set_allow_enroll(options_.allow_enroll);
+  LogCut(v1::CutLists(&hello));
   return hello;
 }
 
@@ -134,9 +154,8 @@ void Agent::ListMain(std::deque<uint64_t>* listings,
       reply.mutable_devices()->set_id(listings->front());
       listings->pop_front();
     }
-    for (v1::BlockDevice& device : list()) {
-      *reply.mutable_devices()->add_devices() = std::move(device);
-    }
+    AddDevices(list(), static_cast<size_t>(limits::kDevicesOfAHost),
+               reply.mutable_devices()->mutable_devices());
     SendToSession(reply);
   }
 }

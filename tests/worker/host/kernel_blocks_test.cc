@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
 #include "gtest/gtest.h"
 #include "tests/worker/host/fake_sysfs.h"
 #include "worker/host/device_use.h"
@@ -54,6 +55,18 @@ class KernelBlocksTest : public ::testing::Test, protected FakeSysfs {
 
   const fs::path root_;
 };
+
+TEST_F(KernelBlocksTest, OfManyMountsTheFirstAreNamedAndTheRestCounted) {
+  std::string mounts;
+  for (int i = 0; i < 1502; ++i) {
+    absl::StrAppend(&mounts, 30 + i, " 1 8:1 / /m", i, " rw - ext4 /dev/none rw\n");
+  }
+  Write("proc/self/mountinfo", mounts);
+  const v1::BlockDevice device = blocks().Describe("sda1");
+  ASSERT_EQ(device.mounts_size(), limits::kMountsOfADevice + 1);
+  EXPECT_EQ(device.mounts(0), "ext4 on /m0 (rw;rw)");
+  EXPECT_EQ(device.mounts(limits::kMountsOfADevice), "and 1402 more");
+}
 
 TEST_F(KernelBlocksTest, DescribesADiskAndItsPartitions) {
   const v1::BlockDevice disk = blocks().Describe("sda");
