@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -161,6 +162,19 @@ absl::Status MakePrivateDirectory(const std::string& path) {
     return ErrnoStatus(errno, path);
   }
   return absl::OkStatus();
+}
+
+std::string AbsolutePath(const std::string& path) {
+  if (path.empty()) return path;
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  // Without a working directory there is nothing better than what was given.
+  if (error) return path;
+  // What ".." leads to depends on links: it stays.
+  const bool has_up = path.find("..") != std::string::npos;
+  std::string text = has_up ? absolute.string() : absolute.lexically_normal().string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
 }
 
 std::string DefaultStateDirectory() {

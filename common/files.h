@@ -39,6 +39,10 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
+// The path from the root, by the working directory, without "." and without a slash at its end.
+// Empty stays empty.
+std::string AbsolutePath(const std::string& path);
+
 // Where this user's state goes: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root, else
 // $XDG_STATE_HOME/lockstep, else ~/.local/state/lockstep.
 std::string DefaultStateDirectory();

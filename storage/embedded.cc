@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/limits.h"
 #include "common/text.h"
 #include "common/users.h"
@@ -34,9 +35,16 @@ using common::FileDescriptor;
 
 constexpr int kOldestMajor = 15;
 constexpr int kReapTries = 30;    // times 500 ms
+constexpr int kHolderTries = 50;  // times 100 ms
 constexpr int kStartTries = 600;  // times 100 ms: recovery after a crash may take a while
 // A socket's path has 108 bytes, the final NUL among them (unix(7)).
 constexpr size_t kSocketPathLimit = 107 - sizeof("/.s.PGSQL.5432");
+
+// The socket's directory as a value of a connection string (libpq, "Connection Strings"): a path
+// may have blanks.
+std::string SocketHost(const std::string& directory) {
+  return absl::StrCat("'", absl::StrReplaceAll(directory, {{"\\", "\\\\"}, {"'", "\\'"}}), "/run'");
+}
 
 int MajorOf(const std::string& binaries) {
   const size_t end = binaries.rfind("/bin");
@@ -231,6 +239,14 @@ absl::Status VersionMismatch(const std::string& data, const std::string& has,
       ".old -D ", data, " -b /usr/lib/postgresql/", has, "/bin -B ", newest));
 }
 
+// A signal that ends this program waits for it (the program blocks them). A first start takes
+// seconds, in which nobody else looks.
+bool IsAskedToEnd() {
+  sigset_t pending;
+  return sigpending(&pending) == 0 &&
+         (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1);
+}
+
 // The address in a lock that another controller has; empty if it does not listen yet.
 std::string HolderOf(int lock) {
   char address[256];
@@ -241,6 +257,12 @@ std::string HolderOf(int lock) {
 
 // Makes the store's directories where they are missing, and takes the lock that one controller has.
 absl::StatusOr<FileDescriptor> ClaimDirectory(const std::string& directory) {
+  if (!common::IsPlainLine(directory) || directory.find(',') != std::string::npos) {
+    // A comma in the name of a server begins another server's name (libpq), and cannot be escaped.
+    return absl::InvalidArgumentError(
+        absl::StrCat(common::Printable(directory),
+                     ": has a comma or control characters; give another --state-dir"));
+  }
   if (directory.size() + 4 > kSocketPathLimit) {
     return absl::InvalidArgumentError(
         absl::StrCat(directory, ": too long for a socket's path; give a shorter --state-dir"));
@@ -262,12 +284,23 @@ absl::StatusOr<FileDescriptor> ClaimDirectory(const std::string& directory) {
   FileDescriptor lock(
       openat(own->get(), "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!lock.valid()) return ErrnoStatus(errno, lock_path);
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    const std::string holder = HolderOf(lock.get());
+  bool locked = flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
+  std::string holder;
+  // One that is starting says its address soon, and without that nobody finds it.
+  for (int i = 0; i < kHolderTries && !locked; ++i) {
+    holder = HolderOf(lock.get());
+    if (!holder.empty() || IsAskedToEnd()) break;
+    usleep(100000);
+    locked = flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
+  }
+  if (!locked) {
     return absl::FailedPreconditionError(absl::StrCat(
-        directory, ": ", holder.empty() ? "another controller" : "the controller at " + holder,
-        " uses this store; `lockstep", holder.empty() ? "" : " --controller " + holder,
-        " status` asks it, --state-dir gives this one its own"));
+        directory, ": ",
+        holder.empty()
+            ? "another controller uses this store, and does not listen yet; try again"
+            : absl::StrCat("the controller at ", holder,
+                           " uses this store; `lockstep --controller ", holder, " status` asks it"),
+        ", or give this one its own --state-dir"));
   }
   // Until this controller listens, nobody is told the address of an earlier one.
   if (ftruncate(lock.get(), 0) != 0) return ErrnoStatus(errno, lock_path);
@@ -288,13 +321,13 @@ void EmbeddedPostgres::WriteHolderAddress(const std::string& address) {
 }
 
 std::string EmbeddedPostgres::conninfo() const {
-  return absl::StrCat("host=", directory_,
-                      "/run port=5432 user=lockstep dbname=lockstep connect_timeout=5");
+  return absl::StrCat("host=", SocketHost(directory_),
+                      " port=5432 user=lockstep dbname=lockstep connect_timeout=5");
 }
 
 std::string EmbeddedPostgres::reader_conninfo() const {
-  return absl::StrCat("host=", directory_, "/run port=5432 user=lockstep_reader dbname=lockstep ",
-                      kReaderOptions);
+  return absl::StrCat("host=", SocketHost(directory_),
+                      " port=5432 user=lockstep_reader dbname=lockstep ", kReaderOptions);
 }
 
 absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(
@@ -356,7 +389,22 @@ absl::Status EmbeddedPostgres::Initialise(const std::string& binaries) {
                            "--encoding=UTF8", "--locale=C.UTF-8"},
                           log);
   int status = 0;
-  if (pid < 0 || waitpid(pid, &status, 0) != pid) return ErrnoStatus(errno, "initdb");
+  if (pid < 0) return ErrnoStatus(errno, "initdb");
+  while (true) {
+    const pid_t ended = waitpid(pid, &status, WNOHANG);
+    if (ended == pid) break;
+    if (ended < 0 && errno != EINTR) return ErrnoStatus(errno, "initdb");
+    if (IsAskedToEnd()) {
+      // Its group: initdb has started servers of its own.
+      kill(-pid, SIGKILL);
+      kill(pid, SIGKILL);  // it may not have become a group's first yet
+      waitpid(pid, &status, 0);
+      std::error_code none;
+      std::filesystem::remove_all(made, none);
+      return absl::CancelledError(made + ": initdb was ended by a signal to this program");
+    }
+    usleep(20000);
+  }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     return absl::FailedPreconditionError(absl::StrCat("initdb in ", made,
                                                       " failed; can the user postgres enter ",
@@ -404,8 +452,9 @@ absl::Status EmbeddedPostgres::Launch(const std::string& binaries) {
 
 absl::Status EmbeddedPostgres::AwaitReady() {
   // At the first start the database `lockstep` does not exist yet.
-  const std::string conninfo = absl::StrCat(
-      "host=", directory_, "/run port=5432 user=lockstep dbname=postgres connect_timeout=5");
+  const std::string conninfo =
+      absl::StrCat("host=", SocketHost(directory_),
+                   " port=5432 user=lockstep dbname=postgres connect_timeout=5");
   for (int i = 0; i < kStartTries; ++i) {
     int status = 0;
     if (child_ && waitpid(pid_, &status, WNOHANG) == pid_) {
@@ -423,7 +472,7 @@ absl::Status EmbeddedPostgres::AwaitReady() {
 
 absl::Status EmbeddedPostgres::CreateDatabase() {
   auto connection = PgConnection::Open(
-      absl::StrCat("host=", directory_, "/run port=5432 user=lockstep dbname=postgres"));
+      absl::StrCat("host=", SocketHost(directory_), " port=5432 user=lockstep dbname=postgres"));
   if (!connection.ok()) return connection.status();
   auto exists = (*connection)->Query("SELECT FROM pg_database WHERE datname = 'lockstep'");
   if (!exists.ok()) return exists.status();

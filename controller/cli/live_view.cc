@@ -18,6 +18,7 @@
 #include "common/mutex.h"
 #include "common/text.h"
 #include "common/units.h"
+#include "controller/cli/local_signals.h"
 #include "measure/states.h"
 #include "proto/fields.h"
 
@@ -161,6 +162,15 @@ class Interrupts {
     // only pass a letter on, and a thread does the rest.
     before_interrupt_ = signal(SIGINT, [](int) { (void)!write(interrupt_pipe, "i", 1); });
     before_terminate_ = signal(SIGTERM, [](int) { (void)!write(interrupt_pipe, "t", 1); });
+    // A controller that ends with this command does not outlive its terminal. Any other one goes
+    // on.
+    if (LocalSignals::are_taken()) {
+      before_hangup_ = signal(SIGHUP, [](int) { (void)!write(interrupt_pipe, "t", 1); });
+      if (before_hangup_ == SIG_IGN) signal(SIGHUP, SIG_IGN);  // nohup
+    }
+    // One that came before, while the run was submitted, is for the run, too.
+    const int early = LocalSignals::received();
+    if (early != 0) (void)!write(interrupt_pipe, early == SIGINT ? "i" : "t", 1);
     thread_ = std::thread([this] { Main(); });
   }
   ~Interrupts() {
@@ -169,6 +179,7 @@ class Interrupts {
     // whatever has the descriptor by then.
     signal(SIGINT, before_interrupt_);
     signal(SIGTERM, before_terminate_);
+    if (LocalSignals::are_taken()) signal(SIGHUP, before_hangup_);
     (void)!write(pipe_[1], "e", 1);  // ends the thread
     thread_.join();
     close(pipe_[0]);
@@ -252,6 +263,7 @@ class Interrupts {
   int pipe_[2] = {-1, -1};
   void (*before_interrupt_)(int) = SIG_DFL;
   void (*before_terminate_)(int) = SIG_DFL;
+  void (*before_hangup_)(int) = SIG_DFL;
   std::atomic<bool> left_{false};
   std::thread thread_;
 };

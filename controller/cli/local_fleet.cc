@@ -96,9 +96,12 @@ absl::StatusOr<pid_t> LocalFleet::Spawn(const std::vector<std::string>& words,
   _exit(127);
 }
 
+std::string LocalFleet::ReadyFile() const {
+  return absl::StrCat(options_.state_directory, "/controller.", getpid(), ".ready");
+}
+
 absl::Status LocalFleet::StartController() {
-  const std::string ready =
-      absl::StrCat(options_.state_directory, "/controller.", getpid(), ".ready");
+  const std::string ready = ReadyFile();
   const std::string log = options_.quiet ? options_.state_directory + "/controller.log" : "";
   // An earlier process may have had the same pid. Its file would name addresses where nobody
   // listens.
@@ -122,7 +125,8 @@ absl::Status LocalFleet::StartController() {
   auto pid = Spawn(words, log);
   if (!pid.ok()) return pid.status();
   controller_ = *pid;
-  for (int i = 0; i < kStartTries; ++i) {
+  const auto cancelled = [this] { return options_.is_cancelled && options_.is_cancelled(); };
+  for (int i = 0; i < kStartTries && !cancelled(); ++i) {
     if (waitpid(controller_, nullptr, WNOHANG) == controller_) {
       controller_ = -1;
       return absl::UnavailableError(
@@ -145,7 +149,10 @@ absl::Status LocalFleet::StartController() {
     }
     usleep(50000);
   }
-  return absl::DeadlineExceededError("the controller takes longer than a minute to start");
+  if (cancelled()) return absl::CancelledError("ended before the controller had started");
+  return absl::DeadlineExceededError(absl::StrCat(
+      "the controller takes longer than a minute to start",
+      log.empty() ? "; its log is above" : absl::StrCat("; the end of ", log, ":\n", TailOf(log))));
 }
 
 absl::StatusOr<pid_t> LocalFleet::StartWorker(int index) {
@@ -184,6 +191,12 @@ absl::StatusOr<std::unique_ptr<LocalFleet>> LocalFleet::Start(const Options& opt
   if (absl::Status status = common::MakeDirectories(options.state_directory, 0711); !status.ok()) {
     return status;
   }
+  // The daemons' logs go there. Without this check a daemon would end, and nothing would say why.
+  if (access(options.state_directory.c_str(), R_OK | W_OK | X_OK) != 0) {
+    return common::ErrnoStatus(errno, options.state_directory + ": the state directory");
+  }
+  const std::string workers = options.state_directory + "/workers";
+  if (absl::Status status = common::MakePrivateDirectory(workers); !status.ok()) return status;
   if (absl::Status status = fleet->StartController(); !status.ok()) return status;
   for (int i = 0; i < options.workers; ++i) {
     const auto pid = fleet->StartWorker(i);
@@ -199,6 +212,8 @@ LocalFleet::~LocalFleet() {
   for (pid_t pid : workers_) kill(pid, SIGTERM);
   for (pid_t pid : workers_) EndProcess(pid);
   EndProcess(controller_);
+  // A controller that was ended while it started may have written it since.
+  unlink(ReadyFile().c_str());
 }
 
 std::optional<LocalFleet::Ended> LocalFleet::FindEnded() const {

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,8 @@ class LocalFleet {
     // a network namespace per worker; EnterPrivateNetwork() was called
     bool namespaces = false;
     bool quiet = false;  // the daemons' logs go to files in the state directory
+    // Ends the start, with CANCELLED, once it returns true. Empty: nothing does.
+    std::function<bool()> is_cancelled;
   };
   // Returns once the controller listens and every worker is started. Fails with the daemon's own
   // words.
@@ -53,6 +56,8 @@ class LocalFleet {
  private:
   explicit LocalFleet(Options options) : options_(std::move(options)) {}
   absl::Status StartController();
+  // Where the controller says that it listens, and on which addresses.
+  std::string ReadyFile() const;
   absl::StatusOr<pid_t> StartWorker(int index);
   absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& words, const std::string& log) const;
 

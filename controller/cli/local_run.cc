@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "controller/cli/local_fleet.h"
+#include "controller/cli/local_signals.h"
 
 namespace lockstep::cli {
 
@@ -28,8 +29,15 @@ absl::StatusOr<std::vector<std::string>> AllowedOr(const std::string& state_dire
     if (absl::Status status = common::MakeDirectories(data, 0755); !status.ok()) return status;
     return std::vector<std::string>{data};
   }
-  for (const std::string& entry : allow) {
-    if (!entry.starts_with("/") || access(entry.c_str(), F_OK) == 0) continue;
+  std::vector<std::string> allowed;
+  for (const std::string& given : allow) {
+    if (given.empty()) return absl::InvalidArgumentError("--allow: is empty");
+    // What is no path is a device's identity, or the URL of a LUN.
+    const bool is_url = given.find("://") != std::string::npos;
+    const bool is_path =
+        !is_url && (given.find('/') != std::string::npos || access(given.c_str(), F_OK) == 0);
+    const std::string& entry = allowed.emplace_back(is_path ? common::AbsolutePath(given) : given);
+    if (!is_path || access(entry.c_str(), F_OK) == 0) continue;
     const absl::Status status = common::ErrnoStatus(errno, "--allow " + entry);
     if (errno != ENOENT) return status;
     return absl::NotFoundError(absl::StrCat(std::string(status.message()),
@@ -37,7 +45,7 @@ absl::StatusOr<std::vector<std::string>> AllowedOr(const std::string& state_dire
                                                 ? "; see lsblk for the devices that are there"
                                                 : "; make it first: mkdir -p " + entry));
   }
-  return allow;
+  return allowed;
 }
 
 void AddLocalFlags(CLI::App* command, LocalFlags* flags) {
@@ -72,10 +80,13 @@ void AddLocalFlags(CLI::App* command, LocalFlags* flags) {
 int WithLocalFleet(const Context& caller, const LocalFlags& flags,
                    const std::function<int(const Context&)>& run) {
   if (!flags.is_local) return run(caller);
-  const auto allow = AllowedOr(flags.state_directory, flags.allow);
+  const std::string state_directory = common::AbsolutePath(flags.state_directory);
+  const auto allow = AllowedOr(state_directory, flags.allow);
   if (!allow.ok()) return Fail(allow.status());
+  const LocalSignals signals;
   LocalFleet::Options options;
-  options.state_directory = flags.state_directory;
+  options.is_cancelled = [] { return LocalSignals::received() != 0; };
+  options.state_directory = state_directory;
   // The kernel chooses a free port: another controller may run on this machine.
   options.listen = "127.0.0.1:0";
   options.workers = flags.workers;
@@ -86,6 +97,7 @@ int WithLocalFleet(const Context& caller, const LocalFlags& flags,
   options.store_filesystem = true;
   options.quiet = true;
   auto fleet = LocalFleet::Start(options);
+  if (absl::IsCancelled(fleet.status())) return kCancelled;
   if (!fleet.ok()) return Fail(fleet.status());
   Context context = caller;
   context.controller = (*fleet)->address();
@@ -95,13 +107,16 @@ int WithLocalFleet(const Context& caller, const LocalFlags& flags,
   context.tls = {};
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
-  if (!AwaitWorkers(stub->get(), flags.workers,
-                    [&] { return (*fleet)->FindEnded().has_value(); })) {
+  if (!AwaitWorkers(stub->get(), flags.workers, [&] {
+        return LocalSignals::received() != 0 || (*fleet)->FindEnded().has_value();
+      })) {
+    if (LocalSignals::received() != 0) return kCancelled;
     const auto ended = (*fleet)->FindEnded();
     return Fail(absl::StrCat(ended ? ended->what : "the workers do not attach",
-                             "; see the logs in ", flags.state_directory));
+                             "; see the logs in ", state_directory));
   }
-  return run(context);
+  // A signal from now on is for the run.
+  return LocalSignals::received() != 0 ? kCancelled : run(context);
 }
 
 }  // namespace lockstep::cli

@@ -86,6 +86,7 @@ int Up(Context context, UpFlags flags) {
   LocalFleet::Options& options = flags.fleet;
   options.worker_names = WorkerNames(options.workers);
   if (flags.no_web) options.http.clear();
+  options.state_directory = common::AbsolutePath(options.state_directory);
   auto allow = AllowedOr(options.state_directory, options.allow);
   if (!allow.ok()) return Fail(allow.status());
   options.allow = *std::move(allow);

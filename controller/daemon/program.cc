@@ -243,6 +243,8 @@ int RunProgram(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 1;
   }
   spdlog::set_default_logger(spdlog::stderr_color_mt("controller"));
+  // The server's programs have another working directory.
+  flags.state_directory = common::AbsolutePath(flags.state_directory);
   BlankStoreArgument(argc, argv);
   if (!flags.store_file.empty()) {
     auto store = ReadStoreFile(flags.store_file);

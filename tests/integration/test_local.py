@@ -1,12 +1,15 @@
 """`lockstep run --local`: all that a job needs, for one command."""
 
+import contextlib
+import glob
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
 
-from fleet import BIN, ROOM_OF_STORES, Fleet, files_job
+from fleet import BIN, ROOM_OF_STORES, Fleet, files_job, wait_for
 
 
 def lockstep(*words, stdin=None):
@@ -71,6 +74,87 @@ class Local(unittest.TestCase):
             self.assertEqual(done.returncode, 1, done.stdout)
             self.assertIn(f"the controller at {fleet.address} uses this store", done.stderr)
             self.assertEqual(fleet.lockstep("status").status, 0)
+
+    def start_local(self, job, state):
+        """It begins in a session of its own, as under a terminal. Its own processes end with it."""
+        words = ("run", "-", "--local", "--state-dir", state, "--allow", self.data)
+        environment = {**os.environ, "NO_COLOR": "1"}
+        process = subprocess.Popen(
+            [f"{BIN}/lockstep", *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            text=True,
+            start_new_session=True,
+        )
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        process.stdin.write(job)
+        process.stdin.close()
+        process.stdin = None
+        return process
+
+    @staticmethod
+    def processes_of(state):
+        """Whose arguments name the state directory."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{pid}/cmdline", "rb") as text:
+                    if state.encode() in text.read():
+                        found.append(int(pid))
+        return found
+
+    def assert_ended(self, process, state):
+        out, err = process.communicate(timeout=300)
+        self.assertEqual(process.returncode, 130, out + err)
+        self.assertEqual([], self.processes_of(state))
+        self.assertEqual([], [name for name in os.listdir(state) if name.endswith(".ready")])
+
+    def test_a_terminal_that_hangs_up_leaves_nothing_behind(self):
+        job = files_job(self.data, hosts=1, duration="300s")
+        process = self.start_local(job, self.state)
+        wait_for("its files", lambda: os.listdir(self.data))
+        process.send_signal(signal.SIGHUP)
+        self.assert_ended(process, self.state)
+        self.assertEqual([], os.listdir(self.data))
+
+    def test_ctrl_c_while_the_store_is_made_ends_all_of_it(self):
+        state = os.path.join(self.state, "fresh")
+        process = self.start_local(files_job(self.data, hosts=1), state)
+        wait_for("initdb", lambda: glob.glob(f"{state}/postgres/initdb.*[0-9]"))
+        process.send_signal(signal.SIGINT)
+        self.assert_ended(process, state)
+        self.assertEqual([], glob.glob(f"{state}/postgres/initdb.*[0-9]"))
+
+    def test_paths_may_be_relative_and_have_blanks(self):
+        state = os.path.join(self.state, "a b 'c'")
+        job = files_job(self.data, hosts=1, duration="200ms")
+        done = subprocess.run(
+            [f"{BIN}/lockstep", "run", "-", "--local", "--state-dir", "a b 'c'"]
+            + ["--allow", os.path.relpath(self.data, self.state)],
+            input=job,
+            env={**os.environ, "NO_COLOR": "1"},
+            cwd=self.state,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(os.stat(f"{state}/workers").st_mode & 0o777, 0o700)
+        done = self.run_local(job, "--allow", self.data, state=self.state + "/x\ny")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("comma or control characters", done.stderr)
+        done = self.run_local(job, "--allow", "")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("--allow: is empty", done.stderr)
+
+    def test_a_state_directory_that_cannot_be_written_is_named(self):
+        job = files_job(self.data, hosts=1)
+        done = self.run_local(job, "--allow", self.data, state="/proc/sys")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/proc/sys: the state directory", done.stderr)
 
     def test_its_flags_need_it(self):
         done = lockstep("run", "-", "--allow", self.data, stdin="")

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <set>
@@ -990,6 +991,40 @@ TEST(EmbeddedTest, ASecondOneInTheSameDirectoryIsRefused) {
   EXPECT_NE(second.status().message().find("another controller uses this store"),
             absl::string_view::npos)
       << second.status();
+}
+
+TEST(EmbeddedTest, OneThatStartsBesideAnotherLearnsItsAddress) {
+  const std::string lock = cluster->directory + "/pg/lock";
+  std::ofstream(lock, std::ios::trunc).flush();
+  std::thread other([&lock] {
+    // Once the second one has opened the lock, beside the holder, the holder listens.
+    const auto opened = [&lock] {
+      int found = 0;
+      for (const auto& fd : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code none;
+        found += std::filesystem::read_symlink(fd, none) == lock;
+      }
+      return found >= 2;
+    };
+    for (int i = 0; i < 2000 && !opened(); ++i) absl::SleepFor(absl::Milliseconds(1));
+    std::ofstream(lock) << "127.0.0.1:9640";
+  });
+  const auto second = EmbeddedPostgres::Start(cluster->directory + "/pg");
+  other.join();
+  std::ofstream(lock, std::ios::trunc).flush();
+  EXPECT_TRUE(absl::StrContains(second.status().message(),
+                                "the controller at 127.0.0.1:9640 uses this store"))
+      << second.status();
+}
+
+TEST(EmbeddedTest, ABlankInTheDirectorySNameIsNoObstacleAndACommaIs) {
+  const std::string directory = cluster->directory + "/with 'a' blank";
+  const auto started = EmbeddedPostgres::Start(directory);
+  EXPECT_TRUE(started.ok()) << started.status();
+  for (const char* name : {"/a,b", "/a\nb"}) {
+    EXPECT_TRUE(absl::StrContains(
+        EmbeddedPostgres::Start(cluster->directory + name).status().message(), "has a comma"));
+  }
 }
 
 TEST(EmbeddedTest, AKilledServerThatNobodyHasReapedYetIsWaitedFor) {
