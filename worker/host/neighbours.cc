@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <sstream>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -31,15 +33,61 @@ uint64_t NumberBehind(const std::string& text, const std::string& key) {
 
 uint64_t Step(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
 
-// The fourth field of proc_pid_stat(5). The second is a name in parentheses, which may hold any.
-uint32_t ParentIn(const std::string& stat) {
-  const size_t name_end = stat.rfind(')');
-  const std::vector<std::string> fields = absl::StrSplit(
-      name_end == std::string::npos ? "" : stat.substr(name_end + 1), ' ', absl::SkipEmpty());
-  return fields.size() > 1 ? static_cast<uint32_t>(atoi(fields[1].c_str())) : 0;
+// What the process' threads that still run have read and written. Its own counters also have what
+// threads and children that have ended left to it.
+uint64_t BytesOfThreads(uint32_t pid) {
+  uint64_t bytes = 0;
+  std::error_code none;
+  for (const auto& thread :
+       std::filesystem::directory_iterator(absl::StrCat("/proc/", pid, "/task"), none)) {
+    const std::string io = common::ReadTrimmed(thread.path() / "io");
+    bytes += NumberBehind(io, "\nread_bytes:") +
+             Step(NumberBehind(io, "cancelled_write_bytes:"), NumberBehind(io, "\nwrite_bytes:"));
+  }
+  return bytes;
 }
 
 }  // namespace
+
+ProgramStat ParseProgramStat(const std::string& stat) {
+  ProgramStat program;
+  // The second field is a name in parentheses, which may hold any.
+  const size_t name_begin = stat.find('(');
+  const size_t name_end = stat.rfind(')');
+  if (name_begin == std::string::npos || name_end < name_begin) return program;
+  program.name = stat.substr(name_begin + 1, name_end - name_begin - 1);
+  // The third field, the state, is the first here.
+  const std::vector<std::string> fields =
+      absl::StrSplit(stat.substr(name_end + 1), ' ', absl::SkipEmpty());
+  const auto number = [&](size_t field) {
+    return field - 3 < fields.size() ? strtoull(fields[field - 3].c_str(), nullptr, 10) : 0;
+  };
+  program.parent = static_cast<uint32_t>(number(4));
+  program.child_faults = number(11);
+  program.started_ticks = number(22);
+  return program;
+}
+
+bool IsLoopWorker(const ProgramStat& program) {
+  constexpr uint32_t kKthreadd = 2;
+  if (program.parent != kKthreadd) return false;
+  // "loop3" before Linux 5.14, then "kworker/u8:3-loop3", or with a '+' while it works.
+  const size_t name = program.name.find_last_of("-+/");
+  const std::string last = name == std::string::npos ? program.name : program.name.substr(name + 1);
+  return last.size() > 4 && last.starts_with("loop") && isdigit(last[4]) != 0;
+}
+
+std::string ProgramName(const ProgramStat& before, const ProgramStat& now, uint64_t own_bytes,
+                        uint64_t bytes) {
+  std::string name = common::Printable(now.name, 40);
+  if (!before.name.empty() && before.name != now.name) {
+    name = absl::StrCat(name, " (was ", common::Printable(before.name, 40), ")");
+  }
+  // A child that was waited for leaves its counters to its parent, and its name to nobody.
+  const bool had_children = now.child_faults > before.child_faults;
+  if (!had_children || own_bytes >= bytes) return name;
+  return own_bytes < bytes / 10 ? "ended children of " + name : name + " and ended children";
+}
 
 TcpCounters ParseTcp(const std::string& snmp) {
   // "Tcp: NAME NAME …", then "Tcp: VALUE VALUE …".
@@ -80,8 +128,9 @@ bool Neighbours::ReadPrograms(const std::function<bool()>& late, Programs* progr
     const uint64_t written = NumberBehind(io, "\nwrite_bytes:");
     // Pages that were dirtied and then truncated never reach storage (proc_pid_io(5)).
     const uint64_t taken_back = NumberBehind(io, "cancelled_write_bytes:");
-    (*programs)[pid] = {NumberBehind(io, "\nread_bytes:"), Step(taken_back, written),
-                        ParentIn(common::ReadTrimmed(absl::StrCat("/proc/", pid, "/stat")))};
+    (*programs)[pid] = {
+        NumberBehind(io, "\nread_bytes:"), Step(taken_back, written),
+        ParseProgramStat(common::ReadTrimmed(absl::StrCat("/proc/", pid, "/stat")))};
   }
   return true;
 }
@@ -117,19 +166,24 @@ void Neighbours::End(v1::PhaseResult* result) const {
   // A child that has ended and was waited for leaves its counters to its parent, those from before
   // the load among them.
   std::map<uint32_t, Io> inherited;  // by the parent's process id
+  const auto is_same = [](const Io& a, const Io& b) {
+    return a.stat.started_ticks == b.stat.started_ticks;
+  };
   for (const auto& [pid, io] : programs_) {
-    if (now.contains(pid)) continue;
-    inherited[io.parent].read_bytes += io.read_bytes;
-    inherited[io.parent].write_bytes += io.write_bytes;
+    const auto still = now.find(pid);
+    if (still != now.end() && is_same(io, still->second)) continue;
+    inherited[io.stat.parent].read_bytes += io.read_bytes;
+    inherited[io.stat.parent].write_bytes += io.write_bytes;
   }
   std::vector<v1::ProcessIo> busy;
   for (const auto& [pid, io] : now) {
     const auto before = programs_.find(pid);
     // Another process may have taken the number. It has begun since, so that all its I/O counts.
-    const bool same = before != programs_.end() && before->second.read_bytes <= io.read_bytes;
+    const bool same = before != programs_.end() && is_same(before->second, io);
+    if (IsLoopWorker(io.stat) || (same && IsLoopWorker(before->second.stat))) continue;
     v1::ProcessIo one;
     one.set_pid(pid);
-    one.set_read_bytes(same ? io.read_bytes - before->second.read_bytes : io.read_bytes);
+    one.set_read_bytes(same ? Step(before->second.read_bytes, io.read_bytes) : io.read_bytes);
     one.set_write_bytes(same ? Step(before->second.write_bytes, io.write_bytes) : io.write_bytes);
     if (const auto from = inherited.find(pid); same && from != inherited.end()) {
       one.set_read_bytes(Step(from->second.read_bytes, one.read_bytes()));
@@ -141,10 +195,12 @@ void Neighbours::End(v1::PhaseResult* result) const {
     return a.read_bytes() + a.write_bytes() > b.read_bytes() + b.write_bytes();
   });
   busy.resize(std::min(busy.size(), kMaxReported));
-  // Only programs that are reported are asked for their names. One that has ended by now has none.
   for (v1::ProcessIo& one : busy) {
-    one.set_command(
-        common::Printable(common::ReadTrimmed(absl::StrCat("/proc/", one.pid(), "/comm")), 60));
+    const auto before = programs_.find(one.pid());
+    const Io& io = now[one.pid()];
+    const bool same = before != programs_.end() && is_same(before->second, io);
+    one.set_command(ProgramName(same ? before->second.stat : ProgramStat(), io.stat,
+                                BytesOfThreads(one.pid()), one.read_bytes() + one.write_bytes()));
     *result->add_others() = std::move(one);
   }
 }

@@ -10,6 +10,24 @@
 
 namespace lockstep::worker {
 
+// What proc_pid_stat(5) has of a process.
+struct ProgramStat {
+  std::string name;
+  uint32_t parent = 0;         // process id
+  uint64_t child_faults = 0;   // of children that have ended and were waited for
+  uint64_t started_ticks = 0;  // since the boot; with the process id it names one process
+};
+ProgramStat ParseProgramStat(const std::string& stat);
+
+// Whether it is the kernel's worker of a loop device: what it reads and writes, somebody else has
+// asked the loop device for, and is counted with them.
+bool IsLoopWorker(const ProgramStat& program);
+
+// A program's name for a person. `before`: as it was when the load began; no name if the program
+// has begun since. `own_bytes`: of `bytes`, what its threads that still run have moved.
+std::string ProgramName(const ProgramStat& before, const ProgramStat& now, uint64_t own_bytes,
+                        uint64_t bytes);
+
 // What else goes on around this process while a load runs: other programs' I/O (/proc/PID/io), the
 // quota of its control groups, its network's TCP counters. Not thread-safe.
 class Neighbours {
@@ -23,7 +41,7 @@ class Neighbours {
  private:
   struct Io {
     uint64_t read_bytes = 0, write_bytes = 0;
-    uint32_t parent = 0;  // process id
+    ProgramStat stat;
   };
   using Programs = std::map<uint32_t, Io>;  // by process id
   static bool ReadPrograms(const std::function<bool()>& late, Programs* programs);

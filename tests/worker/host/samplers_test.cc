@@ -147,6 +147,41 @@ TEST(HostStatsTest, IowaitThatRanBackwardsCountsAsNone) {
   EXPECT_DOUBLE_EQ(Difference(earlier, later, 10000000, 4096).idle_ratio(), 1);
 }
 
+TEST(NeighboursTest, AProcessIsKnownByItsStatAlsoWithAParenthesisInItsName) {
+  const ProgramStat program = ParseProgramStat(
+      "31 (a) b(c) S 7 31 31 0 -1 4194304 90 812 0 0 1 2 3 4 20 0 1 0 5150 8675328 900");
+  EXPECT_EQ(program.name, "a) b(c");
+  EXPECT_EQ(program.parent, 7u);
+  EXPECT_EQ(program.child_faults, 812u);
+  EXPECT_EQ(program.started_ticks, 5150u);
+  EXPECT_EQ(ParseProgramStat("").name, "");
+  EXPECT_EQ(ParseProgramStat("31 (x) S").parent, 0u);
+}
+
+TEST(NeighboursTest, AProgramIsNamedByWhatItIsAndByWhoDidItsIo) {
+  ProgramStat shell{.name = "bash", .parent = 1, .child_faults = 10, .started_ticks = 5};
+  EXPECT_EQ(ProgramName(shell, shell, 0, 100), "bash");
+  ProgramStat writer = shell;
+  writer.name = "python3";
+  EXPECT_EQ(ProgramName(shell, writer, 100, 100), "python3 (was bash)");
+  EXPECT_EQ(ProgramName(ProgramStat{.child_faults = 10}, writer, 100, 100), "python3");
+  ProgramStat waited = shell;
+  waited.child_faults = 900;
+  EXPECT_EQ(ProgramName(shell, waited, 5, 100), "ended children of bash");
+  EXPECT_EQ(ProgramName(shell, waited, 60, 100), "bash and ended children");
+  EXPECT_EQ(ProgramName(shell, waited, 100, 100), "bash");
+}
+
+TEST(NeighboursTest, TheKernelSWorkersOfLoopDevicesAreNobodysPrograms) {
+  for (const char* name : {"loop3", "kworker/u8:3-loop3", "kworker/u8:3+loop12"}) {
+    EXPECT_TRUE(IsLoopWorker({.name = name, .parent = 2})) << name;
+    EXPECT_FALSE(IsLoopWorker({.name = name, .parent = 1})) << name;
+  }
+  for (const char* name : {"kworker/u8:3-nvmet-wq", "nfsd", "loop", "looper", "kworker/0:1"}) {
+    EXPECT_FALSE(IsLoopWorker({.name = name, .parent = 2})) << name;
+  }
+}
+
 TEST(NeighboursTest, TcpCountersAreFoundByTheirNames) {
   const TcpCounters tcp = ParseTcp(
       "Ip: Forwarding\nIp: 1\nTcp: RtoMin OutSegs RetransSegs InErrs\nTcp: 200 5000 7 0\n");
