@@ -177,28 +177,26 @@ void KernelDevices::Add(const v1::Inspection& inspection, const v1::TargetInspec
 }
 
 std::set<std::string> KernelDevices::Counted() const {
-  const bool overlap = std::any_of(tops.begin(), tops.end(), [this](const std::string& top) {
-    return LiesUnder(below, top, tops);
-  });
   // One target's device is a part of another's, so a request to the upper one is also in the
-  // counters of the lower one. The lowest devices of all count each byte once.
-  if (!overlap) return tops;
-  std::set<std::string> lowest;
-  std::set<std::string> seen = tops;
-  std::vector<std::string> next(tops.begin(), tops.end());
-  while (!next.empty()) {
-    const std::string device = next.back();
-    next.pop_back();
-    const auto parts = below.find(device);
-    if (parts == below.end()) {
-      lowest.insert(device);
-      continue;
-    }
-    for (const std::string& part : parts->second) {
-      if (seen.insert(part).second) next.push_back(part);
+  // counters of the lower one. The upper one gives way to its parts, and only as far as needed: the
+  // disks of a mirror would count each write twice.
+  std::set<std::string> counted = tops;
+  std::set<std::string> passed;
+  const auto lies_over_another = [&](const std::string& device) {
+    return LiesUnder(below, device, counted);
+  };
+  for (auto over = std::find_if(counted.begin(), counted.end(), lies_over_another);
+       over != counted.end();
+       over = std::find_if(counted.begin(), counted.end(), lies_over_another)) {
+    const std::string device = *over;
+    counted.erase(over);
+    // In a circle a device would come back.
+    passed.insert(device);
+    for (const std::string& part : below.at(device)) {
+      if (!passed.contains(part)) counted.insert(part);
     }
   }
-  return lowest;
+  return counted;
 }
 
 }  // namespace lockstep::controller

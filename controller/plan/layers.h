@@ -37,7 +37,7 @@ struct KernelDevices {
   // Adds those underneath a target.
   void Add(const v1::Inspection& inspection, const v1::TargetInspection& target);
   // Those whose figures add up: each byte passes one of them. They are the topmost devices of the
-  // targets. Where one of these lies underneath another one, they are the lowest devices.
+  // targets. One that lies over another one of them gives way to the devices underneath it.
   std::set<std::string> Counted() const;
 };
 

@@ -132,6 +132,24 @@ TEST(LayersPlanTest, NoByteCountsInTwoLayers) {
   EXPECT_EQ(circle.Counted(), NameSet{});
 }
 
+// dm-crypt over LVM over a mirror, and the mirror itself as another target. Each of its disks has
+// every write, so that the sum over them would be twice the bytes.
+TEST(LayersPlanTest, AMirrorUnderTwoTargetsCountsInsteadOfItsDisks) {
+  v1::Inspection inspection;
+  const uint32_t vdi = Add(&inspection, "virtio", "vdi", {});
+  const uint32_t vdj = Add(&inspection, "virtio", "vdj", {});
+  const uint32_t mirror = Add(&inspection, "md raid1", "md1", {vdi, vdj});
+  const uint32_t volume = Add(&inspection, "lvm", "dm-4", {mirror});
+  const uint32_t crypt = Add(&inspection, "crypt", "dm-5", {volume});
+  AddTarget(&inspection, Add(&inspection, "ext4", "", {crypt}), "dm-5");
+  AddTarget(&inspection, mirror, "md1");
+  KernelDevices kernel;
+  kernel.Add(inspection, inspection.targets(0));
+  EXPECT_EQ(kernel.Counted(), NameSet{"dm-5"});
+  kernel.Add(inspection, inspection.targets(1));
+  EXPECT_EQ(kernel.Counted(), NameSet{"md1"});
+}
+
 TEST(LayersPlanTest, OneWorkerOfAKernelSamplesEachLayer) {
   SettledRun run{"run", Job(), 7, {}};
   for (const char* host : {"node0", "node1"}) {
