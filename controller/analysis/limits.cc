@@ -7,10 +7,10 @@
 // up in more than half of the periods; I/O throttle: a limit of a control group that was reached;
 // network: an interface to the targets' servers reached its line rate, or lost packets while the
 // threads waited; device: its queue was never empty (busy 95 % and at least as many requests in it
-// as 4, or 16 per host in all), and the lowest device underneath of which that holds, too, is
-// named; queue depth: the queue was full of few I/Os, and each waited for the one before; server or
-// network: the threads waited, and NFS operations for their replies; device otherwise, where there
-// is one.
+// as 4, or 16 per host in all), and the lowest device underneath of which that holds, too, or that
+// has nearly all of its requests, is named; queue depth: the queue was full of few I/Os, and each
+// waited for the one before; server or network: the threads waited, and NFS operations for their
+// replies; device otherwise, where there is one.
 //
 // A copy has two sides. The rules look at the devices, the servers and the latencies of the side
 // that took most of its I/Os' time, and say so. Where neither did, or where I/Os that never
@@ -42,6 +42,8 @@ constexpr double kOnProcessor = 0.9;
 constexpr double kBusy = 0.95;
 // A device with so many requests waiting is not starved by the queue depth.
 constexpr double kDeepQueue = 4;
+// Of the requests of a device, those that wait in one underneath it.
+constexpr double kHasAllWaiting = 0.9;
 // Of an I/O's time, and at least so much: less is the way through the kernel.
 constexpr double kWaitsAbove = 0.5;
 constexpr double kNoticeableMs = 0.2;
@@ -328,7 +330,7 @@ bool WaitsForServer(const LimitEvidence& e, v1::WorkloadReport* out) {
   return true;
 }
 
-// The lowest device underneath `top`, or this itself, of which `holds` says so.
+// The lowest device underneath `top` of which `holds` says so, or `top` itself.
 const v1::DeviceReport* LowestOf(const v1::DeviceReport* top,
                                  const std::vector<const v1::DeviceReport*>& lower,
                                  const std::function<bool(const v1::DeviceReport&)>& holds) {
@@ -357,20 +359,33 @@ const v1::DeviceReport* LowestOf(const v1::DeviceReport* top,
 
 // The busy time counts the time with at least one request in flight. A device that serves many at
 // once is 100 % busy long before its limit (iostat(1), %util), so that its queue must be deep, too.
+bool IsNeverIdle(const v1::DeviceReport& device) {
+  return device.queue_size() >= kDeepQueue && device.busy_ratio() >= kBusy;
+}
+
 bool DeviceNeverIdle(const LimitEvidence& e, v1::WorkloadReport* out) {
-  const auto is_never_idle = [](const v1::DeviceReport& device) {
-    return device.queue_size() >= kDeepQueue && device.busy_ratio() >= kBusy;
-  };
   for (const v1::DeviceReport* top : e.under.devices) {
-    if (!is_never_idle(*top)) continue;
-    // The topmost device is never idle either while it waits for one of its disks.
-    const v1::DeviceReport* device = LowestOf(top, e.under.lower, is_never_idle);
+    if (!IsNeverIdle(*top)) continue;
+    // The topmost device is never idle either while it waits for one of its disks. Of such a disk
+    // the busy time may be too short: from Linux 5.0 to 6.9 the time before the start of a request
+    // was not counted, even if others were in flight (update_io_ticks()).
+    const v1::DeviceReport* device =
+        LowestOf(top, e.under.lower, [&](const v1::DeviceReport& lower) {
+          return IsNeverIdle(lower) || (lower.queue_size() >= kDeepQueue &&
+                                        lower.queue_size() >= kHasAllWaiting * top->queue_size());
+        });
+    const std::string where =
+        device == top ? "" : absl::StrCat(", which lies underneath ", top->name(), ",");
     Set("device",
-        absl::StrFormat(
-            "%s%s had %.1f requests in its queue on average and was never idle (busy %.0f %%)",
-            device->name(),
-            device == top ? "" : absl::StrCat(", which lies underneath ", top->name(), ","),
-            device->queue_size(), 100 * device->busy_ratio()),
+        IsNeverIdle(*device)
+            ? absl::StrFormat("%s%s had %.1f requests in its queue on average and was never idle "
+                              "(busy %.0f %%)",
+                              device->name(), where, device->queue_size(),
+                              100 * device->busy_ratio())
+            : absl::StrFormat("%s%s had %.1f requests in its queue on average, of the %.1f in that "
+                              "of %s, which was never idle (busy %.0f %%)",
+                              device->name(), where, device->queue_size(), top->queue_size(),
+                              top->name(), 100 * top->busy_ratio()),
         out);
     return true;
   }

@@ -166,6 +166,33 @@ TEST(StacksTest, TheLowestDeviceThatIsNeverIdleIsTheLimit) {
       << workload.limited_because();
 }
 
+// As a virtual machine with Linux 6.1 had it: dm-crypt started each request some milliseconds after
+// the disk had completed one, and the kernel did not count that time as busy. All requests waited
+// in this disk nevertheless.
+TEST(StacksTest, ADiskWhoseBusyTimeIsTooShortIsTheLimitByItsQueue) {
+  Stored data = OnAMirror();
+  for (v1::IntervalSample& sample : data.intervals[0]) {
+    for (v1::DeviceSample& d : *sample.mutable_devices()) {
+      if (d.name() == "sda") continue;
+      d.set_busy_time_ms(d.name() == "md0" ? 990 : 780);
+      d.set_queue_time_ms(d.name() == "md0" ? 15300 : 14700);
+    }
+  }
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.mutable_threads(0)->set_wait_time_ns(3000000000);
+  }
+  EXPECT_EQ(
+      ReportOf(data).phases(0).workloads(0).limited_because(),
+      "sdb, which lies underneath md0, had 14.7 requests in its queue on average, of the 15.3 "
+      "in that of md0, which was never idle (busy 99 %)");
+  // Half of the requests wait elsewhere.
+  for (v1::IntervalSample& sample : data.intervals[0]) {
+    sample.mutable_devices(2)->set_queue_time_ms(7600);
+  }
+  EXPECT_EQ(ReportOf(data).phases(0).workloads(0).limited_because().find("md0 had 15.3 requests"),
+            0u);
+}
+
 // Another target's volume lies on the same disk, which its stack comes first with.
 TEST(StacksTest, ADiskUnderTwoVolumesIsLowestInBothStacks) {
   Stored data = TwoWorkers();
