@@ -179,11 +179,15 @@ std::string FileSystemName(int64_t type) {
   return found == kNames.end() ? absl::StrCat("type 0x", absl::Hex(type)) : found->second;
 }
 
-std::vector<StorageServer> ServersOfMount(const std::string& mounts, dev_t device) {
+std::vector<StorageServer> ServersOfMount(const std::string& mounts, dev_t device,
+                                          uint64_t mount_id) {
   MountLine mount;
   // Of a mount that covers another one the later line counts.
   for (MountLine& line : ParseMountInfo(mounts)) {
-    if (line.number == device) mount = std::move(line);
+    if (line.number != device) continue;
+    const bool is_meant = mount_id != 0 && static_cast<uint64_t>(line.id) == mount_id;
+    mount = std::move(line);
+    if (is_meant) break;
   }
   StorageServer server;
   server.protocol = ProtocolOf(mount.type);

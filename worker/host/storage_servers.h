@@ -24,9 +24,11 @@ struct StorageServer {
 // others.
 std::string FileSystemName(int64_t type);
 
-// The servers of the network file system that is mounted with this device number. `mounts`: as
-// /proc/self/mountinfo. None for other file systems. Asks no server.
-std::vector<StorageServer> ServersOfMount(const std::string& mounts, dev_t device);
+// The servers of the network file system with this device number. `mounts`: as
+// /proc/self/mountinfo. It may be mounted at several places: `mount_id` is the one that is meant,
+// and 0 is the last one. None for other file systems. Asks no server.
+std::vector<StorageServer> ServersOfMount(const std::string& mounts, dev_t device,
+                                          uint64_t mount_id = 0);
 
 // The servers of a block device: of the disks underneath it, those that are iSCSI or NVMe/TCP. By
 // what sysfs says of their sessions and controllers. `root` as of `blocks`.

@@ -4,12 +4,14 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "common/files.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/layers.h"
 #include "worker/host/storage_servers.h"
 #include "worker/iscsi/luns.h"
 #include "worker/load/load.h"
@@ -30,6 +32,9 @@ dev_t DeviceUnder(int descriptor) {
 
 void Load::FindServers() {
   std::set<std::pair<uint32_t, dev_t>> seen;  // hundreds of files lie on few file systems
+  // The kernel counts for a file system, wherever it is mounted. All targets on one share the mount
+  // of the first, so that nothing is sampled twice.
+  std::map<dev_t, std::vector<StorageServer>> known;
   std::string mounts;
   for (const auto& part : parts_) {
     for (const OpenedFile& file : part->targets.files) {
@@ -43,14 +48,18 @@ void Load::FindServers() {
       const int descriptor = file.engine_file.descriptor();
       const dev_t device = descriptor < 0 ? 0 : DeviceUnder(descriptor);
       if (device == 0 || !seen.insert({file.target, device}).second) continue;
-      std::vector<StorageServer> servers;
-      if (const auto name = ThisKernel().NameOf(device); name.ok()) {
-        servers = ServersOfDevice(ThisKernel(), "", *name);
-      } else {
-        if (mounts.empty()) mounts = common::ReadTrimmed("/proc/self/mountinfo");
-        servers = ServersOfMount(mounts, device);
+      auto found = known.find(device);
+      if (found == known.end()) {
+        std::vector<StorageServer> servers;
+        if (const auto name = ThisKernel().NameOf(device); name.ok()) {
+          servers = ServersOfDevice(ThisKernel(), "", *name);
+        } else {
+          if (mounts.empty()) mounts = common::ReadTrimmed("/proc/self/mountinfo");
+          servers = ServersOfMount(mounts, device, MountIdOf(descriptor));
+        }
+        found = known.emplace(device, std::move(servers)).first;
       }
-      for (const StorageServer& server : servers) network_.Add(file.target, server);
+      for (const StorageServer& server : found->second) network_.Add(file.target, server);
     }
   }
 }
