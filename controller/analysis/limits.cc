@@ -30,6 +30,7 @@
 #include "controller/analysis/io_sides.h"
 #include "controller/analysis/io_throttles.h"
 #include "controller/analysis/network_limit.h"
+#include "controller/analysis/thread_shares.h"
 #include "controller/plan/layers.h"
 #include "controller/plan/loads.h"
 #include "proto/workload.h"
@@ -49,30 +50,6 @@ constexpr double kWaitsAbove = 0.5;
 constexpr double kNoticeableMs = 0.2;
 // Of the rate that a job asks for: what is below was not kept, so that it did not limit.
 constexpr double kKept = 0.95;
-
-// Where the threads of one workload spent their time, as mean shares.
-struct Shares {
-  double io = 0, fsync = 0, rate = 0, think = 0, cpu = 0;
-  int threads = 0;
-};
-
-Shares SharesOf(const v1::PhaseReport& report, const std::string& workload) {
-  Shares shares;
-  for (const v1::ThreadReport& t : report.threads()) {
-    if (t.workload() != workload) continue;
-    shares.io += t.wait_ratio();
-    shares.fsync += t.fsync_ratio();
-    shares.rate += t.rate_ratio();
-    shares.think += t.think_ratio();
-    shares.cpu += t.cpu_ratio();
-    ++shares.threads;
-  }
-  if (shares.threads == 0) return shares;
-  for (double* share : {&shares.io, &shares.fsync, &shares.rate, &shares.think, &shares.cpu}) {
-    *share /= shares.threads;
-  }
-  return shares;
-}
 
 void Set(const char* limit, std::string because, v1::WorkloadReport* out) {
   out->set_limited_by(limit);
@@ -128,25 +105,12 @@ Underneath FindUnderneath(const PhaseView& view, const v1::Workload& w,
   return found;
 }
 
-double QueueFull(const PhaseView& view, int workload) {
-  double sum = 0;
-  int count = 0;
-  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    for (const v1::WorkloadResult& result : worker.result.workloads()) {
-      if (static_cast<int>(result.workload()) != workload) continue;
-      sum += result.queue_full_ratio();
-      ++count;
-    }
-  }
-  return count == 0 ? 0 : sum / count;
-}
-
 // What is known of one workload.
 struct LimitEvidence {
   const PhaseView& view;
   const v1::PhaseReport& report;
   const v1::Workload& workload;
-  Shares shares;
+  ThreadShares shares;
   Underneath under;
   double queue_full = 0;  // share of the time
   NetworkEvidence network;
@@ -463,7 +427,7 @@ LimitEvidence EvidenceOfLimit(const PhaseView& view, int index, const v1::PhaseR
   return {view,
           report,
           w,
-          SharesOf(report, w.name()),
+          ThreadSharesOf(report, w.name()),
           FindUnderneath(view, seen, report),
           QueueFull(view, index),
           NetworkEvidenceOf(view, report, seen),
@@ -474,7 +438,7 @@ LimitEvidence EvidenceOfLimit(const PhaseView& view, int index, const v1::PhaseR
 void Decide(const PhaseView& view, int index, const v1::PhaseReport& report,
             v1::WorkloadReport* out) {
   const LimitEvidence evidence = EvidenceOfLimit(view, index, report);
-  const Shares& shares = evidence.shares;
+  const ThreadShares& shares = evidence.shares;
   // Without an I/O there is no evidence, and the shares of the time would name a limit all the
   // same.
   if (shares.threads == 0 || out->total().operations() == 0) return;

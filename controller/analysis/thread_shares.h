@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "controller/analysis/phase_view.h"
+#include "proto/report.pb.h"
+
+namespace lockstep::controller {
+
+// Where the threads of one workload spent their time, as mean shares.
+struct ThreadShares {
+  double io = 0, fsync = 0, rate = 0, think = 0, cpu = 0;
+  int threads = 0;
+};
+ThreadShares ThreadSharesOf(const v1::PhaseReport& report, const std::string& workload);
+
+// The mean share of the time in which the workload's threads had their queue full.
+double QueueFull(const PhaseView& view, int workload);
+
+}  // namespace lockstep::controller
