@@ -153,7 +153,7 @@ TEST(SweepTest, ALimitIsNeverCut) {
     point->set_p99_ns(1.23e6);
     point->set_limited_by(limit);
   }
-  const std::string narrow = RenderSweep(report, 80);
+  const std::string narrow = RenderSweep(report, 90);
   EXPECT_EQ(narrow.find("…"), std::string::npos) << narrow;
   EXPECT_NE(narrow.find("    limited by: queue depth at 1; above the device at 2, 4\n"),
             std::string::npos)
