@@ -90,7 +90,7 @@ TEST(ConclusionTest, AnIncompleteCopyIsSaidBeforeItsFigures) {
   EXPECT_EQ(ConclusionOf(report), said);
   Conclude(&report);
   EXPECT_TRUE(absl::StrContains(RenderMarkdown(report),
-                                "63,582 of 65,536 blocks were not copied: the load ended first"))
+                                "63,582 of 65,536 blocks were not copied&#58; the load ended first"))
       << RenderMarkdown(report);
 }
 
