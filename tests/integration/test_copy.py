@@ -176,7 +176,7 @@ class Copies(FleetTest):
         self.refused("needs two targets", self.targets(), copy.replace("to: dst", "to: src"))
         self.assertEqual(os.stat(self.path("dst")).st_mtime_ns, before)
 
-    def test_who_opened_the_destination_before_reads_nothing_of_the_copy(self):
+    def test_who_opened_the_destination_before_reads_no_copy(self):
         targets = self.targets()
         copy = load("copy: {from: src, to: dst}, block_size: 64KiB")
         for create in (False, True):

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "worker/host/file_identity.h"
@@ -29,6 +28,22 @@ bool IsOpenToOthers(const FileDescriptor& file) {
   return fstat(file.get(), &facts) != 0 || (facts.st_mode & kOthers) != 0;
 }
 
+absl::StatusOr<FileDescriptor> ReplaceByOwnerOnly(const Guard& guard,
+                                                  const Guard::AllowedPath& allowed,
+                                                  const FileDescriptor& file) {
+  const auto removed =
+      guard.RemoveIf(allowed, [&](const FileDescriptor& found) { return SameInode(found, file); });
+  if (!removed.ok()) return removed.status();
+  return guard.Open(allowed, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, kOwnerOnlyMode);
+}
+
+absl::Status WithoutIdentity(const std::string& path) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(path,
+                   ": its file system gives files neither a birth time nor a handle, so that "
+                   "Lockstep could not know its own again; use another one"));
+}
+
 absl::Status OpenToOthers(const std::string& path) {
   return absl::FailedPreconditionError(absl::StrCat(
       path,
@@ -42,22 +57,15 @@ absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Allow
                                           const FileConsent& consent, uint32_t number,
                                           bool owner_only) {
   auto fd = guard.Open(allowed, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
-  std::vector<Guard::MadeDirectory> made_before;  // by whoever made a file that is replaced
-  if (fd.ok() && owner_only && IsOpenToOthers(*fd)) {
-    if (absl::Status used = under.Check(allowed.path(), fd->get()); !used.ok()) return used;
-    const auto answer = consent.Check(allowed, number, *fd);
-    if (!answer.ok()) return answer.status();
-    if (answer->is_foreign) return OpenToOthers(allowed.path());
-    if (const auto mark = ReadMark(guard, allowed); mark.ok()) made_before = mark->directories;
-    const auto removed =
-        guard.RemoveIf(allowed, [&](const FileDescriptor& found) { return SameInode(found, *fd); });
-    if (!removed.ok()) return removed.status();
-    fd = absl::NotFoundError("");  // and is made anew below
-  }
   if (fd.ok()) {
     if (absl::Status used = under.Check(allowed.path(), fd->get()); !used.ok()) return used;
     const auto answer = consent.Check(allowed, number, *fd);
     if (!answer.ok()) return answer.status();
+    if (owner_only && IsOpenToOthers(*fd)) {
+      if (answer->is_foreign) return OpenToOthers(allowed.path());
+      fd = ReplaceByOwnerOnly(guard, allowed, *fd);
+      if (!fd.ok()) return fd.status();
+    }
     // A crash between this and the new mark is harmless: a prepare reuses a file only where its
     // size fits as well.
     if (ftruncate(fd->get(), 0) != 0) return ErrnoStatus(errno, allowed.path());
@@ -65,6 +73,7 @@ absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Allow
     if (answer->is_foreign) return IdentityOf(*fd);
     auto mark = ReadMark(guard, allowed);
     if (!mark.ok()) return mark.status();
+    mark->file = IdentityOf(*fd);
     mark->filled = kFilledByWorkload;
     if (absl::Status status = WriteMark(guard, allowed, *mark); !status.ok()) return status;
     return IdentityOf(*fd);
@@ -81,13 +90,9 @@ absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Allow
     // long as the descriptor is open.
     (void)guard.RemoveIf(allowed,
                          [&](const FileDescriptor& found) { return SameInode(found, *made); });
-    return absl::FailedPreconditionError(
-        absl::StrCat(allowed.path(),
-                     ": its file system gives files neither a birth time nor a handle, so that "
-                     "Lockstep could not know its own again; use another one"));
+    return WithoutIdentity(allowed.path());
   }
-  made_before.insert(made_before.end(), directories->begin(), directories->end());
-  const Mark mark = {identity, kFilledByWorkload, made_before};
+  const Mark mark = {identity, kFilledByWorkload, *directories};
   if (absl::Status status = WriteMark(guard, allowed, mark); !status.ok()) return status;
   return identity;
 }

@@ -24,10 +24,18 @@ absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Allow
                                           const FileConsent& consent, uint32_t number,
                                           bool owner_only);
 
+// Why no file is made: its file system gives it no identity (IdentityOf()).
+absl::Status WithoutIdentity(const std::string& path);
+
 inline constexpr int kOwnerOnlyMode = 0600;
 // Whether other users may open the file, and so may have it open already: a change of its mode does
 // not close what they have.
 bool IsOpenToOthers(const common::FileDescriptor& file);
+// Removes the file, which is open as `file`, and makes an empty one in its place that only its
+// owner can open.
+absl::StatusOr<common::FileDescriptor> ReplaceByOwnerOnly(const Guard& guard,
+                                                          const Guard::AllowedPath& allowed,
+                                                          const common::FileDescriptor& file);
 // Why a copy does not write to such a file, which Lockstep did not make or may not replace here.
 absl::Status OpenToOthers(const std::string& path);
 

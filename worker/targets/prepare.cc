@@ -115,16 +115,14 @@ class Preparation {
       if (ours) item.mark = *mark;
       item.replace = target.owner_only() && IsOpenToOthers(*fd);
       if (item.replace && item.foreign) return OpenToOthers(path);
-      // The content is not read again, which would take as long as to write it: the mark and the
-      // size stand for it.
+      // Reading the content again would take as long as writing it: mark and size stand for it.
       item.reuse = !item.replace && !phase_.rewrite() && ours &&
                    mark->filled == FillingOf(phase_) &&
                    facts.st_size == static_cast<int64_t>(size_bytes);
     } else if (!absl::IsNotFound(fd.status())) {
       return fd.status();
     }
-    if (item.reuse) return absl::OkStatus();
-    total_bytes_ += size_bytes;
+    if (!item.reuse) total_bytes_ += size_bytes;
     return absl::OkStatus();
   }
 
@@ -238,20 +236,15 @@ class Preparation {
         (void)guard_.RemoveIf(item->allowed,
                               [&](const FileDescriptor& found) { return SameInode(found, *fd); });
       }
-      return absl::FailedPreconditionError(
-          absl::StrCat(item->allowed.path(),
-                       ": its file system gives files neither a birth time nor a handle, so that "
-                       "Lockstep could not know its own again; use another one"));
+      return WithoutIdentity(item->allowed.path());
     }
-    // Checks on the descriptor that is written to that this is the file that was looked at: another
-    // file that has taken its name is not touched.
+    // Another file may have taken its name: the descriptor that is written to tells.
     if (item->existed && identity != item->identity) {
       return absl::AbortedError(
           absl::StrCat(item->allowed.path(),
                        ": another file took this name after it was looked at; it was not touched"));
     }
-    // Laying out the files before this one may have taken long: somebody may have written to it, or
-    // mounted it, since it was looked at.
+    // Since it was looked at, which may be long ago, somebody may have written to or mounted it.
     if (item->existed) {
       const auto answer =
           FileConsent(guard_, *item->target, expendable_).Check(item->allowed, item->number, *fd);
@@ -265,11 +258,12 @@ class Preparation {
         return used;
     }
     if (item->replace) {
-      if (absl::Status status = Replace(item, &*fd); !status.ok()) return status;
+      fd = ReplaceByOwnerOnly(guard_, item->allowed, *fd);
+      if (!fd.ok()) return fd.status();
       identity = IdentityOf(*fd);
     }
-    // The mark comes before the first change of the content. If the worker dies after that, a
-    // cleanup knows the file as Lockstep's, and a prepare knows that it is not complete.
+    // The mark comes before the first change of the content: if the worker dies, a cleanup knows
+    // the file as Lockstep's, and a prepare that it is not complete.
     item->touched = true;
     item->mark.file = identity;
     item->mark.filled.clear();
@@ -284,17 +278,6 @@ class Preparation {
       fcntl(fd->get(), F_SETFL, fcntl(fd->get(), F_GETFL) | O_DIRECT);
     }
     item->fd = std::make_shared<FileDescriptor>(*std::move(fd));
-    return absl::OkStatus();
-  }
-
-  // Removes the file, which others may have open, and makes one that only the owner can open.
-  absl::Status Replace(Item* item, FileDescriptor* fd) ABSL_EXCLUSIVE_LOCKS_REQUIRED(item->mutex) {
-    const auto removed = guard_.RemoveIf(
-        item->allowed, [&](const FileDescriptor& found) { return SameInode(found, *fd); });
-    if (!removed.ok()) return removed.status();
-    auto made = guard_.Open(item->allowed, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, kOwnerOnlyMode);
-    if (!made.ok()) return made.status();
-    *fd = *std::move(made);
     return absl::OkStatus();
   }
 

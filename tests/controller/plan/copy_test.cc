@@ -107,6 +107,19 @@ TEST(CopyPlanTest, OnlyTheDestinationIsWritten) {
   EXPECT_TRUE((*assignments)[0].targets(1).written());
 }
 
+TEST(CopyPlanTest, TheDestinationIsItsOwnersAloneFromThePreparePhaseOn) {
+  v1::JobSpec job = Bare();
+  FillJob(&job);
+  const SettledRun run{"r", job, 7, {Inspected("a", 64 * kMib, 64 * kMib)}};
+  for (int phase = 0; phase < 2; ++phase) {
+    const auto assignments = MakeAssignments(run, job.phases(phase), phase, 1, {0});
+    ASSERT_TRUE(assignments.ok()) << assignments.status();
+    ASSERT_EQ((*assignments)[0].targets_size(), 2);
+    EXPECT_FALSE((*assignments)[0].targets(0).owner_only());
+    EXPECT_TRUE((*assignments)[0].targets(1).owner_only());
+  }
+}
+
 TEST(CopyPlanTest, LunsAreCopiedByTheirEngine) {
   v1::JobSpec job = Bare();
   job.mutable_phases()->DeleteSubrange(0, 1);
