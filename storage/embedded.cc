@@ -40,10 +40,11 @@ constexpr int kStartTries = 600;  // times 100 ms: recovery after a crash may ta
 // A socket's path has 108 bytes, the final NUL among them (unix(7)).
 constexpr size_t kSocketPathLimit = 107 - sizeof("/.s.PGSQL.5432");
 
-// The socket's directory as a value of a connection string (libpq, "Connection Strings"): a path
-// may have blanks.
-std::string SocketHost(const std::string& directory) {
-  return absl::StrCat("'", absl::StrReplaceAll(directory, {{"\\", "\\\\"}, {"'", "\\'"}}), "/run'");
+// How the server is reached, as the begin of a connection string. A path may have blanks (libpq,
+// "Connection Strings").
+std::string ServerOf(const std::string& directory) {
+  const std::string path = absl::StrReplaceAll(directory, {{"\\", "\\\\"}, {"'", "\\'"}});
+  return absl::StrCat("host='", path, "/run' port=5432");
 }
 
 int MajorOf(const std::string& binaries) {
@@ -239,8 +240,7 @@ absl::Status VersionMismatch(const std::string& data, const std::string& has,
       ".old -D ", data, " -b /usr/lib/postgresql/", has, "/bin -B ", newest));
 }
 
-// A signal that ends this program waits for it (the program blocks them). A first start takes
-// seconds, in which nobody else looks.
+// Whether a signal that ends this program waits: the program blocks them.
 bool IsAskedToEnd() {
   sigset_t pending;
   return sigpending(&pending) == 0 &&
@@ -321,13 +321,12 @@ void EmbeddedPostgres::WriteHolderAddress(const std::string& address) {
 }
 
 std::string EmbeddedPostgres::conninfo() const {
-  return absl::StrCat("host=", SocketHost(directory_),
-                      " port=5432 user=lockstep dbname=lockstep connect_timeout=5");
+  return ServerOf(directory_) + " user=lockstep dbname=lockstep connect_timeout=5";
 }
 
 std::string EmbeddedPostgres::reader_conninfo() const {
-  return absl::StrCat("host=", SocketHost(directory_),
-                      " port=5432 user=lockstep_reader dbname=lockstep ", kReaderOptions);
+  return absl::StrCat(ServerOf(directory_), " user=lockstep_reader dbname=lockstep ",
+                      kReaderOptions);
 }
 
 absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(
@@ -389,22 +388,18 @@ absl::Status EmbeddedPostgres::Initialise(const std::string& binaries) {
                            "--encoding=UTF8", "--locale=C.UTF-8"},
                           log);
   int status = 0;
-  if (pid < 0) return ErrnoStatus(errno, "initdb");
-  while (true) {
-    const pid_t ended = waitpid(pid, &status, WNOHANG);
-    if (ended == pid) break;
-    if (ended < 0 && errno != EINTR) return ErrnoStatus(errno, "initdb");
-    if (IsAskedToEnd()) {
-      // Its group: initdb has started servers of its own.
-      kill(-pid, SIGKILL);
-      kill(pid, SIGKILL);  // it may not have become a group's first yet
-      waitpid(pid, &status, 0);
-      std::error_code none;
-      std::filesystem::remove_all(made, none);
-      return absl::CancelledError(made + ": initdb was ended by a signal to this program");
-    }
-    usleep(20000);
+  pid_t ended = 0;
+  for (; pid > 0 && ended == 0; usleep(20000)) {
+    ended = waitpid(pid, &status, WNOHANG);
+    if (ended != 0 || !IsAskedToEnd()) continue;
+    // Its group: initdb has started servers of its own. It may not have become the first of it yet.
+    for (const pid_t one : {-pid, pid}) kill(one, SIGKILL);
+    waitpid(pid, &status, 0);
+    std::error_code none;
+    std::filesystem::remove_all(made, none);
+    return absl::CancelledError(made + ": initdb was ended by a signal to this program");
   }
+  if (ended != pid) return ErrnoStatus(errno, "initdb");
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     return absl::FailedPreconditionError(absl::StrCat("initdb in ", made,
                                                       " failed; can the user postgres enter ",
@@ -453,8 +448,7 @@ absl::Status EmbeddedPostgres::Launch(const std::string& binaries) {
 absl::Status EmbeddedPostgres::AwaitReady() {
   // At the first start the database `lockstep` does not exist yet.
   const std::string conninfo =
-      absl::StrCat("host=", SocketHost(directory_),
-                   " port=5432 user=lockstep dbname=postgres connect_timeout=5");
+      ServerOf(directory_) + " user=lockstep dbname=postgres connect_timeout=5";
   for (int i = 0; i < kStartTries; ++i) {
     int status = 0;
     if (child_ && waitpid(pid_, &status, WNOHANG) == pid_) {
@@ -471,8 +465,7 @@ absl::Status EmbeddedPostgres::AwaitReady() {
 }
 
 absl::Status EmbeddedPostgres::CreateDatabase() {
-  auto connection = PgConnection::Open(
-      absl::StrCat("host=", SocketHost(directory_), " port=5432 user=lockstep dbname=postgres"));
+  auto connection = PgConnection::Open(ServerOf(directory_) + " user=lockstep dbname=postgres");
   if (!connection.ok()) return connection.status();
   auto exists = (*connection)->Query("SELECT FROM pg_database WHERE datname = 'lockstep'");
   if (!exists.ok()) return exists.status();
