@@ -275,18 +275,20 @@ class DeviceCopies(FleetTest):
         with (
             tempfile.TemporaryDirectory() as folder,
             LoopDevice(folder, 16 * MIB) as disk,
+            contextlib.ExitStack() as detached,
         ):
             over = attach(disk.path)
-            try:
-                with Fleet(1, allow=[disk.path, over]) as fleet:
+            detached.callback(detach, over)
+            top = attach(over)  # shows the bytes of the disk through two loop devices
+            detached.callback(detach, top)
+            with Fleet(1, allow=[disk.path, over, top]) as fleet:
+                for source in (over, top):
                     targets = [
-                        f"{{name: src, device: {{path: {over}}}}}",
+                        f"{{name: src, device: {{path: {source}}}}}",
                         f"{{name: dst, device: {{path: {disk.path}}}}}",
                     ]
                     phases = load("copy: {from: src, to: dst}, block_size: 256KiB")
                     done = fleet.run_job(copy_job(targets, phases))
-            finally:
-                detach(over)
-        self.assertEqual(done.status, 3, str(done))
-        text = " ".join((done.out + done.err).split())
-        self.assertIn("the same bytes under two names", text)
+                    self.assertEqual(done.status, 3, str(done))
+                    text = " ".join((done.out + done.err).split())
+                    self.assertIn("the same bytes under two names", text)
