@@ -42,6 +42,16 @@ class LayersTest : public ::testing::Test, protected FakeSysfs {
     Write("sys/devices/" + name + "/queue/scheduler", "none\n");
   }
 
+  void AddVirtioDisk(const std::string& name, int number, int minor_number,
+                     const std::string& serial) {
+    AddDisk(name, 254, minor_number, 262144);
+    const auto device = root() / absl::StrCat("sys/devices/pci0000:00/virtio", number);
+    std::filesystem::create_directories(device);
+    std::filesystem::create_symlink(device, root() / "sys/devices" / name / "device");
+    Write(absl::StrCat("sys/devices/", name, "/serial"), serial);
+    Write(absl::StrCat("sys/devices/", name, "/queue/scheduler"), "[mq-deadline] bfq kyber none\n");
+  }
+
   void AddLoop(int number, const std::string& backing) {
     const std::string name = absl::StrCat("loop", number);
     AddDisk(name, 7, number, 1000);
@@ -97,6 +107,71 @@ TEST_F(LayersTest, LvmOverAMirrorLeadsToTheDisksOfItsPartitions) {
   // What is there already is found again.
   EXPECT_EQ(found.AddDevice("sda1"), 1u);
   EXPECT_EQ(found.layers().size(), 5u);
+}
+
+// sysfs and mountinfo of a virtual machine with Linux 6.1: dm-crypt over LVM over a mirror of two
+// partitions of virtio disks.
+TEST_F(LayersTest, AStackOfFiveAsLinux61HasIt) {
+  AddVirtioDisk("vdi", 13, 128, "LABI");
+  AddVirtioDisk("vdj", 14, 144, "LABJ");
+  AddPartition("vdi", 1, 254, 129);
+  AddPartition("vdj", 1, 254, 145);
+  AddSlave("md1", "vdi1");
+  AddSlave("md1", "vdj1");
+  AddDisk("md1", 9, 1, 243712);
+  Write("sys/devices/md1/md/level", "raid1\n");
+  Write("sys/devices/md1/md/uuid", "b024cfd2-86a4-6866-729b-fda551d9ecb1\n");
+  Write("sys/devices/md1/queue/scheduler", "none\n");
+  AddMapped("dm-4", 4, "LVM-OdTXqji5WtKNcpSWp9eL7ELajwPhGdII3JbOB6gBWMsxF27xHBCtJo3YZofFqLhb",
+            "vgd-data");
+  AddSlave("dm-4", "md1");
+  AddMapped("dm-5", 5, "CRYPT-LUKS2-3b00419ad44b4a38a1daf4b66eae0040-deep", "deep");
+  AddSlave("dm-5", "dm-4");
+  mounts_ =
+      "25 1 254:1 / / rw,relatime - ext4 /dev/vda1 rw\n"
+      "37 25 253:5 / /mnt/deep rw,relatime - ext4 /dev/mapper/deep rw\n";
+  StorageLayers found = layers();
+  const uint32_t top = found.AddMount(37);
+  EXPECT_EQ(Texts(found), (Names{"ext4 /mnt/deep [5]", "dm-5 crypt [4]", "dm-4 lvm [3]",
+                                 "md1 md raid1 [1 2]", "vdj virtio []", "vdi virtio []"}));
+  EXPECT_EQ(found.layers()[0].identity(), "LABI");
+  EXPECT_EQ(found.layers()[2].identity(), "b024cfd2-86a4-6866-729b-fda551d9ecb1");
+  EXPECT_EQ(QueuesUnder(root().string(), found.layers(), top), (Names{"vdi", "vdj"}));
+  EXPECT_EQ(*ReadAheadDevicesUnder(found.layers(), top), Names{"dm-5"});
+}
+
+// The same machine: a snapshot of a striped volume. LVM puts two hidden volumes underneath, of
+// which the first is underneath the origin and the snapshot. sysfs does not tie the origin to the
+// space that its writes are copied to.
+TEST_F(LayersTest, AnLvmSnapshotSharesItsOriginsDisks) {
+  AddVirtioDisk("vdd", 8, 48, "LABD");
+  AddVirtioDisk("vde", 9, 64, "LABE");
+  const std::string vg = "LVM-TCBmR4Ed7hB6r92jUwjD6z9ArAY6WTjY";
+  const std::string origin = vg + "ZaBLJuYescQqewvk9Hs6AQsUwJaKtuHq";
+  const std::string snapshot = vg + "WI5P6n35kOftKnrX6SySvIatvndgjFJd";
+  AddMapped("dm-1", 1, origin, "vgb-str");
+  AddMapped("dm-6", 6, origin + "-real", "vgb-str-real");
+  AddMapped("dm-7", 7, snapshot + "-cow", "vgb-snap-cow");
+  AddMapped("dm-8", 8, snapshot, "vgb-snap");
+  for (const auto& [device, part] :
+       {std::pair("dm-1", "dm-6"), std::pair("dm-6", "vdd"), std::pair("dm-6", "vde"),
+        std::pair("dm-7", "vdd"), std::pair("dm-8", "dm-6"), std::pair("dm-8", "dm-7")}) {
+    AddSlave(device, part);
+  }
+  mounts_ =
+      "25 1 254:1 / / rw,relatime - ext4 /dev/vda1 rw\n"
+      "34 25 253:1 / /mnt/str rw,relatime - ext4 /dev/mapper/vgb-str rw,stripe=128\n"
+      "38 25 253:8 / /mnt/snap rw,relatime - ext4 /dev/mapper/vgb-snap rw,stripe=128\n";
+  StorageLayers found = layers();
+  const uint32_t of_origin = found.AddMount(34);
+  EXPECT_EQ(Texts(found), (Names{"ext4 /mnt/str [4]", "dm-1 lvm [3]", "dm-6 lvm [1 2]",
+                                 "vde virtio []", "vdd virtio []"}));
+  const uint32_t of_snapshot = found.AddMount(38);
+  EXPECT_EQ(found.layers()[of_snapshot - 1].mount_point(), "/mnt/snap");
+  EXPECT_EQ(found.layers().size(), 8u) << "dm-6 and its disks are there already";
+  for (const uint32_t top : {of_origin, of_snapshot}) {
+    EXPECT_EQ(QueuesUnder(root().string(), found.layers(), top), (Names{"vdd", "vde"}));
+  }
 }
 
 TEST_F(LayersTest, SettingsGoToTheDevicesThatKeepAQueue) {

@@ -59,26 +59,6 @@ TEST(StorageServersTest, AMountSaysItsServer) {
   EXPECT_EQ(nas.at(0).mount_escaped, "/mnt/my\\040nas");
 }
 
-// As Linux 6.1 wrote it, with "mount --bind /mnt/nfs /mnt/bind".
-TEST(StorageServersTest, TheMountThatTheTargetIsOnIsNamed) {
-  static constexpr char kBound[] =
-      "25 1 254:1 / / rw,relatime - ext4 /dev/vda1 rw\n"
-      "40 25 0:28 / /mnt/nfs rw,relatime - nfs4 10.77.0.12:/ rw,vers=4.2,rsize=65536,wsize=65536,"
-      "namlen=255,hard,proto=tcp,timeo=600,retrans=2,sec=sys,clientaddr=10.77.0.11,local_lock=none,"
-      "addr=10.77.0.12\n"
-      "39 25 0:29 / /mnt/my\\040nas ro,relatime - nfs4 10.77.0.12:/with\\040space ro,vers=4.2,"
-      "proto=tcp,addr=10.77.0.12\n"
-      "38 25 0:28 / /mnt/bind rw,relatime - nfs4 10.77.0.12:/ rw,vers=4.2,proto=tcp,"
-      "addr=10.77.0.12\n";
-  EXPECT_EQ(ServersOfMount(kBound, makedev(0, 28), 40).at(0).mount, "/mnt/nfs");
-  EXPECT_EQ(ServersOfMount(kBound, makedev(0, 28), 38).at(0).mount, "/mnt/bind");
-  EXPECT_EQ(ServersOfMount(kBound, makedev(0, 28)).at(0).mount, "/mnt/bind");
-  EXPECT_EQ(ServersOfMount(kBound, makedev(0, 28), 99).at(0).mount, "/mnt/bind");
-  EXPECT_EQ(ServersOfMount(kBound, makedev(0, 28), 39).at(0).mount, "/mnt/bind")
-      << "another file system's";
-  EXPECT_EQ(ServersOfMount(kBound, makedev(0, 29), 39).at(0).mount, "/mnt/my nas");
-}
-
 TEST(StorageServersTest, RdmaIsNotCountedByInterfaces) {
   for (const int minor_number : {58, 59}) {
     const auto servers = ServersOfMount(kMounts, makedev(0, minor_number));
