@@ -118,7 +118,8 @@ TEST(SettingsTest, WhatAnotherRunHadChangedIsSaid) {
   data.concurrent_settings.push_back(other);
   const auto said = [&] {
     std::string all;
-    for (const std::string& remark : ReportOf(data).phases(0).remarks()) all += remark + "\n";
+    const v1::Report report = ReportOf(data);
+    for (const std::string& remark : report.phases(0).remarks()) all += remark + "\n";
     return all;
   };
   // On another device.
