@@ -166,8 +166,8 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
         is_amplified ? v1::CrossCheck::VERDICT_AMPLIFIED : v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE,
         factor, reason);
   }
-  // The size of requests says something about merging only when the bytes agree, and not where others
-  // had requests in a longer time.
+  // The size of requests says something about merging only when the bytes agree, and the counters
+  // are of no longer time, in which others had requests.
   const double requests = in.device_reads + in.device_writes;
   const double request_bytes = requests > 0 ? device / requests : 0;
   if (in.block_bytes > 0 && in.beyond.empty() && request_bytes > kCoalesced * in.block_bytes) {

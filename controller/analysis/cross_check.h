@@ -22,8 +22,8 @@ struct CrossCheckInput {
   // their names. They matter where the page cache may stand in for as many bytes of the load.
   double others_read_bytes = 0, others_write_bytes = 0;
   std::string others;
-  std::string beyond;        // that the device's counters are of a longer time; empty: they are not
-  bool lost = false;         // a host was lost, and what it did is not among the engines' bytes
+  std::string beyond;  // that the device's counters are of a longer time; empty: they are not
+  bool lost = false;   // a host was lost, and what it did is not among the engines' bytes
 };
 
 // Compares them and says why in one sentence.

@@ -89,8 +89,8 @@ TEST(ConclusionTest, AnIncompleteCopyIsSaidBeforeItsFigures) {
   AddMiss("uncopied_blocks", 0, 63582, phase);
   EXPECT_EQ(ConclusionOf(report), said);
   Conclude(&report);
-  EXPECT_TRUE(absl::StrContains(RenderMarkdown(report),
-                                "63,582 of 65,536 blocks were not copied&#58; the load ended first"))
+  EXPECT_TRUE(absl::StrContains(
+      RenderMarkdown(report), "63,582 of 65,536 blocks were not copied&#58; the load ended first"))
       << RenderMarkdown(report);
 }
 
