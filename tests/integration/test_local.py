@@ -100,10 +100,9 @@ class Local(unittest.TestCase):
         """Whose arguments name the state directory."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
-            with contextlib.suppress(OSError):
-                with open(f"/proc/{pid}/cmdline", "rb") as text:
-                    if state.encode() in text.read():
-                        found.append(int(pid))
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as text:
+                if state.encode() in text.read():
+                    found.append(int(pid))
         return found
 
     def assert_ended(self, process, state):
