@@ -43,6 +43,10 @@ export function axisOf(
   };
 }
 
+// The texts where nothing gives the axis a scale: its other ticks would be invented.
+export const onlyZero = (splits: (number | null)[]): string[] =>
+  splits.map((value) => (value === 0 ? "0" : ""));
+
 // A limit so far beyond the figures would make them a line at the bottom: it is told at the edge.
 const limitReach = 4;
 
@@ -61,6 +65,8 @@ export function logRange(
   limits: number[],
 ): [number, number] {
   const all = [least, most].filter((v): v is number => v !== null && v > 0);
+  // Without figures the limits give the scale.
+  if (all.length === 0) all.push(...limits.filter((v) => v > 0));
   if (all.length === 0) return [1, 10];
   const within = limits.filter(
     (v) => v > 0 && v >= Math.min(...all) / 100 && v <= Math.max(...all) * 100,

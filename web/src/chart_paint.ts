@@ -7,6 +7,7 @@ import { color, type Tone } from "./dom";
 
 const flagGrain = 4; // pixels: flags so near to each other are one
 const flagReach = 8; // of the cursor
+const labelWidth = 4.8; // ems, beside the drawing
 const inks: Record<Tone, string> = {
   bad: "--bad",
   corrupt: "--corrupt",
@@ -56,6 +57,30 @@ export function paintShades(
   ctx.restore();
 }
 
+// A name in so much width. What tells names apart is often at their end: the middle is left out.
+function fitted(ctx: CanvasRenderingContext2D, text: string, width: number): string {
+  if (ctx.measureText(text).width <= width) return text;
+  for (let kept = text.length - 1; kept > 1; kept--) {
+    const half = Math.ceil(kept / 2);
+    const short = `${text.slice(0, half)}…${text.slice(text.length - (kept - half))}`;
+    if (ctx.measureText(short).width <= width) return short;
+  }
+  return "…";
+}
+
+// A text on the lines of a chart, with the paper around its letters.
+function fillOver(plot: uPlot, text: string, x: number, y: number, width: number): void {
+  const { ctx } = plot;
+  ctx.save();
+  ctx.setLineDash([]);
+  ctx.strokeStyle = color("--paper");
+  ctx.lineWidth = 4 * devicePixelRatio;
+  ctx.lineJoin = "round";
+  ctx.strokeText(text, x, y, width);
+  ctx.restore();
+  ctx.fillText(text, x, y, width);
+}
+
 export function paintLimits(
   plot: uPlot,
   limits: { value: number; text: string }[],
@@ -81,11 +106,13 @@ export function paintLimits(
       ctx.moveTo(left, y);
       ctx.lineTo(left + width, y);
       ctx.stroke();
-      ctx.fillText(limit.text, left + inset, y - top > below ? y - inset : y + below, width / 2);
+      const beside = y - top > below ? y - inset : y + below;
+      fillOver(plot, limit.text, left + inset, beside, width / 2);
     } else {
       const isAbove = y < top;
       const words = `${isAbove ? "above" : "below"}: ${limit.text}`;
-      ctx.fillText(words, left + inset, isAbove ? top + below : top + height - inset, width / 2);
+      const beside = isAbove ? top + below : top + height - inset;
+      fillOver(plot, words, left + inset, beside, width / 2);
     }
   }
   ctx.restore();
@@ -164,7 +191,7 @@ export function paintLabels(
   ctx.textBaseline = "middle";
   for (const { text, ink, y } of labels) {
     ctx.fillStyle = ink;
-    ctx.fillText(text, left + width + 6 * unit, y, 4.8 * type * unit);
+    ctx.fillText(fitted(ctx, text, labelWidth * type * unit), left + width + 6 * unit, y);
   }
   ctx.restore();
 }

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 
-import { axisOf, fromZero, gridOf, logRange, stepsOf } from "./chart_axes";
+import { axisOf, fromZero, gridOf, logRange, onlyZero, stepsOf } from "./chart_axes";
 import { csvOf, pictureOf } from "./chart_files";
 import { aloneIn, usualLook, type Line, type Look } from "./chart_lines";
 import { flagsAt, paintFlags, paintLabels, paintLimits, paintShades } from "./chart_paint";
@@ -304,8 +304,11 @@ export class TimeChart implements Member {
 
   // What the legend has while nobody points at a time.
   private summary(line: Line): string {
-    const [from, to] = this.range();
-    const { show, latest } = this.options;
+    const { show, latest, measured } = this.options;
+    // A ramp is in no figure, so it is not in this mean.
+    const [begin, end] = this.range();
+    const [after, until] = (latest ? undefined : measured?.()) ?? [begin - 1, end];
+    const [from, to] = [Math.max(begin, after + 1e-6), Math.min(end, until + 1e-6)];
     const values = line.values.filter(
       (value, i): value is number =>
         value !== null && value !== undefined && this.x[i] >= from && this.x[i] <= to,
@@ -314,8 +317,11 @@ export class TimeChart implements Member {
     // What a gap follows is not the latest.
     const last = line.values[line.values.length - 1];
     if (latest) return last === null || last === undefined ? none : show(last);
+    const most = `max ${show(values.reduce((a, b) => Math.max(a, b)))}`;
+    // The mean of percentiles is no percentile, and that of a curve's steps is no figure of it.
+    if (this.options.log || this.options.unit !== undefined) return most;
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-    return `mean ${show(mean)}, max ${show(values.reduce((a, b) => Math.max(a, b)))}`;
+    return `mean ${show(mean)}, ${most}`;
   }
 
   private timeText(seconds: number | null): string {
@@ -370,7 +376,8 @@ export class TimeChart implements Member {
             ...axis,
             ...gridOf(grid, Boolean(log)),
             size: 6 * type,
-            values: axisOf(show, kind),
+            values: (plot, splits) =>
+              this.isScaled ? axisOf(show, kind)(plot, splits) : onlyZero(splits),
             incrs: stepsOf(kind),
           },
         ],
@@ -401,6 +408,11 @@ export class TimeChart implements Member {
     return [begin, this.last > begin ? this.last : begin + 1];
   }
 
+  // There are figures, or limits, from which the axis of values has its scale.
+  private get isScaled(): boolean {
+    if (this.limits.length > 0) return true;
+    return this.lines.some(({ values }) => values.some((v) => v !== null && v > 0));
+  }
   private get limits(): number[] {
     return (this.options.limits ?? []).map((limit) => limit.value);
   }
