@@ -52,6 +52,7 @@ function inksOf(): Uint32Array {
 }
 
 export class HeatMap implements Member {
+  private readonly root = element("figure", { class: "chart" });
   private readonly canvas = element("canvas", {
     tabindex: "0",
     role: "application",
@@ -85,15 +86,14 @@ export class HeatMap implements Member {
       saveButton("PNG", options.title, () => pictureOf(this.canvas, options.title)),
     ];
     for (const save of this.saves) save.tabIndex = -1;
-    parent.append(
-      element(
-        "figure",
-        { class: "chart" },
-        element("figcaption", {}, element("span", {}, options.title), this.scale, ...this.saves),
-        element("div", { class: "heat" }, this.canvas, this.line),
-        this.words,
-      ),
+    this.root.append(
+      element("figcaption", {}, element("span", {}, options.title), this.scale, ...this.saves),
+      element("div", { class: "heat" }, this.canvas, this.line),
+      this.words,
     );
+    // An empty canvas would be as high as a screen.
+    this.root.hidden = true;
+    parent.append(this.root);
     this.canvas.addEventListener("mousemove", (event) => {
       if (this.aim(event)) this.tell();
     });
@@ -204,6 +204,7 @@ export class HeatMap implements Member {
   draw(): void {
     const { cells, canvas } = this;
     if (!cells || cells.rows.length === 0 || cells.ends.length === 0) return;
+    this.root.hidden = false;
     const height = Math.round(this.tall * devicePixelRatio);
     canvas.width = Math.round(this.all * devicePixelRatio);
     canvas.height = height + axisHeight * devicePixelRatio;
