@@ -11,7 +11,8 @@ export interface LimitState {
   isMet?: boolean; // by it
   missed: number; // intervals in a row, up to now
   missedFrom: number; // the begin of the first of these, seconds from T
-  wasMissed: boolean; // in any interval
+  missedAll: number; // intervals so far
+  judged: number; // all that could be held against it
 }
 
 const kinds: Record<string, Kind> = { iops: "count", bytes_per_second: "rate" };
@@ -48,7 +49,8 @@ export class Limits {
       isAbort: limit.text.startsWith("abort_if"),
       missed: 0,
       missedFrom: 0,
-      wasMissed: false,
+      missedAll: 0,
+      judged: 0,
     }));
   }
 
@@ -63,6 +65,7 @@ export class Limits {
         state.isMet = undefined;
         continue;
       }
+      state.judged++;
       state.isMet = limit.text.includes(">=")
         ? state.found >= limit.value
         : state.found <= limit.value;
@@ -72,7 +75,7 @@ export class Limits {
       }
       if (state.missed === 0) state.missedFrom = begin;
       state.missed++;
-      state.wasMissed = true;
+      state.missedAll++;
     }
   }
 

@@ -161,9 +161,16 @@ export class LiveRun {
 
   private mark(text: string, tone: Tone): void {
     const at = this.data.last?.endSeconds ?? 0;
-    if (this.phase < 0 || this.data.marks.length >= mostMarks) return;
-    const last = this.data.marks[this.data.marks.length - 1];
-    if (last?.at !== at || last.text !== text) this.data.marks.push({ at, text, tone });
+    const { marks } = this.data;
+    if (this.phase < 0) return;
+    if (marks.length >= mostMarks) {
+      // Warnings do not keep out what is graver.
+      const lesser = tone === "bad" ? marks.findIndex((one) => one.tone !== "bad") : -1;
+      if (lesser < 0) return;
+      marks.splice(lesser, 1);
+    }
+    const last = marks[marks.length - 1];
+    if (last?.at !== at || last.text !== text) marks.push({ at, text, tone });
   }
 
   // Nothing comes any more.

@@ -9,6 +9,7 @@ import {
   none,
   orNone,
   percent,
+  plural,
   short,
   size,
   unitOf,
@@ -19,13 +20,23 @@ import type { LiveRun } from "./live_run";
 
 const known = orNone(latency); // an interval of few I/Os has no percentiles
 
+// The limits are of a whole phase: a few intervals that missed one are told, but are no warning.
+const rareMisses = 0.05;
+
+// How often it was missed before.
+const misses = ({ missedAll, judged }: LimitState): string =>
+  `missed before, in ${count(missedAll)} of ${plural(judged, "interval")}`;
+
 // Missed now, missed before, met; of several limits the worst.
 function judged(states: LimitState[]): { tone: Tone; note: string } {
   const say = (state: LimitState, tone: Tone) => ({ tone, note: `${signs[tone]} ${state.text}` });
   const now = states.find((state) => state.isMet === false);
   if (now) return say(now, "bad");
-  const before = states.find((state) => state.wasMissed);
-  if (before) return { tone: "warn", note: `${signs.warn} ${before.text}: missed before` };
+  const isOften = (state: LimitState) => state.missedAll > Math.max(1, rareMisses * state.judged);
+  const often = states.find(isOften);
+  if (often) return { tone: "warn", note: `${signs.warn} ${often.text}: ${misses(often)}` };
+  const rare = states.find(({ missedAll, isMet }) => missedAll > 0 && isMet);
+  if (rare) return { tone: "good", note: `${signs.good} ${rare.text}; ${misses(rare)}` };
   const met = states.find((state) => state.isMet);
   if (met) return say(met, "good");
   return { tone: "plain", note: states.map((state) => `${none} ${state.text}`).join(", ") };
@@ -116,22 +127,34 @@ export function tilesOf(live: LiveRun): HTMLElement[] {
   return live.measured?.kind === "observe" ? deviceTiles(live, last) : loadTiles(live, last);
 }
 
-// Smaller than tiles: a load's other percentiles, and the extremes of its hosts.
-export function factsOf(live: LiveRun): HTMLElement[] {
-  const { last } = live.data;
-  if (!last || isLaidOut(live) || live.measured?.kind === "observe") return [];
+// The extremes of hosts that differ: which of a hundred equal ones is the slowest is chance.
+const equalHosts = 1.05;
+function hostFacts(live: LiveRun, last: FleetInterval): [string, string][] {
+  const [least, most] = [last.worstIops[0] ?? 0, last.bestIops[0] ?? 0];
+  if (most <= 0) return [];
+  if (most <= equalHosts * least)
+    return [["hosts, IOPS", `${count(least)} to ${count(most)} each`]];
   const list = (places: number[], iops: number[]) =>
     places
       .slice(0, 3)
       .map((place, i) => `${live.nameOf(place)} ${count(iops[i] ?? 0)}`)
       .join(", ") || none;
+  return [
+    ["slowest hosts, IOPS", list(last.worst, last.worstIops)],
+    ["fastest", list(last.best, last.bestIops)],
+  ];
+}
+
+// Smaller than tiles: a load's other percentiles, and the extremes of its hosts.
+export function factsOf(live: LiveRun): HTMLElement[] {
+  const { last } = live.data;
+  if (!last || isLaidOut(live) || live.measured?.kind === "observe") return [];
   const facts: [string, string][] = [
     ["p50", known(last.p50Ns)],
     ["p99.9", known(last.p999Ns)],
     // Without an I/O all hosts are equal, which says nothing.
     ["Jain over hosts", last.iops > 0 ? fixed(last.jain, 4) : none],
-    ["slowest hosts, IOPS", list(last.worst, last.worstIops)],
-    ["fastest", list(last.best, last.bestIops)],
+    ...hostFacts(live, last),
   ];
   return facts.map(([name, value]) =>
     element("span", {}, element("span", { class: "muted" }, `${name} `), value),
