@@ -214,7 +214,8 @@ class SweepCharts {
     const axis = axes[this.across];
     const ticks = axis.values.map((text) => ({ at: numberOf(text), text }));
     const rate = this.isThroughput ? "throughput" : "IOPS";
-    const of = `${sweep.phase}, by ${axis.field}`;
+    const named = this.lines >= 0 ? `, a line for each ${axes[this.lines].field}` : "";
+    const of = `${sweep.phase}, by ${axis.field}${named}`;
     const kind = this.isThroughput ? ("rate" as const) : ("count" as const);
     const common = { across: axis.field, ticks };
     this.charts.push(
@@ -261,7 +262,13 @@ class SweepCharts {
         };
       }),
     );
-    times.set(lines((p) => ({ y: p.p99Ns })));
+    // The point that leads in the other figure need not have the best p99: only its sign is here.
+    times.set(
+      lines((p) => ({ y: p.p99Ns })).map(({ label, points }) => ({
+        label,
+        points: points.map((point) => ({ ...point, mark: point.mark && "★" })),
+      })),
+    );
   }
   destroy(): void {
     for (const chart of this.charts) chart.destroy();
@@ -377,7 +384,7 @@ export function curveSection(curve: CurveReport, number: number): Section {
   const best = bestStep(curve);
   const charts: TimeChart[] = [];
   const most = best
-    ? `The most is ${count(best.achieved)} IOPS at ${percent(best.share)} of the load, ` +
+    ? `The most (green flag) is ${count(best.achieved)} IOPS at ${percent(best.share)} of the load, ` +
       `p99 ${orNone(latency)(best.p99Ns)}.`
     : "";
   const root = element(
@@ -385,10 +392,10 @@ export function curveSection(curve: CurveReport, number: number): Section {
     {},
     element("h2", { id: `curve-${number}` }, `Offered and achieved: ${curve.phase}`),
     ...(most ? [element("p", { class: "conclusion" }, most)] : []),
+    ...(curve.knee ? [element("p", {}, `Knee (grey flag): ${kneeText(curve.knee)}`)] : []),
+    ...(curve.withoutKnee ? [element("p", { class: "muted" }, curve.withoutKnee)] : []),
     plots,
     stepTable(curve, best),
-    ...(curve.knee ? [element("p", {}, `Knee: ${kneeText(curve.knee)}`)] : []),
-    ...(curve.withoutKnee ? [element("p", { class: "muted" }, curve.withoutKnee)] : []),
   );
   return {
     root,
