@@ -132,6 +132,8 @@ export function inUnit(value: number, unit: Unit, isOnAxis = false): string {
     return sign + (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
   }
   if (scaled === 0) return "0";
+  // Halves as count() rounds them: a tile and a table of one page agree.
+  if (unit.name === "" && scaled >= 99.95) return sign + Math.round(scaled).toLocaleString("en");
   return sign + (scaled >= 999.5 ? Math.round(scaled).toLocaleString("en") : threeDigits(scaled));
 }
 
