@@ -149,8 +149,10 @@ function showStatus(): void {
       statusLine.textContent = problem;
     } else if (status) {
       const { workers, store, version } = status;
-      const known = `${plural(workers.length, "worker")} attached, store: ${store}`;
-      statusLine.textContent = `${known}, version ${version}`;
+      statusLine.replaceChildren(
+        `${plural(workers.length, "worker")} attached`,
+        element("span", { class: "system" }, `, store: ${store}, version ${version}`),
+      );
     }
     statusLine.classList.toggle("bad", problem !== undefined);
   });
