@@ -267,6 +267,7 @@ export function reportHead(
         "div",
         {},
         ...expectations(report),
+        ...(report.description ? [element("p", {}, report.description)] : []),
         about(report),
         contents(report, shown),
         actions(report, print),
@@ -274,7 +275,6 @@ export function reportHead(
       ),
       overview.root,
     ),
-    ...(report.description ? [element("p", {}, report.description)] : []),
     ...(report.samplesPruned
       ? [element("p", { class: "muted" }, "The samples of its intervals were pruned.")]
       : []),
