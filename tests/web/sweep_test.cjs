@@ -62,6 +62,8 @@ async function drawn(page, axes, isOfBytes) {
   for (const name of [title, "p99 of grid"]) {
     const figure = page.locator("figure.chart", { hasText: name });
     await figure.locator("svg polyline").first().waitFor();
+    const caption = await figure.locator("figcaption").textContent();
+    assert.ok(caption.endsWith(`, a line for each ${axes[0].field}`), caption);
     assert.strictEqual(await figure.locator("svg polyline").count(), axes[0].values.length);
     const box = await figure.locator("svg").boundingBox();
     assert.ok(box.width > 400 && box.height >= 200, `${name}: ${box.width} × ${box.height}`);
