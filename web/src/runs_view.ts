@@ -7,7 +7,7 @@ import { element, figure, labelsOf, sparkline, table, text, timeOf, type Cell } 
 import { orNone } from "./format";
 import { oneStop } from "./keyboard";
 import { Selection } from "./runs_selection";
-import { exactFigures, headlineOf } from "./words";
+import { exactFigures, headlineOf, reasonOf } from "./words";
 import { pill, syntheticMark, verdictOf } from "./verdict";
 import { Requests, type View } from "./view";
 
@@ -186,11 +186,14 @@ export class RunsView implements View {
     link.append(run.jobName);
     const result = headlineOf(run);
     const title = exactFigures(run);
+    const verdict = verdictOf(run);
+    const isWrong = verdict.tone !== "good" && verdict.tone !== "plain";
+    const reason = isWrong ? [element("span", { class: "reason" }, reasonOf(run))] : [];
     return [
       { show: this.tick(run) },
-      { show: element("span", {}, pill(verdictOf(run)), " ", ...syntheticMark(run)) },
+      { show: element("span", {}, pill(verdict), " ", ...syntheticMark(run)) },
       { show: link },
-      { show: element("span", title ? { title } : {}, result), sort: run.iops },
+      { show: element("span", title ? { title } : {}, result, " ", ...reason), sort: run.iops },
       { show: chips(run) },
       figure(run.hosts, orNone(String)),
       { show: timeOf(run.submittedAt), sort: run.submittedAt },

@@ -16,6 +16,9 @@ export function headlineOf(run: Told): string {
   return `${count(run.iops)} IOPS${rate}`;
 }
 
+// What the conclusion of a run begins with, which is the gravest. Its figures stand beside it.
+export const reasonOf = (run: Told): string => (run.conclusion ?? "").split("; ")[0];
+
 // Its exact figures, for whoever points at it.
 export function exactFigures(run: Told): string {
   if (!(run.iops > 0)) return "";
