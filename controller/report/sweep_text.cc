@@ -151,12 +151,14 @@ bool IsWiderThan(const std::string& table, size_t width) {
          });
 }
 
-std::string PointTable(const v1::SweepReport& sweep, size_t width, bool has_limits) {
+enum class Limits { kInTheTable, kBelow };
+
+std::string PointTable(const v1::SweepReport& sweep, size_t width, Limits limits) {
   std::vector<std::string> titles = {sweep.axes().empty() ? "" : sweep.axes(0).field()};
   for (const Figure& figure : kFigures) titles.push_back(absl::StrCat(figure.title, "  "));
   titles.emplace_back("runs");
   std::vector<size_t> left = {0};
-  if (has_limits) {
+  if (limits == Limits::kInTheTable) {
     titles.emplace_back("limited by");
     left.push_back(titles.size() - 1);
   }
@@ -166,7 +168,7 @@ std::string PointTable(const v1::SweepReport& sweep, size_t width, bool has_limi
         sweep.axes().empty() ? "all" : sweep.axes(0).values(static_cast<int>(point.indices(0)))};
     for (const Figure& figure : kFigures) row.push_back(Heat(sweep, figure).Cell(point));
     row.push_back(absl::StrCat(point.runs()));
-    if (has_limits) row.push_back(LimitText(point));
+    if (limits == Limits::kInTheTable) row.push_back(LimitText(point));
     table.Add(std::move(row));
   }
   return table.Render("    ", width);
@@ -174,9 +176,9 @@ std::string PointTable(const v1::SweepReport& sweep, size_t width, bool has_limi
 
 // A limit that is cut ("above t…") says less than none.
 std::string Lines(const v1::SweepReport& sweep, size_t width) {
-  const std::string whole = PointTable(sweep, 0, /*has_limits=*/true);
+  const std::string whole = PointTable(sweep, 0, Limits::kInTheTable);
   if (!IsWiderThan(whole, width)) return whole;
-  return PointTable(sweep, width, /*has_limits=*/false) + LimitLine(sweep, width);
+  return PointTable(sweep, width, Limits::kBelow) + LimitLine(sweep, width);
 }
 
 // The values of all axes but the last, and by them the points across.

@@ -25,6 +25,14 @@ absl::Status OwnedByOther(const std::string& path) {
                    "user; chown it to the worker's user, or remove it"));
 }
 
+// The source of a copy may be readable for this worker alone. Whoever has opened the file before
+// would read the copy, whatever its mode becomes.
+absl::Status CheckPrivate(const common::FileDescriptor& fd, const std::string& path,
+                          bool is_others) {
+  if (IsOpenToOthers(fd)) return OpenToOthers(path);
+  return is_others ? OwnedByOther(path) : absl::OkStatus();
+}
+
 // The target's file with this number, opened as the options say.
 absl::StatusOr<OpenedFile> Open(const OpenContext& context, const v1::TargetAssignment& target,
                                 uint32_t number, const FilesUnderDevices& under) {
@@ -82,11 +90,9 @@ absl::StatusOr<OpenedFile> Open(const OpenContext& context, const v1::TargetAssi
   if (options.write) {
     if (absl::Status status = under.Check(path, fd->get()); !status.ok()) return status;
   }
-  // The source may be readable for this worker alone. Whoever has opened the file before would read
-  // the copy, whatever its mode becomes.
   if (options.write && options.owner_only) {
-    if (IsOpenToOthers(*fd)) return OpenToOthers(path);
-    if (opened.is_foreign && facts.st_uid != geteuid()) return OwnedByOther(path);
+    const bool is_others = opened.is_foreign && facts.st_uid != geteuid();
+    if (absl::Status status = CheckPrivate(*fd, path, is_others); !status.ok()) return status;
   }
   // This comes before the first write. If the worker dies during the load, no prepare may take the
   // file for one that still holds what was laid out.
