@@ -128,7 +128,7 @@ def small(text, data):
     text = re.sub(r"(?m)^directory=.*$", f"directory={data}", text)
     named = re.sub(r"(?m)^filename=/.*$", f"filename={data}/file", text)
     # A device has a size by itself. A file needs one.
-    if named != text and "size=" not in named:
+    if named != text and not re.search(r"^size=", named, re.M):
         named = named.replace("]\n", "]\nsize=4m\n", 1)
     return named
 

