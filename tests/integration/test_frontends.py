@@ -125,6 +125,7 @@ def small(text, data):
     """The file with sizes and times of a test, and files in place of devices."""
     text = re.sub(r"(?m)^(size|filesize)=.*$", r"\1=4m", text)
     text = re.sub(r"(?m)^(runtime|timeout)=.*$", r"\1=1", text)
+    text = re.sub(r"(?m)^loops=.*$", "loops=2", text)
     text = re.sub(r"(?m)^directory=.*$", f"directory={data}", text)
     named = re.sub(r"(?m)^filename=/.*$", f"filename={data}/file", text)
     # A device has a size by itself. A file needs one.
