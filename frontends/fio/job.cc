@@ -67,7 +67,7 @@ constexpr EngineWord kEngines[] = {
 // False if Lockstep has no such engine.
 bool ChooseEngine(const SectionReader& section, Job* job) {
   const Value<std::string> engine = section.Text("ioengine", "psync");
-  const auto found =
+  const auto* const found =
       std::find_if(std::begin(kEngines), std::end(kEngines),
                    [&](const EngineWord& each) { return engine.value == each.word; });
   if (found == std::end(kEngines)) {

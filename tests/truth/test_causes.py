@@ -466,7 +466,8 @@ class Layers(Causes):
 targets: [{{name: d, file: {{path: "{self.mount}/{{host}}/file", size: 16MiB}}}}]
 phases:
   - prepare:
-  - {{name: mix, run: {{workloads: [{{name: w, block_size: 4KiB, operations: 2000, max_iops: 4000}}]}}}}
+  - name: mix
+    run: {{workloads: [{{name: w, block_size: 4KiB, operations: 2000, max_iops: 4000}}]}}
 """
         plan = self.ok(self.fleet.lockstep("plan", "-", stdin=job)).text
         mix = self.phase(self.run_report(job))

@@ -384,8 +384,8 @@ export function curveSection(curve: CurveReport, number: number): Section {
   const best = bestStep(curve);
   const charts: TimeChart[] = [];
   const most = best
-    ? `The most (green flag) is ${count(best.achieved)} IOPS at ${percent(best.share)} of the load, ` +
-      `p99 ${orNone(latency)(best.p99Ns)}.`
+    ? `The most (green flag) is ${count(best.achieved)} IOPS at ${percent(best.share)} of the ` +
+      `load, p99 ${orNone(latency)(best.p99Ns)}.`
     : "";
   const root = element(
     "section",
