@@ -188,8 +188,8 @@ std::set<std::string> KernelDevices::Counted() const {
   for (auto over = std::find_if(counted.begin(), counted.end(), lies_over_another);
        over != counted.end();
        over = std::find_if(counted.begin(), counted.end(), lies_over_another)) {
-    const std::string device = *over;
-    counted.erase(over);
+    const auto taken = counted.extract(over);
+    const std::string& device = taken.value();
     // In a circle a device would come back.
     passed.insert(device);
     for (const std::string& part : below.at(device)) {
