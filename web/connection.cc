@@ -1,23 +1,25 @@
 #include "web/connection.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <sstream>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "boost/asio/bind_executor.hpp"
 #include "boost/asio/buffer.hpp"
+#include "boost/asio/error.hpp"
 #include "boost/asio/post.hpp"
 #include "boost/asio/steady_timer.hpp"
-#include "boost/asio/write.hpp"
-#include "boost/beast/core.hpp"
-#include "boost/beast/http.hpp"
-#include "boost/beast/ssl.hpp"
+#include "boost/beast/core/flat_buffer.hpp"
+#include "boost/beast/http/empty_body.hpp"
+#include "boost/beast/http/message.hpp"
+#include "boost/beast/http/parser.hpp"
+#include "boost/beast/http/write.hpp"
 #include "common/limits.h"
+#include "web/byte_stream.h"
 
 namespace lockstep::web {
 namespace {
@@ -51,21 +53,53 @@ constexpr std::pair<const char*, const char*> kHeaders[] = {
     {"Cross-Origin-Opener-Policy", "same-origin"},
 };
 
-template <typename Fields>
-void AddHeaders(Fields* response) {
-  for (const auto& [name, value] : kHeaders) response->set(name, value);
-}
+// The head of an answer; what all answers have is in it.
+class Head {
+ public:
+  explicit Head(int status) : response_(static_cast<http::status>(status), 11) {
+    for (const auto& [name, value] : kHeaders) response_.set(name, value);
+  }
+  http::response<http::empty_body>* operator->() { return &response_; }
+  std::shared_ptr<const std::string> Text() const {
+    std::ostringstream text;
+    text << response_.base();
+    return std::make_shared<const std::string>(text.str());
+  }
+
+ private:
+  http::response<http::empty_body> response_;
+};
+
+// What is left to send of some texts, which it holds.
+class Outgoing {
+ public:
+  explicit Outgoing(std::vector<std::shared_ptr<const std::string>> texts)
+      : texts_(std::move(texts)) {
+    for (const auto& text : texts_) {
+      if (!text->empty()) buffers_.push_back(asio::buffer(*text));
+    }
+  }
+  const std::vector<asio::const_buffer>& buffers() const { return buffers_; }
+  void Took(size_t bytes) {
+    auto first = buffers_.begin();
+    while (first != buffers_.end() && bytes >= first->size()) bytes -= first++->size();
+    buffers_.erase(buffers_.begin(), first);
+    if (bytes > 0) buffers_.front() += bytes;
+  }
+
+ private:
+  std::vector<std::shared_ptr<const std::string>> texts_;
+  std::vector<asio::const_buffer> buffers_;
+};
 
 std::string ToString(beast::string_view text) { return {text.data(), text.size()}; }
 
-template <typename Stream>
-class Connection final : public Watcher, public std::enable_shared_from_this<Connection<Stream>> {
+class Connection final : public Watcher, public std::enable_shared_from_this<Connection> {
  public:
-  template <typename... Arguments>
-  explicit Connection(Site* site, Arguments&&... arguments)
+  Connection(Site* site, asio::ip::tcp::socket socket)
       : site_(site),
-        stream_(std::forward<Arguments>(arguments)...),
-        timer_(stream_.get_executor()) {
+        stream_(MakeByteStream(std::move(socket), site->tls)),
+        timer_(Lowest().get_executor()) {
     ++site_->connections;
   }
   ~Connection() override {
@@ -77,26 +111,22 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
 
   void Begin() {
     Idle();
-    if constexpr (std::is_same_v<Stream, beast::tcp_stream>) {
-      AwaitRequest();
-    } else {
-      Lowest().expires_after(seconds(limits::kPageRequestSeconds));
-      stream_.async_handshake(asio::ssl::stream_base::server, Mine([this](Error error, auto...) {
-                                if (!error) AwaitRequest();
-                              }));
-    }
+    Lowest().expires_after(seconds(limits::kPageRequestSeconds));
+    stream_->Handshake(Mine([this](Error error, size_t) {
+      if (!error) AwaitRequest();
+    }));
   }
 
   void Wake() override {
-    asio::post(stream_.get_executor(), Mine([this](auto...) {
-                 // Asio forbids a second async_write() on a stream before the first has ended. The
-                 // first one's handler sends what has come since.
-                 if (feed_ != nullptr && !writing_) SendEvents();
-               }));
+    asio::post(Lowest().get_executor(), [self = shared_from_this()] {
+      // Asio forbids a second write on a stream before the first has ended. The first one's handler
+      // sends what has come since.
+      if (self->feed_ != nullptr && !self->writing_) self->SendEvents();
+    });
   }
 
  private:
-  beast::tcp_stream& Lowest() { return beast::get_lowest_layer(stream_); }
+  beast::tcp_stream& Lowest() { return stream_->Lowest(); }
 
   // From now on until Busy() this may be closed for another connection.
   void Idle() {
@@ -104,10 +134,10 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     Error ignored;
     const auto peer = Lowest().socket().remote_endpoint(ignored);
     // The pointer is weak: the site's list must not keep a connection alive that has ended.
-    idle_ = site_->idle.Add(peer.address(), served_, [weak = this->weak_from_this()] {
+    idle_ = site_->idle.Add(peer.address(), served_, [weak = weak_from_this()] {
       const auto self = weak.lock();
       if (self == nullptr) return;
-      asio::post(self->stream_.get_executor(), [self] {
+      asio::post(self->Lowest().get_executor(), [self] {
         // A request may have begun since this was posted. Its connection is not idle any more and
         // stays.
         if (self->idle_) self->Lowest().close();
@@ -119,10 +149,9 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   }
 
   // A handler that keeps this alive.
-  template <typename Work>
-  auto Mine(Work work) {
-    return [self = this->shared_from_this(), work = std::move(work)](auto&&... arguments) {
-      work(std::forward<decltype(arguments)>(arguments)...);
+  ByteStream::Done Mine(ByteStream::Done work) {
+    return [self = shared_from_this(), work = std::move(work)](Error error, size_t bytes) {
+      work(error, bytes);
     };
   }
 
@@ -136,31 +165,47 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     // would wait for bytes that may never come.
     if (buffer_.size() > 0) return ReadRequest();
     Lowest().expires_after(seconds(limits::kPageIdleSeconds));
-    stream_.async_read_some(buffer_.prepare(kReadAtOnce), Mine([this](Error error, size_t bytes) {
-                              if (error) return;
-                              buffer_.commit(bytes);
-                              ReadRequest();
-                            }));
+    ReadSome([this] { ReadRequest(); });
   }
 
   void ReadRequest() {
     Lowest().expires_after(seconds(limits::kPageRequestSeconds));
-    http::async_read_header(
-        stream_, buffer_, *parser_, Mine([this](Error error, size_t) {
-          Busy();
-          if (!error) return Serve();
-          if (error == http::error::header_limit || error == http::error::buffer_overflow) {
-            closes_ = true;
-            return Send(ErrorAnswer(431, "the request is too long"));
-          }
-          // Beast's own category means a malformed request, which is answered, except for the end
-          // of the stream. After an error of the socket nobody reads an answer.
-          if (error.category() == http::make_error_code(http::error::bad_method).category() &&
-              error != http::error::end_of_stream) {
-            closes_ = true;
-            Send(ErrorAnswer(400, "that is no request"));
-          }
-        }));
+    ParseRequest();
+  }
+
+  // With what has come; reads on where that is not all of the head.
+  void ParseRequest() {
+    Error error;
+    buffer_.consume(parser_->put(buffer_.data(), error));
+    if (parser_->is_header_done()) {
+      Busy();
+      return Serve();
+    }
+    if (error && error != http::error::need_more) return Refuse(error);
+    if (buffer_.size() == buffer_.max_size()) return Refuse(http::error::buffer_overflow);
+    ReadSome([this] { ParseRequest(); });
+  }
+
+  // Into buffer_, which has room. A connection that ends or breaks is dropped.
+  void ReadSome(std::function<void()> then) {
+    const size_t room = buffer_.max_size() - buffer_.size();
+    stream_->ReadSome(buffer_.prepare(std::min(kReadAtOnce, room)),
+                      Mine([this, then = std::move(then)](Error error, size_t bytes) {
+                        if (error == asio::error::eof && parser_->got_some())
+                          return Refuse(http::error::partial_message);
+                        if (error) return Busy();
+                        buffer_.commit(bytes);
+                        then();
+                      }));
+  }
+
+  // What came is no request, by an error of Beast's parser.
+  void Refuse(Error error) {
+    Busy();
+    closes_ = true;
+    if (error == http::error::header_limit || error == http::error::buffer_overflow)
+      return Send(ErrorAnswer(431, "the request is too long"));
+    Send(ErrorAnswer(400, "that is no request"));
   }
 
   void Serve() {
@@ -190,8 +235,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
       return Send(ErrorAnswer(400, "that is no path and query: percent-encoded, valid UTF-8"));
     // While the controller works on the answer, only `respond` keeps this connection alive: no read
     // or write is in progress.
-    const Respond respond = [self = this->shared_from_this()](Answer answer) {
-      asio::post(self->stream_.get_executor(),
+    const Respond respond = [self = shared_from_this()](Answer answer) {
+      asio::post(self->Lowest().get_executor(),
                  [self, answer = std::move(answer)] { self->Send(answer); });
     };
     // The store may take longer than a reader's patience; the answer's own time begins with its
@@ -203,60 +248,48 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   }
 
   void Send(const Answer& answer) {
-    using Body = http::span_body<const char>;
-    body_ = answer.body;
+    const size_t size = answer.body->size();
     // Counted over all connections: readers that are slow hold whole reports in memory.
-    site_->answer_bytes += answered_ = static_cast<int64_t>(body_->size());
-    const int64_t most =
-        body_->size() > kLarge ? limits::kPageAnswerBytes : 2 * limits::kPageAnswerBytes;
+    site_->answer_bytes += answered_ = static_cast<int64_t>(size);
+    const int64_t most = size > kLarge ? limits::kPageAnswerBytes : 2 * limits::kPageAnswerBytes;
     if (site_->answer_bytes > most && answer.status == 200) {
       Sent();
       return Send(ErrorAnswer(503, "too much is being sent already; try again later"));
     }
-    const size_t bytes = is_head_ ? 0 : body_->size();
-    auto response =
-        std::make_shared<http::response<Body>>(static_cast<http::status>(answer.status), 11);
-    AddHeaders(response.get());
-    for (const auto& [name, value] : answer.headers) response->set(name, value);
-    response->keep_alive(!closes_);
+    Head head(answer.status);
+    for (const auto& [name, value] : answer.headers) head->set(name, value);
+    head->keep_alive(!closes_);
     // A 304 has no content, and a Content-Length would have to be that of the 200 (RFC 9110,
     // section 8.6).
     if (answer.status != 304) {
-      response->set(http::field::content_type, answer.type);
-      response->content_length(body_->size());
+      head->set(http::field::content_type, answer.type);
+      head->content_length(size);
     }
-    response->body() = Body::value_type(body_->data(), bytes);
-    auto serializer = std::make_shared<http::response_serializer<Body>>(*response);
-    give_up_at_ = Now() + kPatience + milliseconds(bytes / kMinBytesPerMillisecond);
-    SendSome(response, serializer);
+    std::vector<std::shared_ptr<const std::string>> texts = {head.Text()};
+    if (!is_head_) texts.push_back(answer.body);
+    give_up_at_ = Now() + kPatience + milliseconds((is_head_ ? 0 : size) / kMinBytesPerMillisecond);
+    SendSome(std::make_shared<Outgoing>(std::move(texts)));
   }
 
   // Sends piece by piece. A reader that takes nothing for a while, or too little over the whole
   // answer, is cut off: it would hold the answer's memory for as long as it likes.
-  template <typename Response, typename Serializer>
-  void SendSome(const Response& response, const Serializer& serializer) {
+  void SendSome(std::shared_ptr<Outgoing> outgoing) {
     // A time for each piece catches a reader that stops, the total one that takes a byte at a time.
     Lowest().expires_at(std::min(Now() + kPatience, give_up_at_));
-    // The serializer refers to the response, and the response to body_. All three must outlive the
-    // write.
-    const auto done = Mine([this, response, serializer](Error error, size_t) {
-      if (!error && !is_head_ && !serializer->is_done()) return SendSome(response, serializer);
-      Sent();
-      if (error) return;
-      if (closes_) return Close();
-      AwaitRequest();
-    });
-    if (is_head_) return http::async_write_header(stream_, *serializer, done);
-    http::async_write_some(stream_, *serializer, done);
+    stream_->WriteSome(outgoing->buffers(), Mine([this, outgoing](Error error, size_t bytes) {
+                         outgoing->Took(bytes);
+                         if (!error && !outgoing->buffers().empty()) return SendSome(outgoing);
+                         Sent();
+                         if (error) return;
+                         if (closes_) return Close();
+                         AwaitRequest();
+                       }));
   }
   static std::chrono::steady_clock::time_point Now() { return std::chrono::steady_clock::now(); }
 
-  // Releases the answer, whether it was taken or not. A second call does nothing, so that the
-  // destructor may call this, too.
-  void Sent() {
-    body_.reset();
-    site_->answer_bytes -= std::exchange(answered_, 0);
-  }
+  // The answer was taken, or will not be. A second call does nothing, so that the destructor may
+  // call this, too.
+  void Sent() { site_->answer_bytes -= std::exchange(answered_, 0); }
 
   void BeginWatch(const Watch& watch) {
     if (++site_->watchers > limits::kPageWatchers) {
@@ -268,7 +301,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     counted_ = true;
     // The feed may call Wake() from now on. It posts to this connection's strand, where it comes
     // after this function has begun the first write.
-    auto feed = site_->feeds->Join(watch.run_id, this->shared_from_this());
+    auto feed = site_->feeds->Join(watch.run_id, shared_from_this());
     if (!feed.ok()) {
       StopWatching();
       return Send(ErrorAnswer(absl::IsUnavailable(feed.status()) ? 503 : 429,
@@ -280,14 +313,11 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     buffer_.consume(buffer_.size());
     buffer_.shrink_to_fit();
     // The answer has no known length and ends with the connection (RFC 9112, section 6.3).
-    http::response<http::empty_body> response(http::status::ok, 11);
-    AddHeaders(&response);
-    response.set(http::field::content_type, "text/event-stream");
-    response.set(http::field::cache_control, "no-store");
-    response.keep_alive(false);
-    std::ostringstream head;
-    head << response.base();
-    Write({std::make_shared<const std::string>(head.str())});
+    Head head(200);
+    head->set(http::field::content_type, "text/event-stream");
+    head->set(http::field::cache_control, "no-store");
+    head->keep_alive(false);
+    Write({head.Text()});
   }
 
   void SendEvents() {
@@ -297,29 +327,30 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     if (!part.texts.empty()) return Write(std::move(part.texts));
     if (last_) return Close();
     timer_.expires_after(seconds(limits::kPageHeartbeatSeconds));
-    timer_.async_wait(Mine([this](Error error) {
-      if (error || writing_ || feed_ == nullptr) return;
+    timer_.async_wait([self = shared_from_this()](Error error) {
+      if (error || self->writing_ || self->feed_ == nullptr) return;
       // Nothing is read from a browser that watches, so only a write finds out that it has gone. A
       // line that begins with a colon is a comment, which browsers ignore.
-      Write({std::make_shared<const std::string>(": still here\n\n")});
-    }));
+      self->Write({std::make_shared<const std::string>(": still here\n\n")});
+    });
   }
 
   void Write(std::vector<Feed::Text> texts) {
     writing_ = true;
     timer_.cancel();
-    // Asio's buffers own nothing. The handler holds the texts until they are written, even if the
-    // feed drops them before.
-    auto buffers = std::make_shared<std::vector<asio::const_buffer>>();
-    for (const Feed::Text& text : texts) buffers->push_back(asio::buffer(*text));
     Lowest().expires_after(seconds(limits::kPageStallSeconds));
-    asio::async_write(stream_, *buffers,
-                      Mine([this, buffers, texts = std::move(texts)](Error error, size_t) {
-                        writing_ = false;
-                        if (error) return StopWatching();
-                        Lowest().expires_never();
-                        SendEvents();
-                      }));
+    WriteSome(std::make_shared<Outgoing>(std::move(texts)));
+  }
+
+  void WriteSome(std::shared_ptr<Outgoing> outgoing) {
+    stream_->WriteSome(outgoing->buffers(), Mine([this, outgoing](Error error, size_t bytes) {
+                         outgoing->Took(bytes);
+                         if (!error && !outgoing->buffers().empty()) return WriteSome(outgoing);
+                         writing_ = false;
+                         if (error) return StopWatching();
+                         Lowest().expires_never();
+                         SendEvents();
+                       }));
   }
 
   void StopWatching() {
@@ -339,12 +370,11 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   }
 
   Site* site_;
-  Stream stream_;
+  std::unique_ptr<ByteStream> stream_;
   asio::steady_timer timer_;
   beast::flat_buffer buffer_{static_cast<size_t>(limits::kPageRequestBytes) + kReadAtOnce};
   std::optional<http::request_parser<http::empty_body>> parser_;
-  std::shared_ptr<const std::string> body_;
-  int64_t answered_ = 0;  // its bytes
+  int64_t answered_ = 0;  // bytes of an answer that is being sent
   std::chrono::steady_clock::time_point give_up_at_;
   std::optional<IdleConnections::Key> idle_;
   IdleConnections::Served served_ = IdleConnections::Served::kNo;
@@ -363,25 +393,22 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
 }  // namespace
 
 void ServeConnection(Site* site, asio::ip::tcp::socket socket) {
-  if (site->tls == nullptr) {
-    return std::make_shared<Connection<beast::tcp_stream>>(site, std::move(socket))->Begin();
-  }
-  std::make_shared<Connection<beast::ssl_stream<beast::tcp_stream>>>(site, std::move(socket),
-                                                                     *site->tls)
-      ->Begin();
+  std::make_shared<Connection>(site, std::move(socket))->Begin();
 }
 
 void Reject(const Site& site, asio::ip::tcp::socket socket) {
   if (site.tls != nullptr) return;  // an answer would come before the handshake
-  auto stream = std::make_shared<beast::tcp_stream>(std::move(socket));
-  auto response = std::make_shared<http::response<http::string_body>>(
-      http::status::service_unavailable, 11, "{\"error\":\"too many connections; try later\"}\n");
-  AddHeaders(response.get());
-  response->set(http::field::content_type, "application/json");
-  response->keep_alive(false);
-  response->prepare_payload();
-  stream->expires_after(kPatience);
-  http::async_write(*stream, *response, [stream, response](Error, size_t) {});
+  const Answer answer = ErrorAnswer(503, "too many connections; try later");
+  Head head(answer.status);
+  head->set(http::field::content_type, answer.type);
+  head->keep_alive(false);
+  head->content_length(answer.body->size());
+  const auto outgoing =
+      std::make_shared<Outgoing>(std::vector<Feed::Text>{head.Text(), answer.body});
+  const std::shared_ptr<ByteStream> stream = MakeByteStream(std::move(socket), nullptr);
+  stream->Lowest().expires_after(kPatience);
+  // A new socket's buffer takes it as one.
+  stream->WriteSome(outgoing->buffers(), [stream, outgoing](ByteStream::Error, size_t) {});
 }
 
 }  // namespace lockstep::web
