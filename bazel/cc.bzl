@@ -8,7 +8,7 @@ time. Names in anonymous namespaces must differ between the files of a library.
 """
 
 # Files per group. One compiler then needs at most some 2 GiB.
-_GROUP = 20
+_GROUP = 40
 
 def _joined(name, srcs):
     """What to compile instead of `srcs`, and what that includes."""
