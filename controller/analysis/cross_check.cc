@@ -101,12 +101,34 @@ std::string WhyIncomparable(const CrossCheckInput& in, double engine) {
   return "";
 }
 
-// Whether the device's bytes agree only if those that other programs moved are the load's. Without
-// a page cache they are: all that the engines asked for reached the device.
-bool MayBeOthers(const CrossCheckInput& in) {
-  return in.buffered &&
-         (Less(in.device_read_bytes - in.others_read_bytes, in.engine_read_bytes) ||
-          Less(in.device_write_bytes - in.others_write_bytes, in.engine_write_bytes));
+// The kernel counts what a process has it fetch, and what it dirties. A load of which it counted
+// less was served by the page cache, whoever moved the device's bytes.
+bool AskedForLess(const CrossCheckInput& in) {
+  return (in.own_read_bytes && Less(*in.own_read_bytes, in.engine_read_bytes)) ||
+         (in.own_write_bytes && Less(*in.own_write_bytes, in.engine_write_bytes));
+}
+
+// Why the device's bytes, which agree, need not be the load's; empty if they are. Without a page
+// cache they are: all that the engines asked for reached the device.
+std::string WhyMayBeOthers(const CrossCheckInput& in) {
+  if (!in.buffered) return "";
+  if (AskedForLess(in)) {
+    return absl::StrFormat(
+        "but of its own the load had the kernel read %s and write %s (/proc/self/io): the page "
+        "cache served the rest, and the device moved others' bytes%s",
+        Bytes(in.own_read_bytes.value_or(0)), Bytes(in.own_write_bytes.value_or(0)),
+        in.others.empty() ? "" : absl::StrCat(" (", in.others, ")"));
+  }
+  // Reads that the load itself had fetched are on the device. Of writes only the dirtying is known
+  // to be the load's, not whose dirty pages were written back.
+  const bool reads_are_own = in.own_read_bytes && in.own_is_here;
+  if ((!reads_are_own && Less(in.device_read_bytes - in.others_read_bytes, in.engine_read_bytes)) ||
+      Less(in.device_write_bytes - in.others_write_bytes, in.engine_write_bytes)) {
+    return absl::StrCat("but other programs of this host moved bytes at the same time (", in.others,
+                        "): the device's may be theirs, and the page cache may have served as many "
+                        "of the load's");
+  }
+  return "";
 }
 
 std::string AgreeText(const CrossCheckInput& in, double device, double engine) {
@@ -166,6 +188,10 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
         is_amplified ? v1::CrossCheck::VERDICT_AMPLIFIED : v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE,
         factor, reason);
   }
+  if (const std::string why = WhyMayBeOthers(in); !why.empty()) {
+    return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor,
+                absl::StrCat(AgreeText(in, device, engine), ", ", why));
+  }
   // The size of requests says something about merging only when the bytes agree, and the counters
   // are of no longer time, in which others had requests.
   const double requests = in.device_reads + in.device_writes;
@@ -177,14 +203,6 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
                         "is the device's rate for large requests, not for blocks of %s",
                         Bytes(request_bytes), Bytes(in.block_bytes), request_bytes / in.block_bytes,
                         Bytes(in.block_bytes)));
-  }
-  if (MayBeOthers(in)) {
-    return Make(
-        v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor,
-        absl::StrCat(AgreeText(in, device, engine),
-                     ", but other programs of this host moved bytes at the same time (", in.others,
-                     "): the device's may be theirs, and the page cache may have served "
-                     "as many of the load's"));
   }
   return Make(v1::CrossCheck::VERDICT_AGREE, factor, AgreeText(in, device, engine));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "proto/report.pb.h"
@@ -22,6 +23,10 @@ struct CrossCheckInput {
   // their names. They matter where the page cache may stand in for as many bytes of the load.
   double others_read_bytes = 0, others_write_bytes = 0;
   std::string others;
+  // What the kernel counted of the workers themselves, wherever it went; absent where it did not
+  // count on one of them. `own_is_here`: they did I/O nowhere else.
+  std::optional<double> own_read_bytes, own_write_bytes;
+  bool own_is_here = false;
   std::string beyond;  // that the device's counters are of a longer time; empty: they are not
   bool lost = false;   // a host was lost, and what it did is not among the engines' bytes
 };

@@ -322,6 +322,22 @@ void AddEngines(const PhaseView& view, const EnginesOn& engines, CrossCheckInput
   }
 }
 
+// Adds what the kernel counted of the workers whose engines work on the device.
+void AddOwn(const EnginesOn& engines, CrossCheckInput* input) {
+  std::set<const measure::WorkerPhaseData*> workers;
+  for (const EnginesOn::Part& part : engines.parts) workers.insert(part.worker);
+  double read = 0;
+  double written = 0;
+  for (const measure::WorkerPhaseData* worker : workers) {
+    if (!worker->result.has_own_read_bytes()) return;
+    read += static_cast<double>(worker->result.own_read_bytes());
+    written += static_cast<double>(worker->result.own_write_bytes());
+  }
+  input->own_read_bytes = read;
+  input->own_write_bytes = written;
+  input->own_is_here = engines.alone;
+}
+
 // Kernel threads do what somebody else asked for, of a loop device also what the load did.
 bool IsKernelThread(const std::string& command) {
   static constexpr const char* kNames[] = {"kworker/", "jbd2/",    "kswapd",         "loop",
@@ -330,21 +346,20 @@ bool IsKernelThread(const std::string& command) {
                      [&](const char* name) { return absl::StartsWith(command, name); });
 }
 
-// Adds what other programs can have moved on the device: no more than it did itself.
+// Adds what other programs can have moved on the device: no more than it did itself. Of a program
+// that moved more, on another device or while its counters alone were read, all that the device did
+// can be its own.
 void AddOthers(const PhaseView& view, const SampledDevice& device, CrossCheckInput* input) {
-  // The counters of a program and of a device are not read at the same instant.
-  constexpr double kBound = 1.05;
+  const auto add = [](double bytes, double device_bytes, double* sum) {
+    *sum = std::min(*sum + bytes, device_bytes);
+  };
   std::vector<std::string> named;
   for (const v1::ProcessIo& process : OthersOf(view, *device.sampler)) {
-    const auto read = static_cast<double>(process.read_bytes());
-    const auto written = static_cast<double>(process.write_bytes());
-    if (IsKernelThread(process.command()) ||
-        input->others_read_bytes + read > kBound * input->device_read_bytes ||
-        input->others_write_bytes + written > kBound * input->device_write_bytes) {
-      continue;
-    }
-    input->others_read_bytes += read;
-    input->others_write_bytes += written;
+    if (IsKernelThread(process.command())) continue;
+    add(static_cast<double>(process.read_bytes()), input->device_read_bytes,
+        &input->others_read_bytes);
+    add(static_cast<double>(process.write_bytes()), input->device_write_bytes,
+        &input->others_write_bytes);
     if (named.size() < 3) named.push_back(DescribeProcess(process));
   }
   input->others = absl::StrJoin(named, ", ");
@@ -409,6 +424,7 @@ void CompareWithEngines(const PhaseView& view, const measure::RunWorker* self,
   out->set_engine_queue_size(0);
   if (self != nullptr) {
     AddEngines(view, engines, &input, out);
+    AddOwn(engines, &input);
     AddOthers(view, device, &input);
     input.concurrent = ConcurrentOn(view, self->boot_id, device.name);
     // The load's bytes are also those of a ramp, beside which the difference is small.

@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "common/files.h"
 #include "common/text.h"
+#include "worker/host/process_io.h"
 
 namespace lockstep::worker {
 namespace {
@@ -26,11 +27,6 @@ constexpr size_t kMaxPrograms = 20000;
 constexpr size_t kMaxReported = 8;
 constexpr uint64_t kMinBytes = 1 << 20;
 
-uint64_t NumberBehind(const std::string& text, const std::string& key) {
-  const size_t at = text.find(key);
-  return at == std::string::npos ? 0 : strtoull(text.c_str() + at + key.size(), nullptr, 10);
-}
-
 uint64_t Step(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
 
 // What the process' threads that still run have read and written. Its own counters also have what
@@ -40,9 +36,8 @@ uint64_t BytesOfThreads(uint32_t pid) {
   std::error_code none;
   for (const auto& thread :
        std::filesystem::directory_iterator(absl::StrCat("/proc/", pid, "/task"), none)) {
-    const std::string io = common::ReadTrimmed(thread.path() / "io");
-    bytes += NumberBehind(io, "\nread_bytes:") +
-             Step(NumberBehind(io, "cancelled_write_bytes:"), NumberBehind(io, "\nwrite_bytes:"));
+    const auto io = ParseProcessIo(common::ReadTrimmed(thread.path() / "io"));
+    if (io) bytes += io->read_bytes + Step(io->cancelled_bytes, io->write_bytes);
   }
   return bytes;
 }
@@ -123,13 +118,11 @@ bool Neighbours::ReadPrograms(const std::function<bool()>& late, Programs* progr
     if (pid == self) continue;
     // The text is empty for a program of another user, unless this process has CAP_SYS_PTRACE
     // (proc_pid_io(5)).
-    const std::string io = common::ReadTrimmed(absl::StrCat("/proc/", pid, "/io"));
-    // Without the line break, "write_bytes:" would also be found in "cancelled_write_bytes:".
-    const uint64_t written = NumberBehind(io, "\nwrite_bytes:");
-    // Pages that were dirtied and then truncated never reach storage (proc_pid_io(5)).
-    const uint64_t taken_back = NumberBehind(io, "cancelled_write_bytes:");
+    const ProcessIoCounters io =
+        ParseProcessIo(common::ReadTrimmed(absl::StrCat("/proc/", pid, "/io")))
+            .value_or(ProcessIoCounters());
     (*programs)[pid] = {
-        NumberBehind(io, "\nread_bytes:"), Step(taken_back, written),
+        io.read_bytes, Step(io.cancelled_bytes, io.write_bytes),
         ParseProgramStat(common::ReadTrimmed(absl::StrCat("/proc/", pid, "/stat")))};
   }
   return true;

@@ -18,6 +18,7 @@
 #include "proto/workload.h"
 #include "worker/host/control_groups.h"
 #include "worker/host/neighbours.h"
+#include "worker/host/process_io.h"
 #include "worker/load/workload_setup.h"
 #include "worker/load/workload_targets.h"
 
@@ -409,6 +410,8 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   neighbours.Begin(assignment_.sample_host(), [this] {
     return clock_->MonotonicNs() > timeline_.go_ns() - kReadAheadNs - kQuietNs;
   });
+  OwnIo own_io;
+  own_io.Begin();
   // Nothing of ours runs before T: read then, the counters do not take the processor from threads
   // that start.
   clock_->SleepUntil(timeline_.go_ns() - kReadAheadNs);
@@ -430,6 +433,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   result.set_cpu_system_ns(collector.cpu_system_ns());
   result.set_usage_is_measured(true);
   result.set_sampled_ns(collector.sampled_ns());
+  own_io.End(&result);
   neighbours.End(&result);
   network_.AddRoutes(&result);
   // An I/O that hangs may still change the content after it was described.

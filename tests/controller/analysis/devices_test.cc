@@ -153,16 +153,48 @@ TEST(CrossCheckTest, BytesThatMayBeAnotherProgramsShowNothing) {
   // A loop device's thread does the load's own I/O.
   other->set_command("kworker/u8:3-loop3");
   EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_AGREE) << check().reason();
-  // What is more than the device did was on another one.
+  // What a program read beyond the device's bytes was on another one, or later. The rest may have
+  // been on this one.
   other->set_command("python3");
   other->set_read_bytes(uint64_t{2400} * 4096);
-  EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_AGREE) << check().reason();
+  EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE) << check().reason();
   // Direct reads reach the device.
   other->set_read_bytes(uint64_t{1100} * 4096);
   for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
     spec->mutable_run()->mutable_workloads(0)->set_direct(true);
   }
   EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_AGREE) << check().reason();
+}
+
+// The kernel's own count of the workers decides, whatever is known of other programs.
+TEST(CrossCheckTest, ReadsThatTheWorkersDidNotAskForAreOthers) {
+  Stored data = TwoWorkers();
+  for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+    spec->mutable_run()->mutable_workloads(0)->set_direct(false);
+  }
+  const auto set_own = [&](uint64_t first, uint64_t second) {
+    data.phases[0].workers[0].result.set_own_read_bytes(first * 4096);
+    data.phases[0].workers[1].result.set_own_read_bytes(second * 4096);
+  };
+  const auto check = [&] { return ReportOf(data).phases(0).devices(0).cross_check(); };
+  // Of 300 and 900 reads.
+  set_own(300, 2);
+  EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+  EXPECT_EQ(check().reason(),
+            "the device moved 4.7 MiB, the engines 4.7 MiB, but of its own the load had the kernel "
+            "read 1.2 MiB and write 0 (/proc/self/io): the page cache served the rest, and the "
+            "device moved others' bytes");
+  v1::ProcessIo* other = data.phases[0].workers[0].result.add_others();
+  other->set_command("python3");
+  other->set_read_bytes(uint64_t{1100} * 4096);
+  EXPECT_TRUE(absl::StrContains(check().reason(), "others' bytes (python3[0] read 4.3 MiB)"))
+      << check().reason();
+  // What all of them asked for reached the device, beside whatever another program did elsewhere.
+  set_own(300, 900);
+  EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_AGREE) << check().reason();
+  // One of them does not know.
+  data.phases[0].workers[1].result.clear_own_read_bytes();
+  EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE) << check().reason();
 }
 
 TEST(CopyReportTest, ReadsAreOfTheSourcesDeviceAndWritesOfTheOther) {

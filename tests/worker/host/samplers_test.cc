@@ -9,6 +9,7 @@
 #include "worker/host/disk_stats.h"
 #include "worker/host/host_stats.h"
 #include "worker/host/neighbours.h"
+#include "worker/host/process_io.h"
 
 namespace lockstep::worker {
 namespace {
@@ -180,6 +181,17 @@ TEST(NeighboursTest, TheKernelSWorkersOfLoopDevicesAreNobodysPrograms) {
   for (const char* name : {"kworker/u8:3-nvmet-wq", "nfsd", "loop", "looper", "kworker/0:1"}) {
     EXPECT_FALSE(IsLoopWorker({.name = name, .parent = 2})) << name;
   }
+}
+
+TEST(ProcessIoTest, EachCounterIsFoundByItsName) {
+  const auto io = ParseProcessIo(
+      "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 4096\nwrite_bytes: 8192\n"
+      "cancelled_write_bytes: 512");
+  ASSERT_TRUE(io.has_value());
+  EXPECT_EQ(io->read_bytes, 4096u);
+  EXPECT_EQ(io->write_bytes, 8192u);
+  EXPECT_EQ(io->cancelled_bytes, 512u);
+  EXPECT_FALSE(ParseProcessIo("").has_value());
 }
 
 TEST(NeighboursTest, TcpCountersAreFoundByTheirNames) {

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "proto/result.pb.h"
+
+namespace lockstep::worker {
+
+// What proc_pid_io(5) has of a process, its ended threads and children that it waited for.
+struct ProcessIoCounters {
+  uint64_t read_bytes = 0;       // that it had fetched from storage
+  uint64_t write_bytes = 0;      // that it dirtied in the page cache, or wrote past it
+  uint64_t cancelled_bytes = 0;  // of dirty pages that were truncated before they reached storage
+};
+// Nothing where the text is empty: the kernel does not count, or does not tell this process.
+std::optional<ProcessIoCounters> ParseProcessIo(const std::string& io);
+
+// What this process itself asked of storage while a load ran: the bytes of its load that the page
+// cache served are not among them. Not thread-safe.
+class OwnIo {
+ public:
+  void Begin();
+  // Adds what has happened since; nothing where the kernel does not count.
+  void End(v1::PhaseResult* result) const;
+
+ private:
+  std::optional<ProcessIoCounters> begin_;
+};
+
+}  // namespace lockstep::worker
