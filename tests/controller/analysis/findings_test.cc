@@ -163,6 +163,35 @@ TEST(LimitTest, AQuotaAndAThrottleComeBeforeTheDevice) {
   EXPECT_NE(limit(), "I/O throttle");
 }
 
+// Linux 6.18 lets 30 requests/s through under a limit of 35, 10 under 19 and 15 under 9: whole ones
+// in each tenth of a second.
+TEST(LimitTest, AThrottleIsReachedByTheWholeRequestsThatItLetsThrough) {
+  const auto limit_at = [](uint64_t iops, const char* throttle) {
+    Stored data = FourHosts([&](uint32_t, uint32_t) { return iops; });
+    for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+      worker.result.add_threads()->set_operations(10 * iops);
+      worker.result.mutable_threads(0)->set_execution_time_ns(10000000000);
+      worker.result.mutable_threads(0)->set_wait_time_ns(10000000000);
+      worker.result.add_throttles(throttle);
+    }
+    return ReportOf(data).phases(0).workloads(0).limited_by();
+  };
+  for (const auto& [iops, throttle] :
+       {std::pair(30, "/slow: blkio.throttle.read_iops_device sda 35"),
+        {26, "/slow: io.max sda riops=35"},
+        {10, "/slow: io.max sda riops=19"},
+        {15, "/slow: io.max sda riops=9"}}) {
+    EXPECT_EQ(limit_at(static_cast<uint64_t>(iops), throttle), "I/O throttle") << throttle;
+  }
+  for (const auto& [iops, throttle] : {std::pair(22, "/slow: io.max sda riops=35"),
+                                       {30, "/slow: io.max sda riops=19"},
+                                       {20, "/slow: io.max sda riops=9"},
+                                       // Of bytes, parts of a request count, too.
+                                       {30, "/slow: io.max sda rbps=155648"}}) {
+    EXPECT_NE(limit_at(static_cast<uint64_t>(iops), throttle), "I/O throttle") << throttle;
+  }
+}
+
 // What was due is a mean from T on, which a rate that changes has no need to reach.
 TEST(LimitTest, ARateThatChangesLimitsAlsoBelowItsMean) {
   Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
