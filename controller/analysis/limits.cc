@@ -10,7 +10,8 @@
 // as 4, or 16 per host in all), and the lowest device underneath of which that holds, too, or that
 // has nearly all of its requests, is named; queue depth: the queue was full of few I/Os, and each
 // waited for the one before; server or network: the threads waited, and NFS operations for their
-// replies; device otherwise, where there is one.
+// replies; device otherwise, where there is one; rate in part: more than half of the threads' time
+// went there, but the rate was not kept.
 //
 // A copy has two sides. The rules look at the devices, the servers and the latencies of the side
 // that took most of its I/Os' time, and say so. Where neither did, or where I/Os that never
@@ -456,10 +457,20 @@ void Decide(const PhaseView& view, int index, const v1::PhaseReport& report,
     }
     return;
   }
-  Set("not clear",
-      absl::StrFormat(
-          "in I/O %.0f %%, on a processor %.0f %%, in syncs %.0f %%, waiting for the rate %.0f %%",
-          100 * shares.io, 100 * shares.cpu, 100 * shares.fsync, 100 * shares.rate),
+  const std::string spent =
+      absl::StrFormat("in I/O %.0f %%, on a processor %.0f %%, in syncs %.0f %%", 100 * shares.io,
+                      100 * shares.cpu, 100 * shares.fsync);
+  // The rate held it for most of the time, but what it missed of it is something else's doing.
+  if (shares.rate > kMajority) {
+    Set("rate in part",
+        absl::StrFormat("the threads waited for their rate for %.0f %% of their time and still "
+                        "missed more than %.0f %% of it: nothing makes up for the time in which "
+                        "something else held them (%s)",
+                        100 * shares.rate, 100 * (1 - kKept), spent),
+        out);
+    return;
+  }
+  Set("not clear", absl::StrFormat("%s, waiting for the rate %.0f %%", spent, 100 * shares.rate),
       out);
 }
 

@@ -52,8 +52,8 @@ struct Measured {
 bool IsHeld(const v1::PhaseReport& phase) {
   const auto& workloads = phase.workloads();
   return std::all_of(workloads.begin(), workloads.end(), [](const v1::WorkloadReport& w) {
-    return w.limited_by() == "rate" || w.limited_by() == "think time" ||
-           w.limited_by() == "no storage";
+    return w.limited_by() == "rate" || w.limited_by() == "rate in part" ||
+           w.limited_by() == "think time" || w.limited_by() == "no storage";
   });
 }
 

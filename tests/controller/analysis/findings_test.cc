@@ -192,6 +192,30 @@ TEST(LimitTest, AThrottleIsReachedByTheWholeRequestsThatItLetsThrough) {
   }
 }
 
+// A limit does not make up for stalls. It still held the load for most of the time.
+TEST(LimitTest, ARateThatIsMissedIsTheLimitInPart) {
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 22; });
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    v1::ThreadResult* thread = worker.result.add_threads();
+    thread->set_operations(220);
+    thread->set_execution_time_ns(10000000000);
+    thread->set_rate_time_ns(9000000000);
+    thread->set_wait_time_ns(500000000);
+  }
+  const auto limit = [&](double max_iops) {
+    for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+      spec->mutable_run()->mutable_workloads(0)->set_max_iops(max_iops);
+    }
+    return ReportOf(data).phases(0).workloads(0);
+  };
+  EXPECT_EQ(limit(92).limited_by(), "rate");
+  EXPECT_EQ(limit(100).limited_by(), "rate in part");
+  EXPECT_EQ(limit(100).limited_because(),
+            "the threads waited for their rate for 90 % of their time and still missed more than 5 "
+            "% of it: nothing makes up for the time in which something else held them (in I/O 5 %, "
+            "on a processor 0 %, in syncs 0 %)");
+}
+
 // What was due is a mean from T on, which a rate that changes has no need to reach.
 TEST(LimitTest, ARateThatChangesLimitsAlsoBelowItsMean) {
   Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
