@@ -109,6 +109,14 @@ class Sentence {
                                 : absl::StrFormat("%.1f MiB/s", value / common::kMiB);
   }
 
+  // What the tables have of the point: the median over its rounds. The means of its comparison
+  // would put a second number beside that one.
+  std::string Reached(const v1::SweepPointReport& point) const {
+    if (is_latency_) return Value(point.p99_ns());
+    const bool is_iops = sweep_.conclusion().figure() == kFigureOfIops;
+    return Value(is_iops ? point.iops() : point.bytes_per_second());
+  }
+
   // "a, b and 3 more".
   std::string List(const Points& points, size_t most) const {
     std::vector<std::string> names;
@@ -140,7 +148,7 @@ class Sentence {
   void Best() {
     const v1::SweepPointReport* best = best_.front();
     std::string lead = absl::StrCat(Name(best), is_latency_ ? " has the lowest p99, " : " reaches ",
-                                    Value(best->comparison().mean()));
+                                    Reached(*best));
     if (!alike_.empty()) {
       parts_.push_back(lead);
       parts_.push_back(absl::StrCat(List(alike_, kNamedAlike), alike_.size() == 1 ? " is" : " are",
@@ -213,9 +221,9 @@ class Sentence {
     const v1::PointComparison& c = alone_.front()->comparison();
     const std::string margin =
         c.has_high() ? absl::StrCat(", ", MarginText(std::log(c.high() / c.mean()))) : "";
-    parts_.push_back(absl::StrCat(Name(alone_.front()),
-                                  is_latency_ ? " has a p99 of " : " reaches ", Value(c.mean()),
-                                  " (", RoundsText(c.rounds()), margin, ")"));
+    parts_.push_back(
+        absl::StrCat(Name(alone_.front()), is_latency_ ? " has a p99 of " : " reaches ",
+                     Reached(*alone_.front()), " (", RoundsText(c.rounds()), margin, ")"));
     if (!sweep_.axes().empty()) {
       parts_.emplace_back("there is no other point to compare it with");
     }

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "controller/analysis/statistics.h"
 #include "gtest/gtest.h"
 
 namespace lockstep::controller {
@@ -44,9 +45,23 @@ class SweepConclusionTest : public Test {
     }
     sweep_.mutable_points(static_cast<int>(point))->set_runs(static_cast<uint32_t>(rounds));
   }
+  // The points have the medians of their rounds, as a report's points do.
   std::string Sentence() {
+    for (size_t p = 0; p < points_.size(); ++p) {
+      v1::SweepPointReport* point = sweep_.mutable_points(static_cast<int>(p));
+      point->set_iops(MedianOf(p, &RoundFigures::iops));
+      point->set_bytes_per_second(MedianOf(p, &RoundFigures::bytes_per_second));
+      if (point->p99_ns() == 0) point->set_p99_ns(MedianOf(p, &RoundFigures::p99_ns));
+    }
     AddConclusion(load_, points_, &sweep_);
     return sweep_.conclusion().sentence();
+  }
+  double MedianOf(size_t point, double RoundFigures::*figure) const {
+    std::vector<double> values;
+    for (const RoundFigures& round : points_[point]) {
+      if (std::isfinite(round.*figure)) values.push_back(round.*figure);
+    }
+    return controller::MedianOf(values);
   }
   const v1::PointComparison& Point(int point) const { return sweep_.points(point).comparison(); }
 
@@ -62,7 +77,7 @@ TEST_F(SweepConclusionTest, AClearWinnerIsNamed) {
   Rounds(2, 8, 5000);
   const std::string sentence = Sentence();
   EXPECT_EQ(sentence,
-            "environment.scheduler=mq-deadline reaches 9,312 IOPS, more than every other point (8 "
+            "environment.scheduler=mq-deadline reaches 9,410 IOPS, more than every other point (8 "
             "rounds, ±1.8 %); environment.scheduler=none is 20 % slower; "
             "environment.scheduler=kyber is 50 % slower.");
   EXPECT_EQ(Point(1).standing(), v1::STANDING_BEST);
@@ -91,7 +106,7 @@ TEST_F(SweepConclusionTest, WhatCannotBeToldFromTheBestIsNamedToo) {
   const std::string sentence = Sentence();
   EXPECT_EQ(
       sentence,
-      "environment.scheduler=mq-deadline reaches 9,312 IOPS; environment.scheduler=none is not "
+      "environment.scheduler=mq-deadline reaches 9,410 IOPS; environment.scheduler=none is not "
       "distinguishable from it (8 rounds, ±1.8 %); about 65 more rounds would tell them apart; "
       "environment.scheduler=kyber is 19 % slower; fairness of threads 0.99, 0.98, 0.71.");
   EXPECT_EQ(Point(0).standing(), v1::STANDING_NOT_DISTINGUISHABLE);
@@ -125,7 +140,7 @@ TEST_F(SweepConclusionTest, FewNoisyRoundsSayHowManyMoreAreNeeded) {
   }
   const std::string sentence = Sentence();
   EXPECT_EQ(sentence,
-            "queue_depth=2 reaches 1,023 IOPS; queue_depth=1 is not distinguishable from it (3 "
+            "queue_depth=2 reaches 1,030 IOPS; queue_depth=1 is not distinguishable from it (3 "
             "rounds, ±33 %); about 74 more rounds would tell them apart.");
   EXPECT_EQ(sweep_.conclusion().more_rounds(), Point(0).more_rounds());
 }
@@ -158,7 +173,7 @@ TEST_F(SweepConclusionTest, APointWithoutAWholeRoundIsNotCompared) {
   const std::string sentence = Sentence();
   EXPECT_EQ(
       sentence,
-      "environment.scheduler=mq-deadline reaches 9,312 IOPS, more than every other compared point "
+      "environment.scheduler=mq-deadline reaches 9,410 IOPS, more than every other compared point "
       "(8 rounds, ±1.8 %); environment.scheduler=none is 20 % slower; "
       "environment.scheduler=kyber is not compared: it has no whole round; "
       "environment.scheduler=bfq is not compared: it shares 2 rounds with the best point.");
@@ -175,13 +190,13 @@ TEST_F(SweepConclusionTest, ASinglePointHasNothingToBeComparedWith) {
   const std::string sentence = Sentence();
   EXPECT_EQ(
       sentence,
-      "threads=4 reaches 931 IOPS (8 rounds, ±15 %); there is no other point to compare it with.");
+      "threads=4 reaches 959 IOPS (8 rounds, ±15 %); there is no other point to compare it with.");
   EXPECT_EQ(Point(0).standing(), v1::STANDING_ALONE);
   // Repetitions without an axis.
   load_.mutable_sweep()->clear_axes();
   sweep_.clear_axes();
   sweep_.mutable_points(0)->clear_indices();
-  EXPECT_EQ(Sentence(), "The load reaches 931 IOPS (8 rounds, ±15 %).");
+  EXPECT_EQ(Sentence(), "The load reaches 959 IOPS (8 rounds, ±15 %).");
   points_[0].resize(1);
   EXPECT_EQ(Sentence(), "The load reaches 1,010 IOPS (1 round).");
 }
@@ -199,7 +214,7 @@ TEST_F(SweepConclusionTest, RatesOfZeroOrNoneAreNotCompared) {
   const std::string sentence = Sentence();
   EXPECT_EQ(
       sentence,
-      "threads=2 reaches 1,781 IOPS, more than every other compared point (4 rounds, ±2.8 %); "
+      "threads=2 reaches 1,792 IOPS, more than every other compared point (4 rounds, ±2.8 %); "
       "threads=1 is 50 % slower; threads=4 is not compared: no I/O completed in 1 of its 4 "
       "rounds; threads=8 is not compared: its throughput is not known.");
   EXPECT_EQ(Point(3).reason(), "its throughput is not known");
@@ -220,7 +235,7 @@ TEST_F(SweepConclusionTest, SizesThatDifferAreComparedByThroughput) {
   Rounds(1, 4, 500);
   for (RoundFigures& figures : points_[1]) figures.bytes_per_second = figures.iops * 65536;
   EXPECT_EQ(Sentence(),
-            "block_size=64KiB reaches 27.8 MiB/s, more than every other point (4 rounds, ±2.8 %); "
+            "block_size=64KiB reaches 28.0 MiB/s, more than every other point (4 rounds, ±2.8 %); "
             "block_size=4KiB is 88 % slower.");
   EXPECT_EQ(sweep_.conclusion().figure(), "throughput");
   EXPECT_EQ(Point(1).standing(), v1::STANDING_BEST);
@@ -233,7 +248,7 @@ TEST_F(SweepConclusionTest, WhereTheRateIsGivenTheLatencyDecides) {
   for (RoundFigures& figures : points_[2]) figures.p99_ns *= 4;
   load_.mutable_workloads(0)->mutable_open_loop();
   EXPECT_EQ(Sentence(),
-            "environment.scheduler=none has the lowest p99, 1.13 s (4 rounds, ±2.8 %); the p99 of "
+            "environment.scheduler=none has the lowest p99, 1.12 s (4 rounds, ±2.8 %); the p99 of "
             "environment.scheduler=kyber is 24 % higher; the p99 of environment.scheduler=bfq is "
             "4.0 times as high.");
   EXPECT_EQ(sweep_.conclusion().figure(), "p99");
@@ -264,7 +279,7 @@ TEST_F(SweepConclusionTest, TheKneeIsSaidByWhatMoreOfItAdds) {
   AddKnee("queue_depth", "16", &sweep_);
   EXPECT_EQ(
       Sentence(),
-      "queue_depth=64 reaches 9,321 IOPS; queue_depth=16 is not distinguishable from it (8 rounds, "
+      "queue_depth=64 reaches 9,600 IOPS; queue_depth=16 is not distinguishable from it (8 rounds, "
       "±1.7 %); even 100 rounds would hardly tell them apart; queue_depth=4 is 60 % slower; "
       "queue_depth=1 is 90 % slower; queue_depth beyond 16 adds nothing but latency.");
   // The knee has less than the best point.
@@ -304,7 +319,7 @@ TEST_F(SweepConclusionTest, ALastServedRateIsSaidAsSuch) {
   Rounds(1, 4, 500);
   AddKnee("open_loop.rate", "1k", &sweep_)->set_is_last_served_rate(true);
   EXPECT_EQ(Sentence(),
-            "open_loop.rate=1k has the lowest p99, 1.13 s (4 rounds, ±2.8 %); the p99 of "
+            "open_loop.rate=1k has the lowest p99, 1.12 s (4 rounds, ±2.8 %); the p99 of "
             "open_loop.rate=2k is 99 % higher; open_loop.rate=1k is the last rate that is served.");
 }
 
@@ -327,7 +342,7 @@ TEST_F(SweepConclusionTest, OfSeveralAxesTheKneeIsThatOfTheBestRow) {
   AddKnee("queue_depth", "8", &sweep_)->set_at("engine=sync");
   AddKnee("queue_depth", "1", &sweep_)->set_at("engine=io_uring");
   EXPECT_EQ(Sentence(),
-            "engine=io_uring queue_depth=8 reaches 5,587 IOPS, more than every other point (8 "
+            "engine=io_uring queue_depth=8 reaches 5,754 IOPS, more than every other point (8 "
             "rounds, ±2.4 %); engine=io_uring queue_depth=1 is 67 % slower; engine=sync "
             "queue_depth=8 is 80 % slower; engine=sync queue_depth=1 is 83 % slower; queue_depth "
             "beyond 1 adds at most 200 % to the IOPS.");
@@ -341,7 +356,7 @@ TEST_F(SweepConclusionTest, ManyPointsAreCountedNotNamed) {
   const std::string sentence = Sentence();
   EXPECT_EQ(
       sentence,
-      "think_time=0 reaches 9,312 IOPS; think_time=3, think_time=6, think_time=9, think_time=1, "
+      "think_time=0 reaches 9,590 IOPS; think_time=3, think_time=6, think_time=9, think_time=1, "
       "think_time=2, think_time=4 and 5 more are not distinguishable from it (8 rounds, ±4.5 %); "
       "even 100 rounds would hardly tell all of them apart; think_time=12 is 62 % slower; "
       "think_time=13 "
