@@ -124,15 +124,26 @@ google::protobuf::RepeatedPtrField<v1::FigureLimit> LimitsOf(const v1::RunPhase&
     const auto value = static_cast<double>(most);
     add(figure, value, absl::StrCat(words, common::FormatDuration(value)));
   };
-  // These are the limits that a chart can draw. There is no series of the p95, so that its limit is
-  // left out.
+  // There is no series of the p95, so that its limit is left out.
   if (expect.has_p50_ns()) latency("p50_ns", "p50 <= ", expect.p50_ns());
   if (expect.has_p99_ns()) latency("p99_ns", "p99 <= ", expect.p99_ns());
   if (expect.has_p999_ns()) latency("p999_ns", "p99.9 <= ", expect.p999_ns());
+  if (expect.has_errors()) {
+    const auto most = static_cast<double>(expect.errors());
+    add("errors", most, absl::StrCat("errors <= ", common::FormatCount(most)));
+  }
+  if (expect.has_fairness()) {
+    add("fairness", expect.fairness(),
+        absl::StrFormat("fairness over hosts >= %.3f", expect.fairness()));
+  }
   const v1::AbortIf& abort = load.abort_if();
   if (abort.p99_ns() != 0) latency("p99_ns", "abort_if p99 > ", abort.p99_ns());
   if (abort.device_await_ns() != 0) {
     latency("await_ns", "abort_if device_await > ", abort.device_await_ns());
+  }
+  if (abort.errors() != 0) {
+    const auto value = static_cast<double>(abort.errors());
+    add("errors", value, absl::StrCat("abort_if errors >= ", common::FormatCount(value)));
   }
   return limits;
 }

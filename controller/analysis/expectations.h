@@ -10,8 +10,8 @@ namespace lockstep::controller {
 enum class PhaseResults { kIncomplete, kComplete };
 void CheckExpectations(const v1::Expect& expect, PhaseResults results, v1::PhaseReport* phase);
 
-// The limits of figures that can be drawn into a chart: what the job expects, and where it has the
-// phase aborted.
+// The limits that a chart draws and the live page judges by: what the job expects, and where it has
+// the phase aborted.
 google::protobuf::RepeatedPtrField<v1::FigureLimit> LimitsOf(const v1::RunPhase& load);
 
 }  // namespace lockstep::controller

@@ -1,13 +1,14 @@
 // What a job requires of a phase, or ends it for, held against its intervals as they come.
 
 import type { FigureLimit, FleetInterval } from "./api";
-import { short, typeset, type Kind } from "./format";
+import { count, fixed, short, typeset, type Kind } from "./format";
 
 export interface LimitState {
   limit: FigureLimit;
   text: string; // IOPS ≥ 50,000
   isAbort: boolean; // the phase ends for it
-  found?: number; // of the last interval; undefined: not known
+  isTotal: boolean; // of the phase so far, not of one interval
+  found?: number; // of the last interval, or so far; undefined: not known
   isMet?: boolean; // by it
   missed: number; // intervals in a row, up to now
   missedFrom: number; // the begin of the first of these, seconds from T
@@ -19,7 +20,14 @@ const kinds: Record<string, Kind> = { iops: "count", bytes_per_second: "rate" };
 
 export const kindOf = (figure: string): Kind => kinds[figure] ?? "latency";
 
-// A percentile, or an await, of 0 is one that is not known.
+// "abort_if errors >= 100" ends the phase at 100; "iops >= 5,000" is met by 5,000.
+function isMet({ limit, isAbort }: LimitState, found: number): boolean {
+  const isLeast = limit.text.includes(">=");
+  if (isAbort) return isLeast ? found < limit.value : found <= limit.value;
+  return isLeast ? found >= limit.value : found <= limit.value;
+}
+
+// A percentile, or an await, of 0 is one that is not known; hosts that do nothing are not fair.
 function figureOf(interval: FleetInterval, figure: string): number | undefined {
   switch (figure) {
     case "iops":
@@ -34,6 +42,8 @@ function figureOf(interval: FleetInterval, figure: string): number | undefined {
       return interval.p999Ns || undefined;
     case "await_ns":
       return interval.iostat[0] || undefined;
+    case "fairness":
+      return interval.iops > 0 ? interval.jain : undefined;
     default:
       return undefined;
   }
@@ -47,6 +57,7 @@ export class Limits {
       limit,
       text: typeset(limit.text),
       isAbort: limit.text.startsWith("abort_if"),
+      isTotal: limit.figure === "errors",
       missed: 0,
       missedFrom: 0,
       missedAll: 0,
@@ -55,20 +66,20 @@ export class Limits {
   }
 
   // One interval alone says nothing yet of an expectation of the whole phase: how many in a row
-  // missed it is told, too. A ramp and a drain are not judged.
+  // missed it is told, too. A ramp and a drain are not judged, but their errors end a phase.
   add(interval: FleetInterval, begin: number): void {
-    if (interval.intervalClass !== "measured") return;
+    const isMeasured = interval.intervalClass === "measured";
     for (const state of this.states) {
-      const { limit } = state;
-      state.found = figureOf(interval, limit.figure);
+      if (!isMeasured && !(state.isTotal && state.isAbort)) continue;
+      state.found = state.isTotal
+        ? (state.found ?? 0) + interval.errors
+        : figureOf(interval, state.limit.figure);
       if (state.found === undefined) {
         state.isMet = undefined;
         continue;
       }
       state.judged++;
-      state.isMet = limit.text.includes(">=")
-        ? state.found >= limit.value
-        : state.found <= limit.value;
+      state.isMet = isMet(state, state.found);
       if (state.isMet) {
         state.missed = 0;
         continue;
@@ -84,5 +95,9 @@ export class Limits {
   }
 }
 
-export const foundOf = (state: LimitState): string =>
-  state.found === undefined ? "not known" : short(kindOf(state.limit.figure), state.found);
+export function foundOf({ found, limit }: LimitState): string {
+  if (found === undefined) return "not known";
+  if (limit.figure === "errors") return count(found);
+  if (limit.figure === "fairness") return fixed(found, 3);
+  return short(kindOf(limit.figure), found);
+}

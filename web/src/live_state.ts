@@ -149,14 +149,14 @@ function ofStore({ store, endProblem }: Facts): Notice[] {
   return notices;
 }
 
-// An interval that misses a limit can be chance; two in a row are told.
+// An interval that misses a limit can be chance; two in a row are told. Errors stay.
 function ofLimits({ limits, lastEnd }: Facts): Notice[] {
   return limits
-    .filter((state) => state.missed >= 2)
+    .filter((state) => state.missed >= (state.isTotal ? 1 : 2))
     .map((state) => ({
       tone: "bad",
       headline: `${state.text} is ${state.isAbort ? "reached" : "missed"}: ${foundOf(state)}`,
-      detail: `for ${wholeSeconds(lastEnd - state.missedFrom)}`,
+      detail: state.isTotal ? "" : `for ${wholeSeconds(lastEnd - state.missedFrom)}`,
       short: state.text,
     }));
 }
@@ -166,7 +166,9 @@ function ofWarnings(facts: Facts): Notice[] {
   const warn = (headline: string, detail: string, short: string) =>
     notices.push({ tone: "warn", headline, detail, short });
   const isLive = facts.lostFor === undefined;
-  if (facts.errors > 0)
+  // A limit of errors says how many there are.
+  const isSaid = facts.limits.some((state) => state.isTotal && state.missed > 0);
+  if (facts.errors > 0 && !isSaid)
     warn(`${plural(facts.errors, "I/O")} failed so far`, "", plural(facts.errors, "ERROR"));
   if (facts.waiting.length > 0 && isLive)
     warn(`Waiting for ${listed(facts.waiting, facts.waiting.length)}`, "", "WAITING");

@@ -53,9 +53,16 @@ function hostsTile(live: LiveRun): HTMLElement {
   });
 }
 
+// By what is required of them. Errors that nobody allowed are a warning, and bad as they happen.
 function errorsTile(live: LiveRun, last?: FleetInterval): HTMLElement {
-  const tone: Tone = (last?.errors ?? 0) > 0 ? "bad" : live.errors > 0 ? "warn" : "plain";
-  return tile("errors so far", count(live.errors), { tone });
+  const states = live.limits.of("errors");
+  const { tone, note } = judged(states);
+  const isAllowed = states.some((state) => !state.isAbort);
+  const own: Tone = (last?.errors ?? 0) > 0 ? "bad" : live.errors > 0 ? "warn" : tone;
+  return tile("errors so far", count(live.errors), {
+    tone: tone === "bad" || isAllowed ? tone : own,
+    note,
+  });
 }
 
 function loadTiles(live: LiveRun, last?: FleetInterval): HTMLElement[] {
@@ -84,6 +91,10 @@ function loadTiles(live: LiveRun, last?: FleetInterval): HTMLElement[] {
   if (limits.of("p999_ns").length > 0) tiles.push(percentile("p99.9", "p999_ns", last?.p999Ns));
   for (const state of limits.of("await_ns"))
     tiles.push(tile("await", last?.iostat[0] ? foundOf(state) : none, judged([state])));
+  for (const state of limits.of("fairness")) {
+    const jain = last && last.iops > 0 ? fixed(last.jain, 3) : none;
+    tiles.push(tile("fairness, over hosts", jain, judged([state])));
+  }
   return [...tiles, hostsTile(live), errorsTile(live, last)];
 }
 
@@ -149,11 +160,16 @@ function hostFacts(live: LiveRun, last: FleetInterval): [string, string][] {
 export function factsOf(live: LiveRun): HTMLElement[] {
   const { last } = live.data;
   if (!last || isLaidOut(live) || live.measured?.kind === "observe") return [];
+  // Where it is required it has a tile.
+  const hasTile = live.limits.of("fairness").length > 0;
+  const jain: [string, string][] = hasTile
+    ? []
+    : [["Jain over hosts", last.iops > 0 ? fixed(last.jain, 4) : none]];
   const facts: [string, string][] = [
     ["p50", known(last.p50Ns)],
     ["p99.9", known(last.p999Ns)],
     // Without an I/O all hosts are equal, which says nothing.
-    ["Jain over hosts", last.iops > 0 ? fixed(last.jain, 4) : none],
+    ...jain,
     ...hostFacts(live, last),
   ];
   return facts.map(([name, value]) =>
