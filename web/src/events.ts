@@ -21,16 +21,18 @@ export function toneOfEvent(event: EventReport): Tone {
   return event.severity === "warning" ? "warn" : "plain";
 }
 
-// As an entry of a list: the time of day, and the whole instant when it is pointed at.
+// The time of day, and the whole instant when it is pointed at. The controller's own remarks have
+// none.
+export function eventTime({ at }: EventReport): HTMLElement[] {
+  return at ? [element("time", { datetime: at, title: exact(at) }, timeOfDay(at))] : [];
+}
+
+// As an entry of a list.
 export function eventEntry(event: EventReport): HTMLElement {
   const tone = toneOfEvent(event);
-  // The controller's own remarks have no time.
-  const time = event.at
-    ? [element("time", { datetime: event.at, title: exact(event.at) }, timeOfDay(event.at))]
-    : [];
   const sign = signs[tone] ? [element("span", { class: tone }, signs[tone], " ")] : [];
   const words = [event.host, event.message].filter(Boolean).join(": ");
-  return element("li", {}, ...time, " ", ...sign, words);
+  return element("li", {}, ...eventTime(event), " ", ...sign, words);
 }
 
 // As a mark in charts.

@@ -1,9 +1,9 @@
 // A run in progress, from its begin on, by server-sent events; then its report.
 
 import { choices, choose, pinnedOf } from "./address";
-import { get, type EventReport, type Report, type RunSummary, type WatchEvent } from "./api";
+import { get, type Report, type RunSummary, type WatchEvent } from "./api";
 import { element } from "./dom";
-import { eventEntry } from "./events";
+import { EventList } from "./event_list";
 import { LiveCharts } from "./live_charts";
 import { LiveFeed, type FeedListener } from "./live_feed";
 import { LiveHead } from "./live_head";
@@ -22,7 +22,6 @@ const judgeMs = 2000;
 const judgeAgainMs = 15000;
 // Of a fleet so small every host is shown from the begin.
 const fewHosts = 64;
-const mostEvents = 500;
 
 export class LiveView implements View, FeedListener {
   private readonly live: LiveRun;
@@ -31,7 +30,7 @@ export class LiveView implements View, FeedListener {
   private readonly head = new LiveHead(this.wall.link);
   private readonly hostsButton = element("button", { type: "button" });
   private readonly plots = element("div", { id: "live-charts" });
-  private readonly events = element("ol", { class: "events", reversed: "" });
+  private readonly events = new EventList();
   private readonly absences = element("div", { id: "absences" });
   private readonly clock: number;
   private readonly unheard: () => void;
@@ -62,7 +61,7 @@ export class LiveView implements View, FeedListener {
     this.live = new LiveRun(
       run,
       () => this.begin(),
-      (event) => this.tell(event),
+      (event) => this.events.add(event),
     );
     this.allHosts = chosen === "all" || (chosen === null && this.isFew());
     this.ofPhases = noticesOfReport(report);
@@ -76,7 +75,7 @@ export class LiveView implements View, FeedListener {
         { class: "live-events" },
         element("h2", {}, "Events"),
         this.absences,
-        this.events,
+        this.events.root,
       ),
     );
     this.feed = new LiveFeed(run.runId, this);
@@ -118,7 +117,7 @@ export class LiveView implements View, FeedListener {
 
   begins(): void {
     this.live.forget();
-    this.events.replaceChildren();
+    this.events.clear();
     this.drawHead();
   }
 
@@ -158,11 +157,6 @@ export class LiveView implements View, FeedListener {
     } catch {
       return; // the next phase's end asks again
     }
-  }
-
-  private tell(event: EventReport): void {
-    this.events.prepend(eventEntry(event));
-    if (this.events.childElementCount > mostEvents) this.events.lastElementChild?.remove();
   }
 
   isLost(why: string, isFinal: boolean): void {
