@@ -104,13 +104,27 @@ let status = {};
 async function open(page, query = "") {
   const summary = { runId: run, jobName: job, state: "running", hosts: 9 };
   report = { run: summary, phases: [], events: [], sweeps: [], curves: [] };
-  status = { version: "0.1.0", store: "embedded", workers: [], runs: [summary] };
+  status = {
+    version: "0.1.0",
+    store: "embedded",
+    workers: [],
+    runs: [summary],
+  };
   await page.goto("about:blank");
   await page.goto(`${url}#/run/${run}${query}`);
   await page.locator("#notices").waitFor({ state: "attached" });
   await tell(
     page,
-    { phase: { index: 0, count: 4, name: "fill", kind: "prepare", state: "done", runHosts: 9 } },
+    {
+      phase: {
+        index: 0,
+        count: 4,
+        name: "fill",
+        kind: "prepare",
+        state: "done",
+        runHosts: 9,
+      },
+    },
     phase(),
   );
 }
@@ -163,6 +177,31 @@ async function good(page) {
   assert.strictEqual(await page.title(), `mix · ${job}`);
   await page.waitForSelector("#live-charts .plot canvas");
   await everySize(page, "live-good");
+}
+
+// A rate is drawn in the middle of the interval in which it was measured, and the cursor says which
+// that is; where no interval was told there is a gap.
+async function intervals(page) {
+  await open(page);
+  await tell(page, second(0), second(1), second(2, { iops: 9000 }), second(5), second(6));
+  const chart = page.locator("#live-charts .plot").first();
+  await page.locator("#live-charts .plot[aria-label*='0.0 to 7.0 s']").first().waitFor();
+  const { x, y, width, height } = await chart.locator(".u-over").boundingBox();
+  const at = async (seconds, time, value) => {
+    await page.mouse.move(x + (width * seconds) / 7, y + height / 2);
+    const legend = chart.locator(".u-legend");
+    await legend.filter({ hasText: `time${time}` }).waitFor();
+    assert.ok((await legend.textContent()).includes(value), await legend.textContent());
+  };
+  await at(0.2, "0.0 to 1.0 s", "I/Os48.7 k");
+  await at(2.1, "2.0 to 3.0 s", "I/Os9,000");
+  await at(2.9, "2.0 to 3.0 s", "I/Os9,000");
+  await at(4, "3.0 to 5.0 s", "I/Os–");
+  await at(5.2, "5.0 to 6.0 s", "I/Os48.7 k");
+  await chart.focus();
+  await page.keyboard.press("ArrowRight");
+  const said = page.locator("#live-charts figure").first().locator("output");
+  await said.filter({ hasText: /^1\.0 to 2\.0 s; I\/Os 48\.7 k/ }).waitFor();
 }
 
 async function totalStall(page) {
@@ -261,12 +300,17 @@ async function missedAndCorrupt(page) {
 // Warnings are amber, and in the list of events; what is only told is neither.
 async function warnings(page) {
   await open(page);
-  const event = (severity, message, change = {}) => ({ event: { severity, message, ...change } });
+  const event = (severity, message, change = {}) => ({
+    event: { severity, message, ...change },
+  });
   await tell(
     page,
     ...several(3, (k) => second(k)),
     event("info", "a note"),
-    event("warning", "a path is away", { at: "2026-01-02T03:04:05.678Z", host: "vm-2" }),
+    event("warning", "a path is away", {
+      at: "2026-01-02T03:04:05.678Z",
+      host: "vm-2",
+    }),
     phase({ waitingFor: ["vm-3", "vm-4"] }),
   );
   await said(page, "Waiting for vm-3 and vm-4");
@@ -280,11 +324,68 @@ async function warnings(page) {
     entries.map((text) => text.trim()),
     ["03:04:05 UTC ⚠\ufe0e vm-2: a path is away", "a note"],
   );
-  // Its flag says what it is when the cursor is there.
-  const chart = page.locator("#live-charts .plot").first();
-  await chart.focus();
-  for (let k = 0; k < 3; k++) await page.keyboard.press("ArrowRight");
+  // Its flag says what it is when the cursor is there: at the end of the last interval.
+  const over = await page.locator("#live-charts .u-over").first().boundingBox();
+  await page.mouse.move(over.x + over.width - 1, over.y + over.height / 2);
   await page.locator("#live-charts .words", { hasText: "vm-2 a path is away" }).first().waitFor();
+}
+
+// Equal warnings are one entry that counts them, the newest on top, and there are not endless ones.
+async function manyWarnings(page) {
+  await open(page);
+  const at = (i) => `2026-01-02T03:04:${String(i % 60).padStart(2, "0")}Z`;
+  const event = (i, change) => ({
+    event: { severity: "warning", at: at(i), ...change },
+  });
+  const failed = (i) => event(i, { host: `vm-${1 + (i % 5)}`, message: `${i + 1} I/Os failed` });
+  const away = (i) => event(i, { host: "vm-2", message: `nvme${i}n1 is away` });
+  await tell(page, ...several(3, (k) => second(k)), ...several(200, failed), away(1), away(2));
+  const entries = () => page.locator(".events li").allTextContents();
+  const text =
+    /^03:04:19 UTC \S+ vm-1, vm-2, vm-3 and 2 more: 200 I\/Os failed 200 times, since 03:04:00 UTC$/;
+  await page.locator(".events li", { hasText: "200 times" }).waitFor();
+  const [newest, next, oldest, ...rest] = (await entries()).map((one) => one.trim());
+  assert.deepStrictEqual(rest, []);
+  assert.match(newest, /vm-2: nvme2n1 is away$/);
+  assert.match(next, /vm-2: nvme1n1 is away$/);
+  assert.match(oldest, text);
+  // One that comes again is the newest.
+  await tell(page, failed(200));
+  await page.locator(".events li").first().filter({ hasText: "201 times" }).waitFor();
+  await tell(page, ...several(300, (i) => away(10 + i)));
+  await page.locator(".events .earlier").waitFor();
+  const shown = await entries();
+  assert.strictEqual(shown.length, 41);
+  assert.match(shown[0], /nvme309n1/);
+  assert.strictEqual(shown[40], "and 463 earlier events, which the report will have");
+  await everySize(page, "live-events");
+}
+
+// Errors and fairness are held against what the job requires, as all else is.
+async function limitsOfCounts(page) {
+  const limits = [
+    { figure: "errors", value: 3, text: "errors <= 3" },
+    { figure: "errors", value: 100, text: "abort_if errors >= 100" },
+    { figure: "fairness", value: 0.9, text: "fairness over hosts >= 0.900" },
+  ];
+  await open(page);
+  await tell(page, phase({ limits }), ...several(5, (k) => second(k, { errors: k === 2 ? 2 : 0 })));
+  await page.locator(".tile.good", { hasText: "errors ≤ 3" }).waitFor();
+  const [errors, fairness] = ["errors so far", "fairness, over hosts"];
+  let shown = await tiles(page);
+  assert.deepStrictEqual([shown[errors].value, shown[errors].tone], ["2", "good"]);
+  assert.deepStrictEqual([shown[fairness].value, shown[fairness].tone], ["0.998", "good"]);
+  assert.ok(!(await page.textContent(".facts")).includes("Jain"), "its tile has it");
+  await tell(page, ...several(3, (k) => second(5 + k, { jain: 0.62, errors: k })));
+  await said(page, "fairness over hosts ≥ 0.900 is missed: 0.620");
+  await said(page, "errors ≤ 3 is missed: 5");
+  shown = await tiles(page);
+  assert.strictEqual(shown[fairness].tone, "bad");
+  assert.strictEqual(shown[errors].tone, "bad");
+  assert.ok(shown[errors].text.includes("✗ errors ≤ 3"), shown[errors].text);
+  await tell(page, second(8, { errors: 95 }));
+  await said(page, "abort_if errors ≥ 100 is reached: 100");
+  await everySize(page, "live-limits");
 }
 
 async function storeAway(page) {
@@ -352,7 +453,12 @@ async function anyRun(page) {
   await tell(page, phase(), ...several(3, (k) => second(k)));
   await page.locator(".tile", { hasText: /48\.[5-7] k/ }).waitFor();
   runs = [
-    { ...summary, state: "done", verdict: "expectations failed", endedAt: "2026-01-01T00:00:00Z" },
+    {
+      ...summary,
+      state: "done",
+      verdict: "expectations failed",
+      endedAt: "2026-01-01T00:00:00Z",
+    },
   ];
   await page.evaluate(() => window.feeds[window.feeds.length - 1].dispatchEvent(new Event("end")));
   await page.locator(".banner.plain", { hasText: "No run is in progress" }).waitFor();
@@ -368,11 +474,14 @@ async function main(page) {
   await page.route("**/api/status", (route) => route.fulfill({ json: status }));
   const scenes = [
     good,
+    intervals,
     totalStall,
     lostHost,
     absentController,
     missedAndCorrupt,
     warnings,
+    manyWarnings,
+    limitsOfCounts,
     storeAway,
     wall,
     anyRun,

@@ -99,7 +99,7 @@ async function intervalsOwnAxis(page) {
     const { spans } = json;
     spans.beginSeconds = spans.endSeconds.map((_, i) => 2 + 3 * i);
     spans.endSeconds = spans.endSeconds.map((_, i) => 5 + 3 * i);
-    expected = [5, spans.endSeconds[spans.endSeconds.length - 1]];
+    expected = [2, spans.endSeconds[spans.endSeconds.length - 1]];
     await route.fulfill({ response: answer, json });
   });
   await page.reload();

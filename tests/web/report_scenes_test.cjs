@@ -161,7 +161,7 @@ async function keyboard(page) {
   await chart.focus();
   await page.keyboard.press("ArrowRight");
   const said = page.locator(".charts figure.chart").first().locator("output");
-  await said.filter({ hasText: /^\d+\.\d s, .* UTC; .*\d/ }).waitFor();
+  await said.filter({ hasText: /^\d+\.\d to \d+\.\d s, .* UTC; .*\d/ }).waitFor();
   const stops = await page
     .locator(".charts figure")
     .first()

@@ -8,13 +8,18 @@ export function fileOf(text: string, type: string): string {
   return URL.createObjectURL(new Blob([text], { type }));
 }
 
+// `columns`: what comes before the lines' values.
 export function csvOf(
-  unit: string,
-  x: number[],
+  columns: { name: string; values: number[] }[],
   lines: { label: string; values: (number | null)[] }[],
 ): string {
-  const head = [unit, ...lines.map((line) => line.label)].map(quoted).join(",");
-  const rows = x.map((at, i) => [at, ...lines.map((line) => line.values[i] ?? "")].join(","));
+  const names = [...columns.map(({ name }) => name), ...lines.map(({ label }) => label)];
+  const head = names.map(quoted).join(",");
+  const rows = (columns[0]?.values ?? []).map((_, i) =>
+    [...columns.map(({ values }) => values[i]), ...lines.map((line) => line.values[i] ?? "")].join(
+      ",",
+    ),
+  );
   return fileOf([head, ...rows].join("\n") + "\n", "text/csv");
 }
 

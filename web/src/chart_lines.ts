@@ -12,6 +12,17 @@ export interface Line {
   values: (number | null)[];
 }
 
+// From and to which second a value was measured.
+export type Interval = [begin: number, end: number];
+
+// Lines over time. A rate is of an interval and not of the instant at which that ended: each value
+// stands in the middle of its interval.
+export interface Timed {
+  x: number[];
+  lines: Line[];
+  intervals: Interval[]; // of each x
+}
+
 // A host in the middle of its fleet, at each point.
 export interface Bands {
   least: (number | null)[];
@@ -30,20 +41,21 @@ export function linesOf(bands: Bands): Line[] {
   ];
 }
 
+const middle = ([begin, end]: Interval): number => (begin + end) / 2;
+
 // Points with nothing between where a span does not begin at the end of the one before: gaps stay
 // gaps.
-export function withGaps(
-  begins: number[],
-  ends: number[],
-  lines: Line[],
-): { x: number[]; lines: Line[] } {
+export function withGaps(begins: number[], ends: number[], lines: Line[]): Timed {
+  const own = begins.map((begin, i): Interval => [begin, ends[i]]);
   const isGap = (i: number) =>
     i > 0 && begins[i] - ends[i - 1] > Math.max(0.02, (ends[i] - begins[i]) / 2);
-  if (!begins.some((_, i) => isGap(i))) return { x: ends, lines };
+  if (!begins.some((_, i) => isGap(i))) return { x: own.map(middle), lines, intervals: own };
   const spread = <T>(values: T[], between: (i: number) => T): T[] =>
     values.flatMap((value, i) => (isGap(i) ? [between(i), value] : [value]));
+  const intervals = spread(own, (i): Interval => [ends[i - 1], begins[i]]);
   return {
-    x: spread(ends, (i) => (ends[i - 1] + begins[i]) / 2),
+    x: intervals.map(middle),
+    intervals,
     lines: lines.map((line) => ({ ...line, values: spread(line.values, () => null) })),
   };
 }

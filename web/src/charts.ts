@@ -4,13 +4,13 @@ import uPlot from "uplot";
 
 import { axisOf, fromZero, gridOf, logRange, onlyZero, stepsOf } from "./chart_axes";
 import { csvOf, pictureOf } from "./chart_files";
-import { aloneIn, usualLook, type Line, type Look } from "./chart_lines";
+import { aloneIn, usualLook, type Interval, type Line, type Look, type Timed } from "./chart_lines";
 import { flagsAt, paintFlags, paintLabels, paintLimits, paintShades } from "./chart_paint";
 import { color, element, saveButton, whenColorsChange, type Tone } from "./dom";
 import { exact, none, type Kind } from "./format";
 import { paperWidth, whenPrinted } from "./paper";
 
-export { linesOf, withGaps, type Bands, type Line } from "./chart_lines";
+export { linesOf, withGaps, type Bands, type Line, type Timed } from "./chart_lines";
 
 const bandLines = 5;
 
@@ -156,6 +156,7 @@ export class TimeChart implements Member {
   private readonly unpainted: () => void;
   private x: number[] = [];
   private lines: Line[] = [];
+  private intervals?: Interval[]; // of each x; none: x is no time
   private readonly words = element("output", { class: "words" });
   private readonly saves: HTMLElement[];
   private place = 0; // of the cursor, when keys move it
@@ -167,7 +168,7 @@ export class TimeChart implements Member {
     private readonly group?: ChartGroup,
   ) {
     this.saves = [
-      saveButton("CSV", options.title, () => csvOf(this.unitName, this.x, this.lines)),
+      saveButton("CSV", options.title, () => csvOf(this.columns, this.lines)),
       saveButton("PNG", options.title, () => this.png()),
     ];
     for (const save of this.saves) save.tabIndex = -1;
@@ -193,8 +194,21 @@ export class TimeChart implements Member {
     };
   }
 
+  // Where the last interval ends.
   get last(): number {
-    return this.x.length === 0 ? 0 : this.x[this.x.length - 1];
+    const at = this.x.length - 1;
+    return this.intervals?.[at]?.[1] ?? this.x[at] ?? 0;
+  }
+  private get first(): number {
+    return this.intervals?.[0]?.[0] ?? this.x[0] ?? 0;
+  }
+  private get columns(): { name: string; values: number[] }[] {
+    const { intervals } = this;
+    if (!intervals) return [{ name: this.options.unit ?? "seconds", values: this.x }];
+    return ["from", "to"].map((name, side) => ({
+      name: `${name}, seconds`,
+      values: intervals.map((interval) => interval[side]),
+    }));
   }
   // What is beside its drawing stays; the rest is that of the other width.
   areaIn(all: number): { left: number; width: number } | undefined {
@@ -204,6 +218,13 @@ export class TimeChart implements Member {
     return { left: left / devicePixelRatio, width: Math.max(1, all - rest) };
   }
 
+  // Over time.
+  setTimed({ x, lines, intervals }: Timed): void {
+    this.intervals = intervals;
+    this.set(x, lines);
+  }
+
+  // Over something else, where x is the point itself.
   set(x: number[], lines: Line[]): void {
     const isSame =
       this.plot !== undefined &&
@@ -214,11 +235,10 @@ export class TimeChart implements Member {
     const data = [x, ...this.lines.map((line) => line.values)] as uPlot.AlignedData;
     if (isSame) this.plot?.setData(data);
     else this.make(data);
-    const first = x.length === 0 ? 0 : x[0];
     this.box.setAttribute("role", "application");
     this.box.setAttribute(
       "aria-label",
-      `${this.options.title}, ${first.toFixed(1)} to ${this.last.toFixed(1)} ${this.unit}` +
+      `${this.options.title}, ${this.first.toFixed(1)} to ${this.last.toFixed(1)} ${this.unit}` +
         "; left and right arrows read it, 1 to 9 hide and show a line, s saves it as CSV, p as PNG",
     );
   }
@@ -255,9 +275,6 @@ export class TimeChart implements Member {
   private get unit(): string {
     return this.options.unit ?? "s";
   }
-  private get unitName(): string {
-    return this.options.unit ?? "seconds";
-  }
 
   // A logarithm has no zero.
   private shown(values: (number | null)[]): (number | null)[] {
@@ -286,7 +303,7 @@ export class TimeChart implements Member {
     return [
       {
         label: unit === "s" ? "time" : "at",
-        value: (_, v: number | null) => this.timeText(v),
+        value: (_, v: number | null, __, place: number | null) => this.timeText(v, place),
       },
       ...this.lines.map((line, i) => ({
         label: line.label,
@@ -324,12 +341,16 @@ export class TimeChart implements Member {
     return `mean ${show(mean)}, ${most}`;
   }
 
-  private timeText(seconds: number | null): string {
+  // The interval of a point, and the instant at which it began.
+  private timeText(x: number | null, place: number | null): string {
     const { startedAt, latest } = this.options;
-    if (seconds === null) return latest ? "latest" : "all";
-    const at = `${seconds.toFixed(1)} ${this.unit}`;
+    if (x === null) return latest ? "latest" : "all";
+    const [begin, end] = this.intervals?.[place ?? -1] ?? [x, x];
+    const digits = end - begin < 0.2 && end > begin ? 2 : 1; // intervals of 100 ms differ
+    const from = end > begin ? `${begin.toFixed(digits)} to ` : "";
+    const at = `${from}${end.toFixed(digits)} ${this.unit}`;
     if (!startedAt) return at;
-    return `${at}, ${exact(new Date(Date.parse(startedAt) + 1000 * seconds).toISOString())}`;
+    return `${at}, ${exact(new Date(Date.parse(startedAt) + 1000 * begin).toISOString())}`;
   }
 
   private make(data: uPlot.AlignedData): void {
@@ -403,7 +424,7 @@ export class TimeChart implements Member {
 
   range(): [number, number] {
     if (this.group?.shown) return this.group.shown;
-    const first = this.x.length === 0 ? 0 : this.x[0];
+    const { first } = this;
     const begin = this.options.unit === undefined ? Math.min(0, first) : first;
     return [begin, this.last > begin ? this.last : begin + 1];
   }
@@ -456,7 +477,7 @@ export class TimeChart implements Member {
       return `${label} ${value === null || value === undefined ? none : this.options.show(value)}`;
     });
     const flags = this.words.textContent;
-    this.words.textContent = [this.timeText(this.x[this.place]), ...values, flags]
+    this.words.textContent = [this.timeText(this.x[this.place], this.place), ...values, flags]
       .filter(Boolean)
       .join("; ");
   }

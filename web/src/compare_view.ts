@@ -12,7 +12,7 @@ import {
   type Report,
   type SeriesReply,
 } from "./api";
-import { ChartGroup, withGaps, type Line } from "./charts";
+import { ChartGroup, withGaps, type Timed } from "./charts";
 import { differenceBars, shownValue } from "./compare_bars";
 import {
   changeText,
@@ -206,12 +206,9 @@ export class CompareView implements View {
         log: boolean,
         of: (fleet: FleetSeries) => number[],
       ) => {
-        const { x, lines } = joined(
-          series,
-          runs.map((run) => run.title),
-          of,
-        );
-        group.chart({ title: `${title}, ${name}`, show, log, measured }).set(x, lines);
+        const titles = runs.map((run) => run.title);
+        const chart = group.chart({ title: `${title}, ${name}`, show, log, measured });
+        chart.setTimed(joined(series, titles, of));
       };
       draw("IOPS of the fleet", count, false, (fleet) => fleet.iops);
       draw("Throughput of the fleet, MiB/s", count, false, (fleet) =>
@@ -392,29 +389,29 @@ function environments(runs: Run[]): HTMLElement {
   return fold("Environment", summary, fill, { level: 2, isOpen: rows.length > 0 });
 }
 
-// Runs' spans end a little apart: each line has its own points, and goes on beside the others'
+// Runs' spans are a little apart: each line has its own points, and goes on beside the others'
 // (undefined: uPlot draws on); where a run has a gap, or has ended, there is none (null).
 function joined(
   series: (SeriesReply | undefined)[],
   labels: string[],
   of: (fleet: FleetSeries) => number[],
-): { x: number[]; lines: Line[] } {
+): Timed {
   const own = series.map((one, i) => {
-    if (!one?.fleet || !one.spans) return { x: [] as number[], values: [] as (number | null)[] };
+    if (!one?.fleet || !one.spans) return withGaps([], [], [{ label: labels[i], values: [] }]);
     const places = wholeSpans(one);
     const { beginSeconds, endSeconds } = one.spans;
     const values = of(one.fleet);
-    const whole = withGaps(
+    return withGaps(
       places.map((p) => beginSeconds[p]),
       places.map((p) => endSeconds[p]),
       [{ label: labels[i], values: places.map((p) => values[p]) }],
     );
-    return { x: whole.x, values: whole.lines[0].values };
   });
-  const x = [...new Set(own.flatMap((one) => one.x))].sort((a, b) => a - b);
+  const all = new Map(own.flatMap((one) => one.x.map((x, p) => [x, one.intervals[p]])));
+  const x = [...all.keys()].sort((a, b) => a - b);
   const lines = own.map((one, i) => {
-    const at = new Map(one.x.map((end, e) => [end, one.values[e]]));
-    return { label: labels[i], values: x.map((end) => at.get(end) as number | null) };
+    const at = new Map(one.x.map((middle, p) => [middle, one.lines[0].values[p]]));
+    return { label: labels[i], values: x.map((middle) => at.get(middle) as number | null) };
   });
-  return { x, lines };
+  return { x, lines, intervals: x.map((middle) => all.get(middle) ?? [middle, middle]) };
 }

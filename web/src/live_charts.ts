@@ -117,8 +117,7 @@ export class LiveCharts {
     const { data } = this;
     const ends = data.ends();
     const set = (chart: TimeChart | undefined, lines: Line[]) => {
-      const whole = withGaps(data.begins, ends, lines);
-      chart?.set(whole.x, whole.lines);
+      chart?.setTimed(withGaps(data.begins, ends, lines));
     };
     // One kind alone is all there is.
     const found = kinds.filter((_, k) => data.points.some((point) => (point.kindIops[k] ?? 0) > 0));

@@ -189,8 +189,7 @@ export class PhaseCharts {
   }
 
   private set(chart: TimeChart | undefined, lines: Line[]): void {
-    const whole = withGaps(this.begins, this.ends, lines);
-    chart?.set(whole.x, whole.lines);
+    chart?.setTimed(withGaps(this.begins, this.ends, lines));
   }
 
   // A host is given up some time after its last sample: the event stands where that was.

@@ -144,10 +144,8 @@ export class Overview {
     });
     const places = wholeSpans(reply);
     const at = (values: number[]) => places.map((i) => values[i]);
-    const whole = withGaps(at(spans.beginSeconds), at(spans.endSeconds), [
-      { label: "IOPS", values: at(fleet.iops) },
-    ]);
-    chart.set(whole.x, whole.lines);
+    const lines = [{ label: "IOPS", values: at(fleet.iops) }];
+    chart.setTimed(withGaps(at(spans.beginSeconds), at(spans.endSeconds), lines));
   }
   destroy(): void {
     this.group?.destroy();
