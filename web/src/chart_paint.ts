@@ -2,7 +2,7 @@
 
 import type uPlot from "uplot";
 
-import type { Mark, Shade } from "./charts";
+import type { Mark, Shade } from "./chart_options";
 import { color, type Tone } from "./dom";
 
 const flagGrain = 4; // pixels: flags so near to each other are one

@@ -6,44 +6,15 @@ import { axisOf, fromZero, gridOf, logRange, onlyZero, stepsOf } from "./chart_a
 import { csvOf, pictureOf } from "./chart_files";
 import { aloneIn, usualLook, type Interval, type Line, type Look, type Timed } from "./chart_lines";
 import { flagsAt, paintFlags, paintLabels, paintLimits, paintShades } from "./chart_paint";
-import { color, element, saveButton, whenColorsChange, type Tone } from "./dom";
-import { exact, none, type Kind } from "./format";
+import type { Options, Shade } from "./chart_options";
+import { color, element, saveButton, whenColorsChange } from "./dom";
+import { exact, none } from "./format";
 import { paperWidth, whenPrinted } from "./paper";
 
+export type { Mark, Options, Shade } from "./chart_options";
 export { linesOf, withGaps, type Bands, type Line, type Timed } from "./chart_lines";
 
 const bandLines = 5;
-
-// What happened, as a flag above a chart.
-export interface Mark {
-  at: number;
-  text: string;
-  tone?: Tone; // bad if not said
-}
-
-// A span in which no I/O completed, or of which nothing is known.
-export interface Shade {
-  from: number;
-  to: number;
-  kind: "outage" | "away";
-}
-
-export interface Options {
-  title: string;
-  show: (value: number) => string;
-  log?: boolean;
-  // The time of the figures, from and to: what is before and after is shaded.
-  measured?: () => [number, number];
-  marks?: () => Mark[];
-  shades?: () => Shade[];
-  limits?: { value: number; text: string }[]; // dashed
-  kind?: Kind; // the axis has one unit then
-  unit?: string; // of x; s if not said
-  startedAt?: string; // of second 0, RFC 3339: times are told with it
-  latest?: boolean; // the legend has the latest values; else their mean and maximum
-  isExtra?: boolean; // not on a wall
-  isBands?: boolean; // the first lines are linesOf() bands
-}
 
 // Above the drawing: the lane of flags. At its right end: the names of the lines.
 const laneHeight = 18;
