@@ -61,7 +61,16 @@ async function outage(page) {
     assert.ok(bottom <= screen.height, `it ends at ${bottom} px`);
   }
   const sentence = page.locator("p.conclusion");
-  assert.match(await sentence.textContent(), /\d/);
+  assert.match(await sentence.textContent(), /^[\d,]+ IOPS/);
+  // It is told once, in words; each outage waits to be asked for.
+  const said = async () => (await page.locator("main").innerText()).match(/no i\/o /gi);
+  assert.deepStrictEqual(await said(), ["NO I/O "]);
+  assert.strictEqual(await page.locator(".banner").count(), 1);
+  await page.locator("#outages-0 > summary", { hasText: "2 times" }).click();
+  const rows = page.locator("#outages-0 tbody tr");
+  assert.strictEqual(await rows.count(), 2);
+  assert.match(await rows.first().textContent(), /node1, node2$/);
+  await page.locator("#outages-0 > summary").click();
   // Who it was is asked for.
   assert.strictEqual(await page.getByText(still).count(), 0);
   const charts = page.locator(".overview canvas, .charts .plot:has(.u-legend) canvas");

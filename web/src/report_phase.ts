@@ -2,7 +2,7 @@
 
 import { choices } from "./address";
 import { get, type EventReport, type PhaseReport, type Report, type SeriesReply } from "./api";
-import { banner, element, expectationTable, fold, shortened } from "./dom";
+import { element, expectationTable, fold, shortened } from "./dom";
 import { exportedRun } from "./file";
 import { count, fixed, plural, seconds, short, typeset } from "./format";
 import { PhaseCharts, type HostLines } from "./report_charts";
@@ -19,6 +19,7 @@ import {
   workloads,
 } from "./report_load";
 import { network } from "./report_network";
+import { outageSummary, outageTable } from "./report_outages";
 import { observed, observedHosts } from "./report_observed";
 import { sentenceOf } from "./report_words";
 import { pill, verdictOfPhase } from "./verdict";
@@ -69,7 +70,6 @@ export class PhaseSection {
     // One that never began has no duration.
     const lasted = phase.durationSeconds > 0 ? `, ${seconds(phase.durationSeconds)}` : "";
     const omissions = phase.omissions.map((omission) => omission.sentence);
-    const summary = phase.outageSummary;
     return [
       element(
         "h2",
@@ -78,7 +78,6 @@ export class PhaseSection {
         element("span", { class: "muted" }, `${phase.kind}${lasted} `),
         pill(verdictOfPhase(phase)),
       ),
-      ...(summary?.count ? [banner("bad", typeset(summary.sentence))] : []),
       ...shortened(
         [...phase.remarks, ...omissions].map((remark) =>
           element("div", { class: "remark" }, typeset(remark)),
@@ -116,6 +115,10 @@ export class PhaseSection {
   }
 
   private addFolds(phase: PhaseReport, lines?: HostLines): void {
+    if (phase.outages.length > 0)
+      this.fold("outages", "Outages", outageSummary(phase), (box) =>
+        box.append(...outageTable(phase)),
+      );
     if (phase.observed) {
       const own = phase.observed.hosts;
       this.fold("hosts", "Hosts", plural(own.length, "host"), (box) =>

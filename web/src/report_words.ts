@@ -142,6 +142,16 @@ function head(
   return { kind, phase, at, iops, bytesPerSecond, p99Ns: p99Ns || undefined, text };
 }
 
+// The conclusion without what a banner of the same screen says: that no I/O completed, and that
+// data is corrupted.
+export function besideBanners(report: Report): string {
+  const isTold = (part: string) =>
+    (/^no I\/O for /i.test(part) && report.phases.some((phase) => phase.outageSummary?.count)) ||
+    part.startsWith("DATA CORRUPTED: ");
+  const parts = conclusionOf(report).split("; ");
+  return parts.filter((part) => !isTold(part)).join("; ");
+}
+
 // "4,461 IOPS, 9 % of the 50,000 required; p99 5.93 ms; limited by the device."
 export function conclusionOf(report: Report): string {
   const told = (report.run as RunWords)?.conclusion;
