@@ -152,7 +152,8 @@ bool StaysBehind(const PhaseView& view, const v1::WorkloadReport& w,
   return kept < kKeeps * w.due_per_second();
 }
 
-void AddBacklog(const PhaseView& view, const v1::WorkloadReport& w, v1::PhaseReport* report) {
+void AddBacklog(const PhaseView& view, v1::WorkloadReport* workload, v1::PhaseReport* report) {
+  const v1::WorkloadReport& w = *workload;
   if (w.unstarted() <= kBacklogShare * w.total().operations() ||
       w.longest_backlog_ns() <= kBacklogNs) {
     return;
@@ -165,6 +166,7 @@ void AddBacklog(const PhaseView& view, const v1::WorkloadReport& w, v1::PhaseRep
         w.name(), common::FormatCount(w.unstarted()), share));
     return;
   }
+  workload->set_has_backlog(true);
   report->add_remarks(absl::StrFormat(
       "%s: BACKLOG: %s I/Os that were due (%.1f %%) were never started; the schedule ran ahead by "
       "up to %s. The rate is beyond what was served, and percentiles leave those I/Os out",
@@ -206,8 +208,8 @@ void AddRemarks(const PhaseView& view, v1::PhaseReport* report) {
   AddSmallFiles(view, report);
   const std::vector<measure::WorkerPhaseData>& workers = view.phase().workers;
   const bool whole = std::none_of(workers.begin(), workers.end(), &PhaseView::CutShort);
-  for (const v1::WorkloadReport& w : report->workloads()) {
-    AddBacklog(view, w, report);
+  for (v1::WorkloadReport& w : *report->mutable_workloads()) {
+    AddBacklog(view, &w, report);
     AddVerification(view.phase().phase.kind, whole, w, report);
   }
   if (report->total().errors() > 0) {

@@ -114,16 +114,30 @@ std::string PlainMarkdown(const std::string& text) {
   return absl::StrReplaceAll(out, {{"www.", "www&#46;"}});
 }
 
+namespace {
+
+const char* SignOf(const Verdict& verdict) {
+  switch (verdict.severity) {
+    case Severity::kGood:
+      return "✅ ";
+    case Severity::kWarning:
+      return "⚠️ ";
+    case Severity::kBad:
+      return "❌ ";
+    case Severity::kUnknown:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
 std::string RenderMarkdown(const v1::Report& report) {
   const v1::Report safe = SafeToShow(report);
   const v1::RunSummary& run = safe.run();
   const Verdict verdict = VerdictOf(safe);
-  std::string out =
-      absl::StrCat("### ",
-                   verdict.good   ? "✅ "
-                   : verdict.over ? "❌ "
-                                  : "",
-                   PlainMarkdown(run.job_name()), ": ", PlainMarkdown(verdict.word), "\n\n");
+  std::string out = absl::StrCat("### ", SignOf(verdict), PlainMarkdown(run.job_name()), ": ",
+                                 PlainMarkdown(verdict.word), "\n\n");
   if (const std::string conclusion = ConclusionOf(safe); !conclusion.empty()) {
     absl::StrAppend(&out, "**", PlainMarkdown(conclusion), "**\n\n");
   }

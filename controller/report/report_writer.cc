@@ -71,12 +71,25 @@ std::string IntervalText(const v1::OperationReport& operation, double percent) {
   return "–";
 }
 
+std::string ReportWriter::InColourOf(Severity severity, const std::string& text) const {
+  switch (severity) {
+    case Severity::kGood:
+      return Good(text);
+    case Severity::kWarning:
+      return Colour(text, "33");
+    case Severity::kBad:
+      return Bad(text);
+    case Severity::kUnknown:
+      break;
+  }
+  return text;
+}
+
 void ReportWriter::Head() {
   const v1::RunSummary& run = report_.run();
   const Verdict verdict = VerdictOf(report_);
   const std::string word = absl::AsciiStrToUpper(verdict.word);
-  Line(Bold(absl::StrCat("Lockstep: ", run.job_name())), "   ",
-       verdict.good ? Good(word) : Bad(word));
+  Line(Bold(absl::StrCat("Lockstep: ", run.job_name())), "   ", InColourOf(verdict.severity, word));
   if (const std::string conclusion = ConclusionOf(report_); !conclusion.empty()) {
     out_ += Wrapped(Bold(conclusion), "  ", "  ");
   }
@@ -97,7 +110,7 @@ void ReportWriter::Head() {
     Line("  the samples of its intervals were pruned; this is the report as it was before");
   }
   for (const std::string& reason : verdict.reasons) {
-    out_ += Wrapped(verdict.good ? reason : Bad(reason), "  ", "  ");
+    out_ += Wrapped(verdict.good ? reason : InColourOf(verdict.severity, reason), "  ", "  ");
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "controller/report/text.h"
+#include "controller/report/verdict.h"
 #include "proto/report.pb.h"
 
 namespace lockstep::controller {
@@ -34,6 +35,7 @@ class ReportWriter {
   std::string Bold(const std::string& text) const { return Colour(text, "1"); }
   std::string Good(const std::string& text) const { return Colour(text, "32"); }
   std::string Bad(const std::string& text) const { return Colour(text, "31"); }
+  std::string InColourOf(Severity severity, const std::string& text) const;
   std::string Dim(const std::string& text) const { return Colour(text, "2"); }
   // `text` broken at blanks to the width, each line begun with `indent`.
   std::string Wrapped(const std::string& text, const std::string& indent,

@@ -183,7 +183,29 @@ std::string CorruptionText(const v1::Report& report) {
                       more > 0 ? absl::StrCat(" and ", more, " more") : "");
 }
 
-Verdict VerdictOf(const v1::Report& report) {
+namespace {
+
+// "curve, share=110 % and 2 more"; empty where no load stayed behind its rate.
+std::string PhasesWithBacklog(const v1::Report& report) {
+  std::vector<std::string> names;
+  for (const v1::PhaseReport& phase : report.phases()) {
+    const bool has = std::any_of(phase.workloads().begin(), phase.workloads().end(),
+                                 [](const auto& workload) { return workload.has_backlog(); });
+    if (has) names.push_back(phase.name());
+  }
+  if (names.size() < 2) return names.empty() ? "" : names[0];
+  return absl::StrCat(names[0], " and ", names.size() - 1, " more");
+}
+
+Severity SeverityOf(const Verdict& verdict) {
+  if (!verdict.over || verdict.word == "cancelled") return Severity::kUnknown;
+  if (verdict.good) return Severity::kGood;
+  const bool is_usable =
+      verdict.word == "degraded" || verdict.word == "errors" || verdict.word == "backlog";
+  return is_usable ? Severity::kWarning : Severity::kBad;
+}
+
+Verdict WordOf(const v1::Report& report) {
   const v1::RunSummary& run = report.run();
   Verdict verdict;
   if (!run.outcome().empty()) verdict.reasons.push_back(run.outcome());
@@ -218,11 +240,25 @@ Verdict VerdictOf(const v1::Report& report) {
   } else if (errors > 0) {
     verdict.word = "errors";
     verdict.reasons.push_back(absl::StrFormat("%.0f I/Os failed", errors));
+  } else if (const std::string behind = PhasesWithBacklog(report);
+             expected == 0 && !behind.empty()) {
+    // A job that expects something says itself which rate it needs.
+    verdict.word = "backlog";
+    verdict.reasons.push_back(
+        absl::StrCat("the load stayed behind the rate that was due: ", behind));
   } else {
     verdict.word = expected > 0 ? "passed" : "done";
     verdict.good = true;
     if (!run.expectations().empty()) verdict.reasons.push_back(run.expectations());
   }
+  return verdict;
+}
+
+}  // namespace
+
+Verdict VerdictOf(const v1::Report& report) {
+  Verdict verdict = WordOf(report);
+  verdict.severity = SeverityOf(verdict);
   return verdict;
 }
 

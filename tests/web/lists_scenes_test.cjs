@@ -174,6 +174,34 @@ async function listOfRuns(page) {
   await page.setViewportSize({ width: 1280, height: 900 });
 }
 
+// A verdict is green, amber, red or grey by how grave it is; that a person ended a run is no fault.
+async function severities(page) {
+  const words = {
+    done: "good",
+    backlog: "warn",
+    degraded: "warn",
+    failed: "bad",
+    cancelled: "plain",
+    "data corrupted": "corrupt",
+  };
+  listed = Object.keys(words).map((verdict, i) =>
+    runOf(i, { verdict, jobName: `job-${i}`, conclusion: "curve stayed behind its rate; 5 IOPS" }),
+  );
+  await open(page, "", "a[data-run]");
+  const pills = await page
+    .locator("tbody .pill")
+    .evaluateAll((all) => all.map((one) => [one.textContent, one.classList[1]]));
+  assert.deepStrictEqual(Object.fromEntries(pills), words);
+  const fields = await page
+    .locator("tbody .pill")
+    .evaluateAll((all) => all.map((one) => getComputedStyle(one).backgroundColor));
+  assert.strictEqual(new Set(fields).size, 5, `${fields}`);
+  const reasons = page.locator("tbody .reason");
+  assert.strictEqual(await reasons.count(), 4, "what is neither good nor grey says why");
+  await everySize(page, "runs-verdicts");
+  listed = runs;
+}
+
 // One of many has the stop of the Tab key; arrows move. Back lands where one was.
 async function keyboard(page) {
   await open(page, "", "a[data-run]");
@@ -352,6 +380,7 @@ async function main(page) {
   await fake(page);
   const scenes = [
     listOfRuns,
+    severities,
     keyboard,
     actions,
     preferences,

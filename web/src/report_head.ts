@@ -9,7 +9,14 @@ import { count, exact, none, plural, seconds, short, size, typeset } from "./for
 import { shadesOf, wholeSpans } from "./report_charts";
 import { corruption, outages, phaseLink } from "./report_findings";
 import { expectationRows } from "./report_load";
-import { conclusionOf, figureOf, headlineOf, mainPhase, type Headline } from "./report_words";
+import {
+  besideBanners,
+  conclusionOf,
+  figureOf,
+  headlineOf,
+  mainPhase,
+  type Headline,
+} from "./report_words";
 import { pill, syntheticMark, verdictOfPhase, verdictOfReport } from "./verdict";
 
 const overviewHeight = 150;
@@ -234,7 +241,9 @@ function reasons(report: Report): HTMLElement[] {
   const sentence = conclusionOf(report);
   return verdict.reasons
     .filter((reason) => !sentence.includes(reason))
-    .map((reason) => element("p", { class: verdict.good ? "" : "error" }, reason));
+    .map((reason) =>
+      element("p", { class: verdict.good ? "" : verdictOfReport(report).tone }, reason),
+    );
 }
 
 export function reportHead(
@@ -243,7 +252,7 @@ export function reportHead(
   overview: Overview,
   print: () => void,
 ): HTMLElement[] {
-  const conclusion = conclusionOf(report);
+  const conclusion = besideBanners(report);
   return [
     element(
       "h1",

@@ -8,11 +8,19 @@ export interface Verdict {
   tone: Tone;
 }
 
-function toneOf(word: string): Tone {
-  if (word === "passed" || word === "done") return "good";
-  if (word === "data corrupted") return "corrupt";
-  return word === "degraded" || word === "errors" ? "warn" : "bad";
-}
+// By severity: green, amber, red, or grey for what says neither. Whoever cancels a run has found no
+// fault. Words that this page does not know are bad.
+const tones: Record<string, Tone> = {
+  passed: "good",
+  done: "good",
+  degraded: "warn",
+  errors: "warn",
+  backlog: "warn",
+  cancelled: "plain",
+  void: "plain",
+  "data corrupted": "corrupt",
+};
+const toneOf = (word: string): Tone => tones[word] ?? "bad";
 
 // The word of its report; of a run that has none yet, or never came to one, its state.
 export function verdictOf(run: RunSummary): Verdict {
@@ -35,12 +43,14 @@ export function verdictOfPhase(phase: PhaseReport): Verdict {
     return { word: "data corrupted", tone: "corrupt" };
   if (phase.state !== "done") {
     const going = ["arming", "running", "draining"].includes(phase.state);
-    return { word: phase.state, tone: going ? "plain" : "bad" };
+    return { word: phase.state, tone: going ? "plain" : toneOf(phase.state) };
   }
   if (phase.invalid) return { word: "invalid", tone: "bad" };
   if (phase.expectations.some((e) => !e.met)) return { word: "expectations failed", tone: "bad" };
   if (phase.workersLost > 0) return { word: "degraded", tone: "warn" };
   if ((phase.total?.errors ?? 0) > 0) return { word: "errors", tone: "warn" };
+  if (phase.expectations.length === 0 && phase.workloads.some((w) => w.hasBacklog))
+    return { word: "backlog", tone: "warn" };
   return { word: "done", tone: "good" };
 }
 
