@@ -378,6 +378,10 @@ grpc::ServerUnaryReactor* ControllerService::GetStatus(grpc::CallbackServerConte
     reply->set_version(common::kSoftwareVersion);
     reply->set_epoch(parts_.epoch);
     reply->set_store(parts_.store->Describe());
+    {
+      const common::MutexLock lock(&listen_mutex_);
+      reply->mutable_listen()->Assign(listen_.begin(), listen_.end());
+    }
     *reply->mutable_store_state() = parts_.ingest->state();
     reply->set_principal(principal.name);
     reply->set_role(RoleName(principal.role));

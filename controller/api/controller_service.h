@@ -41,6 +41,12 @@ class ControllerService final : public v1::Controller::CallbackService {
  public:
   explicit ControllerService(ServiceParts parts) : parts_(parts) {}
 
+  // HOST:PORT of each address that listens, for GetStatus: known when the server has started.
+  void SetListen(std::vector<std::string> addresses) {
+    const common::MutexLock lock(&listen_mutex_);
+    listen_ = std::move(addresses);
+  }
+
   grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext*, const v1::SubmitRequest*,
                                    v1::SubmitReply*) override;
   grpc::ServerUnaryReactor* Plan(grpc::CallbackServerContext*, const v1::PlanRequest*,
@@ -129,6 +135,8 @@ class ControllerService final : public v1::Controller::CallbackService {
               const Audited& audited) const;
 
   const ServiceParts parts_;
+  common::Mutex listen_mutex_;
+  std::vector<std::string> listen_ ABSL_GUARDED_BY(listen_mutex_);
   // Plans that are being made, by caller.
   common::Mutex plans_mutex_;
   std::map<std::string, int> plans_ ABSL_GUARDED_BY(plans_mutex_);

@@ -69,6 +69,7 @@ absl::Status Listener::Bind(const Options& options) {
   builder.RegisterService(&service_);
   builder.RegisterService(&gateway_);
   server_ = builder.BuildAndStart();
+  std::vector<std::string> listen;
   for (size_t i = 0; i < ports.size(); ++i) {
     const std::string& asked = options.listen[i];
     const bool bound = server_ != nullptr && (ports[i] != 0 || asked.rfind("unix:", 0) == 0);
@@ -80,8 +81,10 @@ absl::Status Listener::Bind(const Options& options) {
     const std::string address = asked.substr(0, asked.rfind(':') + 1) + std::to_string(ports[i]);
     spdlog::info("listening on {}{}", address, options.tls ? " (mutual TLS)" : " (plaintext)");
     addresses_ += "listen " + address + "\n";
+    if (asked.rfind("unix:", 0) != 0) listen.push_back(address);
     if (address_.empty()) address_ = DialableAddress(asked, address);
   }
+  service_.SetListen(std::move(listen));
   return absl::OkStatus();
 }
 

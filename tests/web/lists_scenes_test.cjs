@@ -65,6 +65,7 @@ const statusOf = (count) => ({
   version: "0.1.0",
   epoch: "1",
   store: "embedded",
+  listen,
   storeState: { unavailable: false, unavailableSeconds: 0, reason: "" },
   workers: Array.from({ length: count }, (_, i) => workerOf(i)),
   runs: [runs[0]],
@@ -113,6 +114,7 @@ function comparisonOf(sets) {
 }
 
 let workers = 9;
+let listen = [];
 let listed = runs;
 async function fake(page) {
   await page.route(/\/api\//, (route) => {
@@ -279,7 +281,27 @@ async function emptyList(page) {
   await page.locator("code", { hasText: command }).waitFor();
   await page.getByRole("button", { name: `copy ${command}` }).waitFor();
   await everySize(page, "runs-none");
-  listed = runs;
+  // Where the command line's own address is not that of this controller, the command has it.
+  listen = ["0.0.0.0:9740"];
+  await page.reload();
+  const whole = "lockstep --controller 127.0.0.1:9740 run examples/rehearsal.yaml";
+  await page.locator("code", { hasText: whole }).waitFor();
+  await page.getByRole("button", { name: `copy ${command}` }).click();
+  await page.getByRole("button", { name: "copied" }).waitFor();
+  assert.deepStrictEqual(
+    (await page.locator("code").allTextContents()).filter((one) => !one.includes(":9740")),
+    [],
+  );
+  listen = ["127.0.0.1:9640", "[::1]:9640"];
+  await page.reload();
+  await page.locator("code", { hasText: /^lockstep run examples\/rehearsal.yaml$/ }).waitFor();
+  // Of a fleet without workers, for the hosts.
+  listen = ["0.0.0.0:9740"];
+  workers = 0;
+  await open(page, "fleet", "code");
+  const join = /^lockstep-worker --controller 127\.0\.0\.1:9740 --allow/;
+  await page.locator("code", { hasText: join }).waitFor();
+  [listed, listen, workers] = [runs, [], 9];
 }
 
 async function oneRunEach(page) {
@@ -389,7 +411,8 @@ async function main(page) {
     setsOfRuns,
     fleet,
   ];
-  for (const scene of scenes) {
+  const wanted = process.argv[4];
+  for (const scene of scenes.filter(({ name }) => !wanted || name === wanted)) {
     step(scene.name);
     await scene(page);
   }

@@ -1,6 +1,7 @@
 // What a reader can do. The page only reads: what changes something is a command to copy.
 
 import type { RunSummary } from "./api";
+import { commandText } from "./controller_address";
 import { element } from "./dom";
 
 const thanksMs = 2000;
@@ -41,8 +42,9 @@ export function copyButton(words: string, text: () => string, of = words): HTMLE
 
 // A command as it is typed, and a button that copies it.
 export function command(text: string): HTMLElement {
-  const button = copyButton("copy", () => text, `copy ${text}`);
-  return element("span", { class: "command" }, element("code", {}, text), " ", button);
+  const code = commandText(text);
+  const button = copyButton("copy", () => code.textContent ?? text, `copy ${text}`);
+  return element("span", { class: "command" }, code, " ", button);
 }
 
 export const rerun = (id: string): string => `lockstep rerun ${id.slice(0, 8)}`;

@@ -1,6 +1,7 @@
 // The fleet: what needs a person first, then what each worker does, and the devices that they see.
 
 import { command } from "./actions";
+import { address, learnAddress } from "./controller_address";
 import { choices, choose, keptSorting } from "./address";
 import { get, type BlockDevice, type DevicesReply, type StatusReply } from "./api";
 import { banner, element, figure, fold, labelsOf, signs, table, text, type Cell } from "./dom";
@@ -77,6 +78,7 @@ export class FleetView implements View {
   private async askStatus(): Promise<void> {
     try {
       this.status = await get<StatusReply>("/api/status", this.requests.signal);
+      learnAddress(this.status);
       this.draw();
     } catch (error) {
       if (this.requests.isOver) return;
@@ -275,7 +277,8 @@ function troubles(groups: Group[]): HTMLElement[] {
 }
 
 function firstSteps(): HTMLElement[] {
-  const join = `lockstep-worker --controller ${location.hostname}:9640 --allow /mnt/test`;
+  const at = address() || `${location.hostname}:9640`;
+  const join = `lockstep-worker --controller ${at} --allow /mnt/test`;
   return [
     element("p", {}, "No worker is attached. On each host that is to do I/O:"),
     element("p", {}, command(join)),

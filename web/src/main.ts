@@ -3,6 +3,7 @@
 
 import { isOfAnyRun } from "./address";
 import { get, messageOf, NotThere, type HistoryReply, type Report } from "./api";
+import { learnAddress } from "./controller_address";
 import { banner, element, signs, timeOf } from "./dom";
 import { exportedRun } from "./file";
 import { FleetView } from "./fleet_view";
@@ -148,6 +149,7 @@ function showStatus(): void {
     if (problem) {
       statusLine.textContent = problem;
     } else if (status) {
+      learnAddress(status);
       const { workers, store, version } = status;
       statusLine.replaceChildren(
         `${plural(workers.length, "worker")} attached`,
