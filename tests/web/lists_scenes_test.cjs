@@ -61,13 +61,22 @@ const workerOf = (i, change = {}) => ({
   disconnected: i === 8,
   ...change,
 });
+const helloOf = (hello) => ({
+  ...hello,
+  host: { ...hello.host, kernel: worker.kernel ?? hello.host.kernel },
+  labels: worker.labels ?? hello.labels,
+  allow: worker.allow ?? hello.allow,
+});
 const statusOf = (count) => ({
   version: "0.1.0",
   epoch: "1",
   store: "embedded",
   listen,
   storeState: { unavailable: false, unavailableSeconds: 0, reason: "" },
-  workers: Array.from({ length: count }, (_, i) => workerOf(i)),
+  workers: Array.from({ length: count }, (_, i) => {
+    const one = workerOf(i);
+    return { ...one, hello: helloOf(one.hello) };
+  }),
   runs: [runs[0]],
 });
 
@@ -115,6 +124,8 @@ function comparisonOf(sets) {
 
 let workers = 9;
 let listen = [];
+let devices = [];
+let worker = {}; // what is other than usual of each
 let listed = runs;
 async function fake(page) {
   await page.route(/\/api\//, (route) => {
@@ -123,7 +134,7 @@ async function fake(page) {
     const of = /^\/api\/runs\/([0-9a-f-]+)(\/.*)?$/.exec(pathname);
     if (pathname === "/api/runs") return tell({ runs: listed, total: listed.length });
     if (pathname === "/api/status") return tell(statusOf(workers));
-    if (pathname === "/api/devices") return tell({ hosts: [] });
+    if (pathname === "/api/devices") return tell({ hosts: devices });
     if (pathname === "/api/compare") {
       const sets = searchParams.get("runs").split(",");
       return tell(comparisonOf(sets.map((set) => set.split("."))));
@@ -395,7 +406,42 @@ async function fleet(page) {
   await page.locator("[role=status]", { hasText: "1 of 1,000 workers" }).waitFor();
   workers = 9;
   await open(page, "fleet", ".cells button");
+  await page.locator(".fold summary", { hasText: "known to ±2 µs or better" }).click();
+  await page.locator("th", { hasText: "drift, ppm" }).waitFor();
   await everySize(page, "fleet-trouble");
+}
+
+// Every column is within the window from 1,280 px on, also of hosts with much to tell.
+async function wideFleet(page) {
+  const paths = ["/mnt/san-array-7/benchmarks", "naa.600a098038303053453f463045727a44", "/dev/sdb"];
+  const labels = { rack: "r12-u34-left", array: "blue-primary", firmware: "1.3.0-build-4711" };
+  const device = (i) => ({
+    name: `nvme${i}n1`,
+    identity: `naa.600a098038303053453f463045727a4${i}`,
+    model: "A model with a name that nobody shortened",
+    sizeBytes: "3840755982336",
+    transport: "nvme",
+    paths: [],
+    mounts: ["/mnt/san-array-7/benchmarks"],
+    holders: [],
+    inUse: "LVM2_member",
+    enrolled: "",
+    allowed: true,
+  });
+  [workers, devices] = [9, [{ host: "vm-1", bootId: "b", devices: [0, 1].map(device) }]];
+  worker = { labels, allow: paths, kernel: "Linux 6.1.0-28-amd64-with-a-long-suffix" };
+  await open(page, "fleet", ".cells button");
+  await page.locator("td", { hasText: "nobody shortened" }).first().waitFor();
+  for (const width of [1280, 2560]) {
+    await page.setViewportSize({ width, height: 900 });
+    const cut = await page
+      .locator(".fleet-table .table")
+      .evaluateAll((all) => all.map((one) => one.scrollWidth - one.clientWidth));
+    assert.deepStrictEqual(cut, [0, 0], `at ${width}`);
+  }
+  assert.match(await page.textContent("tbody tr"), /blue-primary/);
+  await everySize(page, "fleet-wide");
+  [devices, worker] = [[], {}];
 }
 
 async function main(page) {
@@ -410,6 +456,7 @@ async function main(page) {
     oneRunEach,
     setsOfRuns,
     fleet,
+    wideFleet,
   ];
   const wanted = process.argv[4];
   for (const scene of scenes.filter(({ name }) => !wanted || name === wanted)) {

@@ -34,8 +34,10 @@ export class FleetView implements View {
   private readonly trouble = element("div", { class: "trouble" });
   private readonly summary = element("div", { class: "summary" });
   private readonly map = new FleetMap((name) => this.look(name));
-  private readonly workers = element("div");
-  private readonly devices = element("div");
+  private readonly workers = element("div", { class: "fleet-table" });
+  private readonly clocks = element("div");
+  private readonly clocksFold = fold("Clocks", "", (box) => box.append(this.clocks), { level: 2 });
+  private readonly devices = element("div", { class: "fleet-table" });
   private readonly again = element("button", { type: "button" }, "ask the hosts again");
   private readonly find = element("input", {
     type: "search",
@@ -43,6 +45,7 @@ export class FleetView implements View {
     "aria-label": "find workers",
   }) as HTMLInputElement;
   private readonly sorting = keptSorting("workers");
+  private readonly clockSorting = keptSorting("clocks");
   private status?: StatusReply;
   private told?: DevicesReply;
 
@@ -65,6 +68,7 @@ export class FleetView implements View {
       this.note,
       element("h2", {}, "Workers"),
       this.workers,
+      this.clocksFold,
       devices,
     );
     void this.askStatus();
@@ -115,13 +119,34 @@ export class FleetView implements View {
     this.note.textContent = `${shown}${workers} on ${plural(hosts, "host")}, epoch ${status.epoch}`;
     this.trouble.replaceChildren(...storeTrouble(status), ...troubles(groupsOf(members)));
     if (members.length === 0) {
-      for (const part of [this.summary, this.workers]) part.replaceChildren();
+      for (const part of [this.summary, this.workers, this.clocks]) part.replaceChildren();
+      this.clocksFold.hidden = true;
       this.map.set([], () => true);
       return this.workers.replaceChildren(...firstSteps());
     }
     this.drawSummary(members);
     this.map.set(members, (member) => this.matches(member));
     this.drawTable(found, new Map(status.runs.map((run) => [run.runId, run.jobName])));
+    this.drawClocks(found);
+  }
+
+  // How the hosts agree on the time, beyond what the table of workers has of it.
+  private drawClocks(members: Member[]): void {
+    const bound = Math.max(0, ...members.map(({ worker }) => worker.clockBoundNs));
+    const words = `known to ±${latency(bound)} or better`;
+    this.clocksFold.hidden = members.length === 0;
+    const summary = this.clocksFold.querySelector("summary > span");
+    if (summary && summary.textContent !== words) summary.textContent = words;
+    const titles = [
+      "clock against the controller's",
+      "±",
+      "drift, ppm",
+      "round trip",
+      "wall clock",
+    ];
+    const columns = [{ title: "host" }, ...titles.map((title) => ({ title, numeric: true }))];
+    if (this.clocks.contains(document.activeElement)) return; // somebody reads or sorts it
+    this.clocks.replaceChildren(table(columns, members.map(clockRow), true, this.clockSorting));
   }
 
   // 997 ready · 2 busy · 1 needs you: each is a filter.
@@ -150,14 +175,11 @@ export class FleetView implements View {
     const columns = [
       { title: "host" },
       { title: "state" },
+      ...["allowed", "labels"].map((title) => ({ title })),
       numeric("clock against the controller's"),
-      numeric("±"),
-      numeric("drift, ppm"),
-      numeric("round trip"),
-      numeric("wall clock"),
       numeric("CPUs"),
       numeric("memory"),
-      ...["kernel", "version", "allowed", "labels"].map((title) => ({ title })),
+      ...["kernel", "version"].map((title) => ({ title })),
     ];
     this.workers.replaceChildren(
       members.length > 0
@@ -304,6 +326,19 @@ function workerRow(member: Member, runs: Map<string, string>): Cell[] {
   return [
     text(host?.name ?? ""),
     { show: doing, sort: states.indexOf(state) },
+    text([...(hello?.allow ?? []), ...(hello?.allowExpendable ?? [])].join(" ")),
+    text(labelsOf(hello?.labels).join(" ")),
+    figure(worker.clockOffsetNs, (v) => `${signedLatency(v)} ± ${latency(worker.clockBoundNs)}`),
+    figure(host?.cpus ?? 0, orNone(String)),
+    figure(Number(host?.memoryBytes ?? 0), orNone(size)),
+    text(host?.kernel ?? ""),
+    text(hello?.softwareVersion ?? ""),
+  ];
+}
+
+function clockRow({ name, worker }: Member): Cell[] {
+  return [
+    text(name),
     figure(worker.clockOffsetNs, signedLatency),
     figure(worker.clockBoundNs, latency),
     figure(worker.clockDriftPpm, (v) =>
@@ -311,11 +346,5 @@ function workerRow(member: Member, runs: Map<string, string>): Cell[] {
     ),
     figure(worker.roundTripNs, latency),
     figure(worker.wallDifferenceNs, signedLatency),
-    figure(host?.cpus ?? 0, orNone(String)),
-    figure(Number(host?.memoryBytes ?? 0), orNone(size)),
-    text(host?.kernel ?? ""),
-    text(hello?.softwareVersion ?? ""),
-    text([...(hello?.allow ?? []), ...(hello?.allowExpendable ?? [])].join(" ")),
-    text(labelsOf(hello?.labels).join(" ")),
   ];
 }
