@@ -124,6 +124,7 @@ function comparisonOf(sets) {
 
 let workers = 9;
 let listen = [];
+let change = (compared) => compared;
 let devices = [];
 let worker = {}; // what is other than usual of each
 let listed = runs;
@@ -137,7 +138,7 @@ async function fake(page) {
     if (pathname === "/api/devices") return tell({ hosts: devices });
     if (pathname === "/api/compare") {
       const sets = searchParams.get("runs").split(",");
-      return tell(comparisonOf(sets.map((set) => set.split("."))));
+      return tell(change(comparisonOf(sets.map((set) => set.split(".")))));
     }
     if (of?.[2] === "/job") return tell({ source: `name: nightly\n# ${Number(of[1][7]) % 2}\n` });
     if (of?.[2] === "/environment") return tell({ ...headOf(of[1]), events: noted(of[1]) });
@@ -376,6 +377,71 @@ async function setsOfRuns(page) {
   await everySize(page, "compare-sets");
 }
 
+// Two jobs that have nothing, or one phase of many, in common: that is said first, only what can be
+// compared is shown, and the page is short.
+async function unlikeJobs(page) {
+  const places = [runs[2], runs[1]];
+  Object.assign(places[0], { jobName: "still" });
+  Object.assign(places[1], { jobName: "points" });
+  const only = (set) => (one) => ({
+    ...one,
+    phase: set === 0 ? "mix" : one.phase,
+    values: one.values.map((value, i) =>
+      i === set
+        ? { ...value, change: undefined }
+        : { runs: 0, median: 0, verdict: "CHANGE_UNKNOWN" },
+    ),
+  });
+  change = (compared) => {
+    const many = Array.from({ length: 24 }, (_, i) =>
+      compared.figures.map((one) => only(1)({ ...one, phase: `grid queue_depth=${i}` })),
+    );
+    compared.differences = Array.from({ length: 30 }, (_, i) => ({
+      kind: "job",
+      name: `phases.grid${i}`,
+      values: ["-", "there"],
+    }));
+    compared.warnings = [
+      "00000002 has not all figures that 00000001 has of phase grid, grid, grid",
+    ];
+    return { ...compared, figures: [...compared.figures.map(only(0)), ...many.flat()] };
+  };
+  const address = `compare/${idOf(2)},${idOf(1)}`;
+  await open(page, address, ".banner");
+  const said = await page.textContent("main > div > .banner.warn");
+  for (const part of [
+    "NOT THE SAME EXPERIMENT",
+    "the jobs are still and points",
+    "30 fields of the jobs differ",
+    "0 of 25 phases are in all sets",
+    "No figure can be compared",
+  ])
+    assert.ok(said.includes(part), `${part} in ${said}`);
+  const top = await page.locator(".banner").evaluate((one) => one.previousElementSibling.tagName);
+  assert.strictEqual(top, "H1", "it is said before all else");
+  assert.strictEqual(await page.locator(".differences").count(), 0);
+  assert.strictEqual(await page.locator(".conclusion").count(), 0, "more runs would not help");
+  await page.locator("details", { hasText: "What cannot be compared" }).first().waitFor();
+  const height = () => page.evaluate(() => document.documentElement.scrollHeight);
+  assert.ok((await height()) <= 1200, `${await height()} px high`);
+  await everySize(page, "compare-unlike");
+  // One phase is in both: its bars alone are there.
+  const unlike = change;
+  change = (compared) => {
+    const { figures: all, ...rest } = unlike(compared);
+    return {
+      ...rest,
+      figures: [...comparisonOf(compared.sets.map((set) => set.runs)).figures, ...all.slice(4)],
+    };
+  };
+  await open(page, address, ".banner");
+  assert.match(await page.textContent(".banner"), /1 of 25 phases is in all sets/);
+  assert.strictEqual((await bars(page)).length, 4);
+  assert.ok((await height()) <= 1600, `${await height()} px high`);
+  change = (compared) => compared;
+  for (const run of places) run.jobName = runs[0].jobName;
+}
+
 async function fleet(page) {
   workers = 1000;
   await open(page, "fleet", ".cells button");
@@ -455,6 +521,7 @@ async function main(page) {
     emptyList,
     oneRunEach,
     setsOfRuns,
+    unlikeJobs,
     fleet,
     wideFleet,
   ];

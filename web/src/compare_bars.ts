@@ -152,7 +152,9 @@ function phaseTable(
 // All phases, each with what people look at first: rates, latencies, errors, fairness.
 export function differenceBars(compared: Compared, titles: string[], set: number): HTMLElement[] {
   const figures = compared.figures.filter(isTotal).filter((one) => {
-    const isThere = [one.values[0], one.values[set]].some((value) => value.median !== 0);
+    const both = [one.values[0], one.values[set]];
+    // What only one of them has cannot be compared; all figures are behind their fold.
+    const isThere = both.every(({ runs }) => runs > 0) && both.some(({ median }) => median !== 0);
     return isThere && one.figure !== "mean";
   });
   const phases = [...new Set(figures.map((one) => one.phase))];

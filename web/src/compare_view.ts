@@ -13,6 +13,7 @@ import {
   type SeriesReply,
 } from "./api";
 import { ChartGroup, withGaps, type Timed } from "./charts";
+import { alikeOf, isInAll, unlike, type Alike } from "./compare_alike";
 import { differenceBars, shownValue } from "./compare_bars";
 import {
   changeText,
@@ -40,6 +41,7 @@ const mostPhases = 10; // that are drawn
 const namedRuns = 10; // of a set
 const shownDifferences = 6;
 const shownWarnings = 3;
+const openLines = 12; // of a fold that is open without being asked for
 
 // A set's last run: its job, its hosts, its course over time.
 interface Run {
@@ -122,8 +124,10 @@ export class CompareView implements View {
         runs.map((run) => run.head),
       );
       runs.forEach((run, i) => (run.title = titles[i]));
-      this.draw(compared, runs);
-      await this.overlay(runs);
+      const heads = runs.map((run) => run.head);
+      const alike = alikeOf(compared, differencesOf(compared, heads), heads);
+      this.draw(compared, runs, alike);
+      await this.overlay(runs, alike);
     } catch (error) {
       if (this.requests.isOver) return;
       this.body.replaceChildren(
@@ -143,16 +147,18 @@ export class CompareView implements View {
     return { id: head.run?.runId ?? id, title: id, head, job, environment };
   }
 
-  private draw(compared: Compared, runs: Run[]): void {
+  private draw(compared: Compared, runs: Run[], alike: Alike): void {
     const titles = runs.map((run) => run.title);
     const heads = runs.map((run) => run.head);
+    const differences = differencesOf(compared, heads);
     const others = titles.slice(1);
     document.title = `${others.join(", ")} against ${titles[0]} – Lockstep`;
     this.body.replaceChildren(
       element("h1", {}, `${others.join(", ")} against ${titles[0]}`),
+      ...unlike(alike, differences, heads),
       ...others.flatMap((_, i) => conclusion(compared, titles, i + 1)),
-      differs(differencesOf(compared, heads), runs),
-      ...doubts(compared, titles),
+      differs(differences, runs),
+      ...doubts(compared, titles, alike),
       ...others.flatMap((title, i) => [
         ...(others.length > 1 ? [element("h2", {}, `${title} against ${titles[0]}`)] : []),
         ...differenceBars(compared, titles, i + 1),
@@ -160,8 +166,8 @@ export class CompareView implements View {
       setTable(compared, runs),
       ...notes(runs),
       everyFigure(compared, titles),
-      element("h2", {}, "Over time"),
-      ...(this.sets.some((set) => set.length > 1)
+      ...(alike.common.size > 0 ? [element("h2", {}, "Over time")] : []),
+      ...(alike.common.size > 0 && this.sets.some((set) => set.length > 1)
         ? [element("p", { class: "muted" }, "The last run of each set.")]
         : []),
       this.overlays,
@@ -171,9 +177,10 @@ export class CompareView implements View {
   }
 
   // Phases of one name over each other, each run from its own start.
-  private async overlay(runs: Run[]): Promise<void> {
+  private async overlay(runs: Run[], { common }: Alike): Promise<void> {
     const place = this.overlays;
-    const names = runs[0].head.phases.filter((p) => p.workloads.length > 0).map((p) => p.name);
+    const loads = runs[0].head.phases.filter((phase) => phase.workloads.length > 0);
+    const names = loads.map(({ name }) => name).filter((name) => common.has(name));
     if (names.length > mostPhases)
       place.append(
         element("p", { class: "warn" }, `The first ${mostPhases} of ${names.length} phases.`),
@@ -181,7 +188,7 @@ export class CompareView implements View {
     for (const name of names.slice(0, mostPhases)) {
       const series = await Promise.all(runs.map((run) => this.series(run, name)));
       if (this.requests.isOver) return;
-      if (series.every((one) => one === undefined)) continue;
+      if (series.filter((one) => one !== undefined).length < 2) continue;
       const all = choices();
       const span: [number, number] | undefined =
         all.get("phase") === name ? [Number(all.get("from")), Number(all.get("to"))] : undefined;
@@ -235,6 +242,8 @@ export class CompareView implements View {
 // What it came to is the biggest thing; with too few runs, what to do about it.
 function conclusion(compared: Compared, titles: string[], set: number): HTMLElement[] {
   const { sentence, commands } = conclusionOf(compared, titles, set);
+  // More runs would not help.
+  if (!compared.figures.some(isInAll)) return [];
   const lines = commands.map((one) => element("p", {}, command(one)));
   const verdict = pill(verdictOfSet(compared, set));
   return [element("p", { class: "conclusion" }, verdict, " ", sentence), ...lines];
@@ -256,18 +265,35 @@ function differs(all: Difference[], runs: Run[]): HTMLElement {
     );
   const sources = new Set(runs.map((run) => run.job.source));
   const isOtherJob = fields.length === 0 && sources.size > 1 && !sources.has("");
+  const named = [...labels, ...fields].map(said);
   const items = [
-    ...shortened([...labels, ...fields].map(said), shownDifferences),
+    ...named.slice(0, shownDifferences),
     ...(isOtherJob ? [element("li", {}, "the job files (below)")] : []),
     ...(facts > 0 ? [element("li", {}, `${plural(facts, "fact")} of the hosts (below)`)] : []),
   ];
   if (items.length === 0)
     return element("p", { class: "muted" }, "The same job, and the same labels.");
-  return element("div", { class: "differs" }, "They differ in:", element("ul", {}, ...items));
+  const rest = named.slice(shownDifferences);
+  return element(
+    "div",
+    { class: "differs" },
+    "They differ in:",
+    element("ul", {}, ...items),
+    ...(rest.length > 0
+      ? [
+          element(
+            "details",
+            {},
+            element("summary", {}, `and ${plural(rest.length, "more field")}`),
+            element("ul", {}, ...rest),
+          ),
+        ]
+      : []),
+  );
 }
 
 // That there are too few runs is said on top; what differs is listed.
-function doubts(compared: Compared, titles: string[]): HTMLElement[] {
+function doubts(compared: Compared, titles: string[], { isUnlike }: Alike): HTMLElement[] {
   const isListed = (warning: string) =>
     warning.startsWith("too few runs to tell") ||
     (compared.differences !== undefined &&
@@ -281,10 +307,11 @@ function doubts(compared: Compared, titles: string[]): HTMLElement[] {
       `${plural(compared.missing, "figure")} of ${titles[0]} ${are} not in the others.`,
     );
   }
-  return shortened(
-    warnings.map((warning) => element("p", { class: "warn" }, warning)),
-    shownWarnings,
-  );
+  const lines = warnings.map((warning) => element("p", { class: "warn" }, warning));
+  if (!isUnlike || lines.length === 0) return shortened(lines, shownWarnings);
+  // Of two experiments there is much that only one of them has.
+  const summary = plural(lines.length, "remark");
+  return [fold("What cannot be compared", summary, (box) => box.append(...lines), { level: 2 })];
 }
 
 function setTable(compared: Compared, runs: Run[]): HTMLElement {
@@ -366,10 +393,8 @@ function jobs(runs: Run[]): HTMLElement[] {
       );
       box.append(element("div", { class: "job", tabindex: "0" }, ...lines));
     };
-    return fold(title, `${plural(changed.length, "line")} differ`, fill, {
-      level: 2,
-      isOpen: true,
-    });
+    const isOpen = changed.length <= openLines;
+    return fold(title, `${plural(changed.length, "line")} differ`, fill, { level: 2, isOpen });
   });
 }
 
@@ -386,7 +411,8 @@ function environments(runs: Run[]): HTMLElement {
   const fill = (box: HTMLElement) => {
     if (rows.length > 0) box.append(table(columns, rows));
   };
-  return fold("Environment", summary, fill, { level: 2, isOpen: rows.length > 0 });
+  const isOpen = rows.length > 0 && rows.length <= openLines;
+  return fold("Environment", summary, fill, { level: 2, isOpen });
 }
 
 // Runs' spans are a little apart: each line has its own points, and goes on beside the others'
