@@ -15,7 +15,7 @@ constexpr size_t kAuthorLength = 256;
 // As PgStore::Notes() reads them; of `notes n`.
 std::string NoteColumns() {
   return absl::StrCat(
-      "to_char(n.at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"') AS at, "
+      "n.number, to_char(n.at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"') AS at, "
       "left(n.author, ",
       kAuthorLength, ") AS author, left(n.message, ", limits::kNoteBytes, ") AS message");
 }
@@ -24,6 +24,7 @@ v1::EventReport NoteOf(const PgResult& rows, int row) {
   v1::EventReport note;
   note.set_at(rows.Text(row, "at"));
   note.set_severity("note");
+  note.set_number(static_cast<uint32_t>(rows.Int(row, "number")));
   note.set_author(rows.Text(row, "author"));
   note.set_message(rows.Text(row, "message"));
   return note;
@@ -73,7 +74,43 @@ absl::StatusOr<v1::EventReport> InsertNote(PgConnection* connection, const std::
   return NoteOf(*written, 0);
 }
 
+absl::StatusOr<v1::EventReport> DeleteNote(PgConnection* connection, const std::string& run_id,
+                                           uint32_t number,
+                                           const std::optional<std::string>& author) {
+  auto removed = connection->Query(
+      absl::StrCat("DELETE FROM notes n WHERE n.run_id = $1 AND n.number = $2::bigint AND "
+                   "($3::text IS NULL OR n.author = $3::text) RETURNING ",
+                   NoteColumns()),
+      {run_id, absl::StrCat(number), author ? PgParam(*author) : PgParam()});
+  if (!removed.ok()) return removed.status();
+  if (removed->rows() > 0) return NoteOf(*removed, 0);
+  auto other =
+      connection->Query("SELECT author FROM notes WHERE run_id = $1 AND number = $2::bigint",
+                        {run_id, absl::StrCat(number)});
+  if (!other.ok()) return other.status();
+  if (other->rows() > 0) {
+    return absl::PermissionDeniedError(absl::StrCat("note ", number, " is ",
+                                                    other->Text(0, "author"),
+                                                    "'s; only its author or an admin removes it"));
+  }
+  return absl::NotFoundError(absl::StrCat("run ", run_id.substr(0, 8), " has no note ", number,
+                                          "; its report lists those that it has"));
+}
+
 }  // namespace
+
+absl::StatusOr<v1::EventReport> PgStore::RemoveNote(const std::string& run_id, uint32_t number,
+                                                    const std::optional<std::string>& author) {
+  v1::EventReport removed;
+  const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
+    auto deleted = DeleteNote(connection, run_id, number, author);
+    if (!deleted.ok()) return deleted.status();
+    removed = *std::move(deleted);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return removed;
+}
 
 absl::StatusOr<v1::EventReport> PgStore::AddNote(const std::string& run_id, const NewNote& note) {
   v1::EventReport added;

@@ -103,6 +103,8 @@ class PgStore final : public Store {
   absl::StatusOr<v1::LabelsReply> SetLabels(const std::string& run_id,
                                             const v1::LabelsRequest& change) override;
   absl::StatusOr<v1::EventReport> AddNote(const std::string& run_id, const NewNote& note) override;
+  absl::StatusOr<v1::EventReport> RemoveNote(const std::string& run_id, uint32_t number,
+                                             const std::optional<std::string>& author) override;
   absl::StatusOr<std::vector<v1::EventReport>> Notes(const std::string& run_id) override;
   absl::StatusOr<v1::PruneReply> Prune(const v1::PruneRequest& request,
                                        const MakeReport& report_of) override;

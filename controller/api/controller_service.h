@@ -71,6 +71,8 @@ class ControllerService final : public v1::Controller::CallbackService {
                                       v1::LabelsReply*) override;
   grpc::ServerUnaryReactor* AddNote(grpc::CallbackServerContext*, const v1::NoteRequest*,
                                     v1::NoteReply*) override;
+  grpc::ServerUnaryReactor* RemoveNote(grpc::CallbackServerContext*, const v1::RemoveNoteRequest*,
+                                       v1::NoteReply*) override;
   grpc::ServerUnaryReactor* Prune(grpc::CallbackServerContext*, const v1::PruneRequest*,
                                   v1::PruneReply*) override;
   grpc::ServerWriteReactor<v1::HistogramsReply>* GetHistograms(
@@ -99,6 +101,8 @@ class ControllerService final : public v1::Controller::CallbackService {
   // Find the run that a caller's text means: in progress, or else in the store.
   grpc::Status FindKnown(const std::string& text, v1::RunSummary* run) const;
   grpc::Status FindStored(const std::string& text, v1::RunSummary* run) const;
+  // To those who watch the run, if it is queued or in progress.
+  void TellWatchers(const std::string& run_id, const v1::EventReport& event) const;
   // The run that is meant to be stopped.
   grpc::Status FindStoppable(const std::string& text, v1::RunSummary* run) const;
   // The full id of a run for a question about it.

@@ -2,6 +2,7 @@
 // trends, labels, pruning.
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -240,16 +241,50 @@ grpc::ServerUnaryReactor* ControllerService::AddNote(grpc::CallbackServerContext
     if (!added.ok()) return ToGrpc(added.status());
     reply->set_run_id(run_id);
     *reply->mutable_note() = *std::move(added);
-    // Watchers keep the events of runs in progress alone: of another run they would never drop it.
-    v1::RunSummary known;
-    if (FindKnown(run_id, &known).ok() && !known.run_id().empty()) {
-      v1::WatchEvent event;
-      *event.mutable_event() = reply->note();
-      parts_.watchers->Publish(run_id, event);
-    }
+    TellWatchers(run_id, reply->note());
     return grpc::Status::OK;
   });
   return call;
+}
+
+grpc::ServerUnaryReactor* ControllerService::RemoveNote(grpc::CallbackServerContext* context,
+                                                        const v1::RemoveNoteRequest* request,
+                                                        v1::NoteReply* reply) {
+  const Principal principal = PrincipalOf(*context);
+  bool admitted = false;
+  Call* call = Admit(context, Role::kSubmitter, *request, &admitted,
+                     {"note", absl::StrCat("remove ", request->number()), [request, reply] {
+                        return reply->run_id().empty() ? request->run_id() : reply->run_id();
+                      }});
+  if (!admitted) return call;
+  ask_.Serve(call, [this, principal, request, reply] {
+    std::string run_id;
+    if (const grpc::Status found = Resolve(request->run_id(), &run_id); !found.ok()) return found;
+    const auto author =
+        principal.role == Role::kAdmin ? std::nullopt : std::optional(principal.name);
+    auto removed = parts_.store->RemoveNote(run_id, request->number(), author);
+    if (!removed.ok()) return ToGrpc(removed.status());
+    reply->set_run_id(run_id);
+    *reply->mutable_note() = *std::move(removed);
+    // They have the note on their screens already.
+    v1::EventReport event;
+    event.set_severity("info");
+    event.set_message(absl::StrCat(principal.name, " removed note ", request->number(), " of ",
+                                   reply->note().author()));
+    TellWatchers(run_id, event);
+    return grpc::Status::OK;
+  });
+  return call;
+}
+
+void ControllerService::TellWatchers(const std::string& run_id,
+                                     const v1::EventReport& event) const {
+  // Watchers keep the events of runs in progress alone: of another run they would never drop it.
+  v1::RunSummary known;
+  if (!FindKnown(run_id, &known).ok() || known.run_id().empty()) return;
+  v1::WatchEvent told;
+  *told.mutable_event() = event;
+  parts_.watchers->Publish(run_id, told);
 }
 
 // Lets the attached workers remove what they saved of the runs; the others do so by their own

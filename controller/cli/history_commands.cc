@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -31,6 +32,7 @@ struct HistoryFlags {
   std::string run = "last";
   std::string older_than;
   std::string at;
+  uint32_t remove = 0;  // the number of a note
   bool samples = false;
   bool dry_run = false;
   bool yes = false;
@@ -173,6 +175,28 @@ int SetLabels(const Context& context, const HistoryFlags& flags) {
   return kOk;
 }
 
+std::string NoteText(const v1::NoteReply& reply) {
+  const v1::EventReport& note = reply.note();
+  return absl::StrCat(note.at(), " by ", note.author(), " (#", note.number(), ")");
+}
+
+int RemoveNote(const Context& context, const HistoryFlags& flags) {
+  v1::RemoveNoteRequest request;
+  request.set_run_id(flags.run);
+  request.set_number(flags.remove);
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  grpc::ClientContext call;
+  v1::NoteReply reply;
+  const grpc::Status status = (*stub)->RemoveNote(&call, request, &reply);
+  if (!status.ok()) return Fail(status);
+  // With its text, so that whoever removed the wrong one can write it again.
+  std::cout << common::Printable(absl::StrCat("run ", reply.run_id(), ": removed the note of ",
+                                              NoteText(reply), ": ", reply.note().message()))
+            << "\n";
+  return kOk;
+}
+
 int AddNote(const Context& context, const HistoryFlags& flags) {
   v1::NoteRequest request;
   request.set_run_id(flags.run);
@@ -185,8 +209,8 @@ int AddNote(const Context& context, const HistoryFlags& flags) {
   v1::NoteReply reply;
   const grpc::Status status = (*stub)->AddNote(&call, request, &reply);
   if (!status.ok()) return Fail(status);
-  std::cout << common::Printable(absl::StrCat("run ", reply.run_id(), ": noted at ",
-                                              reply.note().at(), " by ", reply.note().author()))
+  std::cout << common::Printable(
+                   absl::StrCat("run ", reply.run_id(), ": noted at ", NoteText(reply)))
             << "\n";
   return kOk;
 }
@@ -296,14 +320,28 @@ void AddNoteCommand(CLI::App* app, const Context* context, int* status) {
   CLI::App* note = app->add_subcommand(
       "note", "Note what happened at a moment of a run; charts and reports show it (submitter)");
   note->add_option("RUN", flags->run, "The run's id, the start of one, or last")->required();
-  note->add_option("TEXT", flags->sets, "What happened")->required()->expected(-1);
-  note->add_option("--at", flags->at,
-                   "When: +12s after the run's start, 2026-11-22T08:00 (UTC) or RFC 3339; now if "
-                   "it is left out");
+  CLI::Option* text = note->add_option("TEXT", flags->sets, "What happened")->expected(-1);
+  CLI::Option* at =
+      note->add_option("--at", flags->at,
+                       "When: +12s after the run's start, 2026-11-22T08:00 (UTC) or RFC 3339; now "
+                       "if it is left out");
+  note->add_option("--remove", flags->remove,
+                   "Remove the note with this number, as the report shows it, instead of writing "
+                   "one; yours, or anybody's (admin)")
+      ->check(CLI::Range(1U, std::numeric_limits<uint32_t>::max()))
+      ->excludes(text)
+      ->excludes(at);
   note->footer(
       "Examples:\n  lockstep note last \"second switch powered off\"\n  lockstep note 3f2a --at "
-      "+12s \"failover began\"");
-  note->callback([=] { *status = AddNote(*context, *flags); });
+      "+12s \"failover began\"\n  lockstep note 3f2a --remove 2");
+  note->callback([=] {
+    if (flags->remove > 0) {
+      *status = RemoveNote(*context, *flags);
+      return;
+    }
+    if (flags->sets.empty()) throw CLI::RequiredError("TEXT, or --remove NUMBER");
+    *status = AddNote(*context, *flags);
+  });
 }
 
 void AddPrune(CLI::App* app, const Context* context, int* status) {

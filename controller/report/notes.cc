@@ -50,6 +50,7 @@ std::vector<NoteLine> NotesOf(const v1::Report& report) {
     NoteLine& note = notes.emplace_back();
     // The time of an RFC 3339 instant.
     note.at = event.at().size() > 11 ? event.at().substr(11, 12) : event.at();
+    if (event.number() > 0) note.name = absl::StrCat("#", event.number());
     note.text = absl::StrCat(event.author(), ": ", event.message());
     if (const auto at = InstantOf(event.at())) note.where = WhereOf(*at, report);
   }

@@ -11,6 +11,7 @@ namespace lockstep::controller {
 struct NoteLine {
   std::string at;     // UTC, of the day: "10:24:05.120"
   std::string where;  // "mix at 3.2 s", else "12 s after the start"; empty where neither is known
+  std::string name;   // "#3": by its number in the run; empty where that is not known
   std::string text;   // "anna: the switch was restarted"
 };
 // The notes among the report's events, in their order.

@@ -265,7 +265,7 @@ void ReportWriter::Notes(size_t max) {
     const NoteLine& note = notes[i];
     out_ += Wrapped(
         absl::StrCat(note.where.empty() ? "" : absl::StrCat("(", note.where, ") "), note.text),
-        "      ", absl::StrCat("  ", note.at, " "));
+        "      ", absl::StrCat("  ", note.name, note.name.empty() ? "" : " ", note.at, " "));
   }
 }
 

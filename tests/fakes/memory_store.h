@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -146,6 +147,10 @@ class MemoryStore : public Store {
     return absl::UnimplementedError("a store in memory keeps no labels");
   }
   absl::StatusOr<v1::EventReport> AddNote(const std::string&, const NewNote&) override {
+    return absl::UnimplementedError("a store in memory keeps no notes");
+  }
+  absl::StatusOr<v1::EventReport> RemoveNote(const std::string&, uint32_t,
+                                             const std::optional<std::string>&) override {
     return absl::UnimplementedError("a store in memory keeps no notes");
   }
   absl::StatusOr<std::vector<v1::EventReport>> Notes(const std::string&) override {

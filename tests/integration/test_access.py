@@ -102,7 +102,7 @@ class Principals(unittest.TestCase):
         LOCKSTEP_WRITE=1 writes it there.
         """
         cells = self.served()
-        self.assertEqual(len(cells), 25)  # all of both services
+        self.assertEqual(len(cells), 26)  # all of both services
         rows = [f"| `{rpc}` | " + " | ".join(cells[rpc].values()) + " |" for rpc in cells]
         for route in self.routes():
             # On loopback the page asks for no certificate; it only reads.
@@ -128,7 +128,7 @@ class Principals(unittest.TestCase):
         for method in ("Prune", "ImportRun", "Enroll", "Forget", "GetAuditLog"):
             served = [who for who in PRINCIPALS if cells[method][who] == "served"]
             self.assertEqual(served, ["admin"], method)
-        for method in ("Submit", "Plan", "Stop", "SetLabels", "AddNote"):
+        for method in ("Submit", "Plan", "Stop", "SetLabels", "AddNote", "RemoveNote"):
             self.assertEqual(cells[method]["viewer"], "refused", method)
             self.assertEqual(cells[method]["worker"], "refused", method)
         for method in ("Control", "Deliver", "LoadWriteLog"):
@@ -280,6 +280,13 @@ class Principals(unittest.TestCase):
         self.lockstep("submitter", "label", run, "reviewed=yes")
         self.lockstep("submitter", "note", run, "a cable was pulled")
         self.lockstep("viewer", "note", run, "seen by victor")
+        self.lockstep("admin", "note", run, "a note of alma")
+        refused = self.lockstep("submitter", "note", run, "--remove", "2")
+        self.assertEqual(refused.status, 1, str(refused))
+        self.assertIn("note 2 is alma's; only its author or an admin removes it", refused.err)
+        for who, number in (("submitter", "1"), ("admin", "2")):
+            removed = self.lockstep(who, "note", run, "--remove", number)
+            self.assertEqual(removed.status, 0, str(removed))
         self.lockstep("submitter", "stop", run, "--reason", "enough")
         self.lockstep("viewer", "stop", run)
         self.lockstep("submitter", "forget", "node1")
@@ -295,6 +302,8 @@ class Principals(unittest.TestCase):
         self.assertIn(("label", "anna", "OK"), kinds)
         self.assertIn(("note", "anna", "OK"), kinds)
         self.assertIn("a cable was pulled", str(of_run))
+        removals = {(e["principal"], e["answer"]) for e in of_run if e["details"] == "remove 2"}
+        self.assertEqual(removals, {("anna", "PERMISSION_DENIED"), ("alma", "OK")})
         self.assertIn(("stop", "anna", "FAILED_PRECONDITION"), kinds)
         denied = {(e["action"], e["principal"]) for e in entries() if "DENIED" in e["answer"]}
         self.assertIn(("stop", "victor"), denied)

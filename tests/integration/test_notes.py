@@ -44,6 +44,23 @@ class Notes(FleetTest):
         self.assertEqual(rows[0], ["load", "a cable <b>"])
         self.assertEqual(rows[1][1], "early")
 
+    def test_a_note_is_removed_by_its_number(self):
+        self.ok(self.fleet.run_job(JOB.replace("60s", "1s")), 4)
+        for text in ("kept", "a typo"):
+            self.note("last", text)
+        self.assertRegex(self.fleet.lockstep("report").out, r"#2 \S+ .*: a typo")
+        said = self.note("last", "--remove", "2").out
+        self.assertRegex(said, r"removed the note of \S+ by \S+ \(#2\): a typo")
+        report = self.fleet.lockstep("report").out
+        self.assertNotIn("a typo", report)
+        self.assertIn("kept", report)
+        rows = self.fleet.sql("SELECT number, message FROM run_notes WHERE run_id = last_run()")
+        self.assertEqual(rows, [["1", "kept"]])
+        self.assertIn("has no note 2", self.note("last", "--remove", "2", status=1).err)
+        for words in (("last",), ("last", "text", "--remove", "1"), ("last", "--remove", "0")):
+            with self.subTest(words):
+                self.assertNotEqual(self.fleet.lockstep("note", *words).status, 0)
+
     def test_what_cannot_be_noted_is_refused_with_the_reason(self):
         self.ok(self.fleet.run_job(JOB.replace("60s", "1s")), 4)
         for words, why in (

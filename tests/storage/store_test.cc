@@ -713,6 +713,28 @@ TEST_F(StoreTest, NotesHaveTheirMomentAndTheirPhase) {
   EXPECT_EQ(rows->Text(0, "list"), "1|5|mix|3|anna 2|0|ben");
 }
 
+TEST_F(StoreTest, NotesAreRemovedByTheirAuthorsAndByAdmins) {
+  const std::string run = Begin().run_id();
+  for (const char* author : {"anna", "ben", "anna"}) {
+    ASSERT_TRUE(store_->AddNote(run, {author, "x", std::nullopt, std::nullopt}).ok());
+  }
+  EXPECT_EQ(store_->RemoveNote(run, 2, "anna").status().code(),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(store_->RemoveNote(run, 4, "anna").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->RemoveNote(common::NewUuid(), 1, std::nullopt).status().code(),
+            absl::StatusCode::kNotFound);
+  const auto own = store_->RemoveNote(run, 1, "anna");
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(own->number(), 1u);
+  EXPECT_EQ(own->author(), "anna");
+  // An admin removes anybody's.
+  ASSERT_TRUE(store_->RemoveNote(run, 2, std::nullopt).ok());
+  const auto left = store_->Notes(run);
+  ASSERT_TRUE(left.ok()) << left.status();
+  ASSERT_EQ(left->size(), 1u);
+  EXPECT_EQ((*left)[0].number(), 3u);
+}
+
 TEST_F(StoreTest, NotesOfNoMomentOfTheRunAreRefused) {
   const std::string run = Begin().run_id();
   const auto code_at = [&](int64_t seconds) {

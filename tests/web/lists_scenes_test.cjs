@@ -148,7 +148,16 @@ async function fake(page) {
 }
 const noted = (id) =>
   id === idOf(1)
-    ? [{ at: "2026-11-23T20:47:13Z", severity: "note", host: "", message: "a path was pulled" }]
+    ? [
+        {
+          at: "2026-11-23T20:47:13Z",
+          severity: "note",
+          host: "",
+          author: "anna",
+          number: 2,
+          message: "a path was pulled",
+        },
+      ]
     : [];
 const open = async (page, path, there) => {
   await page.goto("about:blank");
@@ -333,7 +342,7 @@ async function oneRunEach(page) {
     ["p99", "right", "plain", ""],
     ["p99.9", "left", "plain", ""],
   ]);
-  await page.locator("main li", { hasText: "a path was pulled" }).waitFor();
+  await page.locator("main li", { hasText: /#2 .*anna: a path was pulled/ }).waitFor();
   await everySize(page, "compare-one");
 }
 

@@ -346,8 +346,7 @@ function notes(runs: Run[]): HTMLElement[] {
       .filter((event) => event.severity === "note")
       .map((event) => {
         const entry = eventEntry(event);
-        const { author } = event as { author?: string };
-        entry.prepend(element("b", {}, [run.title, author].filter(Boolean).join(", ")), " ");
+        entry.prepend(element("b", {}, run.title), " ");
         return entry;
       }),
   );
@@ -400,7 +399,10 @@ function jobs(runs: Run[]): HTMLElement[] {
 
 function environments(runs: Run[]): HTMLElement {
   const all = runs.map((run) => factsOf(run.environment));
-  const facts = [...new Set(all.flatMap((one) => [...one.keys()]))].sort();
+  // A clock's difference is of the moment, and no setting.
+  const facts = [...new Set(all.flatMap((one) => [...one.keys()]))]
+    .filter((fact) => !fact.startsWith("wall_clock."))
+    .sort();
   const value = (run: number, fact: string) =>
     [...(all[run].get(fact)?.keys() ?? [])].sort().join("; ");
   const rows = facts

@@ -31,8 +31,11 @@ export function eventTime({ at }: EventReport): HTMLElement[] {
 export function eventEntry(event: EventReport): HTMLElement {
   const tone = toneOfEvent(event);
   const sign = signs[tone] ? [element("span", { class: tone }, signs[tone], " ")] : [];
-  const words = [event.host, event.message].filter(Boolean).join(": ");
-  return element("li", {}, ...eventTime(event), " ", ...sign, words);
+  const { author, number } = event as EventReport & { number?: number };
+  // By its number whoever wrote a note can have it removed.
+  const name = number ? [element("span", { class: "muted" }, `#${number}`), " "] : [];
+  const words = [author || event.host, event.message].filter(Boolean).join(": ");
+  return element("li", {}, ...name, ...eventTime(event), " ", ...sign, words);
 }
 
 // As a mark in charts.

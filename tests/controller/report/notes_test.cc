@@ -33,6 +33,14 @@ TEST(NotesTest, ItStandsInThePhaseThatWasInProgress) {
   EXPECT_EQ(notes[0].text, "anna: a cable @all");
 }
 
+TEST(NotesTest, ItHasTheNumberByWhichItIsRemoved) {
+  v1::Report report = Noted("2026-11-22T08:00:13.700Z");
+  EXPECT_EQ(NotesOf(report)[0].name, "");  // of an older controller
+  report.mutable_events(report.events_size() - 1)->set_number(3);
+  EXPECT_EQ(NotesOf(report)[0].name, "#3");
+  EXPECT_TRUE(absl::StrContains(RenderText(report, {false, 100, false}), "  #3 08:00:13.700 (mix"));
+}
+
 TEST(NotesTest, OutsideOfPhasesItCountsFromTheStart) {
   EXPECT_EQ(NotesOf(Noted("2026-11-22T08:00:04.000Z"))[0].where, "4 s after the start");
   EXPECT_EQ(NotesOf(Noted("2026-11-22T08:02:00.000Z"))[0].where, "120 s after the start");
