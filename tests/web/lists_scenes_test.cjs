@@ -383,6 +383,9 @@ async function setsOfRuns(page) {
     .first()
     .evaluate((one) => one.clientWidth);
   assert.ok(width >= 400, `bars are ${width} wide`);
+  await page.setViewportSize({ width: 360, height: 900 });
+  const cut = await page.locator(".sets").evaluate((one) => one.scrollWidth - one.clientWidth);
+  assert.strictEqual(cut, 0, "a phone shows which runs are compared");
   await everySize(page, "compare-sets");
 }
 

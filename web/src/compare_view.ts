@@ -332,11 +332,13 @@ function setTable(compared: Compared, runs: Run[]): HTMLElement {
     ];
   });
   const columns = ["set", "runs", "verdict of the last", "submitted", "owner"];
-  return table(
+  const made = table(
     columns.map((title) => ({ title })),
     rows,
     false,
   );
+  made.classList.add("sets");
+  return made;
 }
 
 // What people wrote about the runs.

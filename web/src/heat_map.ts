@@ -93,6 +93,7 @@ export class HeatMap implements Member {
     );
     // An empty canvas would be as high as a screen.
     this.root.hidden = true;
+    this.line.hidden = true;
     parent.append(this.root);
     this.canvas.addEventListener("mousemove", (event) => {
       if (this.aim(event)) this.tell();

@@ -7,7 +7,7 @@ import type {
   VerificationReport,
   WorkloadReport,
 } from "./api";
-import { element, figure, shortened, table, text, type Cell, type Expectation } from "./dom";
+import { element, figure, table, text, type Cell, type Expectation } from "./dom";
 import {
   bothThroughputs,
   bothUnits,
@@ -240,7 +240,8 @@ export function fairness(phase: PhaseReport): HTMLElement[] {
   return lines.map((line) => element("p", {}, line));
 }
 
-// Hosts that fell behind, one by one: the first, and the others to be opened.
+// Hosts that fell behind, one by one: a few, or all of them behind a fold.
+const namedBehind = 3;
 export function fallenBehind(phase: PhaseReport): HTMLElement[] {
   const three = (value: number) =>
     value < 100 ? String(Number(value.toPrecision(3))) : fixed(value, 0);
@@ -262,10 +263,11 @@ export function fallenBehind(phase: PhaseReport): HTMLElement[] {
         `the others ${fixed(s.othersIops, 0)}`,
     ),
   ];
-  return shortened(
-    bad.map((line) => element("p", { class: "warn" }, line)),
-    3,
-  );
+  const lines = bad.map((line) => element("p", { class: "warn" }, line));
+  if (lines.length <= namedBehind) return lines;
+  // The findings say of all together what these say of each.
+  const words = `${plural(lines.length, "time")} that a host fell behind the others, one by one`;
+  return [element("details", { class: "single" }, element("summary", {}, words), ...lines)];
 }
 
 // What was required, what was found, and whether that is met.

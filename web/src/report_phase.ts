@@ -148,8 +148,11 @@ export class PhaseSection {
     if (k.length > 0)
       this.fold("kernels", "Kernels", kernelSummary(phase), (box) => box.append(...kernels(phase)));
     if (t.length > 0 || phase.threadFairness)
-      this.fold("threads", "Threads", plural(t.length, "thread"), (box) =>
-        box.append(...threads(phase)),
+      this.fold(
+        "threads",
+        "Threads",
+        t.length > 0 ? plural(t.length, "thread") : "fairness",
+        (box) => box.append(...threads(phase)),
       );
     const changed = settings(phase);
     if (changed.length > 0) {
