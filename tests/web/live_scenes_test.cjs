@@ -341,14 +341,14 @@ async function manyWarnings(page) {
   const away = (i) => event(i, { host: "vm-2", message: `nvme${i}n1 is away` });
   await tell(page, ...several(3, (k) => second(k)), ...several(200, failed), away(1), away(2));
   const entries = () => page.locator(".events li").allTextContents();
-  const text =
-    /^03:04:19 UTC \S+ vm-1, vm-2, vm-3 and 2 more: 200 I\/Os failed 200 times, since 03:04:00 UTC$/;
+  const who = "vm-1, vm-2, vm-3 and 2 more";
+  const often = "200 I/Os failed 200 times, since 03:04:00 UTC";
   await page.locator(".events li", { hasText: "200 times" }).waitFor();
   const [newest, next, oldest, ...rest] = (await entries()).map((one) => one.trim());
   assert.deepStrictEqual(rest, []);
   assert.match(newest, /vm-2: nvme2n1 is away$/);
   assert.match(next, /vm-2: nvme1n1 is away$/);
-  assert.match(oldest, text);
+  assert.ok(oldest.startsWith("03:04:19 UTC") && oldest.endsWith(`${who}: ${often}`), oldest);
   // One that comes again is the newest.
   await tell(page, failed(200));
   await page.locator(".events li").first().filter({ hasText: "201 times" }).waitFor();

@@ -65,7 +65,8 @@ export class EventList {
     this.entries.delete(key);
     root.remove();
     this.dropped += times;
-    this.earlier.textContent = `and ${plural(this.dropped, "earlier event")}, which the report will have`;
+    const left = plural(this.dropped, "earlier event");
+    this.earlier.textContent = `and ${left}, which the report will have`;
     this.root.append(this.earlier);
   }
 }
