@@ -55,6 +55,10 @@ class WebPage(FleetTest):
         self.assertIn("no run's id begins", json.loads(caught.exception.read())["error"])
         caught.exception.close()
 
+    def test_the_page_knows_where_the_controller_listens(self):
+        """The commands that it offers have the address."""
+        self.assertEqual(json.loads(self.get("/api/status"))["listen"], [self.fleet.address])
+
     def test_the_page_only_reads(self):
         for method in ("POST", "PUT", "DELETE"):
             request = urllib.request.Request(self.fleet.url + "api/runs", method=method, data=b"{}")
