@@ -21,32 +21,41 @@ uint64_t Share(uint64_t count, double share) {
 
 void CommonWindow::Add(const std::vector<const PartInterval*>& parts) {
   if (closed_ || parts.empty()) return;
-  int64_t begin = std::numeric_limits<int64_t>::max();
+  int64_t first_begin = std::numeric_limits<int64_t>::max();
+  int64_t last_begin = 0;
   int64_t first_end = std::numeric_limits<int64_t>::max();
   int64_t last_end = 0;
   bool is_last = false;
   for (const PartInterval* part : parts) {
-    begin = std::min(begin, part->begin_ns);
+    first_begin = std::min(first_begin, part->begin_ns);
+    last_begin = std::max(last_begin, part->begin_ns);
     first_end = std::min(first_end, part->end_ns);
     last_end = std::max(last_end, part->end_ns);
     is_last = is_last || part->is_over;
   }
   closed_ = is_last;
-  // A part was over before the interval began.
-  if (first_end <= begin) return;
-  if (last_end - first_end > SameNs(last_end - begin)) {
+  // A part was over before another one, or the interval, began.
+  if (first_end <= last_begin) return;
+  const int64_t same = SameNs(last_end - first_begin);
+  const bool ends_apart = last_end - first_end > same;
+  if (ends_apart || last_begin - first_begin > same) {
     // A worker's load may also end within an interval without an end of its own: it was stopped.
-    closed_ = true;
-    // Only a first interval is cut. Counts are of whole intervals, and a share of them is an
+    closed_ = closed_ || ends_apart;
+    // Only first intervals are cut. Counts are of whole intervals, and a share of them is an
     // estimate, which a window with a whole interval does not need.
-    if (empty()) Cut(parts, begin, first_end);
+    if (empty() || is_cut_) Cut(parts, last_begin, first_end);
     return;
   }
-  if (empty()) begin_ns_ = begin;
+  if (is_cut_) {
+    is_cut_ = false;
+    covered_ns_ = 0;
+    workers_.clear();
+  }
+  if (empty()) begin_ns_ = first_begin;
   end_ns_ = last_end;
   // Lengths are added up instead of taken from begin_ns_: in an interval that was left out nothing
   // was counted, so its time must not dilute the rates.
-  covered_ns_ += last_end - begin;
+  covered_ns_ += last_end - first_begin;
   for (const PartInterval* part : parts) {
     Counts& counts = workers_[part->worker];
     for (const auto& [kind, sums] : part->kinds) counts[{part->workload, kind}].Add(sums);
@@ -55,15 +64,17 @@ void CommonWindow::Add(const std::vector<const PartInterval*>& parts) {
 
 void CommonWindow::Cut(const std::vector<const PartInterval*>& parts, int64_t begin_ns,
                        int64_t end_ns) {
-  begin_ns_ = begin_ns;
+  if (empty()) begin_ns_ = begin_ns;
+  is_cut_ = true;
   end_ns_ = end_ns;
-  covered_ns_ = end_ns - begin_ns;
+  covered_ns_ += end_ns - begin_ns;
   for (const PartInterval* part : parts) {
     // A division by a length of 0 would give a NaN or an infinity, which no count can hold.
     if (part->end_ns <= part->begin_ns) continue;
-    const double share = std::clamp(static_cast<double>(end_ns - part->begin_ns) /
-                                        static_cast<double>(part->end_ns - part->begin_ns),
-                                    0.0, 1.0);
+    const double share =
+        std::clamp(static_cast<double>(end_ns - std::max(begin_ns, part->begin_ns)) /
+                       static_cast<double>(part->end_ns - part->begin_ns),
+                   0.0, 1.0);
     Counts& counts = workers_[part->worker];
     for (const auto& [kind, sums] : part->kinds) {
       counts[{part->workload, kind}].Add({Share(sums.operations, share), Share(sums.bytes, share)});

@@ -25,7 +25,7 @@ struct IoSums {
 struct PartInterval {
   uint32_t worker = 0;
   uint32_t workload = 0;
-  int64_t begin_ns = 0;
+  int64_t begin_ns = 0;  // of the interval, or of the part where that is later
   int64_t end_ns = 0;    // of the interval, or of the part where that is earlier
   bool is_over = false;  // the part ended in this interval or before
   std::vector<std::pair<v1::OperationKind, IoSums>> kinds;
@@ -35,12 +35,14 @@ struct PartInterval {
 // and of each of its parts, is what was done over that time, so that the rate of a sum is never
 // below a part's.
 //
-// It begins with the measurement and ends when the first part ends: one of so many operations,
-// bytes or passes with its last completion, others with the load. Samples are counts of whole
-// intervals. Where parts end at different instants within an interval, it ends with the interval
-// before. If that would leave nothing, it ends with the first part's end, and of the other parts'
-// operations in that interval a share counts that is proportional to the time.
-// Pure; not thread-safe.
+// It begins with the measurement, or when the last part begins where that is later, and ends when
+// the first part ends: one of so many operations, bytes or passes with its last completion, one
+// with a runtime with that, others with the load. Samples are counts of whole intervals. Where
+// parts end at different instants within an interval, it ends with the interval before; where they
+// begin at different instants within one, it begins with the interval after. If that would leave
+// nothing, it lasts from the last part's begin to the first part's end, and of the other parts'
+// operations in such an interval a share counts that is proportional to the time. Pure; not
+// thread-safe.
 class CommonWindow {
  public:
   using Counts = std::map<WorkloadKind, IoSums>;
@@ -64,10 +66,12 @@ class CommonWindow {
   const std::map<uint32_t, Counts>& workers() const { return workers_; }
 
  private:
+  // Adds a part of an interval.
   void Cut(const std::vector<const PartInterval*>& parts, int64_t begin_ns, int64_t end_ns);
 
   int64_t begin_ns_ = 0, end_ns_ = 0, covered_ns_ = 0;
   bool closed_ = false;
+  bool is_cut_ = false;  // no whole interval yet
   std::map<uint32_t, Counts> workers_;
 };
 

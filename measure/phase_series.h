@@ -80,6 +80,8 @@ class PhaseSeries {
     // The compared workers' workloads and the instants at which they ended by themselves, from T,
     // 0 where they did not; where they are known. While a phase runs the samples say so.
     std::map<PartId, int64_t> parts;
+    // When workloads begin that begin after T, nanoseconds from T.
+    std::map<uint32_t, int64_t> begins;
     // Whether an interval must have histograms. Intervals from the store, already checked, have
     // none.
     bool needs_histograms = true;

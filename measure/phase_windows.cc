@@ -30,6 +30,9 @@ std::vector<PartInterval> PhaseSeries::PartsOf(const Pending& pending) const {
                         .workload = id->first.workload,
                         .begin_ns = from->second.begin_ns,
                         .end_ns = from->second.end_ns};
+      // A part that begins in a later interval begins after this one's end: no time is common then.
+      const auto begin = options_.begins.find(part.workload);
+      if (begin != options_.begins.end()) part.begin_ns = std::max(part.begin_ns, begin->second);
       // 0 stands for a part that has not ended by itself. A part that ended in an earlier interval
       // gets no time in this one, instead of a negative one.
       part.is_over = id->second != 0 && id->second <= part.end_ns;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "proto/job.pb.h"
@@ -13,5 +14,8 @@ bool Trims(const Workload& workload);
 // Whether it reads, or writes, this one of its targets: a copy reads one and writes the other.
 bool ReadsFrom(const Workload& workload, const std::string& target);
 bool WritesTo(const Workload& workload, const std::string& target);
+// Where the workload's runtime ends in a phase with this ramp, nanoseconds from T; 0 without
+// one.
+int64_t OwnEndNs(const Workload& workload, int64_t ramp_ns);
 
 }  // namespace lockstep::v1

@@ -105,6 +105,19 @@ std::string Load(const v1::Workload& w) {
   return text;
 }
 
+// When it runs, if not all the time.
+std::string Times(const v1::Workload& w) {
+  std::string text;
+  if (w.start_delay_ns() > 0) {
+    absl::StrAppend(&text, ", from ",
+                    common::FormatDuration(static_cast<double>(w.start_delay_ns())), " on");
+  }
+  if (w.runtime_ns() > 0) {
+    absl::StrAppend(&text, ", for ", common::FormatDuration(static_cast<double>(w.runtime_ns())));
+  }
+  return text;
+}
+
 std::string Sync(const v1::Fsync& f) {
   const char* how = f.mode() == v1::SYNC_MODE_FDATASYNC         ? "fdatasync"
                     : f.mode() == v1::SYNC_MODE_SYNC_FILE_RANGE ? "sync_file_range"
@@ -125,7 +138,7 @@ std::string DescribeWorkload(const v1::Workload& w) {
                                   w.queue_depth(), ", ", w.direct() ? "direct" : "buffered");
   if (w.write_through() == v1::WRITE_THROUGH_SYNC) absl::StrAppend(&text, ", O_SYNC");
   if (w.write_through() == v1::WRITE_THROUGH_DSYNC) absl::StrAppend(&text, ", O_DSYNC");
-  absl::StrAppend(&text, Load(w), Sync(w.fsync()));
+  absl::StrAppend(&text, Load(w), Times(w), Sync(w.fsync()));
   if (w.verify()) absl::StrAppend(&text, ", verified");
   if (w.create()) absl::StrAppend(&text, ", creating files");
   return text;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "common/histogram.h"
 #include "common/units.h"
+#include "controller/plan/loads.h"
 
 namespace lockstep::controller {
 namespace {
@@ -28,6 +29,7 @@ measure::PhaseSeries::Options OptionsOf(const std::map<uint32_t, std::string>& h
   options.workloads = static_cast<uint32_t>(load.workloads_size());
   options.keeps_latencies = load.until_steady().figure() == v1::STEADY_FIGURE_PERCENTILE;
   options.keeps_timeline = true;
+  options.begins = BeginsOf(load);
   for (const auto& [worker, host] : hosts) options.workers.insert(worker);
   return options;
 }

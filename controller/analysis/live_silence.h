@@ -29,12 +29,14 @@ class LiveSilence {
   struct Host {
     uint64_t operations = 0;
     double active_seconds = 0;  // of the intervals with I/Os
-    double quiet_from = 0;      // the end of the last of them, seconds from T
+    double quiet_from = 0;      // the end of the last of them, or the load's begin, seconds from T
   };
+  bool HasBegun(const measure::MergedInterval& merged) const;
   bool IsSilent(const Host& host, double end_seconds) const;
 
   const bool pauses_;
   const bool ends_;                 // a workload may end before the phase
+  const double begins_;             // when the first workload does, seconds from T
   bool any_ = false;                // some host has completed an I/O
   std::map<uint32_t, Host> hosts_;  // by worker index
 };

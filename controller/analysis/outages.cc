@@ -2,8 +2,8 @@
 //
 // An outage is one or more whole intervals without a completion on a host that otherwise completes
 // at least kEnoughPerInterval I/Os in each interval: with fewer, an empty interval can be chance. A
-// host whose threads pause as the job says, and what comes after a workload's own end, is not
-// judged.
+// host whose threads pause as the job says, and what comes before a workload's begin or after its
+// own end, is not judged.
 
 #include <algorithm>
 #include <cmath>
@@ -51,16 +51,27 @@ double FirstEnd(const measure::WorkerPhaseData& worker) {
   return first;
 }
 
+// When the last of the worker's workloads began, from T.
+double LastBegin(const PhaseView& view, const measure::WorkerPhaseData& worker) {
+  int64_t last = 0;
+  for (const v1::WorkloadResult& workload : worker.result.workloads()) {
+    last = std::max(last, view.BeginNs(workload.workload()));
+  }
+  return static_cast<double>(last) / 1e9;
+}
+
 std::vector<Silence> SilencesOf(const PhaseView& view, const measure::WorkerPhaseData& worker) {
   std::vector<Silence> silences;
   const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
   if (series.silences.empty()) return silences;
   const double end = FirstEnd(worker);
   const double interval = static_cast<double>(view.phase().phase.interval_ns) / 1e9;
+  // Of the interval in which the last workload begins, a part is silent as the job says.
+  const double begin = std::ceil(LastBegin(view, worker) / interval) * interval;
   double silent = 0;
   for (const auto& [begin_ns, end_ns] : series.silences) {
-    const Silence silence{static_cast<double>(begin_ns) / 1e9, static_cast<double>(end_ns) / 1e9,
-                          worker.worker_index};
+    const Silence silence{std::max(begin, static_cast<double>(begin_ns) / 1e9),
+                          static_cast<double>(end_ns) / 1e9, worker.worker_index};
     // The rest of an interval at a load's end is too short to say anything.
     if (silence.end_seconds - silence.begin_seconds < kWhole * interval) continue;
     if (silence.end_seconds > end) continue;

@@ -50,6 +50,11 @@ const v1::ObservedDevices* PhaseView::ObservedBy(const measure::RunWorker& worke
   return is_known ? &worker.inspection.observed(observe_) : nullptr;
 }
 
+int64_t PhaseView::BeginNs(uint32_t workload) const {
+  const auto index = static_cast<int>(workload);
+  return index < load_.workloads_size() ? load_.workloads(index).start_delay_ns() : 0;
+}
+
 bool PhaseView::IsSynthetic() const {
   return std::any_of(
       data_.workers.begin(), data_.workers.end(),

@@ -36,6 +36,8 @@ class PhaseView {
   // What the worker said, when the run was admitted, that it sees in an observe phase; null for
   // another phase, and where it said nothing.
   const v1::ObservedDevices* ObservedBy(const measure::RunWorker& worker) const;
+  // When the workload begins, nanoseconds from T.
+  int64_t BeginNs(uint32_t workload) const;
   // Whether its figures are made up (lockstep-worker --simulate).
   bool IsSynthetic() const;
   // Whether the processor time of all results, and what their threads count, are of the measured

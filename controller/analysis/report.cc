@@ -113,6 +113,7 @@ absl::StatusOr<Series> ReadSeries(const measure::PhaseData& phase, const v1::Run
   Series series;
   measure::PhaseSeries::Options options = OptionsOf(phase);
   options.max_points = max_points;
+  options.begins = BeginsOf(load);
   const std::set<uint32_t> compared = options.compared;
   if (load.has_until_steady()) {
     series.steady.emplace(load.until_steady(), phase.phase.interval_ns);

@@ -2,6 +2,7 @@
 // phase invalid when it does not hold.
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -35,6 +36,15 @@ void HoldToLimit(v1::PhaseReport* report) {
   }
 }
 
+// When the first of the worker's workloads was to begin, nanoseconds from T.
+int64_t FirstBegin(const PhaseView& view, const measure::WorkerPhaseData& worker) {
+  int64_t first = std::numeric_limits<int64_t>::max();
+  for (const v1::WorkloadResult& workload : worker.result.workloads()) {
+    first = std::min(first, view.BeginNs(workload.workload()));
+  }
+  return first == std::numeric_limits<int64_t>::max() ? 0 : first;
+}
+
 // The first I/Os are mapped to the controller's clock, and each lies within its host's bound. The
 // largest and the smallest possible spread follow from all hosts, not from the two that look
 // furthest apart: another host with a wide bound may be the true first or last.
@@ -45,8 +55,9 @@ void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
     int64_t at, low, high;
   };
   std::vector<Start> starts;
-  const auto start_of = [](const measure::WorkerPhaseData& w) {
-    return w.result.first_io_ns() - w.clock.offset_ns;
+  // A delay that the job wants is no skew.
+  const auto start_of = [&](const measure::WorkerPhaseData& w) {
+    return w.result.first_io_ns() - FirstBegin(view, w) - w.clock.offset_ns;
   };
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     if (!worker.has_result || worker.result.first_io_ns() == 0) continue;

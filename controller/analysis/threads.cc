@@ -14,13 +14,16 @@ namespace {
 double SecondsOf(const PhaseView& view, const measure::WorkerPhaseData& worker,
                  const v1::ThreadResult& t) {
   const double own = static_cast<double>(t.execution_time_ns()) / 1e9;
+  const int64_t ramp = view.phase().phase.ramp_ns;
+  const int64_t begin = std::max(ramp, view.BeginNs(t.workload()));  // from T
   for (const v1::WorkloadResult& workload : worker.result.workloads()) {
     if (workload.workload() != t.workload() || workload.ended_ns() <= 0) continue;
-    const int64_t measured_from = worker.result.go_ns() + view.phase().phase.ramp_ns;
+    const int64_t measured_from = worker.result.go_ns() + begin;
     const int64_t late = std::max<int64_t>(0, worker.result.first_io_ns() - measured_from);
     return own + static_cast<double>(late) / 1e9;
   }
-  return std::max(own, view.series().Of(worker.worker_index).measured_seconds);
+  const double unbegun = static_cast<double>(begin - ramp) / 1e9;
+  return std::max(own, view.series().Of(worker.worker_index).measured_seconds - unbegun);
 }
 
 void AddThread(const PhaseView& view, const measure::WorkerPhaseData& worker,

@@ -18,6 +18,7 @@ namespace {
 
 void AddOpenLoop(const PhaseView& view, const measure::WorkerPhaseData& worker,
                  const v1::WorkloadResult& result, v1::WorkloadReport* out) {
+  const double begin = static_cast<double>(view.BeginNs(result.workload())) / 1e9;
   // From T to the load's end, its ramp included.
   const double planned =
       static_cast<double>(view.phase().phase.ramp_ns + view.load().duration_ns()) / 1e9;
@@ -25,10 +26,12 @@ void AddOpenLoop(const PhaseView& view, const measure::WorkerPhaseData& worker,
   // The schedule stops with a load that was cut short. Over the planned time its rate would look
   // too low.
   // One that ended by itself was due until then.
-  const double seconds = result.ended_ns() > 0 ? static_cast<double>(result.ended_ns()) / 1e9
-                         : !PhaseView::CutShort(worker) ? planned
-                         : last > 0                     ? last
-                                                        : PhaseView::DoneSeconds(worker);
+  const double end = result.ended_ns() > 0          ? static_cast<double>(result.ended_ns()) / 1e9
+                     : !PhaseView::CutShort(worker) ? planned
+                     : last > 0                     ? last
+                                                    : PhaseView::DoneSeconds(worker);
+  // The schedule begins with the workload.
+  const double seconds = end - begin;
   if (seconds > 0) {
     out->set_due_per_second(out->due_per_second() + static_cast<double>(result.due()) / seconds);
   }

@@ -229,7 +229,17 @@ v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
 }
 
 bool HasOwnEnd(const v1::Workload& workload) {
-  return workload.operations() != 0 || workload.io_size_bytes() != 0 || workload.passes() != 0;
+  return workload.operations() != 0 || workload.io_size_bytes() != 0 || workload.passes() != 0 ||
+         workload.runtime_ns() != 0;
+}
+
+std::map<uint32_t, int64_t> BeginsOf(const v1::RunPhase& load) {
+  std::map<uint32_t, int64_t> begins;
+  for (int w = 0; w < load.workloads_size(); ++w) {
+    const int64_t delay = load.workloads(w).start_delay_ns();
+    if (delay > 0) begins.emplace(static_cast<uint32_t>(w), delay);
+  }
+  return begins;
 }
 
 bool ChoosesContent(const v1::Workload& w) {

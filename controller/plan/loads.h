@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 
@@ -40,6 +42,8 @@ void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload);
 
 // Whether it is through after so many operations, bytes or passes, perhaps before its phase is.
 bool HasOwnEnd(const v1::Workload& workload);
+// When the phase's workloads begin that begin after T, by their index, nanoseconds from T.
+std::map<uint32_t, int64_t> BeginsOf(const v1::RunPhase& load);
 
 // Whether the job chooses what it writes.
 bool ChoosesContent(const v1::Workload& workload);

@@ -70,6 +70,62 @@ TEST(CommonWindowTest, AnIntervalThatSomebodyLacksIsNoTime) {
   EXPECT_EQ(window.covered_ns(), 2 * kWindowSecond);
 }
 
+TEST(CommonWindowTest, ItBeginsWithTheIntervalAfterTheLastBegin) {
+  CommonWindow window;
+  constexpr int64_t kBegin = kWindowSecond + kWindowSecond / 2;
+  for (int64_t k = 0; k < 4; ++k) {
+    const int64_t begin = k * kWindowSecond;
+    const uint64_t late = k == 0 ? 0 : k == 1 ? 30 : 50;
+    AddAll({Did(0, 0, begin, begin + kWindowSecond, 100),
+            Did(0, 1, std::max(begin, kBegin), begin + kWindowSecond, late)},
+           &window);
+    if (k != 1) continue;
+    // While there is no whole interval, a part of one must do.
+    EXPECT_EQ(window.covered_ns(), kWindowSecond / 2);
+    EXPECT_EQ(OperationsOf(window), 80u);
+  }
+  EXPECT_FALSE(window.closed());
+  EXPECT_EQ(window.begin_ns(), 2 * kWindowSecond);
+  EXPECT_EQ(window.covered_ns(), 2 * kWindowSecond);
+  EXPECT_EQ(OperationsOf(window), 300u);
+}
+
+TEST(CommonWindowTest, OfALateWorkloadAloneItIsItsWholeTime) {
+  CommonWindow window;
+  AddAll({Did(0, 1, kWindowSecond / 4, kWindowSecond, 75)}, &window);
+  AddAll({Did(0, 1, kWindowSecond, 2 * kWindowSecond, 100)}, &window);
+  EXPECT_EQ(window.begin_ns(), kWindowSecond / 4);
+  EXPECT_EQ(window.covered_ns(), 2 * kWindowSecond - kWindowSecond / 4);
+  EXPECT_EQ(OperationsOf(window), 175u);
+}
+
+TEST(CommonWindowTest, WithoutAWholeIntervalItIsWhatPartsOverlap) {
+  CommonWindow window;
+  AddAll({Did(0, 0, 0, kWindowSecond, 100), Did(0, 1, kWindowSecond / 2, kWindowSecond, 10)},
+         &window);
+  AddAll({Did(0, 0, kWindowSecond, kWindowSecond * 3 / 2, 50, /*is_over=*/true),
+          Did(0, 1, kWindowSecond, 2 * kWindowSecond, 20)},
+         &window);
+  EXPECT_TRUE(window.closed());
+  EXPECT_EQ(window.begin_ns(), kWindowSecond / 2);
+  EXPECT_EQ(window.end_ns(), kWindowSecond * 3 / 2);
+  EXPECT_EQ(window.covered_ns(), kWindowSecond);
+  EXPECT_EQ(window.Of(0).at({0, kRead}).operations, 100u);
+  EXPECT_EQ(window.Of(0).at({1, kRead}).operations, 20u);
+}
+
+TEST(CommonWindowTest, AfterTheFirstEndNoBeginOpensIt) {
+  CommonWindow window;
+  for (int64_t k = 0; k < 3; ++k) {
+    const int64_t begin = k * kWindowSecond;
+    AddAll({Did(0, 0, begin, std::max(begin, kWindowSecond), 100, /*is_over=*/k >= 1),
+            Did(0, 1, std::max(begin, 2 * kWindowSecond), begin + kWindowSecond, 10)},
+           &window);
+  }
+  EXPECT_TRUE(window.empty());
+  EXPECT_TRUE(window.closed());
+}
+
 TEST(CommonWindowTest, WhatWasOverBeforeItBeganLeavesNothing) {
   CommonWindow window;
   AddAll({Did(0, 0, kWindowSecond, kWindowSecond, 0, /*is_over=*/true),

@@ -89,6 +89,28 @@ TEST(PhaseSeriesTest, AWorkloadThatEndsByItselfHasATimeOfItsOwn) {
   EXPECT_EQ(series.WindowOf(1).Of(0).at({1, v1::OPERATION_KIND_READ}).operations, 200u);
 }
 
+TEST(PhaseSeriesTest, AWorkloadThatBeginsLateHasATimeOfItsOwn) {
+  PhaseSeries series({.workers = {0},
+                      .workloads = 2,
+                      .begins = {{1, kSecond + kSecond / 2}},
+                      .needs_histograms = false});
+  for (uint32_t k = 0; k < 3; ++k) {
+    v1::IntervalSample sample = Sample(k, 100, /*with_latencies=*/false);
+    v1::WorkloadSample* other = sample.add_workloads();
+    other->set_workload(1);
+    if (k >= 1) *other->mutable_operations() = sample.workloads(0).operations();
+    ASSERT_TRUE(series.Add(0, sample).ok());
+    (void)series.TakeComplete();
+  }
+  (void)series.Finish();
+  EXPECT_EQ(series.window().begin_ns(), 2 * kSecond);
+  EXPECT_EQ(series.window().covered_ns(), kSecond);
+  EXPECT_EQ(series.WindowOf(0).covered_ns(), 3 * kSecond);
+  EXPECT_EQ(series.WindowOf(1).begin_ns(), kSecond + kSecond / 2);
+  EXPECT_EQ(series.WindowOf(1).covered_ns(), kSecond + kSecond / 2);
+  EXPECT_EQ(series.WindowOf(1).Of(0).at({1, v1::OPERATION_KIND_READ}).operations, 200u);
+}
+
 TEST(PhaseSeriesTest, WhatWasNotDeliveredIsAGap) {
   PhaseSeries series = Stored({0}, {0});
   for (uint32_t k : {1, 2, 5, 9}) ASSERT_TRUE(series.Add(0, Sample(k, 1, false)).ok());

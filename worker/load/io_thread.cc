@@ -10,8 +10,6 @@
 namespace lockstep::worker {
 namespace {
 
-// A thread that drains, or that nothing else wakes, polls this often.
-constexpr int64_t kPollNs = 100 * timing::kMs;
 // A wait for completions lasts at least this long, even where an interval is about to end. Shorter
 // ones would become a series of system calls at each boundary.
 constexpr int64_t kMinWaitNs = timing::kMs;
@@ -95,22 +93,6 @@ absl::Status IoThread::Arm() {
   outcome_.notes = engine_->notes();
   if (opened.ok()) outcome_.engine = engine_->Describe();
   return opened;
-}
-
-void IoThread::CloseThrough(int64_t now_ns) {
-  // Beyond the end of the load there is one interval, the drain.
-  while (now_ns >= timeline_->EndOf(recorder_.interval()) &&
-         timeline_->BeginOf(recorder_.interval()) < timeline_->load_end_ns()) {
-    recorder_.CloseInterval();
-  }
-  interval_end_ns_ = timeline_->BeginOf(recorder_.interval() + 1);
-  // A ramp ends with an interval, so this comes by at both ends of the measured time. It is late by
-  // the wait that the end falls into.
-  const bool has_begun = now_ns >= timeline_->ramp_end_ns();
-  const bool is_over = now_ns >= timeline_->load_end_ns();
-  is_measured_ = has_begun && !is_over;
-  if (has_begun) outcome_.usage.Begin();
-  if (is_over) outcome_.usage.End();
 }
 
 int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
@@ -350,24 +332,6 @@ void IoThread::Complete(const IoCompletion& completion, int64_t now_ns) {
   free_.Give(completion.slot);
 }
 
-int64_t IoThread::MeasuredAcross(int64_t from_ns, int64_t to_ns) const {
-  const int64_t begin = std::max(from_ns, timeline_->ramp_end_ns());
-  return std::max<int64_t>(0, std::min(to_ns, timeline_->load_end_ns()) - begin);
-}
-
-void IoThread::Account(int64_t time_ns, QueueState queue) {
-  if (syncs_in_flight_ != 0 && syncs_in_flight_ == in_flight_) {
-    outcome_.sync_ns += time_ns;
-  } else if (waiting_ == Waiting::kThink) {
-    outcome_.think_ns += time_ns;
-  } else if (waiting_ == Waiting::kRate) {
-    outcome_.rate_ns += time_ns;
-  } else {
-    outcome_.io_ns += time_ns;
-    if (queue == QueueState::kFull) outcome_.queue_full_ns += time_ns;
-  }
-}
-
 bool IoThread::StepIdle(bool load_goes_on, int64_t* now_ns) {
   const bool waits = (load_goes_on || !copy_writes_.empty()) && waiting_ != Waiting::kNothing;
   if (!waits && setup_.sync.at_end && !final_sync_done_ && outcome_.fatal.empty()) {
@@ -475,9 +439,10 @@ void IoThread::Run() {
   // I/O.
   if (timeline_->ramp_end_ns() <= timeline_->go_ns()) outcome_.usage.Begin();
   common::SleepThenSpinUntil(*clock_, timeline_->go_ns(), setup_.spin_ns);
+  AwaitBegin();
   // The schedule starts at T, not when the thread woke up: I/Os that were due in between are late,
   // and count as late.
-  gate_.Begin(timeline_->go_ns());
+  gate_.Begin(begin_ns_);
   plain_ = gate_.open() && !setup_.sync.any() && !checks_.writes() && !checks_.reads() &&
            content_.is_plain() && !setup_.engine.timed_submission && setup_.quota_bytes == 0 &&
            !access_.trims() && !access_.pauses() && setup_.copy == nullptr;
@@ -489,7 +454,8 @@ void IoThread::Run() {
   CountBacklog();
   engine_->Finish();
   outcome_.notes = engine_->notes();
-  recorder_.Finish(outcome_.last_io_ns,
+  // A workload that ends on time has run until then, whenever its last I/O completed.
+  recorder_.Finish(ended_on_time_ ? own_end_ns_ : outcome_.last_io_ns,
                    exhausted_ ? Recorder::End::kAllDone : Recorder::End::kLoadEnd);
 }
 

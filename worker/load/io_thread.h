@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,8 @@ struct IoThreadSetup {
   // quota. Null for other workloads.
   std::shared_ptr<const CopyMap> copy;
   StartGate::Options start;
+  int64_t begin_ns = 0;  // from T: no I/O starts before
+  int64_t end_ns = 0;    // from T: the workload ends by itself; 0 is the load's end
   SyncRule sync;
   BlockChecks::Options checks;
   uint64_t error_limit = 0;  // failed I/Os; 0 is no limit
@@ -64,8 +67,9 @@ struct IoThreadOutcome {
   // Measured time between two batches of completions, and before the first one, added up by the
   // binary logarithm of its nanoseconds.
   std::array<int64_t, 64> gaps_ns{};
+  int64_t measured_from_ns = 0;  // the ramp's end, or the workload's begin where that is later
   void AddCompletion(int64_t at_ns, const Timeline& timeline) {
-    const int64_t from = std::max(last_io_ns, timeline.ramp_end_ns());
+    const int64_t from = std::max(last_io_ns, measured_from_ns);
     if (const int64_t gap = std::min(at_ns, timeline.load_end_ns()) - from; gap > 0) {
       gaps_ns[63 - __builtin_clzll(static_cast<uint64_t>(gap))] += gap;
     }
@@ -137,6 +141,8 @@ class IoThread {
   enum class Waiting { kNothing, kThink, kRate, kBlock };
   // How long a thread with nothing in flight waits for a block that another thread is writing.
   static constexpr int64_t kBlockNs = 20 * timing::kUs;
+  // A thread that drains, or that nothing else wakes, polls this often.
+  static constexpr int64_t kPollNs = 100 * timing::kMs;
 
   absl::Status MakeBuffers();
   // Whether the interval in progress, or the load, has ended by then.
@@ -144,6 +150,7 @@ class IoThread {
     return now_ns >= interval_end_ns_ || now_ns >= timeline_->load_end_ns();
   }
   void CloseThrough(int64_t now_ns);
+  void AwaitBegin();
   bool LoadGoesOn(int64_t now_ns) const {
     return now_ns < timeline_->load_end_ns() && outcome_.fatal.empty() && !exhausted_;
   }
@@ -233,7 +240,11 @@ class IoThread {
   bool plain_ = false;
   // What follows until the next end of an interval is measured time.
   bool is_measured_ = false;
-  int64_t interval_end_ns_ = 0;  // of the running interval, by the grid
+  // Of the running interval, by the grid; the workload's own end where that comes first.
+  int64_t interval_end_ns_ = 0;
+  int64_t begin_ns_ = 0;
+  int64_t own_end_ns_ = std::numeric_limits<int64_t>::max();
+  bool ended_on_time_ = false;  // at own_end_ns_
   Waiting waiting_ = Waiting::kNothing;
   int64_t wake_ns_ = 0;
 

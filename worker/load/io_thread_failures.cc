@@ -106,7 +106,8 @@ void IoThread::GiveUpStuck(int64_t now_ns) {
 // What was due and never started: the backlog that the storage, or the queue depth, did not serve.
 void IoThread::CountBacklog() {
   if (!gate_.has_schedule()) return;
-  const StartGate::Backlog backlog = gate_.BacklogAt(timeline_->load_end_ns(), exhausted_);
+  const int64_t end = ended_on_time_ ? own_end_ns_ : timeline_->load_end_ns();
+  const StartGate::Backlog backlog = gate_.BacklogAt(end, exhausted_ && !ended_on_time_);
   outcome_.unstarted = backlog.unstarted;
   outcome_.due = started_ + backlog.unstarted;
   outcome_.longest_backlog_ns = backlog.longest_ns;

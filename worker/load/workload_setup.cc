@@ -357,13 +357,18 @@ class ThreadMaker {
   }
 
   void ChooseStarts(uint32_t thread, IoThreadSetup* setup) const {
+    const v1::RunAssignment& run = context_.assignment->run();
+    setup->begin_ns = w_.start_delay_ns();
+    setup->end_ns = v1::OwnEndNs(w_, run.ramp_ns());
     setup->start.max_iops = assignment_.max_iops() / threads_;
     setup->start.max_bytes_per_second = assignment_.max_throughput_bytes_per_second() / threads_;
     setup->start.think_ns = w_.think_time_ns();
     setup->start.think_every = w_.think_every();
     if (!w_.has_open_loop()) return;
     const v1::OpenLoop& from = w_.open_loop();
-    const v1::RunAssignment& run = context_.assignment->run();
+    const int64_t end = setup->end_ns != 0       ? setup->end_ns
+                        : run.duration_ns() == 0 ? 0
+                                                 : run.ramp_ns() + run.duration_ns();
     Schedule::Options loop;
     loop.rate_per_second = assignment_.rate_per_second() / threads_;
     loop.poisson = from.arrival() != v1::ARRIVAL_FIXED;
@@ -372,7 +377,7 @@ class ThreadMaker {
     loop.shift =
         static_cast<double>(thread * members_ + assignment_.member()) / (members_ * threads_);
     loop.ramp_to = from.ramp_to_ratio();
-    loop.ramp_ns = loop.ramp_to == 1 ? 0 : run.ramp_ns() + run.duration_ns();
+    loop.ramp_ns = loop.ramp_to == 1 ? 0 : end - setup->begin_ns;
     loop.seed = common::DeriveSeed(assignment_.seed(), 9000 + thread);
     setup->start.open_loop = loop;
   }

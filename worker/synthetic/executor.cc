@@ -4,6 +4,7 @@
 
 #include "common/mutex.h"
 #include "measure/result_stats.h"
+#include "proto/workload.h"
 
 namespace lockstep::worker {
 namespace {
@@ -103,6 +104,8 @@ v1::IntervalSample SyntheticExecutor::Measure() {
   for (const v1::WorkloadAssignment& workload : assignment_.run().workloads()) {
     v1::WorkloadSample* out = sample.add_workloads();
     out->set_workload(workload.index());
+    out->set_ended_ns(EndedBy(workload.workload(), sample.end_ns()));
+    if (begin < workload.workload().start_delay_ns() || out->ended_ns() > 0) continue;
     for (const v1::OperationKind kind : KindsOf(workload.workload())) {
       // The result must be the sum of the intervals, bucket by bucket (PhaseSeries::CheckResult()).
       // The indices of the seconds that were sent are all that is needed to add it up.
@@ -117,6 +120,13 @@ v1::IntervalSample SyntheticExecutor::Measure() {
     }
   }
   return sample;
+}
+
+// When the workload has ended on time, by this instant; 0 if it has not. Figures that are made up
+// are of whole intervals: of one in which the workload ends there are none.
+int64_t SyntheticExecutor::EndedBy(const v1::Workload& workload, int64_t at_ns) const {
+  const int64_t end = v1::OwnEndNs(workload, assignment_.run().ramp_ns());
+  return end <= at_ns ? end : 0;
 }
 
 void SyntheticExecutor::AddSums(const v1::WorkloadAssignment& workload, size_t ramp,
@@ -157,13 +167,16 @@ void SyntheticExecutor::Finish(uint64_t turn, End end) {
     if (assignment_.has_run() && interval_ > 0) {
       result.set_first_io_ns(go_ns_);
       result.set_last_io_ns(go_ns_ + interval_ * assignment_.interval_ns());
-      const auto ramp = static_cast<size_t>(assignment_.run().ramp_ns() /
-                                            std::max<int64_t>(1, assignment_.interval_ns()));
+      const int64_t interval = std::max<int64_t>(1, assignment_.interval_ns());
+      const int64_t ramp = assignment_.run().ramp_ns() / interval;
       for (const v1::WorkloadAssignment& workload : assignment_.run().workloads()) {
         v1::WorkloadResult* out = result.add_workloads();
         out->set_workload(workload.index());
         out->set_engine("synthetic");
-        AddSums(workload, ramp, out);
+        out->set_ended_ns(EndedBy(workload.workload(), interval_ * interval));
+        // It was silent in the intervals before the one that begins with it.
+        const int64_t silent = (workload.workload().start_delay_ns() + interval - 1) / interval;
+        AddSums(workload, static_cast<size_t>(std::max<int64_t>(0, ramp - silent)), out);
       }
     }
   }

@@ -37,6 +37,8 @@ class SyntheticExecutor final : public PhaseExecutor {
   void OnInterval(uint64_t turn);
   enum class End { kOfLoad, kStopped };
   void Finish(uint64_t turn, End end);
+  int64_t EndedBy(const v1::Workload& workload, int64_t at_ns) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What a workload came to, whose first `ramp` intervals are its ramp.
   void AddSums(const v1::WorkloadAssignment& workload, size_t ramp, v1::WorkloadResult* out)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

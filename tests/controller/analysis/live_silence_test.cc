@@ -54,6 +54,16 @@ TEST(LiveSilenceTest, WithALowRateAnEmptyIntervalIsChance) {
   EXPECT_DOUBLE_EQ(found.seconds, 5);
 }
 
+TEST(LiveSilenceTest, BeforeTheLoadBeginsNobodyIsSilent) {
+  v1::RunPhase load = SilenceLoad();
+  load.mutable_workloads(0)->set_start_delay_ns(2500000000);
+  LiveSilence silence(load);
+  for (uint32_t k = 0; k < 3; ++k) EXPECT_EQ(silence.Add(Second(k, {0})).silent, 0u) << k;
+  const LiveSilence::Found found = silence.Add(Second(3, {0}));
+  EXPECT_EQ(found.silent, 1u);
+  EXPECT_DOUBLE_EQ(found.seconds, 1.5);
+}
+
 TEST(LiveSilenceTest, StorageThatIsStuckFromTheStartIsSilent) {
   LiveSilence silence(SilenceLoad());
   const LiveSilence::Found found = silence.Add(Second(0, {0, 0}));

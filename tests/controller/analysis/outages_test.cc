@@ -90,6 +90,34 @@ TEST(OutageTest, WhatIsNoOutage) {
     worker.result.mutable_workloads(0)->set_ended_ns(2990000000);
   }
   EXPECT_EQ(ReportOf(data).phases(0).outages_size(), 0);
+  data = FourHosts([](uint32_t, uint32_t k) { return k <= 2 ? 0 : 200; });
+  EXPECT_EQ(ReportOf(data).phases(0).outages_size(), 1);
+  DelayWorkload(&data, 2500000000);
+  EXPECT_EQ(ReportOf(data).phases(0).outages_size(), 0);
+  // Nothing came when it had begun, either.
+  data = FourHosts([](uint32_t, uint32_t k) { return k <= 4 ? 0 : 200; });
+  DelayWorkload(&data, 2500000000);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.outages_size(), 1);
+  EXPECT_DOUBLE_EQ(phase.outages(0).begin_seconds(), 3);
+}
+
+// Rates, the start skew and the threads' rates are of the time from the workload's begin on.
+TEST(OutageTest, BeforeAWorkloadsBeginNothingIsMeasured) {
+  Stored data = FourHosts([](uint32_t, uint32_t k) { return k <= 1 ? 0 : 200; });
+  DelayWorkload(&data, 2000000000);
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.set_first_io_ns(worker.result.go_ns() + 2000001000);
+  }
+  data.phases[0].workers[3].result.set_first_io_ns(data.phases[0].workers[3].result.go_ns() +
+                                                   2000006000);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_DOUBLE_EQ(phase.window_begin_seconds(), 2);
+  EXPECT_DOUBLE_EQ(phase.window_end_seconds(), 10);
+  EXPECT_DOUBLE_EQ(phase.total().iops(), 800);
+  EXPECT_DOUBLE_EQ(phase.workloads(0).window_begin_seconds(), 2);
+  EXPECT_DOUBLE_EQ(phase.hosts(0).iops(), 200);
+  EXPECT_NEAR(phase.start_skew_ns(), 5000, 1);
 }
 
 // A loop that does 1 ms I/Os, and stands still for a tenth of the time, which one I/O shows.

@@ -69,6 +69,13 @@ inline void SetSkewLimit(Stored* data, int64_t limit_ns) {
   data->phases[0].phase.spec.mutable_run()->set_start_skew_limit_ns(limit_ns);
 }
 
+// The job's first workload begins this long after T.
+inline void DelayWorkload(Stored* data, int64_t delay_ns) {
+  for (v1::PhaseSpec* spec : {data->run.job.mutable_phases(0), &data->phases[0].phase.spec}) {
+    spec->mutable_run()->mutable_workloads(0)->set_start_delay_ns(delay_ns);
+  }
+}
+
 // Two workers on one kernel: three measured seconds, 100 and 300 reads a second.
 inline Stored TwoWorkers() {
   Stored data;
