@@ -74,6 +74,16 @@ std::string Mix(const v1::Workload& w) {
                          w.trim_ratio() > 0 ? absl::StrCat(", ", rest) : "");
 }
 
+void AddLimit(const v1::DirectionLimit& limit, const char* of, std::string* text) {
+  if (limit.iops() > 0) {
+    absl::StrAppend(text, ", at most ", common::FormatCount(limit.iops()), of, "/s");
+  }
+  if (limit.throughput_bytes_per_second() > 0) {
+    absl::StrAppend(text, ", at most ",
+                    common::FormatThroughput(limit.throughput_bytes_per_second()), " of", of);
+  }
+}
+
 std::string Load(const v1::Workload& w) {
   if (w.has_open_loop()) {
     const v1::OpenLoop& loop = w.open_loop();
@@ -98,6 +108,8 @@ std::string Load(const v1::Workload& w) {
     absl::StrAppend(&text, ", at most ",
                     common::FormatThroughput(w.max_throughput_bytes_per_second()));
   }
+  AddLimit(w.read_limit(), " reads", &text);
+  AddLimit(w.write_limit(), " writes", &text);
   if (w.think_time_ns() > 0) {
     absl::StrAppend(&text, ", thinking ",
                     common::FormatDuration(static_cast<double>(w.think_time_ns())));
@@ -105,7 +117,7 @@ std::string Load(const v1::Workload& w) {
   return text;
 }
 
-// When it runs, if not all the time.
+// When it runs, if not all the time, and what it ends.
 std::string Times(const v1::Workload& w) {
   std::string text;
   if (w.start_delay_ns() > 0) {
@@ -115,7 +127,26 @@ std::string Times(const v1::Workload& w) {
   if (w.runtime_ns() > 0) {
     absl::StrAppend(&text, ", for ", common::FormatDuration(static_cast<double>(w.runtime_ns())));
   }
+  if (w.ends_phase()) absl::StrAppend(&text, ", ends the phase");
+  if (w.min_rate().iops() > 0) {
+    absl::StrAppend(&text, ", at least ", common::FormatCount(w.min_rate().iops()), "/s");
+  }
+  if (w.min_rate().throughput_bytes_per_second() > 0) {
+    absl::StrAppend(&text, ", at least ",
+                    common::FormatThroughput(w.min_rate().throughput_bytes_per_second()));
+  }
   return text;
+}
+
+std::string Priority(const v1::IoPriority& priority) {
+  switch (priority.class_()) {
+    case v1::IO_PRIORITY_CLASS_REALTIME:
+      return absl::StrCat("realtime ", priority.level());
+    case v1::IO_PRIORITY_CLASS_IDLE:
+      return "idle";
+    default:
+      return absl::StrCat("best effort ", priority.level());
+  }
 }
 
 std::string Sync(const v1::Fsync& f) {
@@ -139,6 +170,7 @@ std::string DescribeWorkload(const v1::Workload& w) {
   if (w.write_through() == v1::WRITE_THROUGH_SYNC) absl::StrAppend(&text, ", O_SYNC");
   if (w.write_through() == v1::WRITE_THROUGH_DSYNC) absl::StrAppend(&text, ", O_DSYNC");
   absl::StrAppend(&text, Load(w), Times(w), Sync(w.fsync()));
+  if (w.has_io_priority()) absl::StrAppend(&text, ", priority ", Priority(w.io_priority()));
   if (w.verify()) absl::StrAppend(&text, ", verified");
   if (w.create()) absl::StrAppend(&text, ", creating files");
   return text;

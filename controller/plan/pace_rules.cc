@@ -23,6 +23,9 @@ class Rules {
   void Check() {
     CheckEnd();
     CheckLoad();
+    CheckEnding();
+    CheckDirection(".read_limit", w_.has_read_limit(), w_.read_limit(), v1::Reads(w_));
+    CheckDirection(".write_limit", w_.has_write_limit(), w_.write_limit(), v1::Writes(w_));
   }
 
  private:
@@ -90,6 +93,47 @@ class Rules {
     }
     add_(".open_loop.measured.phase",
          absl::StrCat("no earlier phase with load is named '", measured.phase(), "'"));
+  }
+
+  void CheckEnding() {
+    if (w_.ends_phase() && !HasOwnEnd(w_)) {
+      add_(".ends_phase",
+           "this workload has no end of its own: give it operations, io_size, passes or a runtime");
+    }
+    if (!w_.has_min_rate()) return;
+    const v1::MinimumRate& least = w_.min_rate();
+    if (!(least.iops() > 0) && !(least.throughput_bytes_per_second() > 0)) {
+      add_(".min_rate", "says nothing: write iops or throughput");
+    }
+    if (w_.max_iops() > 0 && least.iops() > w_.max_iops()) {
+      add_(".min_rate.iops", "is above max_iops");
+    }
+    if (w_.max_throughput_bytes_per_second() > 0 &&
+        least.throughput_bytes_per_second() > w_.max_throughput_bytes_per_second()) {
+      add_(".min_rate.throughput", "is above max_throughput");
+    }
+    if (run_.duration_ns() > 0 && least.window_ns() > run_.duration_ns()) {
+      add_(".min_rate.window", absl::StrCat("is longer than the run, ", Time(run_.duration_ns())));
+    }
+  }
+
+  void CheckDirection(const std::string& field, bool is_set, const v1::DirectionLimit& limit,
+                      bool is_done) {
+    if (!is_set) return;
+    if (!(limit.iops() > 0) && !(limit.throughput_bytes_per_second() > 0)) {
+      add_(field, "says nothing: write iops or throughput");
+    }
+    if (!is_done) add_(field, "this workload has no I/O of this direction");
+    if (w_.has_open_loop()) {
+      add_(field, "cannot be combined with open_loop: its schedule says when I/Os start");
+    }
+    // A block of a copy is read and written; max_iops and max_throughput count both.
+    if (w_.has_copy()) add_(field, "a copy writes what it reads; use max_iops or max_throughput");
+    if (v1::Trims(w_)) add_(field, "a workload with trims has a third direction; use max_iops");
+    // An I/O whose direction changes would no longer be its line's, or join its neighbours.
+    if (w_.has_read_limit() && w_.has_write_limit() && (!w_.access().empty() || w_.merge() > 1)) {
+      add_(field, "limits of both directions change the mix, which access and merge fix");
+    }
   }
 
   const v1::JobSpec& job_;

@@ -302,6 +302,10 @@ class Rules {
       add_(".engine_options.wait",
            absl::StrCat("is larger than the queue depth, ", w_.queue_depth()));
     }
+    if (w_.has_io_priority() &&
+        (w_.engine() == v1::ENGINE_ISCSI || w_.engine() == v1::ENGINE_NULL)) {
+      add_(".io_priority", "is the kernel's, and this engine's I/Os do not pass its block layer");
+    }
     if (one_by_one && w_.submission_latency()) {
       add_(".submission_latency",
            "an engine of one I/O at a time completes in the submission; its service time is all "

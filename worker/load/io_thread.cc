@@ -173,8 +173,15 @@ bool IoThread::StartIo(int64_t now_ns, int64_t intended_ns, int index) {
   Slot& slot = slots_[number];
   // A write that had to wait is sent next, not drawn again: the sequence of offsets stays the
   // seed's.
-  const Access::Next next = held_ ? *held_ : access_.Take();
+  Access::Next next = held_ ? *held_ : access_.Take();
   held_.reset();
+  if (gate_.has_directions() && !gate_.MayStartKind(now_ns, &next.kind)) {
+    held_ = next;
+    free_.Give(number);
+    waiting_ = Waiting::kRate;
+    wake_ns_ = gate_.wake_ns();
+    return false;
+  }
   if (checks_.writes() && next.kind == IoKind::kWrite &&
       !checks_.BeginWrite(next.file, next.offset, &slot.ticket)) {
     held_ = next;
@@ -203,7 +210,7 @@ bool IoThread::StartIo(int64_t now_ns, int64_t intended_ns, int index) {
   slot.is_first_pass = setup_.quota - left_ < access_.part_blocks();
   --left_;
   left_bytes_ -= std::min<uint64_t>(left_bytes_, request.length);
-  if (!gate_.open()) gate_.Started(now_ns, request.length);
+  if (!gate_.open()) gate_.Started(now_ns, request.kind, request.length);
   return true;
 }
 

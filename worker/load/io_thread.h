@@ -157,7 +157,8 @@ class IoThread {
   int FillBatch(int64_t now_ns, bool load_goes_on);
   uint32_t TakeSlot(int64_t now_ns, int64_t intended_ns);
   int FillPlain(int64_t now_ns);
-  // False when another I/O is writing the block: this one is held until that has completed.
+  // False when another I/O is writing the block, or the direction is beyond its limit: this one is
+  // held until it may start.
   bool StartIo(int64_t now_ns, int64_t intended_ns, int index);
   void StartSync(int64_t now_ns, int index);
   void FillContentOf(Slot* slot, int64_t now_ns);
@@ -233,7 +234,7 @@ class IoThread {
   bool exhausted_ = false;
   uint64_t errors_ = 0;
   std::atomic<bool> failed_{false};
-  std::optional<Access::Next> held_;  // of which the block is being written by another I/O
+  std::optional<Access::Next> held_;  // that StartIo() held
 
   StartGate gate_;
   // No gate, syncs, checks or content to make: FillPlain() and CompletePlain() are enough.

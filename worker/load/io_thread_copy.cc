@@ -52,7 +52,7 @@ void IoThread::StartCopyWrite(Slot* slot, BlockSpace::Offset to, int64_t now_ns)
   ++started_;
   // The write does not wait for the rate: its slot would be lost to the load. It delays the next
   // read instead.
-  if (!gate_.open()) gate_.Started(now_ns, request.length);
+  if (!gate_.open()) gate_.Started(now_ns, request.kind, request.length);
 }
 
 void IoThread::CompleteCopy(const IoCompletion& completion, int64_t now_ns) {

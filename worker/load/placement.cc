@@ -1,5 +1,6 @@
 #include "worker/load/placement.h"
 
+#include <linux/ioprio.h>
 #include <linux/mempolicy.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -13,6 +14,23 @@
 #include "common/files.h"
 
 namespace lockstep::worker {
+
+namespace {
+
+absl::Status SetIoPriority(int priority) {
+  // glibc has no wrapper. 0 is the calling thread.
+  if (syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, priority) == 0) return absl::OkStatus();
+  const int error = errno;
+  if (error == EPERM) {
+    return absl::PermissionDeniedError(
+        "io_priority: class realtime needs the capability CAP_SYS_ADMIN (or CAP_SYS_NICE, on newer "
+        "kernels), which this worker lacks; give it the capability, or use class best_effort");
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("io_priority: this kernel refuses it: ", common::ErrnoText(error)));
+}
+
+}  // namespace
 
 absl::Status BindThisThread(const Placement& placement) {
   // An arrival is due to the microsecond; the default slack of sleeping threads is 50.
@@ -40,7 +58,7 @@ absl::Status BindThisThread(const Placement& placement) {
                        "; see /sys/devices/system/node"));
     }
   }
-  return absl::OkStatus();
+  return placement.io_priority != 0 ? SetIoPriority(placement.io_priority) : absl::OkStatus();
 }
 
 }  // namespace lockstep::worker

@@ -9,11 +9,15 @@ struct Placement {
   int cpu = -1;             // number of the processor; -1: anywhere
   int numa_node = -1;       // of its memory; -1: any
   bool huge_pages = false;  // I/O buffers in huge pages
+  // Class and level as in IOPRIO_PRIO_VALUE (linux/ioprio.h); 0: the process's own.
+  int io_priority = 0;
 };
 
-// Binds the calling thread (sched_setaffinity(2), set_mempolicy(2)) and lets it sleep to the
-// nanosecond that it asks for (PR_SET_TIMERSLACK). Call before the thread allocates.
-// INVALID_ARGUMENT names the field and what the host has.
+// Binds the calling thread (sched_setaffinity(2), set_mempolicy(2)), gives it its I/O priority
+// (ioprio_set(2)) and lets it sleep to the nanosecond that it asks for (PR_SET_TIMERSLACK). Call
+// before the thread allocates, and before it opens an engine, whose kernel threads inherit the
+// priority. INVALID_ARGUMENT names the field and what the host has, PERMISSION_DENIED the
+// capability that the worker lacks.
 absl::Status BindThisThread(const Placement& placement);
 
 }  // namespace lockstep::worker

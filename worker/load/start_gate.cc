@@ -23,6 +23,24 @@ bool StartGate::MayStart(int64_t now_ns, int64_t* intended_ns) {
   return true;
 }
 
+bool StartGate::MayStartKind(int64_t now_ns, IoKind* kind) {
+  const Pacer& own = PacerOf(*kind);
+  if (!own.active() || own.next_ns() <= now_ns) return true;
+  const IoKind turned = *kind == IoKind::kRead ? IoKind::kWrite : IoKind::kRead;
+  const Pacer& other = PacerOf(turned);
+  waits_ = Waits::kRate;
+  wake_ns_ = own.next_ns();
+  // Without a limit of its own the other direction would do all that the storage can.
+  if (!other.active()) return false;
+  if (other.next_ns() <= now_ns) {
+    waits_ = Waits::kNothing;
+    *kind = turned;
+    return true;
+  }
+  wake_ns_ = std::min(wake_ns_, other.next_ns());
+  return false;
+}
+
 // The arrivals that are left could be millions. Their expected number is computed rather than drawn
 // one by one, and is as good for a report.
 StartGate::Backlog StartGate::BacklogAt(int64_t load_end_ns, bool exhausted) const {

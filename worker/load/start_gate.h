@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "worker/workload/io_kind.h"
 #include "worker/workload/schedule.h"
 
 namespace lockstep::worker {
@@ -14,35 +15,54 @@ namespace lockstep::worker {
 class StartGate {
  public:
   enum class Waits { kNothing, kThink, kRate };
+  // Of one direction, 0 is no limit.
+  struct Limit {
+    double iops = 0;
+    double bytes_per_second = 0;
+  };
   struct Options {
     std::optional<Schedule::Options> open_loop;
     double max_iops = 0;  // of this and the next, 0 is no limit
     double max_bytes_per_second = 0;
+    Limit reads, writes;
     int64_t think_ns = 0;  // pause after think_every I/Os
     uint32_t think_every = 1;
   };
   explicit StartGate(const Options& options)
-      : options_(options), pacer_(options.max_iops, options.max_bytes_per_second) {
+      : options_(options),
+        pacer_(options.max_iops, options.max_bytes_per_second),
+        reads_(options.reads.iops, options.reads.bytes_per_second),
+        writes_(options.writes.iops, options.writes.bytes_per_second),
+        has_directions_(reads_.active() || writes_.active()) {
     if (options.open_loop) schedule_.emplace(*options.open_loop);
-    open_ = !schedule_ && !pacer_.active() && options.think_ns == 0;
+    open_ = !schedule_ && !pacer_.active() && !has_directions_ && options.think_ns == 0;
   }
 
   void Begin(int64_t go_ns) {
     go_ns_ = go_ns;
     pacer_.Begin(go_ns);
+    reads_.Begin(go_ns);
+    writes_.Begin(go_ns);
   }
   // Whether every I/O may start without a wait.
   bool open() const { return open_; }
   bool has_schedule() const { return schedule_.has_value(); }
   // Whether an I/O may start now. If so, `*intended_ns` is the instant at which it was due.
   bool MayStart(int64_t now_ns, int64_t* intended_ns);
-  // After MayStart() returned false: what the thread waits for, and until when (nanoseconds).
+  // Whether reads or writes have limits of their own, and MayStart() is followed by MayStartKind().
+  bool has_directions() const { return has_directions_; }
+  // Whether an I/O of this kind may start now. If only the other direction may, `*kind` becomes
+  // that.
+  bool MayStartKind(int64_t now_ns, IoKind* kind);
+  // After MayStart() or MayStartKind() returned false: what the thread waits for, and until when
+  // (nanoseconds).
   Waits waits() const { return waits_; }
   int64_t wake_ns() const { return wake_ns_; }
 
-  void Started(int64_t now_ns, uint32_t bytes) {
+  void Started(int64_t now_ns, IoKind kind, uint32_t bytes) {
     if (schedule_) schedule_->Advance();
     if (pacer_.active()) pacer_.Started(now_ns, bytes);
+    if (has_directions_) PacerOf(kind).Started(now_ns, bytes);
   }
   // An I/O has completed. Not called for syncs.
   void Completed(int64_t now_ns) {
@@ -64,9 +84,13 @@ class StartGate {
   Backlog BacklogAt(int64_t load_end_ns, bool exhausted) const;
 
  private:
+  Pacer& PacerOf(IoKind kind) { return kind == IoKind::kRead ? reads_ : writes_; }
+
   const Options options_;
   std::optional<Schedule> schedule_;
   Pacer pacer_;
+  Pacer reads_, writes_;
+  const bool has_directions_;
   bool open_ = true;
   int64_t go_ns_ = 0;
   int64_t pause_until_ns_ = 0;

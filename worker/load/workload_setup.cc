@@ -1,5 +1,6 @@
 #include "worker/load/workload_setup.h"
 
+#include <linux/ioprio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -139,6 +140,17 @@ EngineSetup EngineSetupOf(const v1::Workload& w, const OpenTargets& targets) {
   setup.unregistered = w.engine_options().unregistered();
   setup.timed_submission = w.submission_latency();
   return setup;
+}
+
+int PriorityOf(const v1::IoPriority& priority) {
+  switch (priority.class_()) {
+    case v1::IO_PRIORITY_CLASS_REALTIME:
+      return IOPRIO_PRIO_VALUE(IOPRIO_CLASS_RT, priority.level());
+    case v1::IO_PRIORITY_CLASS_IDLE:
+      return IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0);
+    default:
+      return IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, priority.level());
+  }
 }
 
 enum class Completion {
@@ -362,6 +374,8 @@ class ThreadMaker {
     setup->end_ns = v1::OwnEndNs(w_, run.ramp_ns());
     setup->start.max_iops = assignment_.max_iops() / threads_;
     setup->start.max_bytes_per_second = assignment_.max_throughput_bytes_per_second() / threads_;
+    setup->start.reads = LimitOf(w_.read_limit());
+    setup->start.writes = LimitOf(w_.write_limit());
     setup->start.think_ns = w_.think_time_ns();
     setup->start.think_every = w_.think_every();
     if (!w_.has_open_loop()) return;
@@ -382,6 +396,12 @@ class ThreadMaker {
     setup->start.open_loop = loop;
   }
 
+  // A thread's share of a limit of the fleet.
+  StartGate::Limit LimitOf(const v1::DirectionLimit& limit) const {
+    const double all = static_cast<double>(members_) * threads_;
+    return {limit.iops() / all, limit.throughput_bytes_per_second() / all};
+  }
+
   void ChoosePlacement(uint32_t thread, IoThreadSetup* setup) const {
     const v1::EngineOptions& options = w_.engine_options();
     if (!options.cpus().empty()) {
@@ -390,6 +410,7 @@ class ThreadMaker {
     }
     if (options.has_numa_node()) setup->placement.numa_node = static_cast<int>(options.numa_node());
     setup->placement.huge_pages = options.huge_pages();
+    if (w_.has_io_priority()) setup->placement.io_priority = PriorityOf(w_.io_priority());
     // Workers of one kernel share its processors. Where there are more threads than processors, a
     // thread that spins would keep another one from being ready at T.
     const auto cpus = static_cast<uint32_t>(sysconf(_SC_NPROCESSORS_ONLN));

@@ -50,6 +50,73 @@ TEST(PaceTest, AWorkloadBeginsAndEndsWithinItsRun) {
               }).empty());
 }
 
+TEST(PaceTest, LimitsOfDirectionsFitTheirWorkload) {
+  const std::string at = "phases[1].run.workloads[0]";
+  const auto with = [&](const std::function<void(v1::Workload*)>& change) {
+    return PaceProblems([&](v1::RunPhase* run) {
+      First(run)->mutable_read_limit()->set_iops(100);
+      First(run)->mutable_write_limit()->set_throughput_bytes_per_second(1 << 20);
+      change(First(run));
+    });
+  };
+  EXPECT_TRUE(with([](v1::Workload*) {}).empty());
+  EXPECT_EQ(
+      with([](v1::Workload* w) { w->set_read_ratio(1); }),
+      std::vector<std::string>{at + ".write_limit: this workload has no I/O of this direction"});
+  EXPECT_EQ(with([](v1::Workload* w) { w->mutable_read_limit()->clear_iops(); }),
+            std::vector<std::string>{at + ".read_limit: says nothing: write iops or throughput"});
+  EXPECT_EQ(with([](v1::Workload* w) { w->mutable_open_loop()->set_rate_per_second(10); }).size(),
+            2u);
+  EXPECT_EQ(with([](v1::Workload* w) { w->set_trim_ratio(0.5); }).size(), 2u);
+  // One limit alone waits for its direction, and changes no mix.
+  EXPECT_TRUE(with([](v1::Workload* w) {
+                w->clear_write_limit();
+                w->clear_read_ratio();
+                v1::AccessLine* line = w->add_access();
+                line->set_block_size_bytes(4096);
+                line->set_read_ratio(0.5);
+              }).empty());
+}
+
+TEST(PaceTest, WhatEndsAPhaseHasAnEnd) {
+  const std::string at = "phases[1].run.workloads[0]";
+  EXPECT_EQ(PaceProblems([](v1::RunPhase* run) { First(run)->set_ends_phase(true); }),
+            std::vector<std::string>{at + ".ends_phase: this workload has no end of its own: give "
+                                          "it operations, io_size, passes or a runtime"});
+  EXPECT_TRUE(PaceProblems([](v1::RunPhase* run) {
+                First(run)->set_ends_phase(true);
+                First(run)->set_operations(1000);
+              }).empty());
+}
+
+TEST(PaceTest, AMinimumRateCanBeKept) {
+  const std::string at = "phases[1].run.workloads[0].min_rate";
+  EXPECT_EQ(PaceProblems([](v1::RunPhase* run) { First(run)->mutable_min_rate(); }),
+            std::vector<std::string>{at + ": says nothing: write iops or throughput"});
+  EXPECT_EQ(PaceProblems([](v1::RunPhase* run) {
+              First(run)->set_max_iops(100);
+              First(run)->mutable_min_rate()->set_iops(101);
+            }),
+            std::vector<std::string>{at + ".iops: is above max_iops"});
+  EXPECT_EQ(PaceProblems([](v1::RunPhase* run) {
+              First(run)->mutable_min_rate()->set_iops(1);
+              First(run)->mutable_min_rate()->set_window_ns(20 * kPlanSecond);
+            }),
+            std::vector<std::string>{at + ".window: is longer than the run, 10 s"});
+}
+
+TEST(PaceTest, APriorityIsForWhatTheKernelSchedules) {
+  EXPECT_TRUE(PaceProblems([](v1::RunPhase* run) {
+                First(run)->mutable_io_priority()->set_class_(v1::IO_PRIORITY_CLASS_IDLE);
+              }).empty());
+  v1::JobSpec job = Job();
+  First(job.mutable_phases(1)->mutable_run())->mutable_io_priority();
+  FillJob(&job);
+  const v1::IoPriority& filled = job.phases(1).run().workloads(0).io_priority();
+  EXPECT_EQ(filled.class_(), v1::IO_PRIORITY_CLASS_BEST_EFFORT);
+  EXPECT_EQ(filled.level(), 4u);
+}
+
 TEST(PaceTest, ARuntimeIsMeasuredTime) {
   v1::Workload w;
   EXPECT_EQ(v1::OwnEndNs(w, 5), 0);

@@ -122,5 +122,27 @@ TEST(PaceTest, AScheduleBeginsAndEndsWithItsWorkload) {
   EXPECT_LE(ran.io.longest_backlog_ns, kMs);
 }
 
+TEST(PaceTest, EachDirectionHasItsOwnRate) {
+  SimulatedTime time;
+  IoThreadSetup setup = SetupOf(&time, 8);
+  setup.start.reads.iops = 100;
+  setup.start.writes.bytes_per_second = 50 * 4096;
+  // The limits decide, not the mix.
+  const Ran ran = RunFor(std::move(setup), 0.5, &time);
+  EXPECT_NEAR(static_cast<double>(SumOf(ran.reads)), 400, 4);
+  EXPECT_NEAR(static_cast<double>(SumOf(ran.writes)), 200, 4);
+  EXPECT_GT(ran.io.rate_ns, 0);
+}
+
+TEST(PaceTest, OneLimitKeepsTheMix) {
+  SimulatedTime time;
+  IoThreadSetup setup = SetupOf(&time, 8);
+  setup.start.reads.iops = 100;
+  const Ran ran = RunFor(std::move(setup), 0.8, &time);
+  const auto reads = static_cast<double>(SumOf(ran.reads));
+  EXPECT_NEAR(reads, 400, 8);
+  EXPECT_NEAR(static_cast<double>(SumOf(ran.writes)), reads / 4, 40);
+}
+
 }  // namespace
 }  // namespace lockstep::worker
