@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/histogram.h"
+#include "measure/common_window.h"
 #include "measure/latency_blocks.h"
 #include "measure/operation_stats.h"
 #include "proto/result.pb.h"
@@ -42,6 +43,7 @@ struct MergedInterval {
   v1::IntervalClass interval_class = v1::INTERVAL_CLASS_UNSPECIFIED;
   double end_seconds = 0;
   std::map<uint32_t, Part> workers;                    // by worker index
+  std::map<uint32_t, IoSums> workloads;                // by workload, over the workers: I/Os
   std::map<v1::OperationKind, OperationCounts> kinds;  // over the workers, syncs too
   double p50_ns = 0, p99_ns = 0, p999_ns = 0;
   // Over all workers, where histograms are needed: of I/Os, and of each kind of operation.

@@ -337,6 +337,7 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
         kinds[{workload, delta.kind}].push_back(&*latencies);
       }
       if (!IsIo(delta.kind)) continue;
+      merged.workloads[workload].Add({delta.counts.operations, delta.counts.bytes});
       part.operations += delta.counts.operations;
       part.bytes += delta.counts.bytes;
       part.errors += delta.counts.errors;

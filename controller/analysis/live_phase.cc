@@ -47,10 +47,28 @@ LivePhase::LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts,
       has_load_(!load.workloads().empty()),
       abort_if_(load.abort_if()),
       series_(OptionsOf(hosts_, load)),
-      silence_(load) {
+      silence_(load),
+      minimum_(load) {
+  for (int w = 0; w < load.workloads_size(); ++w) {
+    if (!load.workloads(w).ends_phase()) continue;
+    ends_phase_.emplace(static_cast<uint32_t>(w), load.workloads(w).name());
+  }
   if (load.has_until_steady() && !load.until_steady().only_tell()) {
     steady_.emplace(load.until_steady(), interval_ns);
   }
+}
+
+absl::Status LivePhase::Add(uint32_t worker, const v1::IntervalSample& sample) {
+  absl::Status status = series_.Add(worker, sample);
+  if (!status.ok()) return status;
+  for (const v1::WorkloadSample& workload : sample.workloads()) {
+    if (workload.ended_ns() <= 0) continue;
+    minimum_.End(workload.workload(), workload.ended_ns());
+    const auto ends = ends_phase_.find(workload.workload());
+    if (ends == ends_phase_.end() || !end_reason_.empty()) continue;
+    end_reason_ = absl::StrCat("workload ", ends->second, " has ended on ", NameOf(worker));
+  }
+  return status;
 }
 
 measure::Recording LivePhase::Close() {
@@ -213,15 +231,17 @@ std::vector<v1::FleetInterval> LivePhase::TakeComplete() {
     complete.push_back(Describe(merged));
     // An interval without somebody's part says nothing about the whole fleet.
     if (merged.whole) CheckAbortConditions(merged);
+    const std::string slow = minimum_.Add(merged);
+    if (abort_reason_.empty()) abort_reason_ = slow;
     // The first verdict ends the load, so that later ones would change nothing.
-    if (!steady_ || !steady_reason_.empty()) continue;
+    if (!steady_ || !end_reason_.empty()) continue;
     // As the report judges it: by the hosts that do I/O and are there.
     const std::set<uint32_t> compared = series_.Compared();
     std::erase_if(merged.workers, [&](const auto& part) { return !compared.contains(part.first); });
     steady_->Add(merged);
     const measure::SteadyState::Verdict& verdict = steady_->verdict();
     if (!verdict.steady) continue;
-    steady_reason_ = absl::StrFormat(
+    end_reason_ = absl::StrFormat(
         "the load is steady: over its last rounds it varies by %.1f %%, the fitted line by %.1f %%",
         100 * verdict.fleet.range, 100 * verdict.fleet.slope);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "controller/analysis/live_minimum.h"
 #include "controller/analysis/live_silence.h"
 #include "measure/phase_series.h"
 #include "measure/recording.h"
@@ -17,7 +18,8 @@
 
 namespace lockstep::controller {
 
-// A phase as its samples arrive: gives the watchers their intervals, and checks the job's abort_if.
+// A phase as its samples arrive: gives the watchers their intervals, and checks the job's abort_if
+// and what else ends its load.
 // Not thread-safe; pure.
 class LivePhase {
  public:
@@ -26,9 +28,7 @@ class LivePhase {
             int64_t interval_ns);
 
   // As PhaseSeries::Add(), CheckResult(), Leave() and Lose().
-  absl::Status Add(uint32_t worker, const v1::IntervalSample& sample) {
-    return series_.Add(worker, sample);
-  }
+  absl::Status Add(uint32_t worker, const v1::IntervalSample& sample);
   absl::Status CheckResult(uint32_t worker, const v1::PhaseResult& result) const {
     return series_.CheckResult(worker, result);
   }
@@ -38,10 +38,10 @@ class LivePhase {
   // PhaseSeries::TakeComplete() as messages to the watchers; each interval is checked against
   // abort_if.
   std::vector<v1::FleetInterval> TakeComplete();
-  // Why the run must end by its abort_if; empty while it need not.
+  // Why the run must end by its abort_if or a min_rate; empty while it need not.
   const std::string& abort_reason() const { return abort_reason_; }
-  // Why the load is to end by its until_steady; empty while it is not.
-  const std::string& steady_reason() const { return steady_reason_; }
+  // Why the load is to end by its until_steady or an ends_phase; empty while it is not.
+  const std::string& end_reason() const { return end_reason_; }
   const measure::PhaseSeries& series() const { return series_; }
   // What is kept of it when nothing more comes; the last thing that is asked.
   measure::Recording Close();
@@ -67,10 +67,12 @@ class LivePhase {
   const v1::AbortIf abort_if_;
   measure::PhaseSeries series_;
   LiveSilence silence_;
+  LiveMinimum minimum_;
+  std::map<uint32_t, std::string> ends_phase_;  // names of the workloads that end it
   std::string abort_reason_;
   std::deque<v1::FleetInterval> past_;
   std::optional<measure::SteadyState> steady_;  // where it ends the load
-  std::string steady_reason_;
+  std::string end_reason_;
 };
 
 }  // namespace lockstep::controller

@@ -55,6 +55,19 @@ void AddGaps(const PhaseView& view, uint32_t worker, v1::PhaseReport* report) {
   }
 }
 
+// A workload of ends_phase that ended by itself; empty if there is none.
+std::string EndedBy(const PhaseView& view) {
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    for (const v1::WorkloadResult& result : worker.result.workloads()) {
+      const auto index = static_cast<int>(result.workload());
+      if (result.ended_ns() <= 0 || index >= view.load().workloads_size()) continue;
+      const v1::Workload& workload = view.load().workloads(index);
+      if (workload.ends_phase()) return workload.name();
+    }
+  }
+  return "";
+}
+
 // The load was to end before its own end: where did it?
 void AddEndOfLoad(const PhaseView& view, v1::PhaseReport* report) {
   const uint32_t wanted = *view.phase().phase.end_of_load;
@@ -81,6 +94,10 @@ void AddEndOfLoad(const PhaseView& view, v1::PhaseReport* report) {
   } else if (late.empty() && report->steady().steady() && !view.load().until_steady().only_tell()) {
     report->add_remarks(absl::StrFormat(
         "the load was ended after interval %d, on all hosts: it was steady", wanted));
+  } else if (const std::string ender = EndedBy(view); late.empty() && !ender.empty()) {
+    report->add_remarks(
+        absl::StrFormat("the load was ended after interval %d, on all hosts: workload %s had ended",
+                        wanted, ender));
   } else if (late.empty()) {
     report->add_remarks(
         absl::StrFormat("the load was ended by command after interval %d, on all hosts, before its "

@@ -226,9 +226,9 @@ void IngestPipeline::Announce(Phase* phase) {
     phase->abort_said = true;
     phase->callbacks.abort(phase->live->abort_reason());
   }
-  if (!phase->live->steady_reason().empty() && !phase->steady_said) {
-    phase->steady_said = true;
-    phase->callbacks.steady(phase->live->steady_reason());
+  if (!phase->live->end_reason().empty() && !phase->end_said) {
+    phase->end_said = true;
+    phase->callbacks.end(phase->live->end_reason());
   }
 }
 

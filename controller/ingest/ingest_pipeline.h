@@ -30,10 +30,10 @@ class IngestPipeline {
   using Acknowledge = std::function<void(const v1::DeliveryAck&)>;
   struct PhaseCallbacks {
     std::function<void(const v1::FleetInterval&)> interval;
-    // The phase's abort_if demands that the run ends.
+    // The phase's abort_if, or a workload's min_rate, demands that the run ends.
     std::function<void(const std::string& reason)> abort;
-    // Its until_steady demands that the load ends.
-    std::function<void(const std::string& reason)> steady;
+    // Its until_steady, or a workload's ends_phase, demands that the load ends.
+    std::function<void(const std::string& reason)> end;
     // The worker's result is committed; `integrity` is empty when it is the sum of its intervals.
     std::function<void(uint32_t worker, const v1::PhaseResult&, const std::string& integrity)>
         result;
@@ -122,7 +122,7 @@ class IngestPipeline {
     PhaseCallbacks callbacks;
     int64_t go_wall_ns = 0;
     bool abort_said = false;
-    bool steady_said = false;
+    bool end_said = false;
   };
 
   static PhaseKey KeyOf(const v1::PhaseId& phase) {

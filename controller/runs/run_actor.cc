@@ -242,7 +242,7 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
   callbacks.abort = [post](const std::string& reason) {
     post([reason](RunActor* self) { self->Stop(RunState::kAborted, reason, Cleanup::kRun); });
   };
-  callbacks.steady = [post, phase = Phase()](const std::string& reason) {
+  callbacks.end = [post, phase = Phase()](const std::string& reason) {
     post([reason, phase](RunActor* self) {
       if (self->IsCurrent(phase))
         self->EndLoad(Severity::kInfo, reason, [](const absl::Status&) {});

@@ -49,6 +49,21 @@ LivePhase Phase(v1::AbortIf abort_if = {}) {
   return LivePhase(0, {{0, "a"}, {1, "b"}}, load, 1000000000);
 }
 
+TEST(LivePhaseTest, AWorkloadThatHasEndedEndsTheLoad) {
+  v1::RunPhase load;
+  for (const char* name : {"w", "log"}) load.add_workloads()->set_name(name);
+  load.mutable_workloads(1)->set_ends_phase(true);
+  LivePhase phase(0, {{0, "a"}, {1, "b"}}, load, 1000000000);
+  v1::IntervalSample sample = Sample(0, {100});
+  sample.mutable_workloads(0)->set_ended_ns(500000000);
+  ASSERT_TRUE(phase.Add(0, sample).ok());
+  EXPECT_EQ(phase.end_reason(), "");
+  sample.add_workloads()->set_workload(1);
+  sample.mutable_workloads(1)->set_ended_ns(400000000);
+  ASSERT_TRUE(phase.Add(1, sample).ok());
+  EXPECT_EQ(phase.end_reason(), "workload log has ended on b");
+}
+
 TEST(LivePhaseTest, AnIntervalIsCompleteWhenAllHaveDeliveredIt) {
   LivePhase phase = Phase();
   ASSERT_TRUE(phase.Add(0, Sample(0, {100, 100, 100})).ok());
