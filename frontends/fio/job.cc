@@ -3,7 +3,6 @@
 #include "frontends/fio/job.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -174,31 +173,6 @@ void ReadEngineOptions(const SectionReader& section, Job* job) {
   if (o->ByteSizeLong() == 0) job->workload.clear_engine_options();
 }
 
-// The rate of the directions that the job has, for each clone.
-Value<double> ReadRate(const SectionReader& section, const Job& job, const char* name) {
-  const Value<std::string> text = section.Text(name, "");
-  if (text.from == nullptr || !text.from->has_value) return {};
-  const Directions parts = SplitDirections(text.value);
-  const auto number = [&](const std::string& part) -> double {
-    if (part.empty()) return 0;
-    return static_cast<double>(section.BytesOf(*text.from, part).value_or(0));
-  };
-  const double read = number(parts.read);
-  const double write = number(parts.write);
-  if (job.reads && job.writes) {
-    if (read == 0 && write == 0) return {};
-    // Each direction has its own rate in fio. The mix of a workload gives both the same only at
-    // one half.
-    if (read != write || job.workload.read_ratio() != 0.5 || !job.workload.access().empty()) {
-      section.Refuse(*text.from, "rates for each direction");
-      return {};
-    }
-    section.Remark(*text.from, "holds for each direction in fio; the job has the sum of both");
-    return {read + write, text.from};
-  }
-  return {job.reads ? read : job.writes ? write : number(parts.trim), text.from};
-}
-
 }  // namespace
 
 Origin DefaultOrigin(const std::string& option) { return {"", 0, "fio's default: " + option}; }
@@ -219,51 +193,6 @@ void ReadEngine(const SectionReader& section, Job* job) {
   } else {
     section.Refuse(*errors.from, "errors that are tolerated by their kind");
   }
-}
-
-void ReadPace(const SectionReader& section, Job* job) {
-  v1::Workload& w = job->workload;
-  const Value<double> iops = ReadRate(section, *job, "rate_iops");
-  const Value<double> rate = ReadRate(section, *job, "rate");
-  const Value<std::string> process = section.Text("rate_process", "linear");
-  job->rate = iops.value > 0 ? iops.from : rate.value > 0 ? rate.from : nullptr;
-  job->iops = iops.value;
-  job->bytes_per_second = rate.value;
-  if (process.value == "poisson" && job->rate != nullptr) {
-    if (iops.value == 0 && (job->smallest_block != job->largest_block)) {
-      section.Refuse(*process.from, "a rate in bytes of blocks of several sizes; give rate_iops");
-    }
-    if (iops.value == 0) job->iops = rate.value / static_cast<double>(job->largest_block);
-    job->bytes_per_second = 0;
-    job->poisson = true;
-    job->origins["open_loop.arrival"] = process.from->where;
-  } else if (process.value != "poisson" && process.value != "linear") {
-    section.Fail(*process.from, "is neither linear nor poisson");
-  }
-  if (const Value<int64_t> think = section.Time("thinktime", TimeUnit::kMicroseconds);
-      think.value > 0) {
-    if (think.value > 86400000000000) section.Fail(*think.from, "is longer than a day");
-    if (job->poisson) section.Refuse(*think.from, "pauses in a schedule of arrivals");
-    w.set_think_time_ns(think.value);
-    job->origins["think_time"] = think.from->where;
-    const Value<int64_t> every = section.Count("thinktime_blocks", 1, 1 << 30);
-    if (every.value > 1) {
-      w.set_think_every(static_cast<uint32_t>(every.value));
-      job->origins["think_every"] = every.from->where;
-    }
-  }
-  job->runtime = section.Time("runtime", TimeUnit::kSeconds);
-  job->ramp = section.Time("ramp_time", TimeUnit::kSeconds);
-  const Value<bool> based =
-      section.Flag("time_based", Otherwise::kOff, SectionReader::Bare::kMeansTrue);
-  job->time_based = based.value && job->runtime.value > 0;
-  if (based.value && !job->time_based) {
-    section.Remark(*based.from, "has no effect without a runtime, as in fio");
-  }
-  job->loops = section.Count("loops", 1, 1000000);
-  if (job->loops.value == 0) job->loops.value = 1;
-  job->io_size = section.Bytes("io_size", 0);
-  job->operations = section.Count("number_ios", 0, int64_t{1} << 50);
 }
 
 Job ReadJob(const SectionReader& section) {

@@ -14,6 +14,9 @@ namespace lockstep::frontends::fio {
 // A field's name within its message, and what it came from.
 using Origins = std::map<std::string, Origin>;
 
+// What ends with a job (exitall, exit_what): nothing, its group, all that runs, or everything.
+enum class Exit { kAlone, kGroup, kRunning, kAll };
+
 // One job of fio, with numbers as fio has them: for each clone.
 struct Job {
   std::string name;
@@ -28,11 +31,19 @@ struct Job {
   Value<int64_t> clones{1};
   Value<int64_t> loops{1};
   Value<int64_t> io_size, operations;
-  Value<int64_t> runtime, ramp;  // nanoseconds
+  Value<int64_t> delay, runtime, ramp;  // nanoseconds
   bool time_based = false;
+  // Rates of each clone; `rate` is where they come from.
   double iops = 0, bytes_per_second = 0;
+  v1::DirectionLimit reads_limit, writes_limit;  // of a mix, in place of both
   const Option* rate = nullptr;
+  const Option* rate_bytes = nullptr;
   bool poisson = false;
+  double least_iops = 0, least_bytes = 0;
+  const Option* least = nullptr;
+  int64_t least_window_ns = 0;
+  Exit exit = Exit::kAlone;
+  const Option* exits = nullptr;
   bool verify = false, reads_back = false;
   bool drop_caches = false;
   Origin drop_caches_origin;
@@ -55,7 +66,39 @@ void ReadBlocks(const SectionReader& section, Job* job);   // sizes, mix
 void ReadPattern(const SectionReader& section, Job* job);  // order; after ReadBlocks()
 void ReadWriting(const SectionReader& section, Job* job);  // syncs, content, verification
 void ReadEngine(const SectionReader& section, Job* job);   // engine, depth, caches, processors
-void ReadPace(const SectionReader& section, Job* job);     // rates, pauses, ends
+void ReadPace(const SectionReader& section, Job* job);     // rates, pauses, times, ends; last
+
+// Parts of pace.cc that make a phase's workloads.
+// fio's rates are those of each clone, a job's those of the fleet: `all` is the number of clones.
+void SetRates(const SectionReader& section, const Job& job, double all, v1::Workload* workload,
+              const std::string& field, Origins* origins);
+// When the jobs of one phase run, and what ends with which. A phase has one duration and one ramp.
+class PhaseTimes {
+ public:
+  // A further job.
+  void Add(const SectionReader& section, const Job& job, v1::RunPhase* run, Origins* origins);
+  // Its workloads are those that the phase has got since.
+  void Close(const v1::RunPhase& run) { jobs_.back().end = run.workloads_size(); }
+  // After all jobs: sets the phase's duration and the workloads' times. Place: of the phase in the
+  // file.
+  enum class Place { kLast, kBeforeOthers };
+  void Finish(Place place, Findings* findings, v1::RunPhase* run, Origins* origins) const;
+
+ private:
+  struct Entry {
+    std::string name;
+    int first = 0, end = 0;  // workloads
+    Value<int64_t> delay, runtime;
+    Exit exit = Exit::kAlone;
+    const Option* exits = nullptr;
+    int group = 0;  // of fio's reports
+  };
+  void SetEnds(Findings* findings, v1::RunPhase* run, Origins* origins) const;
+  void SetExits(Place place, Findings* findings, v1::RunPhase* run, Origins* origins) const;
+
+  std::vector<Entry> jobs_;
+  Value<int64_t> ramp_;
+};
 
 // Files and devices of a workload.
 struct TargetUse {

@@ -14,7 +14,7 @@ constexpr char kLayout[] = "the prepare phase lays out the files";
 constexpr char kZones[] = "zones of zoned devices";
 constexpr char kOffset[] = "an offset of each workload within its target";
 constexpr char kFlow[] = "rates of workloads that depend on each other";
-constexpr char kPriority[] = "a priority of I/Os or processes";
+constexpr char kPriority[] = "a priority of each I/O, or of processes";
 constexpr char kSearch[] = "a search for the load that keeps a latency";
 constexpr char kReplay[] = "the replay of a recorded trace";
 constexpr char kTrimCheck[] = "trims while data is verified";
@@ -58,6 +58,11 @@ constexpr OptionRule kRules[] = {
     {"rate", Fate::kTranslated, ""},
     {"rate_iops", Fate::kTranslated, ""},
     {"rate_process", Fate::kTranslated, ""},
+    {"rate_min", Fate::kTranslated, ""},
+    {"rate_iops_min", Fate::kTranslated, ""},
+    {"rate_cycle", Fate::kTranslated, ""},
+    {"prio", Fate::kTranslated, ""},
+    {"prioclass", Fate::kTranslated, ""},
     {"thinktime", Fate::kTranslated, ""},
     {"thinktime_blocks", Fate::kTranslated, ""},
     {"verify", Fate::kTranslated, ""},
@@ -90,7 +95,10 @@ constexpr OptionRule kRules[] = {
     // Their order.
     {"name", Fate::kTranslated, ""},
     {"description", Fate::kTranslated, ""},
+    {"startdelay", Fate::kTranslated, ""},
     {"runtime", Fate::kTranslated, ""},
+    {"exitall", Fate::kTranslated, ""},
+    {"exit_what", Fate::kTranslated, ""},
     {"ramp_time", Fate::kTranslated, ""},
     {"time_based", Fate::kTranslated, ""},
     {"stonewall", Fate::kTranslated, ""},
@@ -166,7 +174,6 @@ constexpr OptionRule kRules[] = {
     {"hugepage-size", Fate::kRemarked, kHarness},
     {"iomem_align", Fate::kRemarked, kHarness},
     {"cpus_allowed_policy", Fate::kRemarked, "threads run on the processors in turn (split)"},
-    {"rate_cycle", Fate::kRemarked, "a rate limit looks at each I/O"},
     {"rate_ignore_thinktime", Fate::kRemarked, "a rate limit counts pauses as time"},
     {"thinktime_blocks_type", Fate::kRemarked, "I/Os are counted as they complete"},
     {"fadvise_hint", Fate::kRemarked, "the kernel gets no hints"},
@@ -176,7 +183,6 @@ constexpr OptionRule kRules[] = {
     {"bs_is_seq_rand", Fate::kRefused, "block sizes by the order of I/Os", "0"},
     {"rw_sequencer", Fate::kRefused, "runs of I/Os within an order", "sequential"},
     // Missing capabilities.
-    {"startdelay", Fate::kRefused, "a start delay of each workload", "0"},
     {"offset", Fate::kRefused, kOffset, "0"},
     {"offset_increment", Fate::kRefused, kOffset, "0"},
     {"offset_align", Fate::kRefused, kOffset, "0"},
@@ -185,10 +191,6 @@ constexpr OptionRule kRules[] = {
     {"ignore_error", Fate::kRefused, "errors that are tolerated by their number"},
     {"opendir", Fate::kRefused, "targets that are found on the hosts"},
     {"filetype", Fate::kRefused, "targets of a type that their path does not tell"},
-    {"rate_min", Fate::kRefused, "a minimum rate that ends a run; expect has one that fails it",
-     "0"},
-    {"rate_iops_min", Fate::kRefused,
-     "a minimum rate that ends a run; expect has one that fails it", "0"},
     {"latency_target", Fate::kRefused, kSearch, "0"},
     {"latency_window", Fate::kRefused, kSearch, "0"},
     {"latency_percentile", Fate::kRefused, kSearch, "100,100.0"},
@@ -196,9 +198,7 @@ constexpr OptionRule kRules[] = {
     {"flow", Fate::kRefused, kFlow, "0"},
     {"flow_id", Fate::kRefused, kFlow},
     {"flow_sleep", Fate::kRefused, kFlow},
-    {"exitall", Fate::kRefused, "workloads that end with the first of them", "0"},
-    {"exit_what", Fate::kRefused, "workloads that end with the first of them"},
-    {"exitall_on_error", Fate::kRefused, "workloads that end with the first of them", "0"},
+    {"exitall_on_error", Fate::kRefused, "workloads that end with the first that fails", "0"},
     {"steadystate", Fate::kRefused, kSteady},
     {"steadystate_duration", Fate::kRefused, kSteady, "0"},
     {"steadystate_ramp_time", Fate::kRefused, kSteady, "0"},
@@ -214,8 +214,6 @@ constexpr OptionRule kRules[] = {
     {"zone_reset_threshold", Fate::kRefused, kZones, "0"},
     {"zone_reset_frequency", Fate::kRefused, kZones, "0"},
     {"nice", Fate::kRefused, kPriority, "0"},
-    {"prio", Fate::kRefused, kPriority},
-    {"prioclass", Fate::kRefused, kPriority},
     {"cmdprio_percentage", Fate::kRefused, kPriority, "0"},
     {"cmdprio_class", Fate::kRefused, kPriority},
     {"cmdprio", Fate::kRefused, kPriority},

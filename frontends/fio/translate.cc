@@ -21,8 +21,7 @@ struct Group {
   std::vector<std::string> jobs;
   v1::RunPhase run;
   Origins origins;  // of fields of the run phase
-  Value<int64_t> runtime, ramp;
-  bool is_timed = false;
+  PhaseTimes times;
   bool waited = false;       // begun by wait_for
   std::set<int> reads_back;  // targets that are verified afterwards
   int64_t verified_block = 0;
@@ -46,6 +45,11 @@ class Translator {
     for (const Section& section : files.sections) {
       if (findings_.errors.size() >= kMaxErrors) break;
       AddJob(section);
+    }
+    for (Group& group : groups_) {
+      const bool is_last = &group == &groups_.back();
+      group.times.Finish(is_last ? PhaseTimes::Place::kLast : PhaseTimes::Place::kBeforeOthers,
+                         &findings_, &group.run, &group.origins);
     }
     if (findings_.errors.empty()) Assemble(files);
     std::stable_sort(findings_.errors.begin(), findings_.errors.end(),
@@ -84,7 +88,8 @@ class Translator {
     ChooseGroup(reader, job.name);
     Group& group = groups_.back();
     group.jobs.push_back(job.name);
-    SetTimes(reader, job, &group);
+    group.times.Add(reader, job, &group.run, &group.origins);
+    if (job.ramp.value % kSecond != 0) is_fine_ = job.ramp.from;
     SetEnvironment(reader, job, &group);
     SetSeed(reader, job);
     if (const Option* about = reader.Find("description");
@@ -95,6 +100,7 @@ class Translator {
     for (size_t i = 0; i < plan.shares.size(); ++i) {
       AddWorkload(reader, job, plan, i, &group);
     }
+    group.times.Close(group.run);
     if (group.run.workloads_size() > static_cast<int>(kMaxWorkloads)) {
       reader.Fail("is beyond the 64 workloads of a phase; put a stonewall between the jobs");
     }
@@ -134,38 +140,6 @@ class Translator {
     }
     groups_.emplace_back();
     groups_.back().waited = true;
-  }
-
-  // A phase has one duration and one ramp.
-  void SetTimes(const SectionReader& reader, const Job& job, Group* group) {
-    if (job.runtime.value > 0 && job.runtime.value < kSecond / 10) {
-      reader.Fail(*job.runtime.from, "is shorter than 100 ms");
-    }
-    if (group->is_timed && group->runtime.value != job.runtime.value) {
-      const Option* from = job.runtime.from != nullptr ? job.runtime.from : group->runtime.from;
-      reader.Refuse(*from, absl::StrCat("a runtime of each workload: '", job.name,
-                                        "' runs beside '", group->jobs[0], "', which has another"));
-    }
-    if (group->is_timed && group->ramp.value != job.ramp.value) {
-      const Option* from = job.ramp.from != nullptr ? job.ramp.from : group->ramp.from;
-      reader.Refuse(*from, "a ramp of each workload; all jobs of a phase need the same");
-    }
-    group->is_timed = true;
-    group->runtime = job.runtime;
-    group->ramp = job.ramp;
-    if (job.runtime.value > 0) {
-      group->run.set_duration_ns(job.runtime.value);
-      group->origins["duration"] = job.runtime.from->where;
-    }
-    if (job.ramp.value == 0) return;
-    if (job.ramp.value % (kSecond / 10) != 0) {
-      reader.Fail(*job.ramp.from, "must be a multiple of 100 ms");
-    } else if (job.runtime.value == 0) {
-      reader.Refuse(*job.ramp.from, "a ramp of a load that ends by its size; give a runtime");
-    }
-    group->run.set_ramp_ns(job.ramp.value);
-    group->origins["ramp"] = job.ramp.from->where;
-    if (job.ramp.value % kSecond != 0) is_fine_ = job.ramp.from;
   }
 
   void SetEnvironment(const SectionReader& reader, const Job& job, Group* group) {
@@ -237,39 +211,8 @@ class Translator {
       w->set_files_per_thread(true);
       group->origins[field + "files_per_thread"] = job.clones.from->where;
     }
-    SetRates(reader, job, share, w, field, group);
+    SetRates(reader, job, static_cast<double>(share.clones) * hosts_, w, field, &group->origins);
     SetEnd(job, plan, share, w, field, group);
-  }
-
-  // fio's rates are those of each clone, a job's those of the fleet.
-  void SetRates(const SectionReader& reader, const Job& job, const Share& share, v1::Workload* w,
-                const std::string& field, Group* group) const {
-    if (job.rate == nullptr) return;
-    const double all = static_cast<double>(share.clones) * hosts_;
-    const Origin& origin = job.rate->where;
-    const double least = job.iops > 0 ? 0.001 : 1;
-    if (job.iops * all > 1e12 || job.bytes_per_second * all > 1e16 ||
-        std::max(job.iops, job.bytes_per_second) * all < least) {
-      return reader.Fail(*job.rate,
-                         "is beyond the rates of a job: up to 1e12 I/Os and 1e16 bytes "
-                         "per second");
-    }
-    if (job.poisson) {
-      w->mutable_open_loop()->set_rate_per_second(job.iops * all);
-      w->mutable_open_loop()->set_arrival(v1::ARRIVAL_POISSON);
-      group->origins[field + "open_loop.rate"] = origin;
-    } else if (job.iops > 0) {
-      w->set_max_iops(job.iops * all);
-      group->origins[field + "max_iops"] = origin;
-    }
-    if (job.bytes_per_second > 0) {
-      w->set_max_throughput_bytes_per_second(job.bytes_per_second * all);
-      group->origins[field + "max_throughput"] = reader.Find("rate")->where;
-    }
-    if (all > 1) {
-      reader.Remark(*job.rate, absl::StrCat("is of each clone in fio; the job has it times ", all,
-                                            " for clones and hosts together"));
-    }
   }
 
   // Without time_based a job ends when it has done its size once.

@@ -16,13 +16,13 @@ EXAMPLES = "/usr/share/doc/fio/examples"
 
 # What each example needs that jobs do not have; empty: it is translated.
 NEEDS = {
-    "1mbs_clients": "a minimum rate that ends a run",
+    "1mbs_clients": "",
     "aio-read": "",
     "backwards-read": "sequential orders that skip or go backwards",
     "basic-verify": "",
     "butterfly": "has no size",
-    "cmdprio-bssplit": "a priority of I/Os or processes",
-    "cmdprio-percentage": "a priority of I/Os or processes",
+    "cmdprio-bssplit": "a priority of each I/O, or of processes",
+    "cmdprio-percentage": "a priority of each I/O, or of processes",
     "cpp_null": "the engine 'cpp_null'",
     "cpuio": "the engine 'cpuio'",
     "cross-stripe-verify": "sequential orders that skip or go backwards",
@@ -34,7 +34,7 @@ NEEDS = {
     "e4defrag2": "the engine 'e4defrag'",
     "enospc-pressure": "errors that are tolerated by their kind",
     "exec": "the engine 'exec'",
-    "exitwhat": "workloads that end with the first of them",
+    "exitwhat": "",
     "falloc": "the engine 'falloc'",
     "filecreate-ioengine": "the engine 'filecreate'",
     "filedelete-ioengine": "the engine 'filedelete'",
@@ -126,6 +126,10 @@ def small(text, data):
     text = re.sub(r"(?m)^(size|filesize)=.*$", r"\1=4m", text)
     text = re.sub(r"(?m)^(runtime|timeout)=.*$", r"\1=1", text)
     text = re.sub(r"(?m)^loops=.*$", "loops=2", text)
+    # What the file paces over hours. No rate is promised beside busy neighbours.
+    text = re.sub(r"(?m)^startdelay=.*$", "startdelay=100ms", text)
+    text = re.sub(r"(?m)^rate=\d+$", "rate=8m", text)
+    text = re.sub(r"(?m)^ratemin=.*$", "ratemin=1", text)
     text = re.sub(r"(?m)^directory=.*$", f"directory={data}", text)
     named = re.sub(r"(?m)^filename=/.*$", f"filename={data}/file", text)
     # A device has a size by itself. A file needs one.

@@ -131,11 +131,66 @@ TEST(FioTranslationTest, PoissonIsAnOpenLoop) {
   EXPECT_EQ(WorkloadOf("rate=40k\nrate_process=poisson\n").open_loop().rate_per_second(), 10);
 }
 
-TEST(FioTranslationTest, ARateOfEachDirectionNeedsEqualHalves) {
-  EXPECT_EQ(WorkloadOf("rw=randrw\nrate_iops=100\n").max_iops(), 200);
+TEST(FioTranslationTest, ARateOfAMixIsOfEachDirection) {
   EXPECT_EQ(WorkloadOf("rw=write\nrate_iops=100,50\n").max_iops(), 50);
-  EXPECT_NE(ErrorsOf("[j]\nsize=1m\nrw=randrw\nrwmixread=70\nrate=1m\n").find("a.fio:5: rate=1m"),
+  v1::Workload w = WorkloadOf("rw=randrw\nrwmixread=70\nrate_iops=100,50\nnumjobs=2\n");
+  EXPECT_EQ(w.max_iops(), 0);
+  EXPECT_EQ(w.read_limit().iops(), 200);
+  EXPECT_EQ(w.write_limit().iops(), 100);
+  w = WorkloadOf("rw=randrw\nrate=,500k\n");
+  EXPECT_FALSE(w.has_read_limit());
+  EXPECT_EQ(w.write_limit().throughput_bytes_per_second(), 500 << 10);
+  EXPECT_NE(ErrorsOf("[j]\nsize=1m\nrw=randrw\nbs=4k,8k\nrate=1m\n").find("a.fio:5: rate=1m"),
             std::string::npos);
+}
+
+TEST(FioTranslationTest, PoissonArrivalsOfBothDirectionsAreOneSchedule) {
+  const v1::Workload w = WorkloadOf("rw=randrw\nrate_iops=300,100\nrate_process=poisson\n");
+  EXPECT_EQ(w.open_loop().rate_per_second(), 400);
+  EXPECT_EQ(w.read_ratio(), 0.75);
+  EXPECT_FALSE(w.has_read_limit());
+  EXPECT_NE(ErrorsOf("[j]\nsize=1m\nrw=randrw\nrate_iops=300,\nrate_process=poisson\n")
+                .find("a.fio:4: rate_iops=300,"),
+            std::string::npos);
+}
+
+TEST(FioTranslationTest, AMinimumRateIsJudgedOverAWindowThatRoundingCannotMiss) {
+  // An I/O each 3.3 s: of 1,250 B/s, 226 are left, which a block of 4 KiB takes 19 s for.
+  const v1::Workload w = WorkloadOf("rate=1250\nratemin=1024\nnumjobs=2\nnrfiles=1\n");
+  EXPECT_EQ(w.min_rate().throughput_bytes_per_second(), 1024);
+  EXPECT_EQ(w.min_rate().window_ns(), 19000000000);
+  EXPECT_EQ(WorkloadOf("rate_iops_min=100\n").min_rate().window_ns(), 1000000000);
+  EXPECT_EQ(WorkloadOf("rate_iops_min=100\nrate_cycle=5000\n").min_rate().window_ns(), 5000000000);
+  EXPECT_NE(ErrorsOf("[j]\nsize=1m\nrate=1k\nratemin=2k\n").find("is above the rate"),
+            std::string::npos);
+  EXPECT_NE(ErrorsOf("[j]\nsize=1m\nrw=rw\nrate_min=2k\n").find("for each direction"),
+            std::string::npos);
+}
+
+TEST(FioTranslationTest, APriorityIsTheWorkloads) {
+  const v1::IoPriority high = WorkloadOf("prio=2\nprioclass=1\n").io_priority();
+  EXPECT_EQ(high.class_(), v1::IO_PRIORITY_CLASS_REALTIME);
+  EXPECT_EQ(high.level(), 2u);
+  EXPECT_EQ(WorkloadOf("prio=7\n").io_priority().class_(), v1::IO_PRIORITY_CLASS_BEST_EFFORT);
+  EXPECT_EQ(WorkloadOf("prioclass=3\n").io_priority().class_(), v1::IO_PRIORITY_CLASS_IDLE);
+  EXPECT_FALSE(WorkloadOf("bs=8k\n").has_io_priority());
+}
+
+TEST(FioTranslationTest, AJobThatExitsEndsItsPhase) {
+  const std::string slow = "[slow]\nsize=1m\nexitall\n";
+  const v1::RunPhase run = RunsOf(JobOf(slow + "[fast]\nsize=1m\n"))[0];
+  EXPECT_TRUE(run.workloads(0).ends_phase());
+  EXPECT_FALSE(run.workloads(1).ends_phase());
+  // Of a group by itself nobody else ends.
+  EXPECT_FALSE(RunsOf(JobOf(slow + "[fast]\nnew_group\nsize=1m\n"))[0].workloads(0).ends_phase());
+  EXPECT_TRUE(RunsOf(JobOf(slow + "exit_what=stonewall\n[fast]\nnew_group\nsize=1m\n"))[0]
+                  .workloads(0)
+                  .ends_phase());
+  EXPECT_NE(ErrorsOf(slow + "[b]\nsize=1m\n[c]\nnew_group\nsize=1m\n").find("a.fio:3: exitall"),
+            std::string::npos);
+  EXPECT_NE(
+      ErrorsOf(slow + "exit_what=all\n[next]\nstonewall\nsize=1m\n").find("a.fio:4: exit_what=all"),
+      std::string::npos);
 }
 
 TEST(FioTranslationTest, HostsNeverWriteOneFileByAccident) {
@@ -186,11 +241,26 @@ TEST(FioTranslationTest, AJobWaitsForAnotherThatIsAlone) {
             std::string::npos);
 }
 
-TEST(FioTranslationTest, JobsOfAPhaseHaveOneRuntime) {
-  EXPECT_NE(ErrorsOf("[a]\nsize=1m\nruntime=5\n[b]\nsize=1m\nruntime=6\n")
-                .find("a.fio:6: runtime=6: cannot be translated"),
-            std::string::npos);
-  EXPECT_NE(ErrorsOf("[a]\nsize=1m\nruntime=5\n[b]\nsize=1m\n").find("a.fio:3: runtime=5"),
+TEST(FioTranslationTest, APhaseLastsUntilTheLastOfItsJobs) {
+  v1::RunPhase run = RunsOf(JobOf("[a]\nsize=1m\nruntime=5\n[b]\nsize=1m\nruntime=6\n"))[0];
+  EXPECT_EQ(run.duration_ns(), 6000000000);
+  EXPECT_EQ(run.workloads(0).runtime_ns(), 5000000000);
+  EXPECT_EQ(run.workloads(1).runtime_ns(), 0);
+  // The time counts from a job's begin.
+  run = RunsOf(JobOf("[a]\nsize=1m\nruntime=5\n[b]\nsize=1m\nruntime=5\nstartdelay=2\n"))[0];
+  EXPECT_EQ(run.duration_ns(), 7000000000);
+  EXPECT_EQ(run.workloads(0).runtime_ns(), 5000000000);
+  EXPECT_EQ(run.workloads(1).start_delay_ns(), 2000000000);
+  EXPECT_EQ(run.workloads(1).runtime_ns(), 0);
+  // A job without a limit of its time ends by its size.
+  run = RunsOf(JobOf("[a]\nsize=1m\nruntime=5\n[b]\nsize=1m\n"))[0];
+  EXPECT_EQ(run.duration_ns(), 0);
+  EXPECT_EQ(run.workloads(0).runtime_ns(), 5000000000);
+  EXPECT_EQ(run.workloads(1).runtime_ns(), 0);
+  EXPECT_NE(
+      ErrorsOf("[a]\nsize=1m\nruntime=5\nramp_time=1\nstartdelay=1\n").find("a.fio:4: ramp_time=1"),
+      std::string::npos);
+  EXPECT_NE(ErrorsOf("[a]\nsize=1m\nstartdelay=1-5\n").find("drawn from a range"),
             std::string::npos);
 }
 

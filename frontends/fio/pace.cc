@@ -1,0 +1,406 @@
+// When jobs run, how fast they may go, and what ends with them.
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "frontends/fio/job.h"
+
+namespace lockstep::frontends::fio {
+namespace {
+
+constexpr int64_t kSecond = 1000000000;
+constexpr int64_t kDay = 86400 * kSecond;
+constexpr int64_t kLongestNs = 32000000000000000;  // of a phase
+
+// Values of one option for each direction, for each clone.
+struct Rates {
+  double read = 0, write = 0, trim = 0;
+  const Option* from = nullptr;
+};
+
+Rates ReadRates(const SectionReader& section, const char* name) {
+  const Value<std::string> text = section.Text(name, "");
+  if (text.from == nullptr || !text.from->has_value) return {};
+  const Directions parts = SplitDirections(text.value);
+  const auto number = [&](const std::string& part) -> double {
+    if (part.empty()) return 0;
+    return static_cast<double>(section.BytesOf(*text.from, part).value_or(0));
+  };
+  return {number(parts.read), number(parts.write), number(parts.trim), text.from};
+}
+
+bool IsMix(const Job& job) { return job.reads && job.writes; }
+
+// Of a job with one direction.
+double OwnRate(const Job& job, const Rates& rates) {
+  return job.reads ? rates.read : job.writes ? rates.write : rates.trim;
+}
+
+void ReadLimits(const SectionReader& section, const Rates& iops, const Rates& bytes, Job* job) {
+  if (!IsMix(*job)) {
+    job->iops = OwnRate(*job, iops);
+    job->bytes_per_second = OwnRate(*job, bytes);
+    job->rate = job->iops > 0 ? iops.from : job->bytes_per_second > 0 ? bytes.from : nullptr;
+    job->rate_bytes = bytes.from;
+    return;
+  }
+  const bool reads = iops.read > 0 || bytes.read > 0;
+  const bool writes = iops.write > 0 || bytes.write > 0;
+  if (!reads && !writes) return;
+  job->rate = iops.read > 0 || iops.write > 0 ? iops.from : bytes.from;
+  if (reads && writes && !job->workload.access().empty()) {
+    return section.Refuse(*job->rate, "rates for each direction with block sizes for each");
+  }
+  const auto set = [](double per_second, double bytes_per_second, v1::DirectionLimit* limit) {
+    if (per_second > 0) limit->set_iops(per_second);
+    if (bytes_per_second > 0) limit->set_throughput_bytes_per_second(bytes_per_second);
+  };
+  set(iops.read, bytes.read, &job->reads_limit);
+  set(iops.write, bytes.write, &job->writes_limit);
+}
+
+// Two schedules of random arrivals together are one, which draws the direction of each arrival.
+void JoinSchedules(const SectionReader& section, const Rates& iops, const Rates& bytes, Job* job) {
+  const double block = static_cast<double>(job->largest_block);
+  const auto each = [&](double per_second, double bytes_per_second) {
+    return per_second > 0 ? per_second : bytes_per_second / block;
+  };
+  const double read = each(iops.read, bytes.read);
+  const double write = each(iops.write, bytes.write);
+  if (!(read > 0) || !(write > 0)) {
+    return section.Refuse(*job->rate, "a schedule of arrivals for one direction of two");
+  }
+  job->reads_limit.Clear();
+  job->writes_limit.Clear();
+  job->iops = read + write;
+  const double ratio = read / (read + write);
+  if (std::abs(ratio - job->workload.read_ratio()) < 1e-9) return;
+  job->workload.set_read_ratio(ratio);
+  job->origins["read"] = job->rate->where;
+  section.Remark(*job->rate, "decides the share of reads, as in fio");
+}
+
+void ReadSchedule(const SectionReader& section, const Rates& iops, const Rates& bytes, Job* job) {
+  const Value<std::string> process = section.Text("rate_process", "linear");
+  if (process.value != "poisson" && process.value != "linear") {
+    section.Fail(*process.from, "is neither linear nor poisson");
+  }
+  if (process.value != "poisson" || job->rate == nullptr) return;
+  const bool in_bytes = iops.from != job->rate;
+  if (in_bytes && job->smallest_block != job->largest_block) {
+    section.Refuse(*process.from, "a rate in bytes of blocks of several sizes; give rate_iops");
+    return;
+  }
+  if (IsMix(*job)) {
+    JoinSchedules(section, iops, bytes, job);
+  } else if (job->iops == 0) {
+    job->iops = job->bytes_per_second / static_cast<double>(job->largest_block);
+  }
+  job->bytes_per_second = 0;
+  job->poisson = true;
+  job->origins["open_loop.arrival"] = process.from->where;
+}
+
+// fio looks at the rate after an I/O, at most once in each rate_cycle. A window that holds few I/Os
+// would fall below the minimum by the rounding of their number.
+int64_t WindowOf(int64_t cycle_ns, double rate, double least, double unit) {
+  constexpr double kUnits = 10;
+  const double seconds = rate > least ? unit / (rate - least) : kUnits * unit / least;
+  const double most = static_cast<double>(kDay) / 1e9;
+  const auto whole = static_cast<int64_t>(std::ceil(std::min(seconds, most))) * kSecond;
+  return std::min(kDay, std::max({cycle_ns, whole, kSecond}));
+}
+
+void ReadLeast(const SectionReader& section, Job* job) {
+  const Rates iops = ReadRates(section, "rate_iops_min");
+  const Rates bytes = ReadRates(section, "rate_min");
+  const Value<int64_t> cycle = section.Time("rate_cycle", TimeUnit::kMilliseconds);
+  if (IsMix(*job)) {
+    for (const Rates* rates : {&iops, &bytes}) {
+      if (rates->read > 0 || rates->write > 0) {
+        section.Refuse(*rates->from, "a minimum rate for each direction");
+      }
+    }
+    return;
+  }
+  job->least_iops = OwnRate(*job, iops);
+  job->least_bytes = OwnRate(*job, bytes);
+  if (!(job->least_iops > 0) && !(job->least_bytes > 0)) return;
+  job->least = job->least_bytes > 0 ? bytes.from : iops.from;
+  if (job->least_bytes > job->bytes_per_second && job->bytes_per_second > 0) {
+    section.Fail(*bytes.from, "is above the rate, which fio refuses, too");
+  }
+  if (job->least_iops > job->iops && job->iops > 0) {
+    section.Fail(*iops.from, "is above rate_iops, which fio refuses, too");
+  }
+  const auto block = static_cast<double>(job->largest_block);
+  if (job->least_iops > 0) {
+    job->least_window_ns = WindowOf(cycle.value, job->iops, job->least_iops, 1);
+  }
+  if (job->least_bytes > 0) {
+    job->least_window_ns =
+        std::max(job->least_window_ns,
+                 WindowOf(cycle.value, job->bytes_per_second, job->least_bytes, block));
+  }
+  if (job->runtime.value > 0) {
+    job->least_window_ns = std::min(job->least_window_ns, job->runtime.value);
+  }
+  section.Remark(*job->least, absl::StrCat("ends the run, and not the job alone; it is judged over "
+                                           "windows of ",
+                                           job->least_window_ns / kSecond, " s"));
+}
+
+void ReadThinkTime(const SectionReader& section, Job* job) {
+  const Value<int64_t> think = section.Time("thinktime", TimeUnit::kMicroseconds);
+  if (think.value == 0) return;
+  if (think.value > kDay) section.Fail(*think.from, "is longer than a day");
+  if (job->poisson) section.Refuse(*think.from, "pauses in a schedule of arrivals");
+  job->workload.set_think_time_ns(think.value);
+  job->origins["think_time"] = think.from->where;
+  const Value<int64_t> every = section.Count("thinktime_blocks", 1, 1 << 30);
+  if (every.value <= 1) return;
+  job->workload.set_think_every(static_cast<uint32_t>(every.value));
+  job->origins["think_every"] = every.from->where;
+}
+
+Value<int64_t> ReadDelay(const SectionReader& section) {
+  const Value<std::string> text = section.Text("startdelay", "");
+  if (text.from != nullptr && text.value.find('-', 1) != std::string::npos) {
+    section.Refuse(*text.from, "a start delay that is drawn from a range");
+    return {};
+  }
+  return section.Time("startdelay", TimeUnit::kSeconds);
+}
+
+void ReadTimes(const SectionReader& section, Job* job) {
+  job->delay = ReadDelay(section);
+  job->runtime = section.Time("runtime", TimeUnit::kSeconds);
+  job->ramp = section.Time("ramp_time", TimeUnit::kSeconds);
+  const Value<bool> based =
+      section.Flag("time_based", Otherwise::kOff, SectionReader::Bare::kMeansTrue);
+  job->time_based = based.value && job->runtime.value > 0;
+  if (based.value && !job->time_based) {
+    section.Remark(*based.from, "has no effect without a runtime, as in fio");
+  }
+}
+
+void ReadExit(const SectionReader& section, Job* job) {
+  const Value<bool> all = section.Flag("exitall", Otherwise::kOff, SectionReader::Bare::kMeansTrue);
+  const Value<std::string> what = section.Text("exit_what", "group");
+  if (what.value != "group" && what.value != "stonewall" && what.value != "all") {
+    return section.Fail(*what.from, "is none of group, stonewall, all");
+  }
+  if (!all.value) return;
+  job->exits = what.from != nullptr ? what.from : all.from;
+  job->exit = what.value == "group"       ? Exit::kGroup
+              : what.value == "stonewall" ? Exit::kRunning
+                                          : Exit::kAll;
+}
+
+void ReadPriority(const SectionReader& section, Job* job) {
+  const Value<int64_t> level = section.Count("prio", 0, 7);
+  const Value<int64_t> kind = section.Count("prioclass", 0, 3);
+  if (level.from == nullptr && kind.from == nullptr) return;
+  const Option& from = kind.from != nullptr ? *kind.from : *level.from;
+  if (job->null_engine || job->iscsi) {
+    return section.Remark(from, "has no effect: I/Os of this engine do not pass the block layer");
+  }
+  v1::IoPriority* priority = job->workload.mutable_io_priority();
+  // Without a class fio takes best effort.
+  priority->set_class_(kind.value == 1   ? v1::IO_PRIORITY_CLASS_REALTIME
+                       : kind.value == 3 ? v1::IO_PRIORITY_CLASS_IDLE
+                                         : v1::IO_PRIORITY_CLASS_BEST_EFFORT);
+  job->origins["io_priority.class"] = from.where;
+  if (kind.value == 3) return;
+  priority->set_level(static_cast<uint32_t>(level.value));
+  job->origins["io_priority.level"] = (level.from != nullptr ? *level.from : from).where;
+}
+
+bool IsBeyondRates(const Job& job, double all) {
+  const auto is = [&](double iops, double bytes) {
+    return iops * all > 1e12 || bytes * all > 1e16 || (iops > 0 && iops * all < 0.001) ||
+           (bytes > 0 && bytes * all < 1);
+  };
+  return is(job.iops, job.bytes_per_second) || is(job.least_iops, job.least_bytes) ||
+         is(job.reads_limit.iops(), job.reads_limit.throughput_bytes_per_second()) ||
+         is(job.writes_limit.iops(), job.writes_limit.throughput_bytes_per_second());
+}
+
+void SetLimit(const v1::DirectionLimit& limit, double all, const Origin& origin,
+              const std::string& field, v1::DirectionLimit* out, Origins* origins) {
+  if (limit.iops() > 0) {
+    out->set_iops(limit.iops() * all);
+    (*origins)[field + ".iops"] = origin;
+  }
+  if (limit.throughput_bytes_per_second() > 0) {
+    out->set_throughput_bytes_per_second(limit.throughput_bytes_per_second() * all);
+    (*origins)[field + ".throughput"] = origin;
+  }
+}
+
+}  // namespace
+
+void ReadPace(const SectionReader& section, Job* job) {
+  const Rates iops = ReadRates(section, "rate_iops");
+  const Rates bytes = ReadRates(section, "rate");
+  ReadTimes(section, job);
+  ReadLimits(section, iops, bytes, job);
+  ReadSchedule(section, iops, bytes, job);
+  ReadLeast(section, job);
+  ReadThinkTime(section, job);
+  ReadExit(section, job);
+  ReadPriority(section, job);
+  job->loops = section.Count("loops", 1, 1000000);
+  if (job->loops.value == 0) job->loops.value = 1;
+  job->io_size = section.Bytes("io_size", 0);
+  job->operations = section.Count("number_ios", 0, int64_t{1} << 50);
+}
+
+void SetRates(const SectionReader& section, const Job& job, double all, v1::Workload* workload,
+              const std::string& field, Origins* origins) {
+  const Option* from = job.rate != nullptr ? job.rate : job.least;
+  if (from == nullptr) return;
+  if (IsBeyondRates(job, all)) {
+    return section.Fail(*from,
+                        "is beyond the rates of a job: up to 1e12 I/Os and 1e16 bytes per second");
+  }
+  if (job.poisson) {
+    workload->mutable_open_loop()->set_rate_per_second(job.iops * all);
+    workload->mutable_open_loop()->set_arrival(v1::ARRIVAL_POISSON);
+    (*origins)[field + "open_loop.rate"] = job.rate->where;
+  } else if (job.iops > 0) {
+    workload->set_max_iops(job.iops * all);
+    (*origins)[field + "max_iops"] = job.rate->where;
+  }
+  if (job.bytes_per_second > 0) {
+    workload->set_max_throughput_bytes_per_second(job.bytes_per_second * all);
+    (*origins)[field + "max_throughput"] = job.rate_bytes->where;
+  }
+  if (job.reads_limit.ByteSizeLong() > 0) {
+    SetLimit(job.reads_limit, all, job.rate->where, field + "read_limit",
+             workload->mutable_read_limit(), origins);
+  }
+  if (job.writes_limit.ByteSizeLong() > 0) {
+    SetLimit(job.writes_limit, all, job.rate->where, field + "write_limit",
+             workload->mutable_write_limit(), origins);
+  }
+  if (job.least != nullptr) {
+    v1::MinimumRate* least = workload->mutable_min_rate();
+    if (job.least_iops > 0) least->set_iops(job.least_iops * all);
+    if (job.least_bytes > 0) least->set_throughput_bytes_per_second(job.least_bytes * all);
+    least->set_window_ns(job.least_window_ns);
+    (*origins)[absl::StrCat(field, "min_rate.", job.least_bytes > 0 ? "throughput" : "iops")] =
+        job.least->where;
+  }
+  if (all > 1) {
+    section.Remark(*from, absl::StrCat("is of each clone in fio; the job has it times ", all,
+                                       " for clones and hosts together"));
+  }
+}
+
+void PhaseTimes::Add(const SectionReader& section, const Job& job, v1::RunPhase* run,
+                     Origins* origins) {
+  if (job.runtime.value > 0 && job.runtime.value < kSecond / 10) {
+    section.Fail(*job.runtime.from, "is shorter than 100 ms");
+  }
+  if (!jobs_.empty() && ramp_.value != job.ramp.value) {
+    const Option* from = job.ramp.from != nullptr ? job.ramp.from : ramp_.from;
+    section.Refuse(*from, "a ramp of each workload; all jobs of a phase need the same");
+  }
+  ramp_ = job.ramp;
+  Entry entry;
+  entry.name = job.name;
+  entry.first = run->workloads_size();
+  entry.delay = job.delay;
+  entry.runtime = job.runtime;
+  entry.exit = job.exit;
+  entry.exits = job.exits;
+  // A new group begins with its first job.
+  const bool begins =
+      section.Flag("new_group", Otherwise::kOff, SectionReader::Bare::kMeansTrue).value;
+  if (!jobs_.empty()) entry.group = jobs_.back().group + (begins ? 1 : 0);
+  jobs_.push_back(entry);
+  if (job.ramp.value == 0) return;
+  if (job.ramp.value % (kSecond / 10) != 0) {
+    section.Fail(*job.ramp.from, "must be a multiple of 100 ms");
+  } else if (job.runtime.value == 0) {
+    section.Refuse(*job.ramp.from, "a ramp of a load that ends by its size; give a runtime");
+  } else if (job.delay.value > 0) {
+    section.Refuse(*job.ramp.from, "a ramp of each workload; this one begins later than others");
+  }
+  run->set_ramp_ns(job.ramp.value);
+  (*origins)["ramp"] = job.ramp.from->where;
+}
+
+void PhaseTimes::SetEnds(Findings* findings, v1::RunPhase* run, Origins* origins) const {
+  const bool is_timed = std::all_of(jobs_.begin(), jobs_.end(),
+                                    [](const Entry& job) { return job.runtime.value > 0; });
+  int64_t end = 0;
+  for (const Entry& job : jobs_) {
+    if (!is_timed || job.delay.value + job.runtime.value <= end) continue;
+    end = job.delay.value + job.runtime.value;
+    if (end > kLongestNs) findings->Fail(job.delay.from->where, "ends beyond 370 days of a phase");
+    run->set_duration_ns(end);
+    (*origins)["duration"] = job.runtime.from->where;
+  }
+  for (const Entry& job : jobs_) {
+    for (int w = job.first; w < job.end; ++w) {
+      v1::Workload* workload = run->mutable_workloads(w);
+      const std::string field = absl::StrCat("workloads[", w, "].");
+      if (job.delay.value > 0) {
+        workload->set_start_delay_ns(job.delay.value);
+        (*origins)[field + "start_delay"] = job.delay.from->where;
+      }
+      if (job.runtime.value > 0 && job.delay.value + job.runtime.value != end) {
+        workload->set_runtime_ns(job.runtime.value);
+        (*origins)[field + "runtime"] = job.runtime.from->where;
+      }
+    }
+  }
+}
+
+void PhaseTimes::SetExits(Place place, Findings* findings, v1::RunPhase* run,
+                          Origins* origins) const {
+  const bool one_group = !jobs_.empty() && jobs_.back().group == 0;
+  for (const Entry& job : jobs_) {
+    if (job.exit == Exit::kAlone) continue;
+    if (job.exit == Exit::kAll && place != Place::kLast) {
+      findings->Fail(job.exits->where,
+                     "cannot be translated; a job would need workloads that end the whole run");
+      continue;
+    }
+    if (job.exit == Exit::kGroup && !one_group) {
+      const auto members = std::count_if(
+          jobs_.begin(), jobs_.end(), [&](const Entry& other) { return other.group == job.group; });
+      // Nobody else ends with it.
+      if (members == 1) continue;
+      findings->Fail(
+          job.exits->where,
+          "cannot be translated; a job would need groups of workloads that end together; "
+          "all workloads of a phase can (exit_what=stonewall)");
+      continue;
+    }
+    for (int w = job.first; w < job.end; ++w) {
+      v1::Workload* workload = run->mutable_workloads(w);
+      // A workload without an end of its own ends with the phase.
+      if (workload->operations() == 0 && workload->io_size_bytes() == 0 &&
+          workload->passes() == 0 && workload->runtime_ns() == 0) {
+        continue;
+      }
+      workload->set_ends_phase(true);
+      (*origins)[absl::StrCat("workloads[", w, "].ends_phase")] = job.exits->where;
+    }
+    findings->Remark(job.exits->where,
+                     "ends the phase for all hosts at the end of an interval, not at once");
+  }
+}
+
+void PhaseTimes::Finish(Place place, Findings* findings, v1::RunPhase* run,
+                        Origins* origins) const {
+  SetEnds(findings, run, origins);
+  SetExits(place, findings, run, origins);
+}
+
+}  // namespace lockstep::frontends::fio
