@@ -25,6 +25,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/devices.h"
@@ -122,13 +123,27 @@ struct LimitEvidence {
   bool waits() const { return queue_full > kMajority || shares.io > kMajority; }
 };
 
+// Whether the I/Os of this direction came close to one of its limits.
+bool ReachesLimit(const v1::DirectionLimit& limit, absl::string_view kind,
+                  const v1::WorkloadReport& out) {
+  const double bytes = limit.throughput_bytes_per_second();
+  return std::any_of(out.operations().begin(), out.operations().end(), [&](const auto& operation) {
+    return operation.kind() == kind &&
+           ((limit.iops() > 0 && operation.iops() >= kKept * limit.iops()) ||
+            (bytes > 0 && operation.bytes_per_second() >= kKept * bytes));
+  });
+}
+
 // A rate that stalls kept the load from is not made up for. What was below it was limited by them.
 bool KeepsItsRate(const v1::Workload& w, const v1::WorkloadReport& out) {
   // What was due is a mean from T on. Where the rate changes it is not that of the measured time.
   if (!HasChangingRate(w) && out.total().iops() < kKept * out.due_per_second()) return false;
   const double iops = w.max_iops();
   const double bytes = w.max_throughput_bytes_per_second();
-  return (!(iops > 0) && !(bytes > 0)) || (iops > 0 && out.total().iops() >= kKept * iops) ||
+  const bool has_directions = w.has_read_limit() || w.has_write_limit();
+  return (!(iops > 0) && !(bytes > 0) && !has_directions) ||
+         ReachesLimit(w.read_limit(), "read", out) || ReachesLimit(w.write_limit(), "write", out) ||
+         (iops > 0 && out.total().iops() >= kKept * iops) ||
          (bytes > 0 && out.total().bytes_per_second() >= kKept * bytes);
 }
 

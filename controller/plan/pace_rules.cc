@@ -38,6 +38,9 @@ class Rules {
     if (run_.ramp_ns() != 0 && run_.duration_ns() == 0) {
       add_("", "with a ramp the run needs a duration");
     }
+    if (w_.has_copy() && w_.runtime_ns() != 0) {
+      add_(".runtime", "would end the copy before it is whole");
+    }
     if (run_.duration_ns() == 0) return;
     const int64_t end = run_.ramp_ns() + run_.duration_ns();
     if (w_.start_delay_ns() >= end) {
