@@ -8,9 +8,11 @@ void BlockContent::Prepare(const IoBuffers& buffers, uint32_t first, uint32_t de
     FillContent(buffers.at(first + i), buffers.bytes_each(), options_.compressed_ratio,
                 common::DeriveSeed(seed_, 1000 + i));
   }
-  fresh_ = options_.fresh;
+  const bool has_duplicates = options_.duplicate_ratio > 0;
+  // A buffer that had a copy is no content of the thread's own any more: it is filled anew.
+  fresh_ = options_.fresh || (has_duplicates && makes_duplicates());
   stamps_ = !fresh_;
-  if (extra_buffers() == 0) return;
+  if (!has_duplicates) return;
   duplicates_ = first + depth;
   // The ratio becomes a threshold of 64 bits, so that each block costs one comparison. 1 times 2^64
   // does not fit, and its conversion is undefined.
@@ -18,7 +20,7 @@ void BlockContent::Prepare(const IoBuffers& buffers, uint32_t first, uint32_t de
                          ? ~uint64_t{0}
                          : static_cast<uint64_t>(options_.duplicate_ratio * 18446744073709551616.0);
   // The same for all threads and workers: a copy is one wherever it is written.
-  for (uint32_t i = 0; i < kDuplicateBlocks; ++i) {
+  for (uint32_t i = 0; i < extra_buffers(); ++i) {
     FillContent(buffers.at(duplicates_ + i), buffers.bytes_each(), options_.compressed_ratio, i);
   }
 }
@@ -26,7 +28,12 @@ void BlockContent::Prepare(const IoBuffers& buffers, uint32_t first, uint32_t de
 void BlockContent::Fill(const IoBuffers& buffers, uint64_t number, IoRequest* request) {
   char* block = buffers.at(request->buffer);
   if (duplicate_below_ != 0 && random_.Next() < duplicate_below_) {
-    request->buffer = duplicates_ + static_cast<uint32_t>(random_.Below(kDuplicateBlocks));
+    const uint64_t duplicate = random_.Below(options_.duplicate_blocks);
+    if (makes_duplicates()) {
+      FillContent(block, request->length, options_.compressed_ratio, duplicate);
+    } else {
+      request->buffer = duplicates_ + static_cast<uint32_t>(duplicate);
+    }
   } else if (stamps_) {
     StampContent(block, request->length, request->offset, number);
   } else if (fresh_) {

@@ -20,7 +20,8 @@ class BlockContent {
 
   // The number of buffers that it needs in addition to one for each I/O in flight.
   uint32_t extra_buffers() const {
-    return !options_.zeros && options_.duplicate_ratio > 0 ? kDuplicateBlocks : 0;
+    if (options_.zeros || options_.duplicate_ratio <= 0 || makes_duplicates()) return 0;
+    return static_cast<uint32_t>(options_.duplicate_blocks);
   }
   // Fills the buffers [first, first + depth) of writes, and the extra ones after them.
   void Prepare(const IoBuffers& buffers, uint32_t first, uint32_t depth);
@@ -33,10 +34,13 @@ class BlockContent {
   bool stamps() const { return stamps_; }
 
  private:
+  // Whether there are too many blocks that others are copies of to keep them.
+  bool makes_duplicates() const { return options_.duplicate_blocks > kDuplicateBlocks; }
+
   const ContentOptions options_;
   const uint64_t seed_;
   Random random_;
-  uint32_t duplicates_ = 0;       // the first buffer of kDuplicateBlocks
+  uint32_t duplicates_ = 0;       // the first buffer of those that are kept
   uint64_t duplicate_below_ = 0;  // a draw below this takes one of them
   bool stamps_ = false;
   bool fresh_ = false;

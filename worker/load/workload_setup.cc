@@ -14,6 +14,7 @@
 #include "common/units.h"
 #include "proto/workload.h"
 #include "worker/engine/registry.h"
+#include "worker/load/thread_extents.h"
 
 namespace lockstep::worker {
 namespace {
@@ -91,7 +92,9 @@ Offsets OffsetsOf(const v1::Pattern& pattern) {
 
 Order OrderOf(const v1::Pattern& pattern) {
   if (pattern.has_sequential()) {
-    return pattern.sequential().shared() ? Order::kSequentialShared : Order::kSequential;
+    return pattern.sequential().shared()      ? Order::kSequentialShared
+           : pattern.sequential().backwards() ? Order::kBackwards
+                                              : Order::kSequential;
   }
   return pattern.has_shuffled() ? Order::kShuffled : Order::kRandom;
 }
@@ -238,17 +241,6 @@ absl::StatusOr<BlockChecks::Options> ChecksOf(const v1::WorkloadAssignment& assi
   return checks;
 }
 
-// Extents of the files that are this thread's: all of them, or every n-th.
-std::vector<BlockSpace::Extent> ExtentsOf(const OpenTargets& targets, bool per_thread,
-                                          uint32_t thread, uint32_t threads) {
-  if (!per_thread) return targets.extents;
-  std::vector<BlockSpace::Extent> own;
-  for (size_t i = thread; i < targets.extents.size(); i += threads) {
-    own.push_back(targets.extents[i]);
-  }
-  return own;
-}
-
 // Whether all hosts of the workload touch the same bytes.
 bool IsOverlapped(const v1::Assignment& assignment, const v1::Workload& w) {
   return std::all_of(
@@ -292,7 +284,13 @@ class ThreadMaker {
 
  private:
   absl::StatusOr<Access> MakeAccess(uint32_t thread) const {
-    const bool own_files = w_.files_per_thread();
+    auto extents = ThreadExtents(w_, *context_.targets, thread);
+    if (!extents.ok()) return extents.status();
+    return Access::Make(*extents, AccessOf(thread));
+  }
+
+  AccessOptions AccessOf(uint32_t thread) const {
+    const bool own = HasOwnExtents(w_);
     // Hosts that shuffle one target together cover it once together.
     const bool together = w_.pattern().has_shuffled() && overlapped_;
     AccessOptions access;
@@ -303,19 +301,36 @@ class ThreadMaker {
                         : w_.file_order() == v1::FILE_ORDER_RANDOM    ? FileOrder::kRandom
                                                                       : FileOrder::kTogether;
     access.merge = w_.merge();
-    // A thread with files of its own is thread 0 of 1. With the common seed all threads would draw
-    // the same sequence.
-    access.seed = own_files ? common::DeriveSeed(assignment_.seed(), thread) : assignment_.seed();
+    ChooseSteps(&access);
+    // A thread with files or a region of its own is thread 0 of 1. With the common seed all threads
+    // would draw the same sequence.
+    access.seed = own ? common::DeriveSeed(assignment_.seed(), thread) : assignment_.seed();
     // The popular blocks are the same in every phase of the job. A later phase would otherwise read
     // blocks that an earlier one has not warmed up.
     access.common_seed = overlapped_ ? assignment_.common_seed()
                                      : common::DeriveSeed(assignment_.common_seed(),
                                                           context_.assignment->worker_index());
-    access.thread = together ? assignment_.member() * threads_ + thread : own_files ? 0 : thread;
-    access.threads = together ? members_ * threads_ : own_files ? 1 : threads_;
+    const uint32_t sharing = own ? 1 : threads_;  // threads of a worker with the same extents
+    access.thread = (together ? assignment_.member() * sharing : 0) + (own ? 0 : thread);
+    access.threads = together ? members_ * sharing : sharing;
     access.shared_position = context_.shared_position;
-    return Access::Make(ExtentsOf(*context_.targets, own_files, thread, threads_),
-                        std::move(access));
+    return access;
+  }
+
+  // How the offsets follow one another.
+  void ChooseSteps(AccessOptions* access) const {
+    access->skip_bytes = static_cast<uint64_t>(w_.pattern().sequential().skip_bytes());
+    access->sequence = std::max(1U, w_.sequence().length());
+    access->following = w_.sequence().order() == v1::SEQUENCE_ORDER_IDENTICAL
+                            ? Following::kRepeat
+                            : Following::kContinue;
+    // Headers lie at multiples of the block size, where each reader looks for them.
+    const bool one_size = access->lines.size() == 1 &&
+                          access->lines[0].up_to_bytes <= access->lines[0].block_size_bytes;
+    const bool is_exact = w_.region().offset_bytes() != 0 || w_.region().increment_bytes() != 0;
+    if (is_exact && one_size && !w_.verify() && access->file_order == FileOrder::kTogether) {
+      access->first_place = FirstPlace::kExact;
+    }
   }
 
   void ChooseEngine(IoThreadSetup* setup) const {
@@ -342,6 +357,9 @@ class ThreadMaker {
     setup->content.fresh = content.random().fresh();
     setup->content.compressed_ratio = content.compressed_ratio();
     setup->content.duplicate_ratio = content.duplicate_ratio();
+    if (content.duplicate_blocks() != 0) {
+      setup->content.duplicate_blocks = content.duplicate_blocks();
+    }
     // Access derives its seed from the same one and the thread's number. The 5000 keeps the content
     // independent of the offsets.
     setup->seed = common::DeriveSeed(assignment_.seed(), 5000 + thread);

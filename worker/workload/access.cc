@@ -21,7 +21,7 @@ uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / un
 }  // namespace
 
 absl::Status Access::AddLine(const std::vector<BlockSpace::Extent>& extents, const AccessLine& line,
-                             double weight_before, double total) {
+                             const AccessOptions& options, double weight_before, double total) {
   Line out;
   out.size = line.block_size_bytes;
   const uint32_t largest = std::max(line.up_to_bytes, line.block_size_bytes) /
@@ -29,7 +29,10 @@ absl::Status Access::AddLine(const std::vector<BlockSpace::Extent>& extents, con
   out.sizes = largest / line.block_size_bytes;
   out.align = line.align_bytes != 0 ? line.align_bytes : line.block_size_bytes;
   // The space is that of the largest size, so that an I/O of any size fits wherever it begins.
-  auto space = BlockSpace::Make(extents, largest, out.align);
+  auto space = BlockSpace::Make(
+      extents, {.length = largest,
+                .align = options.first_place == FirstPlace::kExact ? 1 : uint64_t{out.align},
+                .step = out.align + options.skip_bytes});
   if (!space.ok()) return space.status();
   out.space = *std::move(space);
   out.chosen_below = Below((weight_before + line.weight) / total);
@@ -66,8 +69,8 @@ void Access::FindPart(const AccessOptions& options) {
         own ? std::min(begin_ + part_blocks_, run.first + run.blocks) : run.first + run.blocks;
     if (first >= last) continue;
     const bool whole_tail = last == run.first + run.blocks;
-    run.end = whole_tail ? run.end : run.offset + (last - run.first) * space.align_bytes();
-    run.offset += (first - run.first) * space.align_bytes();
+    run.end = whole_tail ? run.end : run.offset + (last - run.first) * space.step_bytes();
+    run.offset += (first - run.first) * space.step_bytes();
     stream_.push_back(run);
   }
   // A random thread whose I/Os continue one another begins where its part would, as a sequential
@@ -84,13 +87,36 @@ void Access::FindPart(const AccessOptions& options) {
   // Threads begin in different parts of each file, and with different files.
   for (const BlockSpace::Run& run : space.runs()) {
     file_cursors_.push_back(run.offset +
-                            run.blocks * options.thread / options.threads * space.align_bytes());
+                            run.blocks * options.thread / options.threads * space.step_bytes());
   }
   next_file_ = space.runs().size() * options.thread / options.threads;
 }
 
+absl::Status Access::Check(const AccessOptions& options) {
+  double total = 0;
+  for (const AccessLine& line : options.lines) total += line.weight;
+  if (options.lines.empty() || !(total > 0)) {
+    return absl::InvalidArgumentError("an access specification without a line of positive weight");
+  }
+  const AccessLine& first = options.lines[0];
+  if (options.lines.size() == 1 && first.up_to_bytes <= first.block_size_bytes) {
+    return absl::OkStatus();
+  }
+  // These orders number the blocks, and numbers of blocks of different sizes do not fit together.
+  if (options.order == Order::kShuffled || options.order == Order::kSequentialShared) {
+    return absl::InvalidArgumentError("a shuffled or shared order needs one block size");
+  }
+  if (options.order == Order::kBackwards || options.skip_bytes != 0 || options.sequence > 1 ||
+      options.first_place == FirstPlace::kExact) {
+    return absl::InvalidArgumentError(
+        "a skip, an order backwards, a sequence and an exact start need one block size");
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Access> Access::Make(const std::vector<BlockSpace::Extent>& extents,
                                     AccessOptions options) {
+  if (absl::Status status = Check(options); !status.ok()) return status;
   Access access;
   access.order_ = options.order;
   access.file_order_ = options.file_order;
@@ -98,20 +124,13 @@ absl::StatusOr<Access> Access::Make(const std::vector<BlockSpace::Extent>& exten
   access.random_ = Random(common::DeriveSeed(options.seed, options.thread));
   access.shared_ = options.shared_position;
   access.common_seed_ = options.common_seed;
+  access.sequence_ = options.sequence;
+  access.following_ = options.following;
   double total = 0;
   for (const AccessLine& line : options.lines) total += line.weight;
-  if (options.lines.empty() || !(total > 0)) {
-    return absl::InvalidArgumentError("an access specification without a line of positive weight");
-  }
-  // These orders number the blocks, and numbers of blocks of different sizes do not fit together.
-  const bool fixed = options.order == Order::kShuffled || options.order == Order::kSequentialShared;
-  if (fixed && (options.lines.size() != 1 ||
-                options.lines[0].up_to_bytes > options.lines[0].block_size_bytes)) {
-    return absl::InvalidArgumentError("a shuffled or shared order needs one block size");
-  }
   double before = 0;
   for (const AccessLine& line : options.lines) {
-    if (absl::Status status = access.AddLine(extents, line, before, total); !status.ok()) {
+    if (absl::Status status = access.AddLine(extents, line, options, before, total); !status.ok()) {
       return status;
     }
     before += line.weight;
@@ -123,15 +142,28 @@ absl::StatusOr<Access> Access::Make(const std::vector<BlockSpace::Extent>& exten
   // The weights may add up to a little less than 1.
   access.lines_.back().chosen_below = ~uint64_t{0};
   access.FindPart(options);
-  const Line& first = access.lines_[0];
+  if (options.skip_bytes != 0 && access.own_blocks_ < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a skip of ", options.skip_bytes,
+                     " bytes leaves a thread less than two offsets in its part of the target"));
+  }
+  access.ChooseWay(options);
+  return access;
+}
+
+void Access::ChooseWay(const AccessOptions& options) {
+  const Line& first = lines_[0];
   // Most workloads need nothing of TakeGeneral(), whose branches would cost the I/O thread time at
   // each I/O.
-  access.simple_ = access.lines_.size() == 1 && first.sizes == 1 && first.delay_ns == 0 &&
-                   options.merge <= 1 && options.file_order == FileOrder::kTogether &&
-                   ((options.order == Order::kRandom && first.random_ratio >= 1 &&
-                     std::holds_alternative<UniformOffsets>(options.offsets)) ||
-                    options.order == Order::kSequential);
-  return access;
+  simple_ = lines_.size() == 1 && first.sizes == 1 && first.delay_ns == 0 && options.merge <= 1 &&
+            options.file_order == FileOrder::kTogether && options.sequence <= 1 &&
+            ((options.order == Order::kRandom && first.random_ratio >= 1 &&
+              std::holds_alternative<UniformOffsets>(options.offsets)) ||
+             options.order == Order::kSequential);
+  way_ = options.order == Order::kBackwards ? Way::kBackwards
+         : options.sequence > 1             ? Way::kSequence
+         : options.merge > 1                ? Way::kMerged
+                                            : Way::kGeneral;
 }
 
 uint64_t Access::TakeShuffled() {
@@ -183,6 +215,55 @@ BlockSpace::Offset Access::SequentialOffset(Line* line, uint32_t length) {
   }
   // The thread's part is smaller than the I/O.
   return line->space.At(begin_ % line->space.blocks());
+}
+
+Access::Next Access::TakeOther() {
+  switch (way_) {
+    case Way::kMerged:
+      return TakeMerged();
+    case Way::kBackwards:
+      return TakeBackwards();
+    case Way::kSequence:
+      return TakeSequence();
+    case Way::kGeneral:
+      break;
+  }
+  return TakeGeneral();
+}
+
+Access::Next Access::OneAt(uint64_t block) {
+  const Line& line = lines_[0];
+  const BlockSpace::Offset start = line.space.At(block);
+  Next next;
+  next.file = start.file;
+  next.offset = start.offset;
+  next.length = line.size;
+  next.kind = KindOf(line);
+  return next;
+}
+
+Access::Next Access::TakeBackwards() {
+  // The distance of the next forward block from the part's start is that of this one from its end.
+  const uint64_t from_start = TakeOwnPart() - begin_;
+  return OneAt(begin_ + part_blocks_ - 1 - from_start);
+}
+
+Access::Next Access::TakeSequence() {
+  const bool continues = following_ == Following::kContinue;
+  if (left_ == 0 || (continues && block_ + 1 >= blocks_end_)) {
+    block_ = lines_[0].offsets->Draw(&random_);
+    left_ = sequence_ - 1;
+    // A block behind the end of a run is one of another file.
+    const std::vector<BlockSpace::Run>& runs = lines_[0].space.runs();
+    const auto after =
+        std::upper_bound(runs.begin(), runs.end(), block_,
+                         [](uint64_t b, const BlockSpace::Run& run) { return b < run.first; });
+    blocks_end_ = (after - 1)->first + (after - 1)->blocks;
+  } else {
+    --left_;
+    if (continues) ++block_;
+  }
+  return OneAt(block_);
 }
 
 Access::Next Access::TakeGeneral() {

@@ -15,11 +15,19 @@ namespace lockstep::worker {
 
 enum class Order {
   kSequential,        // every thread through a part of its own
+  kBackwards,         // the same from its end to its start
   kSequentialShared,  // the threads take the next block in turn
   kRandom,            // by AccessOptions::offsets
   kShuffled,          // random, every block once before any again
 };
 enum class FileOrder { kTogether, kRoundRobin, kRandom };
+// Where the first I/O of an extent begins.
+enum class FirstPlace {
+  kAligned,  // at a multiple of the alignment
+  kExact,    // with the extent
+};
+// Where the I/Os go that follow one at an offset that was drawn.
+enum class Following { kContinue, kRepeat };
 
 // One kind of I/O of a workload: Iometer's line of an access specification. Ratios lie in [0, 1].
 struct AccessLine {
@@ -41,6 +49,12 @@ struct AccessOptions {
   FileOrder file_order = FileOrder::kTogether;
   // neighbours of one kind become one I/O of at most so many blocks; 0 and 1 are none
   uint32_t merge = 0;
+  FirstPlace first_place = FirstPlace::kAligned;  // kExact: one line of one size
+  // kSequential, kBackwards, of one line of one size: left out after each I/O.
+  uint64_t skip_bytes = 0;
+  // kRandom, of one line of one size: I/Os for each offset that is drawn.
+  uint32_t sequence = 1;
+  Following following = Following::kContinue;
   uint64_t seed = 0;         // of this worker
   uint64_t common_seed = 0;  // of all that share the space: scattering and shuffling agree
   uint32_t thread = 0;       // of `threads` that share the space
@@ -65,7 +79,7 @@ class Access {
                                      AccessOptions options);
 
   [[gnu::always_inline]] Next Take() {
-    if (!simple_) return merge_ > 1 ? TakeMerged() : TakeGeneral();
+    if (!simple_) return TakeOther();
     Line& line = lines_[0];
     Next next;
     const BlockSpace::Offset start = line.space.At(
@@ -105,9 +119,13 @@ class Access {
     uint32_t in_burst = 0;
   };
 
+  enum class Way { kGeneral, kMerged, kBackwards, kSequence };
+
   Access() : random_(0) {}
+  static absl::Status Check(const AccessOptions& options);
   absl::Status AddLine(const std::vector<BlockSpace::Extent>& extents, const AccessLine& line,
-                       double weight_before, double total);
+                       const AccessOptions& options, double weight_before, double total);
+  void ChooseWay(const AccessOptions& options);
   void FindPart(const AccessOptions& options);
   IoKind KindOf(const Line& line) {
     if (line.always_read) return IoKind::kRead;
@@ -122,8 +140,12 @@ class Access {
     if (++position_ == part_blocks_) position_ = 0;
     return block;
   }
+  Next TakeOther();
   Next TakeGeneral();
   Next TakeMerged();
+  Next TakeBackwards();
+  Next TakeSequence();
+  Next OneAt(uint64_t block);
   BlockSpace::Offset RandomOffset(Line* line);
   BlockSpace::Offset SequentialOffset(Line* line, uint32_t length);
   uint64_t TakeShuffled();
@@ -132,6 +154,7 @@ class Access {
   Order order_ = Order::kRandom;
   FileOrder file_order_ = FileOrder::kTogether;
   bool simple_ = false;
+  Way way_ = Way::kGeneral;  // where it is not simple
   bool reads_ = false, writes_ = false, trims_ = false, pauses_ = false;
   uint32_t largest_ = 0;
   uint32_t merge_ = 0;
@@ -152,6 +175,13 @@ class Access {
   uint64_t common_seed_ = 0;
   uint64_t round_ = 0;
   std::unique_ptr<Permutation> permutation_;
+  // A sequence: its last block, the end of the run that the block lies in, and the I/Os that are
+  // left of it.
+  uint32_t sequence_ = 1;
+  Following following_ = Following::kContinue;
+  uint64_t block_ = 0;
+  uint64_t blocks_end_ = 0;
+  uint32_t left_ = 0;
   // Merging looks one ahead.
   Next ahead_;
   bool has_ahead_ = false;

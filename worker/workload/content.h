@@ -10,8 +10,10 @@ struct ContentOptions {
   bool zeros = false;
   bool fresh = false;           // new bytes for every block
   double compressed_ratio = 1;  // share that is left when a block is compressed well
-  double duplicate_ratio = 0;   // share of the blocks that are copies of one of kDuplicateBlocks
+  double duplicate_ratio = 0;   // share of the blocks that are copies of one of duplicate_blocks
+  uint64_t duplicate_blocks = 16;
 };
+// As many blocks that others are copies of are kept in memory.
 inline constexpr uint32_t kDuplicateBlocks = 16;
 
 // Content is made in units of this many bytes: the first part of each random, the rest zeros.

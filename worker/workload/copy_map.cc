@@ -58,7 +58,7 @@ BlockSpace::Offset CopyMap::DestinationOf(uint16_t file, uint64_t offset) const 
                                         return at < std::pair(run.file, run.offset);
                                       });
   const BlockSpace::Run& run = *(after - 1);
-  return to_.At(run.first + (offset - run.offset) / from_.align_bytes());
+  return to_.At(run.first + (offset - run.offset) / from_.step_bytes());
 }
 
 }  // namespace lockstep::worker
