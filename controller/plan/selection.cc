@@ -17,6 +17,7 @@
 #include "controller/plan/layers.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/observes.h"
+#include "controller/plan/pattern_rules.h"
 #include "controller/plan/reservation.h"
 #include "controller/plan/space_needs.h"
 #include "controller/plan/target_axes.h"
@@ -201,6 +202,7 @@ class FleetChecker {
     CheckStripes();
     for (const std::string& problem : FenceProblems(job_, workers_)) Refuse(problem);
     for (const std::string& problem : CopyProblems(job_, workers_)) Refuse(problem);
+    for (const std::string& problem : RegionProblems(job_, workers_)) Refuse(problem);
     CheckSpace();
     return std::move(check_);
   }

@@ -1,7 +1,6 @@
 #include "controller/plan/workload_rules.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "absl/container/flat_hash_map.h"
@@ -10,6 +9,7 @@
 #include "controller/plan/copy_rules.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/pace_rules.h"
+#include "controller/plan/pattern_rules.h"
 #include "controller/plan/target_rules.h"
 #include "proto/workload.h"
 
@@ -39,7 +39,7 @@ class Rules {
     CheckPace(job_, run_, w_, add_);
     CheckTargets();
     CheckSizes();
-    CheckPattern();
+    CheckPattern(job_, targets_, w_, add_);
     CheckFiles();
     CheckEngine();
     CheckWriting();
@@ -182,44 +182,6 @@ class Rules {
     }
   }
 
-  void CheckPattern() {
-    if (w_.read_ratio() < 0 || w_.read_ratio() > 1) add_(".read", "must lie between 0 and 100%");
-    if (w_.trim_ratio() < 0 || w_.trim_ratio() > 1) add_(".trim", "must lie between 0 and 100%");
-    const v1::Pattern& p = w_.pattern();
-    const bool one_size = w_.access().empty() && w_.block_sizes().empty();
-    if (p.has_shuffled() && !one_size) {
-      add_(".pattern", "shuffled needs one block size: every block once");
-    }
-    // The shared position counts blocks, which must be of one size for that.
-    if (p.sequential().shared() && (!one_size || w_.merge() > 1)) {
-      add_(".pattern", "a shared sequential position needs one block size, and no merging");
-    }
-    if (w_.random_ratio() < 1 && (p.has_sequential() || p.has_shuffled())) {
-      add_(".random", "mixes sequential I/Os into a random pattern; this one is not");
-    }
-    if (p.has_hot_zones()) CheckZones(p.hot_zones());
-  }
-
-  void CheckZones(const v1::HotZones& zones) {
-    double io = 0;
-    double size = 0;
-    for (const v1::HotZone& zone : zones.zones()) {
-      io += zone.io_ratio();
-      size += zone.size_ratio();
-    }
-    if (zones.zones().empty()) add_(".pattern.hot_zones.zones", "is empty");
-    // Shares are decimal fractions: ten of 10 % do not add up to exactly 1 in binary.
-    if (!zones.zones().empty() && std::abs(io - 1) > 1e-6) {
-      add_(".pattern.hot_zones.zones",
-           absl::StrCat("their shares of I/O add up to ", 100 * io, "%, not 100%"));
-    }
-    // Zones may cover less than the target. No I/O reaches the rest then.
-    if (size > 1 + 1e-6) {
-      add_(".pattern.hot_zones.zones",
-           absl::StrCat("their sizes add up to ", 100 * size, "% of the target"));
-    }
-  }
-
   void CheckFiles() {
     uint64_t files = 0;
     bool only_files = true;
@@ -329,6 +291,9 @@ class Rules {
         (w_.content().compressed_ratio() != 1 || w_.content().duplicate_ratio() > 0)) {
       add_(".content",
            "zeros compress and deduplicate completely; give the shares with random content");
+    }
+    if (w_.content().duplicate_blocks() != 0 && !(w_.content().duplicate_ratio() > 0)) {
+      add_(".content.duplicate_blocks", "needs a share of copies: duplicate");
     }
     // O_SYNC applies to write(2). Stores into a mapping reach the file by msync(2) or write-back.
     if (w_.write_through() > v1::WRITE_THROUGH_NONE && w_.engine() == v1::ENGINE_MMAP) {

@@ -1,0 +1,284 @@
+#include "controller/plan/pattern_rules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/units.h"
+#include "controller/plan/assign.h"
+#include "controller/plan/next_phase.h"
+#include "controller/plan/target_rules.h"
+#include "proto/region.h"
+
+namespace lockstep::controller {
+namespace {
+
+// As of copies: the first ones tell what is wrong.
+constexpr size_t kMaxRegionProblems = 100;
+constexpr int64_t kSector = 512;
+
+std::string Size(int64_t bytes) { return common::FormatSize(static_cast<double>(bytes)); }
+
+bool IsOneSize(const v1::Workload& w) { return w.access().empty() && w.block_sizes().empty(); }
+
+bool TakesTurns(const v1::Workload& w) {
+  return w.file_order() == v1::FILE_ORDER_ROUND_ROBIN || w.file_order() == v1::FILE_ORDER_RANDOM;
+}
+
+bool HasIncrement(const v1::Region& region) {
+  return region.increment_bytes() != 0 || region.increment_share_ratio() != 0;
+}
+
+// What keeps the region of one of the workload's threads from a part of so many bytes; empty when
+// nothing does. The last thread's region reaches furthest.
+std::string RegionProblem(const v1::Workload& w, uint64_t part_bytes) {
+  const uint32_t last = HasIncrement(w.region()) ? std::max(1U, w.threads()) - 1 : 0;
+  const auto region =
+      v1::RegionOf(w.region(), part_bytes, last, static_cast<uint64_t>(SmallestBlock(w)));
+  if (!region.ok()) return std::string(region.status().message());
+  if (region->end - region->begin >= static_cast<uint64_t>(LargestBlock(w))) return "";
+  return absl::StrCat("the region has ", region->end - region->begin,
+                      " bytes, which hold no block of ", Size(LargestBlock(w)));
+}
+
+class PatternRules {
+ public:
+  PatternRules(const v1::JobSpec& job, const TargetIndex& targets, const v1::Workload& w,
+               const Complain& complain)
+      : job_(job), targets_(targets), w_(w), add_(complain) {}
+
+  void Check() {
+    CheckOrder();
+    CheckSequential();
+    if (w_.has_sequence()) CheckSequence();
+    if (w_.has_region()) CheckRegion();
+  }
+
+ private:
+  void CheckOrder() {
+    if (w_.read_ratio() < 0 || w_.read_ratio() > 1) add_(".read", "must lie between 0 and 100%");
+    if (w_.trim_ratio() < 0 || w_.trim_ratio() > 1) add_(".trim", "must lie between 0 and 100%");
+    const v1::Pattern& p = w_.pattern();
+    if (p.has_shuffled() && !IsOneSize(w_)) {
+      add_(".pattern", "shuffled needs one block size: every block once");
+    }
+    // The shared position counts blocks, which must be of one size for that.
+    if (p.sequential().shared() && (!IsOneSize(w_) || w_.merge() > 1)) {
+      add_(".pattern", "a shared sequential position needs one block size, and no merging");
+    }
+    if (w_.random_ratio() < 1 && (p.has_sequential() || p.has_shuffled())) {
+      add_(".random", "mixes sequential I/Os into a random pattern; this one is not");
+    }
+    if (p.has_hot_zones()) CheckZones(p.hot_zones());
+  }
+
+  void CheckZones(const v1::HotZones& zones) {
+    double io = 0;
+    double size = 0;
+    for (const v1::HotZone& zone : zones.zones()) {
+      io += zone.io_ratio();
+      size += zone.size_ratio();
+    }
+    if (zones.zones().empty()) add_(".pattern.hot_zones.zones", "is empty");
+    // Shares are decimal fractions: ten of 10 % do not add up to exactly 1 in binary.
+    if (!zones.zones().empty() && std::abs(io - 1) > 1e-6) {
+      add_(".pattern.hot_zones.zones",
+           absl::StrCat("their shares of I/O add up to ", 100 * io, "%, not 100%"));
+    }
+    // Zones may cover less than the target. No I/O reaches the rest then.
+    if (size > 1 + 1e-6) {
+      add_(".pattern.hot_zones.zones",
+           absl::StrCat("their sizes add up to ", 100 * size, "% of the target"));
+    }
+  }
+
+  // Skips and the way backwards count blocks of one size on files that follow one another.
+  void CheckSequential() {
+    const v1::Sequential& p = w_.pattern().sequential();
+    if (p.skip_bytes() == 0 && !p.backwards()) return;
+    const std::string field =
+        absl::StrCat(".pattern.sequential.", p.backwards() ? "backwards" : "skip");
+    if (p.shared()) add_(field, "is for threads with parts of their own; leave shared out");
+    CheckPlain(field);
+    if (p.skip_bytes() == 0) return;
+    if (w_.direct() && p.skip_bytes() % kSector != 0) {
+      add_(".pattern.sequential.skip", "is not a multiple of 512, which O_DIRECT requires");
+    }
+    if (w_.verify() && w_.block_size_bytes() > 0 && p.skip_bytes() % w_.block_size_bytes() != 0) {
+      add_(".pattern.sequential.skip",
+           absl::StrCat("is not a multiple of the block size, ", Size(w_.block_size_bytes()),
+                        ": verified blocks begin at multiples of it"));
+    }
+    CheckPlaces(static_cast<uint64_t>(p.skip_bytes()));
+  }
+
+  // A thread whose part has one place would do all of its I/O there. Where the workers alone know
+  // the size of a target, they refuse it.
+  void CheckPlaces(uint64_t skip) {
+    const auto block = static_cast<uint64_t>(std::max<int64_t>(1, w_.block_size_bytes()));
+    uint64_t places = 0;
+    int known = 0;
+    ForEachKnownPart([&](const v1::Target& target, uint64_t part) {
+      ++known;
+      const auto region = v1::RegionOf(w_.region(), part, 0, block);
+      if (!region.ok()) return;
+      const uint64_t files = std::max(1U, target.file().count());
+      places += files * ((region->end - region->begin - block) / (block + skip) + 1);
+    });
+    const uint64_t sharers = HasIncrement(w_.region()) ? 1 : std::max(1U, w_.threads());
+    if (known != w_.targets_size() || places >= 2 * sharers) return;
+    add_(".pattern.sequential.skip",
+         absl::StrCat("leaves ", places, " offsets for ", sharers,
+                      sharers == 1 ? " thread" : " threads", "; each needs at least two"));
+  }
+
+  void CheckSequence() {
+    const v1::Pattern& p = w_.pattern();
+    if (p.has_sequential() || p.has_shuffled()) {
+      add_(".sequence", "follows offsets that are drawn: it needs another pattern");
+    }
+    if (w_.random_ratio() < 1) add_(".sequence", "and random do not go together; leave one out");
+    CheckPlain(".sequence");
+  }
+
+  void CheckPlain(const std::string& field) {
+    if (!IsOneSize(w_)) add_(field, "needs one block size");
+    if (w_.merge() > 1) add_(field, "and merge do not go together; leave one out");
+    if (TakesTurns(w_)) add_(field, "takes files one after the other; leave file_order out");
+    if (w_.create()) add_(field, "needs files that are there: create begins with empty ones");
+    if (w_.has_copy()) add_(field, "is not for copies, which visit each block once");
+  }
+
+  void CheckRegion() {
+    const v1::Region& r = w_.region();
+    const auto both = [&](int64_t bytes, double share, const std::string& name) {
+      if (bytes == 0 || share == 0) return;
+      add_(absl::StrCat(".region.", name),
+           absl::StrCat("stands beside ", name, "_share; give one"));
+    };
+    both(r.offset_bytes(), r.offset_share_ratio(), "offset");
+    both(r.size_bytes(), r.size_share_ratio(), "size");
+    both(r.increment_bytes(), r.increment_share_ratio(), "increment");
+    for (const auto& [name, bytes] :
+         {std::pair("offset", r.offset_bytes()), {"increment", r.increment_bytes()}}) {
+      if (w_.direct() && bytes % kSector != 0) {
+        add_(absl::StrCat(".region.", name), "is not a multiple of 512, which O_DIRECT requires");
+      }
+    }
+    if (HasIncrement(r) && w_.pattern().sequential().shared()) {
+      add_(".region.increment", "gives each thread a region; a shared position has one for all");
+    }
+    if (w_.create()) add_(".region", "needs files that are there: create begins with empty ones");
+    if (w_.has_copy()) add_(".region", "is not for copies; give the source a smaller size");
+    for (int i = 0; i < w_.targets_size(); ++i) {
+      const int index = targets_.Find(w_.targets(i));
+      if (index >= 0) CheckPart(absl::StrCat(".targets[", i, "]"), job_.targets(index));
+    }
+    ForEachKnownPart([&](const v1::Target& target, uint64_t part) {
+      const std::string problem = RegionProblem(w_, part);
+      if (problem.empty()) return;
+      add_(".region",
+           absl::StrCat(target.has_file() ? "a file of '" : "'", target.name(), "': ", problem));
+    });
+  }
+
+  // A host's part of a file or device must be one piece for a region to lie in it.
+  void CheckPart(const std::string& field, const v1::Target& target) {
+    if (target.sharing() == v1::SHARING_INTERLEAVED) {
+      add_(field, absl::StrCat("'", target.name(),
+                               "' is interleaved: a region lies in one piece of a target, and a "
+                               "host has many stripes of it"));
+    }
+    if (target.sharing() == v1::SHARING_SLICED && target.file().count() > 1) {
+      add_(field, absl::StrCat("'", target.name(),
+                               "' has files that are cut into slices together; a region needs "
+                               "files that are private, overlapped or owned"));
+    }
+  }
+
+  // Parts whose size the job says: files and null targets that are not cut into slices.
+  void ForEachKnownPart(const std::function<void(const v1::Target&, uint64_t)>& take) const {
+    for (const std::string& name : w_.targets()) {
+      const int index = targets_.Find(name);
+      if (index < 0) continue;
+      const v1::Target& target = job_.targets(index);
+      const int64_t size = KnownSizeOf(target);
+      const bool is_cut =
+          target.sharing() == v1::SHARING_SLICED || target.sharing() == v1::SHARING_INTERLEAVED;
+      if (is_cut || size == INT64_MAX) continue;
+      take(target, static_cast<uint64_t>(size));
+    }
+  }
+
+  const v1::JobSpec& job_;
+  const TargetIndex& targets_;
+  const v1::Workload& w_;
+  const Complain& add_;
+};
+
+// Bytes of a target that are one worker's.
+uint64_t PartOf(const v1::Target& target, const PlanWorker& worker, uint32_t index,
+                uint64_t workers) {
+  if (target.has_file() && target.sharing() != v1::SHARING_SLICED) {
+    return static_cast<uint64_t>(target.file().size_bytes());
+  }
+  const uint64_t bytes = TargetBytes(target, worker, index);
+  return target.sharing() == v1::SHARING_SLICED ? SliceBytes(bytes, workers) : bytes;
+}
+
+// One step's regions on the workers that run them.
+void AddStep(const v1::JobSpec& job, const TargetIndex& targets, const v1::PhaseSpec& step,
+             const std::vector<PlanWorker>& workers, std::map<std::string, std::string>* found) {
+  for (const v1::Workload& w : step.run().workloads()) {
+    const auto chosen = Select(w.hosts(), workers);
+    if (!w.has_region() || !chosen.ok()) continue;  // the latter is said elsewhere
+    for (const uint32_t worker : *chosen) {
+      for (const std::string& name : w.targets()) {
+        const int index = targets.Find(name);
+        if (index < 0 || found->size() >= kMaxRegionProblems) continue;
+        const uint64_t part = PartOf(job.targets(index), workers[worker],
+                                     static_cast<uint32_t>(index), workers.size());
+        if (part == 0) continue;  // not known
+        const std::string problem = RegionProblem(w, part);
+        if (problem.empty()) continue;
+        found->emplace(absl::StrCat(": phase ", step.name(), ", workload ", w.name(), ", target ",
+                                    name, ": ", problem),
+                       workers[worker].hello.host().name());
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void CheckPattern(const v1::JobSpec& job, const TargetIndex& targets, const v1::Workload& workload,
+                  const Complain& complain) {
+  PatternRules(job, targets, workload, complain).Check();
+}
+
+std::vector<std::string> RegionProblems(const v1::JobSpec& job,
+                                        const std::vector<PlanWorker>& workers) {
+  std::map<std::string, std::string> found;  // by problem: the first host that has it
+  const TargetIndex targets(job);
+  for (const v1::PhaseSpec& phase : job.phases()) {
+    const auto& workloads = phase.run().workloads();
+    if (!phase.run().has_sweep() &&
+        std::none_of(workloads.begin(), workloads.end(),
+                     [](const v1::Workload& w) { return w.has_region(); })) {
+      continue;
+    }
+    // Each point of a sweep may have a region and targets of its own.
+    v1::JobSpec bare;
+    *bare.add_phases() = phase;
+    ForEachStep(bare,
+                [&](const v1::PhaseSpec& step) { AddStep(job, targets, step, workers, &found); });
+  }
+  std::vector<std::string> problems;
+  for (const auto& [problem, host] : found) problems.push_back(host + problem);
+  return problems;
+}
+
+}  // namespace lockstep::controller
