@@ -16,7 +16,11 @@ std::string OffsetsOf(const v1::Workload& w) {
   const v1::Pattern& p = w.pattern();
   switch (p.kind_case()) {
     case v1::Pattern::kSequential:
-      return p.sequential().shared() ? "sequential (shared position)" : "sequential";
+      return absl::StrCat("sequential", p.sequential().shared() ? " (shared position)" : "",
+                          p.sequential().backwards() ? " backwards" : "",
+                          p.sequential().skip_bytes() != 0
+                              ? absl::StrCat(" skipping ", Size(p.sequential().skip_bytes()))
+                              : "");
     case v1::Pattern::kZipf:
       return absl::StrFormat("zipf %.3g", p.zipf().theta());
     case v1::Pattern::kPareto:
@@ -43,6 +47,32 @@ std::string Pattern(const v1::Workload& w) {
   return draws && w.random_ratio() < 1
              ? absl::StrFormat("%s, %.4g %% random", OffsetsOf(w), 100 * w.random_ratio())
              : OffsetsOf(w);
+}
+
+std::string SequenceOf(const v1::Workload& w) {
+  if (!w.has_sequence()) return "";
+  return absl::StrCat(", ", w.sequence().length(),
+                      w.sequence().order() == v1::SEQUENCE_ORDER_IDENTICAL
+                          ? " I/Os at each offset"
+                          : " I/Os from each offset on");
+}
+
+// "1 GiB" or "25 %"; empty for what is not given.
+std::string Amount(int64_t bytes, double share) {
+  if (share != 0) return absl::StrFormat("%.4g %%", 100 * share);
+  return bytes != 0 ? Size(bytes) : "";
+}
+
+std::string RegionText(const v1::Workload& w) {
+  const v1::Region& r = w.region();
+  const std::string offset = Amount(r.offset_bytes(), r.offset_share_ratio());
+  const std::string size = Amount(r.size_bytes(), r.size_share_ratio());
+  const std::string increment = Amount(r.increment_bytes(), r.increment_share_ratio());
+  if (offset.empty() && size.empty() && increment.empty()) return "";
+  return absl::StrCat(
+      ", ", size.empty() ? "" : absl::StrCat(size, " "), "from ",
+      offset.empty() ? "the start" : offset, " on",
+      increment.empty() ? "" : absl::StrCat(", each thread ", increment, " further"));
 }
 
 std::string Sizes(const v1::Workload& w) {
@@ -167,6 +197,7 @@ std::string DescribeWorkload(const v1::Workload& w) {
   std::string text = absl::StrCat(Pattern(w), " ", Sizes(w), " ", Mix(w), ", ", w.threads(),
                                   w.threads() == 1 ? " thread" : " threads", " × depth ",
                                   w.queue_depth(), ", ", w.direct() ? "direct" : "buffered");
+  absl::StrAppend(&text, SequenceOf(w), RegionText(w));
   if (w.write_through() == v1::WRITE_THROUGH_SYNC) absl::StrAppend(&text, ", O_SYNC");
   if (w.write_through() == v1::WRITE_THROUGH_DSYNC) absl::StrAppend(&text, ", O_DSYNC");
   absl::StrAppend(&text, Load(w), Times(w), Sync(w.fsync()));
