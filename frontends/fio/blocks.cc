@@ -273,11 +273,7 @@ bool SetDistribution(const SectionReader& section, const Value<std::string>& tex
   return true;
 }
 
-}  // namespace
-
-void ReadBlocks(const SectionReader& section, Job* job) { BlockReader(section, job).Read(); }
-
-void ReadPattern(const SectionReader& section, Job* job) {
+void ChooseOrder(const SectionReader& section, Job* job) {
   v1::Workload& w = job->workload;
   const Value<int64_t> random = section.Count("percentage_random", 100, 100);
   const Value<std::string> distribution = section.Text("random_distribution", "random");
@@ -311,6 +307,15 @@ void ReadPattern(const SectionReader& section, Job* job) {
   if (!w.access().empty()) return section.Refuse(*random.from, "one share for several lines");
   w.set_random_ratio(static_cast<double>(random.value) / 100);
   job->origins["random"] = random.from->where;
+}
+
+}  // namespace
+
+void ReadBlocks(const SectionReader& section, Job* job) { BlockReader(section, job).Read(); }
+
+void ReadPattern(const SectionReader& section, Job* job) {
+  ChooseOrder(section, job);
+  ReadSteps(section, job);
 }
 
 }  // namespace lockstep::frontends::fio

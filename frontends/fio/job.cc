@@ -36,10 +36,6 @@ void ReadDirection(const SectionReader& section, Job* job) {
     job->writes = each.writes;
     job->trims = each.trims;
     job->random = each.random;
-    if (word.size() != rw.value.size()) {
-      section.Refuse(*rw.from, each.random ? "runs of I/Os at one offset"
-                                           : "sequential orders that skip or go backwards");
-    }
     return;
   }
   if (word == "trimwrite" || word == "randtrimwrite") {

@@ -45,6 +45,9 @@ struct Job {
   Exit exit = Exit::kAlone;
   const Option* exits = nullptr;
   bool verify = false, reads_back = false;
+  // Copies of blocks of a working set: of its share of the clone's size.
+  Value<int64_t> working_set_percent;
+  bool shares_working_set = false;  // with the other jobs
   bool drop_caches = false;
   Origin drop_caches_origin;
   int64_t smallest_block = 0, largest_block = 0;
@@ -60,6 +63,19 @@ Origin OriginOf(const Value<T>& value, const std::string& otherwise) {
 
 // Everything of a job except its files. Errors go to the section's findings.
 Job ReadJob(const SectionReader& section);
+
+// Bytes, or a share of a file or device.
+struct Amount {
+  int64_t bytes = 0;
+  double share = 0;  // 0: none is given
+  const Option* from = nullptr;
+  bool is_given() const { return bytes > 0 || share > 0; }
+};
+// An option that fio takes with bytes or a percentage.
+Amount ReadAmount(const SectionReader& section, absl::string_view name);
+// The number behind a colon in rw: a skip, a way backwards, or a sequence. After the order is
+// chosen.
+void ReadSteps(const SectionReader& section, Job* job);
 
 // The parts of ReadJob().
 void ReadBlocks(const SectionReader& section, Job* job);   // sizes, mix
@@ -104,7 +120,9 @@ class PhaseTimes {
 struct TargetUse {
   v1::Target target;  // without a name
   Origin path_origin, size_origin, count_origin;
-  std::string name;         // a proposal
+  std::string name;  // a proposal
+  // Of each file or device, from the offset of the job's region on; 0: up to the end.
+  int64_t reached_bytes = 0;
   bool needs_data = false;  // its files are written when they are laid out
   bool unlink = false;
 };
@@ -112,12 +130,16 @@ struct TargetUse {
 struct Share {
   uint32_t clones = 1;
   std::vector<TargetUse> uses;
-  bool own_files = false;  // each clone has files of its own
+  bool own_files = false;    // each clone has files of its own
+  bool own_regions = false;  // each clone has a region of its own
 };
 struct FilePlan {
   std::vector<Share> shares;
   Value<int64_t> size;     // bytes of a clone
   Value<int64_t> io_size;  // the same, where it ends a clone before or after the end of its files
+  // Of each file. Its size may depend on what other jobs do with the file.
+  v1::Region region;
+  Origins region_origins;
 };
 // `hosts`: how many take part.
 FilePlan PlanFiles(const SectionReader& section, const Request& request, uint32_t hosts, Job* job);

@@ -12,7 +12,6 @@ constexpr char kHistory[] = "the store keeps every interval of each host; see lo
 constexpr char kAccounting[] = "the worker's own measurement is used";
 constexpr char kLayout[] = "the prepare phase lays out the files";
 constexpr char kZones[] = "zones of zoned devices";
-constexpr char kOffset[] = "an offset of each workload within its target";
 constexpr char kFlow[] = "rates of workloads that depend on each other";
 constexpr char kPriority[] = "a priority of each I/O, or of processes";
 constexpr char kSearch[] = "a search for the load that keeps a latency";
@@ -34,6 +33,7 @@ constexpr OptionRule kRules[] = {
     {"rwmixread", Fate::kTranslated, ""},
     {"rwmixwrite", Fate::kTranslated, ""},
     {"percentage_random", Fate::kTranslated, ""},
+    {"rw_sequencer", Fate::kTranslated, ""},
     {"random_distribution", Fate::kTranslated, ""},
     {"norandommap", Fate::kTranslated, ""},
     {"randrepeat", Fate::kTranslated, ""},
@@ -71,6 +71,9 @@ constexpr OptionRule kRules[] = {
     {"refill_buffers", Fate::kTranslated, ""},
     {"buffer_compress_percentage", Fate::kTranslated, ""},
     {"dedupe_percentage", Fate::kTranslated, ""},
+    {"dedupe_mode", Fate::kTranslated, ""},
+    {"dedupe_working_set_percentage", Fate::kTranslated, ""},
+    {"dedupe_global", Fate::kTranslated, ""},
     {"continue_on_error", Fate::kTranslated, ""},
     {"cpus_allowed", Fate::kTranslated, ""},
     {"numa_mem_policy", Fate::kTranslated, ""},
@@ -90,6 +93,9 @@ constexpr OptionRule kRules[] = {
     {"file_service_type", Fate::kTranslated, ""},
     {"size", Fate::kTranslated, ""},
     {"filesize", Fate::kTranslated, ""},
+    {"offset", Fate::kTranslated, ""},
+    {"offset_increment", Fate::kTranslated, ""},
+    {"fill_device", Fate::kTranslated, ""},
     {"unlink", Fate::kTranslated, ""},
     {"overwrite", Fate::kTranslated, ""},
     // Their order.
@@ -181,13 +187,9 @@ constexpr OptionRule kRules[] = {
      "0"},
     {"bs_unaligned", Fate::kRefused, "block sizes of any number of bytes", "0"},
     {"bs_is_seq_rand", Fate::kRefused, "block sizes by the order of I/Os", "0"},
-    {"rw_sequencer", Fate::kRefused, "runs of I/Os within an order", "sequential"},
     // Missing capabilities.
-    {"offset", Fate::kRefused, kOffset, "0"},
-    {"offset_increment", Fate::kRefused, kOffset, "0"},
-    {"offset_align", Fate::kRefused, kOffset, "0"},
-    {"file_append", Fate::kRefused, kOffset, "0"},
-    {"fill_device", Fate::kRefused, "writes until a device is full", "0"},
+    {"offset_align", Fate::kRefused, "an alignment of an offset that is a percentage", "0"},
+    {"file_append", Fate::kRefused, "files that grow behind their end", "0"},
     {"ignore_error", Fate::kRefused, "errors that are tolerated by their number"},
     {"opendir", Fate::kRefused, "targets that are found on the hosts"},
     {"filetype", Fate::kRefused, "targets of a type that their path does not tell"},
@@ -244,9 +246,6 @@ constexpr OptionRule kRules[] = {
     {"verify_state_load", Fate::kRefused, "the state that fio has saved", "0"},
     {"buffer_pattern", Fate::kRefused, "a pattern as the content of blocks"},
     {"buffer_compress_chunk", Fate::kRefused, "the size of parts that compress", "0,512"},
-    {"dedupe_mode", Fate::kRefused, "a working set of copies", "repeat"},
-    {"dedupe_working_set_percentage", Fate::kRefused, "a working set of copies"},
-    {"dedupe_global", Fate::kRefused, "copies that jobs share", "0"},
     {"exec_prerun", Fate::kRefused, kCommands},
     {"exec_postrun", Fate::kRefused, kCommands},
     {"atomic", Fate::kRefused, "atomic writes", "0"},

@@ -1,18 +1,20 @@
 // Jobs become workloads, and stonewalls phases.
 
 #include <algorithm>
+#include <deque>
 #include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "frontends/fio/job.h"
+#include "frontends/fio/targets.h"
+#include "frontends/fio/working_sets.h"
 
 namespace lockstep::frontends::fio {
 namespace {
 
 constexpr size_t kMaxWorkloads = 64;
-constexpr size_t kMaxTargets = 256;
 constexpr size_t kMaxPhases = 1000;
 constexpr int64_t kSecond = 1000000000;
 
@@ -25,13 +27,6 @@ struct Group {
   bool waited = false;       // begun by wait_for
   std::set<int> reads_back;  // targets that are verified afterwards
   int64_t verified_block = 0;
-};
-
-// A target of the job, with what its users want of it.
-struct KnownTarget {
-  TargetUse use;
-  Origin first;  // the job that named it first
-  std::string name;
 };
 
 class Translator {
@@ -197,9 +192,16 @@ class Translator {
     group->origins[field + "name"] = job.where;
     w->MergeFrom(job.workload);
     for (const auto& [name, origin] : job.origins) group->origins[field + name] = origin;
+    if (plan.region.ByteSizeLong() != 0) *w->mutable_region() = plan.region;
+    for (const auto& [name, origin] : plan.region_origins) group->origins[field + name] = origin;
+    if (const Origin* origin = working_sets_.Add(reader, job, plan.size.value,
+                                                 static_cast<double>(share.clones) * hosts_, w)) {
+      group->origins[field + "content.duplicate_blocks"] = *origin;
+    }
     for (const TargetUse& use : share.uses) {
-      const int target = FindTarget(reader, use);
-      w->add_targets(targets_[static_cast<size_t>(target)].name);
+      const int target = targets_.Find(reader, use, hosts_);
+      w->add_targets(targets_.at(target).name);
+      targets_.NoteReach(target, use, w, {&group->origins, field + "region.size"});
       CheckVerified(reader, job, target, group);
     }
     if (!share.uses.empty()) group->origins[field + "targets"] = share.uses[0].path_origin;
@@ -229,8 +231,10 @@ class Translator {
     if (job.time_based) return;
     // Passes count blocks, which must be of one size for that.
     const bool one_size = job.workload.block_size_bytes() != 0;
+    // fio goes round until it has moved as many bytes as there are, left out ones included.
+    const bool skips = job.workload.pattern().sequential().skip_bytes() != 0;
     const Value<int64_t>& bytes = job.io_size.value > 0 ? job.io_size
-                                  : one_size            ? plan.io_size
+                                  : one_size && !skips  ? plan.io_size
                                                         : plan.size;
     if (bytes.value > 0) {
       const int64_t loops = job.io_size.value > 0 ? 1 : job.loops.value;
@@ -239,41 +243,15 @@ class Translator {
       return;
     }
     if (job.operations.value > 0) return;
-    // All threads of a workload together do a pass; in fio each clone does one, unless the files
-    // are its own.
-    const int64_t passes = times(job.loops.value, share.own_files ? 1 : share.clones);
+    // All threads of a workload together do a pass; in fio each clone does one, unless the files or
+    // regions are its own.
+    const bool own = share.own_files || share.own_regions;
+    const int64_t passes = times(job.loops.value, own ? 1 : share.clones);
     w->set_passes(static_cast<uint32_t>(std::min<int64_t>(1000000, passes)));
     group->origins[field + "passes"] = OriginOf(job.loops, "it ends after its size");
   }
 
   // ---- Targets.
-
-  static std::string KeyOf(const v1::Target& target) {
-    if (target.has_file()) return target.file().path();
-    if (target.has_device()) return target.device().path();
-    if (target.has_iscsi()) return target.iscsi().url();
-    return absl::StrCat("null ", target.null().size_bytes(), " ", target.null().device());
-  }
-
-  int FindTarget(const SectionReader& reader, const TargetUse& use) {
-    const auto [found, is_new] =
-        numbers_.emplace(KeyOf(use.target), static_cast<int>(targets_.size()));
-    if (is_new) {
-      if (targets_.size() == kMaxTargets) reader.Fail("is beyond the 256 targets of a job");
-      targets_.push_back({use, reader.section().where, UniqueName(use.name, &target_names_)});
-      return found->second;
-    }
-    KnownTarget& known = targets_[static_cast<size_t>(found->second)];
-    if (use.target.SerializeAsString() != known.use.target.SerializeAsString()) {
-      findings_.Fail(use.size_origin.line > 0 ? use.size_origin : reader.section().where,
-                     absl::StrCat("cannot be translated; '", known.first.option,
-                                  "' uses the same file with another size or number, and a job "
-                                  "would need a range of each workload within a target"));
-    }
-    known.use.needs_data = known.use.needs_data || use.needs_data;
-    known.use.unlink = known.use.unlink || use.unlink;
-    return found->second;
-  }
 
   void CheckVerified(const SectionReader& reader, const Job& job, int target, Group* group) {
     if (!job.verify) return;
@@ -296,22 +274,18 @@ class Translator {
     group->origins["verify"] = option.where;
   }
 
-  static std::string UniqueName(const std::string& wanted, std::set<std::string>* taken) {
-    std::string name = wanted;
-    for (int i = 2; !taken->insert(name).second; ++i) name = absl::StrCat(wanted, " ", i);
-    return name;
-  }
-
   // ---- The job.
 
   void Assemble(const JobFiles& files) {
     v1::JobSpec& job = out_.job;
     job.set_name(NameOfJob());
+    targets_.EndRegions();
+    working_sets_.Join();
     if (is_fine_ != nullptr) {
       job.set_interval_ns(kSecond / 10);
       out_.origins["interval"] = is_fine_->where;
     }
-    for (const KnownTarget& known : targets_) {
+    for (const KnownTarget& known : targets_.all()) {
       const std::string path = absl::StrCat("targets[", job.targets_size(), "]");
       v1::Target* target = job.add_targets();
       *target = known.use.target;
@@ -353,7 +327,7 @@ class Translator {
     const bool with_data = layout == Layout::kWritten;
     v1::PreparePhase prepare;
     bool others = false;
-    for (const KnownTarget& known : targets_) {
+    for (const KnownTarget& known : targets_.all()) {
       if (!known.use.target.has_file()) continue;
       if (known.use.needs_data == with_data) {
         prepare.add_targets(known.name);
@@ -385,7 +359,7 @@ class Translator {
     check->set_name(UniqueName(group.jobs[0] + " verify", &phase_names_));
     v1::VerifyPhase* verify = check->mutable_verify();
     for (const int target : group.reads_back) {
-      verify->add_targets(targets_[static_cast<size_t>(target)].name);
+      verify->add_targets(targets_.at(target).name);
     }
     verify->set_block_size_bytes(group.verified_block);
     // Like fio, it looks only at blocks that were written.
@@ -398,7 +372,7 @@ class Translator {
   void AddCleanup() {
     v1::CleanupPhase cleanup;
     bool stays = false;
-    for (const KnownTarget& known : targets_) {
+    for (const KnownTarget& known : targets_.all()) {
       if (!known.use.target.has_file()) continue;
       if (known.use.unlink) {
         cleanup.add_targets(known.name);
@@ -420,11 +394,11 @@ class Translator {
   Translation out_;
   uint32_t hosts_ = 1;
   const Option* is_fine_ = nullptr;  // a ramp that is no whole number of seconds
-  std::vector<Group> groups_;
-  std::vector<KnownTarget> targets_;
-  std::map<std::string, int> numbers_;  // of targets, by what they are
-  std::map<int, int64_t> verified_;     // block sizes of targets with headers
-  std::set<std::string> phase_names_, workload_names_, target_names_;
+  std::deque<Group> groups_;         // whose workloads stay where they are
+  TargetBook targets_{&findings_};
+  WorkingSets working_sets_;
+  std::map<int, int64_t> verified_;  // block sizes of targets with headers
+  std::set<std::string> phase_names_, workload_names_;
 };
 
 bool RecognizesFio(const SourceFile& file) {

@@ -69,6 +69,24 @@ void ReadWriteThrough(const SectionReader& section, Job* job) {
   job->origins["write_through"] = sync.from->where;
 }
 
+void ReadWorkingSet(const SectionReader& section, bool has_copies, Job* job) {
+  const Value<std::string> mode = section.Text("dedupe_mode", "repeat");
+  const Value<int64_t> percent = section.Count("dedupe_working_set_percentage", 5, 100);
+  const Value<bool> is_global = section.Flag("dedupe_global", Otherwise::kOff);
+  if (mode.value != "repeat" && mode.value != "working_set") {
+    return section.Fail(*mode.from, "is neither repeat nor working_set");
+  }
+  const bool is_set = mode.value == "working_set" && has_copies && job->writes;
+  for (const Option* option : {percent.from, is_global.from}) {
+    if (option != nullptr && !is_set) {
+      section.Remark(*option, "has no effect without dedupe_mode=working_set and copies");
+    }
+  }
+  if (!is_set) return;
+  job->working_set_percent = {percent.value, percent.from != nullptr ? percent.from : mode.from};
+  job->shares_working_set = is_global.value;
+}
+
 void ReadContent(const SectionReader& section, Job* job) {
   constexpr auto kBare = SectionReader::Bare::kMeansTrue;
   v1::Content content;
@@ -77,6 +95,7 @@ void ReadContent(const SectionReader& section, Job* job) {
   const Value<bool> fresh = section.Flag("refill_buffers", Otherwise::kOff, kBare);
   const Value<int64_t> compressed = section.Count("buffer_compress_percentage", 0, 100);
   const Value<int64_t> duplicate = section.Count("dedupe_percentage", 0, 100);
+  ReadWorkingSet(section, !zeros.value && duplicate.value > 0, job);
   if (zeros.value) {
     content.mutable_zeros();
     origins["content"] = zeros.from->where;
