@@ -166,6 +166,10 @@ class PatternRules {
          {std::pair("offset", r.offset_bytes()), {"increment", r.increment_bytes()}}) {
       if (w_.direct() && bytes % kSector != 0) {
         add_(absl::StrCat(".region.", name), "is not a multiple of 512, which O_DIRECT requires");
+      } else if (w_.verify() && w_.block_size_bytes() > 0 && bytes % w_.block_size_bytes() != 0) {
+        add_(absl::StrCat(".region.", name),
+             absl::StrCat("is not a multiple of the block size, ", Size(w_.block_size_bytes()),
+                          ": verified blocks begin at multiples of it"));
       }
     }
     if (HasIncrement(r) && w_.pattern().sequential().shared()) {

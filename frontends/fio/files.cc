@@ -1,12 +1,14 @@
 // Which files and devices a job uses, and how its clones share them.
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "frontends/fio/job.h"
+#include "frontends/fio/regions.h"
 
 namespace lockstep::frontends::fio {
 namespace {
@@ -15,8 +17,8 @@ constexpr int64_t kMaxFiles = 65536;
 constexpr int64_t kMinFile = 4096;
 // Clones that go sequentially through one file are a workload each, of which a phase has 64.
 constexpr int64_t kMaxApart = 64;
-// The largest file of a job (proto/job.proto).
-constexpr double kMaxBytes = 1.2e18;
+// A null target without a size.
+constexpr int64_t kNullBytes = 1 << 30;
 
 std::string BaseName(const std::string& path) {
   const std::string base = path.substr(path.rfind('/') + 1);
@@ -30,8 +32,15 @@ class FilePlanner {
 
   FilePlan Plan() {
     file_size_ = section_.Bytes("filesize", 0);
-    ReadSize();
-    ReadRegion();
+    const Amount size = ReadAmount(section_, "size");
+    size_ = {size.bytes, size.from};
+    plan_.size = size_;
+    fills_ = section_.Flag("fill_device", Otherwise::kOff, SectionReader::Bare::kMeansTrue);
+    if (fills_.value && size.is_given()) {
+      section_.Remark(*fills_.from, "a file system without the space for size is refused before");
+    }
+    region_.emplace(section_, job_, file_size_.value, size);
+    region_->WriteTo(&plan_);
     files_ = section_.Count("nrfiles", 1, kMaxFiles);
     if (files_.value == 0) files_.value = 1;
     unlink_ = section_.Flag("unlink", Otherwise::kOff).value;
@@ -53,86 +62,15 @@ class FilePlanner {
   }
 
  private:
-  void ReadSize() {
-    const Amount size = ReadAmount(section_, "size");
-    size_ = {size.bytes, size.from};
-    fills_ = section_.Flag("fill_device", Otherwise::kOff, SectionReader::Bare::kMeansTrue);
-    if (fills_.value && size.is_given()) {
-      section_.Remark(*fills_.from, "a file system without the space for size is refused before");
-    }
-    plan_.size = size_;
-    if (size.share == 0 || size.share == 1) return;
-    size_share_ = size;
-    if (file_size_.value == 0) return;
-    // Of each file; the region says it.
-    const int64_t bytes = BytesOf(size) / BlockBytes() * BlockBytes();
-    size_share_.bytes = std::max(bytes, BlockBytes());
-    size_share_.share = 0;
-  }
-
-  int64_t BlockBytes() const { return std::max<int64_t>(512, job_.smallest_block); }
-  // Of a file whose size is known.
-  int64_t BytesOf(const Amount& amount) const {
-    if (amount.share == 0) return amount.bytes;
-    return static_cast<int64_t>(amount.share * static_cast<double>(file_size_.value));
-  }
-
-  // Where the job begins in each of its files, as bytes where their size is known.
-  void ReadRegion() {
-    offset_ = ReadAmount(section_, "offset");
-    increment_ = ReadAmount(section_, "offset_increment");
-    // The first clone has no increment.
-    if (job_.clones.value == 1) increment_ = {};
-    if (file_size_.value > 0) {
-      if (offset_.share > 0) {
-        const int64_t blocks = (BytesOf(offset_) + BlockBytes() - 1) / BlockBytes();
-        offset_ = {blocks * BlockBytes(), 0, offset_.from};
-      }
-      increment_ = {BytesOf(increment_), 0, increment_.from};
-    }
-    v1::Region& region = plan_.region;
-    const auto note = [&](const Amount& amount, const std::string& field) {
-      if (!amount.is_given()) return;
-      plan_.region_origins[absl::StrCat("region.", field, amount.share > 0 ? "_share" : "")] =
-          amount.from->where;
-    };
-    region.set_offset_bytes(offset_.bytes);
-    region.set_offset_share_ratio(offset_.share);
-    region.set_increment_bytes(increment_.bytes);
-    region.set_increment_share_ratio(increment_.share);
-    region.set_size_bytes(size_share_.bytes);
-    region.set_size_share_ratio(size_share_.share);
-    note(offset_, "offset");
-    note(increment_, "increment");
-    note(size_share_, "size");
-    for (const Amount* amount : {&offset_, &increment_}) {
-      if (job_.workload.direct() && amount->bytes % 512 != 0) {
-        section_.Fail(*amount->from, "direct I/O needs multiples of 512 bytes");
-      } else if (job_.verify && amount->bytes % BlockBytes() != 0) {
-        section_.Refuse(*amount->from, "verified blocks that begin at no multiple of their size");
-      } else if (job_.workload.block_size_bytes() == 0 && amount->bytes % BlockBytes() != 0) {
-        section_.Remark(*amount->from, "I/Os of several sizes begin at multiples of their size");
-      }
-    }
-  }
-  bool HasRegion() const {
-    return offset_.is_given() || increment_.is_given() || size_share_.is_given();
-  }
-
   // A device, or a LUN, of which the job uses a part.
   template <typename T>
   bool SetPart(int64_t files, T* storage, TargetUse* use) {
-    if (HasRegion() && IsShared()) {
-      const Option* from = offset_.from != nullptr      ? offset_.from
-                           : increment_.from != nullptr ? increment_.from
-                                                        : size_share_.from;
-      section_.Refuse(*from,
-                      "a region of a device that several hosts share; in fio all hosts "
-                      "would use the same bytes");
+    if (region_->is_given() && IsShared()) {
+      section_.Refuse(region_->from(),
+                      "a region of a device that several hosts share; in fio all hosts would use "
+                      "the same bytes");
       return false;
     }
-    // All of the device to count from, as far as the job says how much that is.
-    if (HasRegion()) use->target.set_sharing(v1::SHARING_OVERLAPPED);
     const int64_t size = SizeOfFile(files);
     if (size == 0) return true;
     if (size < std::max(kMinFile, job_.largest_block)) {
@@ -141,25 +79,13 @@ class FilePlanner {
       return false;
     }
     use->size_origin = SizeOption()->where;
-    const bool is_bytes = offset_.share == 0 && increment_.share == 0;
-    if (is_bytes) storage->set_size_bytes(WithRegion(size));
-    if (!is_bytes || increment_.is_given() || file_size_.value == 0) use->reached_bytes = size;
-    return true;
-  }
-
-  // The end of the last clone's region, where each has `bytes`.
-  int64_t WithRegion(int64_t bytes) const {
-    if (file_size_.value > 0) return bytes;
-    const double end =
-        static_cast<double>(offset_.bytes) +
-        static_cast<double>(increment_.bytes) * static_cast<double>(job_.clones.value - 1) +
-        static_cast<double>(bytes);
-    if (end <= kMaxBytes) {
-      return offset_.bytes + increment_.bytes * (job_.clones.value - 1) + bytes;
+    if (!region_->has_shares()) {
+      storage->set_size_bytes(region_->is_given() ? WholeSlices(region_->EndOf(size)) : size);
     }
-    section_.Fail(*(increment_.is_given() ? increment_ : offset_).from,
-                  "leads beyond the largest file or device of a job");
-    return bytes;
+    if (region_->has_shares() || region_->is_apart() || file_size_.value == 0) {
+      use->reached_bytes = size;
+    }
+    return true;
   }
 
   void PlanNull() {
@@ -171,9 +97,10 @@ class FilePlanner {
       use.size_origin = size_.from->where;
     }
     use.path_origin = section_.Find("ioengine")->where;
-    if (HasRegion() || fills_.value) {
+    if (region_->is_given() || fills_.value) {
       return section_.Fail("has no file: offset, increments and fill_device are of files");
     }
+    CheckPlaces(section_, job_, size_.value >= kMinFile ? size_.value : kNullBytes);
     plan_.shares.push_back({static_cast<uint32_t>(job_.clones.value), {use}});
   }
 
@@ -203,13 +130,8 @@ class FilePlanner {
                              "reserve, so that nothing else is stopped; give a size. Devices are "
                              "filled without this option");
     }
-    if (size == 0 && size_share_.is_given()) {
-      return section_.Refuse(*size_share_.from,
-                             "the size of the device or file, of which this is a share");
-    }
-    for (const Amount* amount : {&offset_, &increment_}) {
-      if (amount->share == 0) continue;
-      return section_.Refuse(*amount->from,
+    if (const Option* unknown = region_->unknown(); unknown != nullptr) {
+      return section_.Refuse(*unknown,
                              "the size of the file, of which this is a share; give filesize");
     }
     if (size == 0) {
@@ -221,9 +143,13 @@ class FilePlanner {
                     absl::StrCat("makes a file of ", size, " bytes, which holds no block of ",
                                  job_.largest_block, "; a file has at least 4 KiB"));
     }
-    file->set_size_bytes(WithRegion(size));
+    file->set_size_bytes(region_->EndOf(size));
     use->size_origin = from->where;
-    if (file_size_.value == 0) use->reached_bytes = size;
+    if (file_size_.value == 0 || !region_->is_apart()) {
+      use->reached_bytes = file_size_.value == 0 ? size : size - region_->offset_bytes();
+    }
+    CheckPlaces(section_, job_,
+                region_->size_bytes() != 0 ? region_->size_bytes() : use->reached_bytes);
     if (count > 1) {
       file->set_count(static_cast<uint32_t>(count));
       use->count_origin = files_.value > 1 ? files_.from->where : job_.clones.from->where;
@@ -342,7 +268,7 @@ class FilePlanner {
   void SplitClones(Share share) {
     const int64_t clones = job_.clones.value;
     share.clones = static_cast<uint32_t>(clones);
-    share.own_regions = increment_.is_given();
+    share.own_regions = region_->is_apart();
     if (job_.random || clones == 1 || share.own_regions) {
       return plan_.shares.push_back(std::move(share));
     }
@@ -379,8 +305,8 @@ class FilePlanner {
     const int64_t clones = job_.clones.value;
     const auto dealt =
         own ? std::min(clones, static_cast<int64_t>(directories.size())) : int64_t{1};
-    if (dealt > 1 && increment_.is_given()) {
-      return section_.Refuse(*increment_.from, "increments of clones in several directories");
+    if (dealt > 1 && region_->is_apart()) {
+      return section_.Refuse(region_->from(), "increments of clones in several directories");
     }
     for (int64_t d = 0; d < dealt; ++d) {
       // Clone i is dealt to directory i mod n.
@@ -443,8 +369,7 @@ class FilePlanner {
   FilePlan plan_;
   Value<int64_t> size_, file_size_, files_;
   Value<bool> fills_;
-  // A percentage as such, or as bytes where the size of a file is known.
-  Amount size_share_, offset_, increment_;
+  std::optional<FileRegion> region_;
   bool unlink_ = false;
   const Option* directory_from_ = nullptr;
 };

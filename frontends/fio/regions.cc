@@ -1,11 +1,18 @@
 // Where in its files a job reads and writes: options with bytes or a percentage, and the steps of
 // an order.
 
+#include "frontends/fio/regions.h"
+
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
-#include "frontends/fio/job.h"
 
 namespace lockstep::frontends::fio {
 namespace {
+
+// The least that a job's file may have, and the most (proto/job.proto).
+constexpr int64_t kMinFile = 4096;
+constexpr double kMaxFile = 1.2e18;
 
 class StepReader {
  public:
@@ -108,5 +115,107 @@ Amount ReadAmount(const SectionReader& section, absl::string_view name) {
 }
 
 void ReadSteps(const SectionReader& section, Job* job) { StepReader(section, job).Read(); }
+
+FileRegion::FileRegion(const SectionReader& section, const Job& job, int64_t file_bytes,
+                       const Amount& size)
+    : section_(section), job_(job), file_bytes_(file_bytes) {
+  offset_ = InFile(ReadAmount(section_, "offset"), Round::kUp);
+  increment_ = InFile(ReadAmount(section_, "offset_increment"), Round::kUp);
+  // The first clone begins at the offset.
+  if (job_.clones.value == 1) increment_ = {};
+  if (size.share > 0 && size.share < 1) size_share_ = InFile(size, Round::kDown);
+  KeepInFile();
+  CheckUnits();
+}
+
+int64_t FileRegion::BlockBytes() const { return std::max<int64_t>(512, job_.smallest_block); }
+
+// A share becomes bytes, whole blocks, if it is one of a file whose size is known.
+Amount FileRegion::InFile(const Amount& amount, Round round) const {
+  if (amount.share == 0 || file_bytes_ == 0) return amount;
+  const auto bytes = static_cast<int64_t>(
+      amount.share * static_cast<double>(std::min(file_bytes_, int64_t{1} << 60)));
+  const int64_t blocks = (bytes + (round == Round::kUp ? BlockBytes() - 1 : 0)) / BlockBytes();
+  return {std::max<int64_t>(round == Round::kUp ? 0 : 1, blocks) * BlockBytes(), 0, amount.from};
+}
+
+// In fio a share of a file's size ends with the file.
+void FileRegion::KeepInFile() {
+  if (file_bytes_ == 0) return;
+  const double begin =
+      static_cast<double>(offset_.bytes) +
+      static_cast<double>(increment_.bytes) * static_cast<double>(job_.clones.value - 1);
+  const double left = static_cast<double>(file_bytes_) - begin;
+  if (begin > 0 && left < static_cast<double>(std::max(kMinFile, job_.largest_block))) {
+    section_.Fail(from(), "leaves no block of the file");
+    offset_ = increment_ = {};
+  } else if (size_share_.bytes > 0) {
+    size_share_.bytes = std::min(size_share_.bytes, static_cast<int64_t>(left));
+  }
+}
+
+void FileRegion::CheckUnits() const {
+  for (const Amount* amount : {&offset_, &increment_}) {
+    if (job_.workload.direct() && amount->bytes % 512 != 0) {
+      section_.Fail(*amount->from, "direct I/O needs multiples of 512 bytes");
+    } else if (job_.verify && amount->bytes % BlockBytes() != 0) {
+      section_.Refuse(*amount->from, "verified blocks that begin at no multiple of their size");
+    } else if (job_.workload.block_size_bytes() == 0 && amount->bytes % BlockBytes() != 0) {
+      section_.Remark(*amount->from, "I/Os of several sizes begin at multiples of their size");
+    }
+  }
+}
+
+const Option& FileRegion::from() const {
+  return *(increment_.is_given() ? increment_ : offset_.is_given() ? offset_ : size_share_).from;
+}
+
+const Option* FileRegion::unknown() const {
+  for (const Amount* amount : {&offset_, &increment_, &size_share_}) {
+    if (amount->share > 0) return amount->from;
+  }
+  return nullptr;
+}
+
+int64_t FileRegion::EndOf(int64_t bytes) const {
+  if (file_bytes_ > 0 || !is_given()) return bytes;
+  const int64_t clones = job_.clones.value - 1;
+  const double end = static_cast<double>(offset_.bytes) +
+                     static_cast<double>(increment_.bytes) * static_cast<double>(clones) +
+                     static_cast<double>(bytes);
+  if (end <= kMaxFile) return offset_.bytes + increment_.bytes * clones + bytes;
+  section_.Fail(from(), "leads beyond the largest file or device of a job");
+  return bytes;
+}
+
+void FileRegion::WriteTo(FilePlan* plan) const {
+  const auto note = [&](const Amount& amount, const std::string& field) {
+    if (!amount.is_given()) return;
+    plan->region_origins[absl::StrCat("region.", field, amount.share > 0 ? "_share" : "")] =
+        amount.from->where;
+  };
+  v1::Region& region = plan->region;
+  region.set_offset_bytes(offset_.bytes);
+  region.set_offset_share_ratio(offset_.share);
+  region.set_size_bytes(size_share_.bytes);
+  region.set_size_share_ratio(size_share_.share);
+  region.set_increment_bytes(increment_.bytes);
+  region.set_increment_share_ratio(increment_.share);
+  note(offset_, "offset");
+  note(size_share_, "size");
+  note(increment_, "increment");
+}
+
+void CheckPlaces(const SectionReader& section, const Job& job, int64_t bytes) {
+  const int64_t skip = job.workload.pattern().sequential().skip_bytes();
+  if (skip == 0 || bytes == 0 || bytes - 2 * job.largest_block >= skip) return;
+  section.Fail(*section.Find("rw"), "skips all of the file behind the first I/O");
+}
+
+// A host's slice of a device is whole MiB, except of less than one.
+int64_t WholeSlices(int64_t bytes) {
+  constexpr int64_t kSlice = 1 << 20;
+  return bytes <= INT64_MAX - kSlice ? (bytes + kSlice - 1) / kSlice * kSlice : bytes;
+}
 
 }  // namespace lockstep::frontends::fio

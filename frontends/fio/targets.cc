@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "frontends/fio/regions.h"
 
 namespace lockstep::frontends::fio {
 namespace {
@@ -32,7 +33,6 @@ void SetSize(int64_t bytes, v1::Target* target) {
 
 std::string WithoutSize(v1::Target target) {
   if (!target.has_null()) SetSize(0, &target);
-  target.clear_sharing();
   return target.SerializeAsString();
 }
 
@@ -69,15 +69,13 @@ bool TargetBook::Join(const TargetUse& use, uint32_t hosts, KnownTarget* known) 
   if (WithoutSize(*target) != WithoutSize(use.target)) return false;
   const int64_t size = SizeOf(*target);
   const int64_t other = SizeOf(use.target);
-  if (use.target.sharing() != v1::SHARING_UNSPECIFIED) target->set_sharing(use.target.sharing());
   if (size == other) return true;
   if (!target->has_file()) {
     // Each host has a slice, whose length is no job's.
     if (hosts > 1) return false;
-    target->set_sharing(v1::SHARING_OVERLAPPED);
   }
   if (size == 0 || (other != 0 && other < size)) return true;
-  SetSize(other, target);
+  SetSize(target->has_file() ? other : WholeSlices(other), target);
   known->use.size_origin = use.size_origin;
   return true;
 }

@@ -146,6 +146,9 @@ void ReadVerify(const SectionReader& section, Job* job) {
     return section.Refuse(*verify.from,
                           "blocks of one size that is a multiple of 512: a header begins each");
   }
+  if (job->workload.pattern().sequential().skip_bytes() % job->smallest_block != 0) {
+    return section.Refuse(*verify.from, "blocks that begin at multiples of their size");
+  }
   job->verify = true;
   job->reads_back = job->writes && reads_back.value;
   job->workload.set_verify(true);

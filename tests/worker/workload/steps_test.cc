@@ -1,0 +1,135 @@
+// Where I/Os go beside the plain patterns: skips, the way backwards, sequences, and exact starts.
+
+#include <map>
+#include <set>
+
+#include "gtest/gtest.h"
+#include "worker/workload/access.h"
+#include "worker/workload/block_space.h"
+
+namespace lockstep::worker {
+namespace {
+
+constexpr uint64_t kBlock = 4096;
+
+AccessOptions Options(Order order) {
+  AccessOptions options;
+  options.lines = {AccessLine()};
+  options.order = order;
+  options.seed = options.common_seed = 9;
+  return options;
+}
+
+std::vector<uint64_t> Offsets(const std::vector<BlockSpace::Extent>& extents,
+                              const AccessOptions& options, int count) {
+  auto access = Access::Make(extents, options);
+  EXPECT_TRUE(access.ok()) << access.status();
+  std::vector<uint64_t> offsets;
+  for (int i = 0; access.ok() && i < count; ++i) offsets.push_back(access->Take().offset / 1024);
+  return offsets;
+}
+
+TEST(StepsTest, ASkipLeavesBytesOutAndBeginsAgainAtTheSameOffsets) {
+  AccessOptions options = Options(Order::kSequential);
+  options.skip_bytes = 8192;
+  // As fio 3.33 does with rw=read:8k, bs=4k and size=64k.
+  EXPECT_EQ(Offsets({{0, 0, 65536}}, options, 8),
+            (std::vector<uint64_t>{0, 12, 24, 36, 48, 60, 0, 12}));
+}
+
+TEST(StepsTest, BackwardsIsTheSameFromTheEnd) {
+  AccessOptions options = Options(Order::kBackwards);
+  EXPECT_EQ(Offsets({{0, 0, 16384}}, options, 6), (std::vector<uint64_t>{12, 8, 4, 0, 12, 8}));
+  options.skip_bytes = 4096;
+  EXPECT_EQ(Offsets({{0, 0, 20480}}, options, 4), (std::vector<uint64_t>{16, 8, 0, 16}));
+  // Through several files, too, from the last one on.
+  options.skip_bytes = 0;
+  EXPECT_EQ(Offsets({{0, 0, 8192}, {1, 0, 4096}}, options, 4), (std::vector<uint64_t>{0, 4, 0, 0}));
+}
+
+TEST(StepsTest, ThreadsShareWhatASkipLeaves) {
+  std::set<uint64_t> seen;
+  for (uint32_t thread = 0; thread < 3; ++thread) {
+    for (Order order : {Order::kSequential, Order::kBackwards}) {
+      AccessOptions options = Options(order);
+      options.skip_bytes = 8192;
+      options.thread = thread;
+      options.threads = 3;
+      for (const uint64_t offset : Offsets({{0, 0, 100 * kBlock}}, options, 12)) {
+        EXPECT_EQ(offset % 12, 0u);
+        EXPECT_LE(offset + 4, 400u);
+        seen.insert(offset);
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), 34u);
+}
+
+TEST(StepsTest, ASkipBeyondTheThreadsPartIsRefused) {
+  for (const uint64_t skip : {uint64_t{65536}, uint64_t{1} << 60, ~uint64_t{0} - kBlock}) {
+    AccessOptions options = Options(Order::kSequential);
+    options.skip_bytes = skip;
+    EXPECT_FALSE(Access::Make({{0, 0, 65536}}, options).ok()) << skip;
+  }
+  AccessOptions options = Options(Order::kSequential);
+  options.skip_bytes = 8192;
+  options.threads = 6;  // one offset each
+  EXPECT_FALSE(Access::Make({{0, 0, 65536}}, options).ok());
+}
+
+TEST(StepsTest, SeveralSizesHaveNeitherStepsNorSequences) {
+  AccessOptions options = Options(Order::kBackwards);
+  options.lines[0].up_to_bytes = 8192;
+  EXPECT_FALSE(Access::Make({{0, 0, 65536}}, options).ok());
+  options = Options(Order::kRandom);
+  options.lines.push_back(AccessLine());
+  options.sequence = 4;
+  EXPECT_FALSE(Access::Make({{0, 0, 65536}}, options).ok());
+}
+
+TEST(StepsTest, ASequenceContinuesOrRepeatsADrawnOffset) {
+  const std::vector<BlockSpace::Extent> files = {{0, 0, 64 * kBlock}, {1, 0, 64 * kBlock}};
+  for (Following following : {Following::kContinue, Following::kRepeat}) {
+    AccessOptions options = Options(Order::kRandom);
+    options.sequence = 4;
+    options.following = following;
+    auto access = Access::Make(files, options);
+    ASSERT_TRUE(access.ok());
+    const uint64_t step = following == Following::kContinue ? kBlock : 0;
+    Access::Next last = access->Take();
+    int in_sequence = 1;
+    int jumps = 0;
+    for (int i = 0; i < 4000; ++i) {
+      const Access::Next next = access->Take();
+      ASSERT_LE(next.offset + next.length, 64 * kBlock);
+      if (in_sequence < 4 && next.file == last.file && next.offset == last.offset + step) {
+        ++in_sequence;
+      } else {
+        // Only the end of a file cuts one short.
+        ASSERT_TRUE(in_sequence == 4 || last.offset == 63 * kBlock);
+        in_sequence = 1;
+        ++jumps;
+      }
+      last = next;
+    }
+    EXPECT_NEAR(jumps, 1000, 60);
+  }
+}
+
+TEST(StepsTest, AnExactStartIsNoMultipleOfTheBlock) {
+  AccessOptions options = Options(Order::kSequential);
+  options.first_place = FirstPlace::kExact;
+  EXPECT_EQ(Offsets({{0, 6144, 65536}}, options, 3), (std::vector<uint64_t>{6, 10, 14}));
+  options.first_place = FirstPlace::kAligned;
+  EXPECT_EQ(Offsets({{0, 6144, 65536}}, options, 3), (std::vector<uint64_t>{8, 12, 16}));
+  options = Options(Order::kRandom);
+  options.first_place = FirstPlace::kExact;
+  for (const uint64_t offset : Offsets({{0, 6144, 65536}}, options, 500)) {
+    EXPECT_EQ(offset % 4, 2u);
+    EXPECT_LE(offset + 4, 64u);
+    EXPECT_GE(offset, 6u);
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::worker
