@@ -195,7 +195,7 @@ class Jobs(FleetTest):
                 for part in blocks("docs/reference/engine.md", "yaml")
             ),
         ]
-        self.assertEqual(len(jobs), 8)
+        self.assertEqual(len(jobs), 9)
         for job in jobs:
             job = small(job, self.fleet.data).replace("count: 128", "count: 4")
             job = job.replace(", 64KiB, 256KiB, 1MiB]", "]").replace("[1, 4, 16, 64]", "[1, 16]")

@@ -266,8 +266,25 @@ TEST(FioRefusalsTest, ValuesThatAskForNothingAreFine) {
 }
 
 TEST(FioRefusalsTest, ValuesThatAJobCannotExpress) {
-  for (const char* line : {"rw=read:8k",
-                           "rw=randread:8",
+  for (const char* line : {"rw=read:-4k",
+                           "rw=read:8k\nbsrange=4k-8k",
+                           "rw=read:16m",
+                           "rw=read:x",
+                           "rw=randread:-8",
+                           "rw=randread:8\nbssplit=4k/50:8k/50",
+                           "rw=randread:8\npercentage_random=50",
+                           "rw=randread:8\nrw_sequencer=bogus",
+                           "rw=write:2k\nverify=crc32c",
+                           "offset=10%",
+                           "offset=-4k",
+                           "offset=2\nbs=4k\ndirect=1",
+                           "offset=2k\nverify=crc32c\nrw=write",
+                           "filesize=16m\noffset=16m",
+                           "filesize=16m\noffset_increment=9m\nnumjobs=3\nfilename=/d/f",
+                           "offset=900000t\noffset_increment=900000t\nnumjobs=900",
+                           "directory=/a:/b\nnumjobs=2\noffset_increment=1m",
+                           "ioengine=null\noffset=4k",
+                           "dedupe_mode=bogus\nrw=write\ndedupe_percentage=10",
                            "rw=trimwrite",
                            "rw=bogus",
                            "ioengine=net",
@@ -322,6 +339,8 @@ TEST(FioRefusalsTest, ValuesThatAJobCannotExpress) {
   }
   EXPECT_NE(ErrorsOf("[a]\nrw=read\nfilename=/d/f\n").find("has no size"), std::string::npos);
   EXPECT_NE(ErrorsOf("[a]\nsize=1.5g\n").find("makes a file of 1 bytes"), std::string::npos);
+  EXPECT_NE(ErrorsOf("[a]\nrw=write\nfill_fs=1\nfilename=/d/f\n").find("keeps a reserve"),
+            std::string::npos);
 }
 
 TEST(FioRefusalsTest, AnEngineThatIsMissingIsTheOnlyErrorOfItsOptions) {
