@@ -156,7 +156,8 @@ class Checker {
   }
 
   void CheckPrepare(const std::string& path, const v1::Content& content) {
-    if (content.duplicate_ratio() > 0 || content.random().fresh()) {
+    if (content.duplicate_ratio() > 0 || content.duplicate_blocks() != 0 ||
+        content.random().fresh()) {
       Add(path, "duplicate and fresh are for workloads; a precondition phase writes such content");
     }
     if (content.has_zeros() && content.compressed_ratio() != 1) {

@@ -98,6 +98,9 @@ absl::Status Access::Check(const AccessOptions& options) {
   if (options.lines.empty() || !(total > 0)) {
     return absl::InvalidArgumentError("an access specification without a line of positive weight");
   }
+  if (options.sequence > 1 && options.order != Order::kRandom) {
+    return absl::InvalidArgumentError("a sequence follows offsets that are drawn");
+  }
   const AccessLine& first = options.lines[0];
   if (options.lines.size() == 1 && first.up_to_bytes <= first.block_size_bytes) {
     return absl::OkStatus();

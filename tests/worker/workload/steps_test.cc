@@ -85,6 +85,9 @@ TEST(StepsTest, SeveralSizesHaveNeitherStepsNorSequences) {
   options.lines.push_back(AccessLine());
   options.sequence = 4;
   EXPECT_FALSE(Access::Make({{0, 0, 65536}}, options).ok());
+  options = Options(Order::kShuffled);
+  options.sequence = 4;
+  EXPECT_FALSE(Access::Make({{0, 0, 65536}}, options).ok());
 }
 
 TEST(StepsTest, ASequenceContinuesOrRepeatsADrawnOffset) {
