@@ -211,12 +211,11 @@ v1::PhaseReport BuildFilePhase(const measure::RunData& data, const measure::Phas
   return report;
 }
 
-// How often a phase of the job runs: of repetitions that end when they know enough, as often as it
-// did.
+// How often a phase of the job runs. A sweep that ends by its results runs as often as it did.
 int StepsDue(const measure::RunData& data, int job_phase) {
   const v1::PhaseSpec& spec = data.run.job.phases(job_phase);
   const v1::Sweep& sweep = spec.run().sweep();
-  if (!sweep.has_until()) {
+  if (!sweep.has_until() && sweep.stop_at_iops() <= 0) {
     return static_cast<int>(spec.run().has_sweep() ? PointsOf(sweep) : CountSteps(spec));
   }
   const auto ran =

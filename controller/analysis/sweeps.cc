@@ -331,6 +331,19 @@ std::string EndOfRepetitions(const measure::RunData& data, uint32_t job_phase,
       state.enough ? "" : ": not reached within the limit of the repetitions");
 }
 
+// Says which point ended the sweep, if one did. `points` are in the order in which they ran.
+void AddStop(const v1::Sweep& sweep, const PointRuns& points, v1::SweepReport* report) {
+  if (sweep.stop_at_iops() <= 0 || points.empty()) return;
+  const auto& [indices, runs] = *points.rbegin();
+  const v1::SweepAxis& axis = sweep.axes(0);
+  const int left = axis.values_size() - static_cast<int>(indices[0]) - 1;
+  if (runs.iops.empty() || runs.iops[0] > sweep.stop_at_iops() || left == 0) return;
+  report->add_remarks(absl::StrFormat(
+      "ended by stop_at_iops: %s=%s reached %s IOPS, and at most %s end the sweep; %d %s left out",
+      axis.field(), axis.values(static_cast<int>(indices[0])), common::FormatCount(runs.iops[0]),
+      common::FormatCount(sweep.stop_at_iops()), left, left == 1 ? "point was" : "points were"));
+}
+
 // The steps of a curve, and where its latency begins to rise.
 void AddCurve(const measure::RunData& data, uint32_t job_phase, v1::Report* report) {
   const v1::PhaseSpec& spec = data.run.job.phases(static_cast<int>(job_phase));
@@ -427,6 +440,7 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
     sweep->set_ended(EndOfRepetitions(data, static_cast<uint32_t>(p), spec.run().sweep()));
     AddKnees(points, sweep);
     AddConclusion(spec.run(), rounds, sweep);
+    AddStop(spec.run().sweep(), points, sweep);
     AddSweepRemarks(sweep);
     AddBusyRemark(report->phases(), sweep);
     if (spec.run().sweep().group() == v1::SWEEP_GROUP_FILES) {

@@ -81,6 +81,13 @@ bool RepeatedEnough(const v1::PhaseSpec& phase, const std::vector<StepResult>& r
   return StateOfRepetitions(sweep, own).enough;
 }
 
+// Whether the last result is of a point that ends its sweep: one that is too slow to go on. A point
+// that ended early says nothing about those that follow.
+bool IsStopped(const v1::PhaseSpec& phase, const StepResult& last) {
+  const double limit = phase.run().sweep().stop_at_iops();
+  return limit > 0 && last.done && last.figures.iops() <= limit;
+}
+
 // Whether a sweep that was begun, or is due, may have left files. Sets the step that removes them:
 // the last one of the repetition, which removes those of all points. A preparation that was void is
 // no result, so that the first step of a sweep may have made files, too.
@@ -139,7 +146,8 @@ absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
     next.job_phase = results.back().job_phase;
     next.step = results.back().step + 1;
     if (next.job_phase >= phases || next.step >= CountSteps(spec_of(next.job_phase)) ||
-        RepeatedEnough(spec_of(next.job_phase), results)) {
+        RepeatedEnough(spec_of(next.job_phase), results) ||
+        IsStopped(spec_of(next.job_phase), results.back())) {
       ++next.job_phase;
       next.step = 0;
     }
@@ -161,8 +169,8 @@ absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
   return next;
 }
 
-// A sweep with `until` may end before its last step, which depends on results. The steps before the
-// last are therefore never called last.
+// A sweep with `until` or `stop_at_iops` may end before its last step, which depends on results.
+// The steps before the last are therefore never called last.
 bool IsLast(const v1::JobSpec& job, uint32_t job_phase, uint32_t step) {
   const auto index = static_cast<int>(job_phase);
   return index + 1 == job.phases_size() && step + 1 == CountSteps(job.phases(index));

@@ -42,7 +42,19 @@ void CheckAxes(const v1::RunPhase& run, const Complain& complain) {
   }
 }
 
+void CheckStop(const v1::Sweep& sweep, const Complain& complain) {
+  if (sweep.stop_at_iops() <= 0) return;
+  // With several axes or a random order, the points that are left out would depend on chance. The
+  // points of a sweep over files end with a step that removes them.
+  const bool is_plain = sweep.axes_size() == 1 && sweep.repeat() <= 1 &&
+                        sweep.order() != v1::SWEEP_ORDER_RANDOM && !IsOfTarget(sweep.axes(0));
+  if (is_plain) return;
+  complain(".stop_at_iops",
+           "is for a sweep over one axis in the given order that runs once and varies no target");
+}
+
 void CheckRepetitions(const v1::Sweep& sweep, const Complain& complain) {
+  CheckStop(sweep, complain);
   const uint32_t repeat = std::max(1U, sweep.repeat());
   if (sweep.warm_up() >= repeat) {
     complain(".warm_up", absl::StrCat("of ", sweep.warm_up(), " leaves none of the ", repeat,

@@ -1,6 +1,7 @@
 #include "controller/plan/sweep.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -215,6 +216,44 @@ TEST(RepetitionTest, GoesOnUntilTheMeanIsKnownWellEnoughAndNoFurther) {
   EXPECT_EQ(StepsOf(Repeated(20, 0), {100, 200}, 3), 8u);
   // Nor is one that lost a host.
   EXPECT_EQ(StepsOf(Repeated(20, 0), {100, 200}, SIZE_MAX, 2), 8u);
+}
+
+TEST(StopTest, TheFirstPointThatIsTooSlowEndsTheSweep) {
+  v1::JobSpec job = Repeated(1, 0);
+  v1::Sweep* sweep = job.mutable_phases(0)->mutable_run()->mutable_sweep();
+  sweep->clear_until();
+  for (const char* value : {"8", "16"}) sweep->mutable_axes(0)->add_values(value);
+  const std::vector<double> iops = {100, 50, 20, 10};
+  EXPECT_EQ(StepsOf(job, iops), 4u);
+  sweep->set_stop_at_iops(50);
+  EXPECT_EQ(StepsOf(job, iops), 2u);
+  // One that ended early does not decide.
+  EXPECT_EQ(StepsOf(job, iops, 1), 3u);
+  sweep->set_stop_at_iops(1);
+  EXPECT_EQ(StepsOf(job, iops), 4u);
+}
+
+TEST(StopTest, ASweepWhoseOrderDoesNotSayWhatFollowsHasNone) {
+  const auto refused = [](const std::function<void(v1::Sweep*)>& change) {
+    v1::JobSpec job = Repeated(1, 0);
+    v1::Sweep* sweep = job.mutable_phases(0)->mutable_run()->mutable_sweep();
+    sweep->clear_until();
+    sweep->set_stop_at_iops(8);
+    change(sweep);
+    FillJob(&job);
+    for (const v1::Problem& problem : Validate(job)) {
+      if (problem.path() == "phases[0].run.sweep.stop_at_iops") return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(refused([](v1::Sweep*) {}));
+  EXPECT_TRUE(refused([](v1::Sweep* sweep) { sweep->set_repeat(2); }));
+  EXPECT_TRUE(refused([](v1::Sweep* sweep) { sweep->set_order(v1::SWEEP_ORDER_RANDOM); }));
+  EXPECT_TRUE(refused([](v1::Sweep* sweep) {
+    v1::SweepAxis* other = sweep->add_axes();
+    other->set_field("block_size");
+    other->add_values("4KiB");
+  }));
 }
 
 TEST(RepetitionTest, WhatCannotBeIsRefused) {
