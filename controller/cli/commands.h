@@ -28,6 +28,7 @@ void AddDemoCommand(CLI::App* app, const Context* context, int* status);
 void AddSqlCommand(CLI::App* app, const Context* context, int* status);
 void AddCheckCommand(CLI::App* app, int* status);
 void AddTranslateCommand(CLI::App* app, int* status);
+void AddPresetCommand(CLI::App* app, const Context* context, int* status);
 void AddSchemaCommand(CLI::App* app, int* status);
 void AddCompletionCommand(CLI::App* app, int* status);
 

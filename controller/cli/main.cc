@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
   cli::AddSqlCommand(&app, &context, &status);
   cli::AddCheckCommand(&app, &status);
   cli::AddTranslateCommand(&app, &status);
+  cli::AddPresetCommand(&app, &context, &status);
   cli::AddSchemaCommand(&app, &status);
   cli::AddDemoCommand(&app, &context, &status);
   cli::AddCompletionCommand(&app, &status);

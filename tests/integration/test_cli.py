@@ -28,6 +28,7 @@ COMMANDS = [
     "plan",
     "check",
     "translate",
+    "preset",
     "schema",
     "sql",
     "forget",
