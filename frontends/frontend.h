@@ -30,6 +30,8 @@ struct Request {
   std::string hosts;
   std::string directory;  // in place of the tool's working directory; absolute
   std::string target;     // the file or device of jobs that name none
+  // What stands in place of disks that the file names: a path for each name.
+  std::map<std::string, std::string> disks;
   // The text of a file that another one includes; nothing if it cannot be read. Null: includes are
   // refused.
   std::function<std::optional<std::string>(const std::string& path)> read_included;

@@ -173,11 +173,7 @@ class Writer {
     const Reflection* r = message.GetReflection();
     const int count = r->FieldSize(message, &field);
     if (field.message_type() == nullptr) {
-      std::string items;
-      for (int i = 0; i < count; ++i) {
-        absl::StrAppend(&items, i == 0 ? "" : ", ", ValueText(message, field, i));
-      }
-      return Line(absl::StrCat(start, " [", items, "]"), path);
+      return Line(absl::StrCat(start, " ", Values(message, field)), path);
     }
     Line(start, path);
     for (int i = 0; i < count; ++i) {
@@ -192,12 +188,22 @@ class Writer {
     }
   }
 
+  // [1, 2]
+  static std::string Values(const Message& message, const FieldDescriptor& field) {
+    std::string items;
+    const int count = message.GetReflection()->FieldSize(message, &field);
+    for (int i = 0; i < count; ++i) {
+      absl::StrAppend(&items, i == 0 ? "" : ", ", ValueText(message, field, i));
+    }
+    return absl::StrCat("[", items, "]");
+  }
+
   // {block_size: 4KiB, weight: 70}
   static std::string Flow(const Message& item) {
     std::string text;
     for (const FieldDescriptor* field : SetFields(item)) {
       absl::StrAppend(&text, text.empty() ? "" : ", ", v1::JobFieldName(*field), ": ",
-                      ValueText(item, *field, 0));
+                      field->is_repeated() ? Values(item, *field) : ValueText(item, *field, 0));
     }
     return absl::StrCat("{", text, "}");
   }

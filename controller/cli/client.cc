@@ -118,7 +118,7 @@ std::unique_ptr<JobFile> LoadJobFile(const std::string& path, const std::vector<
   if (!front_end && flags.IsGiven()) {
     Fail(absl::StrCat(name,
                       ": is a job file, which names its hosts and targets itself; --hosts, "
-                      "--directory and --target are for files of other tools"));
+                      "--directory, --target and --disk are for files of other tools"));
     return nullptr;
   }
   std::vector<std::string> remarks;

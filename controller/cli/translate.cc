@@ -46,6 +46,11 @@ void AddTranslateFlags(CLI::App* command, TranslateFlags* flags) {
   command->add_option("--target", flags->target,
                       "With a file of another tool: the file or device of jobs that name none");
   command
+      ->add_option("--disk", flags->disks,
+                   "With a file of Iometer or vdbench: what stands in place of a disk that it "
+                   "names: NAME=/dev/…; may be given several times")
+      ->allow_extra_args(false);
+  command
       ->add_option("--language", flags->language,
                    "The language of the file; by default known by its name or content")
       ->check(CLI::IsMember(Languages()));

@@ -58,12 +58,21 @@ JobFile TranslateJob(const frontends::FrontEnd& front_end,
   request.machine["pagesize"] = absl::StrCat(page_size);
   request.machine["mb_memory"] = absl::StrCat(pages * page_size >> 20);
   request.machine["ncpus"] = absl::StrCat(sysconf(_SC_NPROCESSORS_ONLN));
+  JobFile file;
+  file.name = files[0].name;
+  for (const std::string& disk : flags.disks) {
+    // A name may have a = itself. A path begins with /.
+    const size_t middle = disk.find("=/");
+    if (middle == 0 || middle == std::string::npos) {
+      file.errors.push_back(absl::StrCat("--disk ", disk, ": write NAME=/dev/… or NAME=/PATH"));
+      return file;
+    }
+    request.disks[disk.substr(0, middle)] = disk.substr(middle + 1);
+  }
   const frontends::Translation translation = front_end.translate(request);
   for (const frontends::Message& remark : translation.remarks) {
     remarks->push_back(frontends::MessageText(remark));
   }
-  JobFile file;
-  file.name = files[0].name;
   for (const frontends::Message& error : translation.errors) {
     file.errors.push_back(frontends::MessageText(error));
   }

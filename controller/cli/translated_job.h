@@ -12,9 +12,12 @@ namespace lockstep::cli {
 // The flags of commands that take a file of another tool.
 struct TranslateFlags {
   std::string hosts, directory, target;
-  std::string language;  // empty: known by the file's name or content
+  std::vector<std::string> disks;  // NAME=PATH
+  std::string language;            // empty: known by the file's name or content
 
-  bool IsGiven() const { return !hosts.empty() || !directory.empty() || !target.empty(); }
+  bool IsGiven() const {
+    return !hosts.empty() || !directory.empty() || !target.empty() || !disks.empty();
+  }
 };
 
 // The front end for a file; nothing for a job of Lockstep. `language`: the flag's value, `lockstep`

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "frontends/findings.h"
 #include "frontends/frontend.h"
 
 namespace lockstep::frontends::fio {
@@ -16,7 +17,6 @@ inline constexpr size_t kMaxOptions = 512;      // of a section, with those of [
 inline constexpr size_t kMaxIncludes = 16;      // nested
 inline constexpr size_t kMaxLines = 100000;     // of all files, included ones each time
 inline constexpr size_t kMaxValueBytes = 8192;  // of a line, after its variables were replaced
-inline constexpr size_t kMaxErrors = 20;
 
 // An option as it stands in a file. `name` is fio's first name for it, whatever alias was written.
 struct Option {

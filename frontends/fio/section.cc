@@ -5,21 +5,6 @@
 
 namespace lockstep::frontends::fio {
 
-void Findings::Remark(const Origin& where, const std::string& text) {
-  constexpr size_t kMaxRemarks = 1000;
-  if (remarks.size() >= kMaxRemarks) return;
-  if (!said_.insert(absl::StrCat(where.file, ":", where.line, ":", text)).second) return;
-  remarks.push_back({where, text});
-}
-
-void Findings::Fail(const Origin& where, const std::string& text) {
-  if (errors.size() >= kMaxErrors) return;
-  for (const Message& known : errors) {
-    if (known.where.line == where.line && known.where.file == where.file) return;
-  }
-  errors.push_back({where, text});
-}
-
 SectionReader::SectionReader(const Section& section, Findings* findings)
     : section_(section), findings_(findings), name_(section.name) {
   const Value<std::string> base = Text("kb_base", "1024");

@@ -2,29 +2,16 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "frontends/findings.h"
 #include "frontends/fio/reader.h"
 #include "frontends/fio/values.h"
 #include "frontends/frontend.h"
 
 namespace lockstep::frontends::fio {
-
-// Collects what is said about a translation.
-struct Findings {
-  std::vector<Message> remarks;
-  std::vector<Message> errors;
-
-  // A remark on one line of a file is made once, however many jobs have it from [global].
-  void Remark(const Origin& where, const std::string& text);
-  void Fail(const Origin& where, const std::string& text);
-
- private:
-  std::set<std::string> said_;
-};
 
 // A value with the option that it came from; null if it is fio's default.
 template <typename T>

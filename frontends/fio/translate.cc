@@ -47,12 +47,7 @@ class Translator {
                          &findings_, &group.run, &group.origins);
     }
     if (findings_.errors.empty()) Assemble(files);
-    std::stable_sort(findings_.errors.begin(), findings_.errors.end(),
-                     [](const Message& a, const Message& b) {
-                       return a.where.file == b.where.file && a.where.line < b.where.line;
-                     });
-    out_.errors = std::move(findings_.errors);
-    out_.remarks = std::move(findings_.remarks);
+    findings_.MoveTo(&out_);
     return std::move(out_);
   }
 

@@ -69,7 +69,8 @@ TEST(PresetsTest, EachCanBePlannedInEachUse) {
       for (const bool purge : {false, true}) {
         if (purge && !preset.takes_purge) continue;
         use.purge = purge;
-        for (const v1::Target& target : JobOf(preset, use).targets()) {
+        const v1::JobSpec job = JobOf(preset, use);
+        for (const v1::Target& target : job.targets()) {
           EXPECT_EQ(target.device().path(), "/dev/disk/by-id/x");
         }
       }

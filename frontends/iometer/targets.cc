@@ -1,0 +1,147 @@
+#include "frontends/iometer/targets.h"
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace lockstep::frontends::iometer {
+namespace {
+
+constexpr int64_t kSector = 512;
+constexpr int64_t kMinFile = 4096;
+constexpr int64_t kMaxSectors = int64_t{1} << 41;  // a pebibyte
+constexpr size_t kMaxTargets = 256;
+
+// Whether two hosts have different files there.
+bool DiffersByHost(const std::string& path) {
+  return absl::StrContains(path, "{host}") || absl::StrContains(path, "{worker}");
+}
+
+}  // namespace
+
+TargetTable::TargetTable(const Request& request, uint32_t hosts, const Config& config,
+                         Findings* findings)
+    : request_(request), hosts_(hosts), findings_(findings) {
+  for (const Manager& manager : config.managers) {
+    for (const Worker& worker : manager.workers) {
+      for (const Named& disk : worker.targets) disks_.insert(disk.name);
+    }
+  }
+}
+
+// `C: "System"` becomes `C_System`.
+std::string TargetTable::FileNameOf(const std::string& disk) {
+  const auto found = file_names_.find(disk);
+  if (found != file_names_.end()) return found->second;
+  std::string name;
+  for (const char c : disk) {
+    const bool is_plain =
+        absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' || c == '_';
+    if (is_plain) {
+      name += c;
+    } else if (!name.empty() && name.back() != '_') {
+      name += '_';
+    }
+    if (name.size() >= 64) break;
+  }
+  while (!name.empty() && (name.back() == '_' || name.back() == '.')) name.pop_back();
+  if (name.empty() || name[0] == '.') name.insert(0, "disk");
+  std::string unique = UniqueName(name, &taken_files_);
+  for (char& c : unique) c = c == ' ' ? '_' : c;
+  file_names_[disk] = unique;
+  return unique;
+}
+
+std::string TargetTable::PathOf(const Named& disk) {
+  const auto mapped = request_.disks.find(disk.name);
+  if (mapped != request_.disks.end()) return mapped->second;
+  if (!request_.directory.empty()) {
+    return absl::StrCat(request_.directory, "/{host}/", FileNameOf(disk.name));
+  }
+  if (!request_.target.empty() && disks_.size() == 1) return request_.target;
+  findings_->Fail(disk.where,
+                  "is a disk of the machine of that test. Say what stands in its place: "
+                  "--disk 'NAME=/dev/…', or --directory for files");
+  return "";
+}
+
+std::string TargetTable::Find(const Worker& worker, const Named& disk) {
+  const std::string path = PathOf(disk);
+  if (path.empty()) return "";
+  const bool is_device = absl::StartsWith(path, "/dev/");
+  if (path[0] != '/') {
+    findings_->Fail(disk.where, absl::StrCat("has a path that is not absolute: ", path));
+    return "";
+  }
+  if (!is_device && hosts_ > 1 && !DiffersByHost(path)) {
+    findings_->Fail(disk.where, absl::StrCat("would be one file of several hosts, ", path,
+                                             "; put {host} into its path"));
+    return "";
+  }
+  if (worker.max_sectors > kMaxSectors || (!is_device && worker.max_sectors == 0)) {
+    findings_->Fail(worker.size_from.line > 0 ? worker.size_from : worker.where,
+                    worker.max_sectors == 0
+                        ? "has no maximum disk size, which a file in place of a disk needs"
+                        : "has a maximum disk size of more than 1 PiB");
+    return "";
+  }
+  v1::Target target;
+  const int64_t bytes = worker.max_sectors * kSector;
+  if (is_device) {
+    target.mutable_device()->set_path(path);
+    if (bytes > 0) target.mutable_device()->set_size_bytes(bytes);
+    // In Iometer every worker uses all of a disk.
+    target.set_sharing(v1::SHARING_OVERLAPPED);
+  } else {
+    target.mutable_file()->set_path(path);
+    target.mutable_file()->set_size_bytes(bytes);
+  }
+  if (bytes != 0 && bytes < kMinFile) {
+    findings_->Fail(worker.size_from, "is less than 4 KiB");
+    return "";
+  }
+  const auto [found, is_new] = by_path_.emplace(path, known_.size());
+  if (is_new) {
+    target.set_name(UniqueName(disk.name, &names_));
+    known_.push_back({target, disk.where, worker.size_from});
+    if (known_.size() == kMaxTargets + 1) {
+      findings_->Fail(disk.where, "is beyond the 256 targets of a job");
+    }
+    return target.name();
+  }
+  const Known& known = known_[found->second];
+  target.set_name(known.target.name());
+  if (target.SerializeAsString() != known.target.SerializeAsString()) {
+    findings_->Refuse(worker.size_from.line > 0 ? worker.size_from : worker.where,
+                      absl::StrCat("a size of each workload within a target: another worker uses ",
+                                   "the same disk with another maximum size"));
+    return "";
+  }
+  return target.name();
+}
+
+bool TargetTable::HasFiles() const {
+  for (const Known& known : known_) {
+    if (known.target.has_file()) return true;
+  }
+  return false;
+}
+
+void TargetTable::AddTo(Translation* translation) const {
+  for (size_t i = 0; i < known_.size(); ++i) {
+    const Known& known = known_[i];
+    *translation->job.add_targets() = known.target;
+    const std::string field =
+        absl::StrCat("targets[", i, "].", known.target.has_file() ? "file" : "device");
+    translation->origins[field + ".path"] = known.from;
+    if (known.size_from.line > 0) translation->origins[field + ".size"] = known.size_from;
+  }
+  if (!HasFiles()) return;
+  v1::PhaseSpec* prepare = translation->job.add_phases();
+  prepare->set_name("prepare drives");
+  prepare->mutable_prepare();
+}
+
+}  // namespace lockstep::frontends::iometer
