@@ -120,7 +120,8 @@ std::string ValueText(const Message& message, const FieldDescriptor& field, int 
       return absl::StrCat(list ? r->GetRepeatedUInt32(message, &field, i)
                                : r->GetUInt32(message, &field));
     default:
-      return RealText(field, r->GetDouble(message, &field));
+      return RealText(
+          field, list ? r->GetRepeatedDouble(message, &field, i) : r->GetDouble(message, &field));
   }
 }
 

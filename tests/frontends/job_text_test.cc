@@ -30,6 +30,11 @@ TEST(JobTextTest, AJobIsReadBackAsItWas) {
     line->set_block_size_bytes(size);
     line->set_weight(33.3);
   }
+  v1::SweepAxis* axis = phase->mutable_run()->mutable_sweep()->add_axes();
+  axis->set_field("queue_depth");
+  for (const char* value : {"1", "16"}) axis->add_values(value);
+  for (const double share : {0.5, 1.0})
+    phase->mutable_run()->mutable_curve()->add_share_ratio(share);
   const JobText text = WriteJob(translation, "a.fio");
   const cli::JobFile file_read = cli::ParseJobFile("a.yaml", text.yaml, {});
   ASSERT_TRUE(file_read.errors.empty()) << file_read.errors[0] << "\n" << text.yaml;

@@ -35,6 +35,7 @@ RUN_BY = {
     ("docs/guide/first-test.md", "sh"): "test_guides.py",
     ("docs/guide/fleet.md", "sh"): "test_guides.py",
     ("docs/guide/history.md", "sh"): "test_guides.py",
+    ("docs/guide/coming-from-iometer.md", "sh"): "test_presets.py",
     ("docs/guide/presets.md", "sh"): "test_presets.py",
     ("docs/guide/stories.md", "sh"): "test_guides.py",
     ("docs/guide/observe.md", "yaml"): "test_observe.py",

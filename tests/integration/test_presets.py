@@ -1,5 +1,6 @@
 """`lockstep preset`: jobs that Lockstep brings along."""
 
+import json
 import os
 import re
 import shutil
@@ -66,6 +67,90 @@ class Presets(unittest.TestCase):
         for phase in ("conv=fsync", "oflag=direct", "oflag=dsync", "iflag=direct"):
             self.assertIn(phase, done.stdout)
         self.assertEqual([], [name for _, _, names in os.walk(data) for name in names])
+
+
+ICF = """Version 1.1.0
+'TEST SETUP ====
+'Run Time
+'	hours	minutes	seconds
+	0	0	1
+'Queue Depth Cycling
+'	start	end	step	step type
+	1	4	4	EXPONENTIAL
+'Test Type
+	CYCLE_OUTSTANDING_IOS
+'END test setup
+'ACCESS SPECIFICATIONS ====
+'Access specification name,default assignment
+	mail,NONE
+'size,% of size,% reads,% random,delay,burst,align,reply
+	4096,70,60,100,0,1,4096,0
+	65536,30,0,0,5,8,4096,0
+'END access specifications
+'MANAGER LIST ====
+'Manager ID, manager name
+	1,NODE1
+'Manager network address
+
+'Worker
+	W1
+'Worker type
+	DISK
+'Default target settings for worker
+'Number of outstanding IOs,test connection rate,transactions per connection
+	16,DISABLED,1
+'Disk maximum size,starting sector,Data pattern
+	8192,0,1
+'End default target settings for worker
+'Assigned access specs
+	mail
+'End assigned access specs
+'Target assignments
+'Target
+	sdb
+'Target type
+	DISK
+'End target
+'End target assignments
+'End worker
+'End manager
+'END manager list
+"""
+PARAMETERS = "sd=sd1,lun=/dev/sdb,size=4m\nwd=w,sd=sd1,xfersize=8k\nrd=r,wd=w,iorate=max\n"
+
+
+class OtherTools(unittest.TestCase):
+    def test_a_file_of_iometer_runs_on_this_machine(self):
+        data = tempfile.mkdtemp(prefix="ls", dir="/tmp")
+        self.addCleanup(shutil.rmtree, data)
+        state = tempfile.mkdtemp(prefix="ls", dir=ROOM_OF_STORES)
+        self.addCleanup(shutil.rmtree, state)
+        os.chmod(state, 0o755)
+        path = os.path.join(data, "mail.icf")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(ICF)
+        where = ("--local", "--state-dir", state, "--allow", data, "--directory", data)
+        done = lockstep("run", path, *where, "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        (sweep,) = json.loads(done.stdout)["sweeps"]
+        self.assertEqual(sweep["axes"][0]["values"], ["1", "4"])
+        self.assertEqual(len(sweep["points"]), 2)
+
+    def test_the_guide(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for name, text in (("mail.icf", ICF), ("oltp.parm", PARAMETERS)):
+                with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            (script,) = blocks("docs/guide/coming-from-iometer.md", "sh")
+            done = subprocess.run(
+                ["bash", "-ec", script],
+                cwd=directory,
+                env={**os.environ, "PATH": BIN + ":" + os.environ["PATH"]},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 class Ladder(FleetTest):

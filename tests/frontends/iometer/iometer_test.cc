@@ -172,7 +172,7 @@ TEST(IometerTest, ALineKeepsItsSharesBurstAndAlignment) {
   ASSERT_EQ(w.access_size(), 2);
   EXPECT_EQ(w.access(0).block_size_bytes(), 4096);
   EXPECT_EQ(w.access(0).weight(), 70);
-  EXPECT_EQ(w.access(0).read_ratio(), 0.6);
+  EXPECT_DOUBLE_EQ(w.access(0).read_ratio(), 0.6);
   EXPECT_EQ(w.access(0).random_ratio(), 1);
   EXPECT_EQ(w.access(0).align_bytes(), 512);
   EXPECT_EQ(w.access(1).read_ratio(), 0);

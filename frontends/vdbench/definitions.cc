@@ -1,0 +1,339 @@
+// Storages and workloads.
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "frontends/vdbench/translate.h"
+#include "frontends/vdbench/values.h"
+
+namespace lockstep::frontends::vdbench {
+namespace {
+
+constexpr int64_t kMinBlock = 512;
+constexpr int64_t kMaxBlock = 64 << 20;
+constexpr int64_t kMinTarget = 4096;
+constexpr int64_t kMaxTarget = int64_t{1} << 50;
+constexpr int64_t kMaxThreads = 1024;
+constexpr int64_t kMaxStorages = 256;
+constexpr size_t kMaxSizes = 64;
+
+// What jobs have no field for, in any statement.
+struct RefusedKey {
+  const char* key;
+  const char* need;
+  const char* idle;  // a value that asks for nothing
+};
+constexpr RefusedKey kRefused[] = {
+    {"offset", "a range within a target that begins elsewhere than at its start", "0"},
+    {"align", "an alignment of its own for each storage", ""},
+    {"hotband", "vdbench's hot bands", ""},
+    {"rhpct", "a share of reads that hit a small area", "0"},
+    {"whpct", "a share of writes that hit a small area", "0"},
+    {"forrhpct", "a share of reads that hit a small area", ""},
+    {"forwhpct", "a share of writes that hit a small area", ""},
+    {"forhitarea", "a share of reads that hit a small area", ""},
+    {"forcompratio", "content as an axis", ""},
+    {"forseekpct", "the order of offsets as an axis", ""},
+    {"stride", "a distance between two I/Os", ""},
+    {"priority", "a rate of each workload with a priority", ""},
+    {"streams", "several streams of one workload", ""},
+    {"variable", "a rate that changes", ""},
+    {"unmap", "trims beside other I/Os by a share of their own", "no"},
+    {"pause", "a pause between two phases", "0"},
+    {"journal", "vdbench's journal; use verify in a job of your own", ""},
+    {"replay", "replay of a trace", ""},
+    {"resetbus", "resets of a bus", ""},
+    {"resetlun", "resets of a LUN", ""},
+    {"mount", "mounting of file systems", ""},
+    {"startcmd", "commands; none is ever run", ""},
+    {"endcmd", "commands; none is ever run", ""},
+    {"fwd", "files, directories and operations on them", ""},
+    {"fwdrate", "files, directories and operations on them", ""},
+    {"forfwdrate", "files, directories and operations on them", ""},
+    {"format", "files, directories and operations on them", "no"},
+    {"operations", "files, directories and operations on them", ""},
+    {"stopafter", "an end of each workload after so many I/Os", ""},
+    {"concatenatesds", "one address space over several devices", "no"},
+    {"dedupratio", "vdbench's kind of duplicates", "1"},
+    {"dedupunit", "vdbench's kind of duplicates", ""},
+    {"validate", "vdbench's validation; use verify in a job of your own", "no"},
+    {"loop", "repetitions of all runs", "1"},
+    {"include", "", ""},
+};
+
+// Shares in percent after sizes: (4k,60,8k,40).
+void SetWeights(const Parameter& parameter, const std::vector<std::string>& items,
+                v1::Workload* workload, Findings* findings) {
+  double sum = 0;
+  for (size_t i = 0; i + 1 < items.size(); i += 2) {
+    const auto size = ParseSize(items[i]);
+    const auto share = ParseNumber(items[i + 1]);
+    if (!size || !share || *size < kMinBlock || *size > kMaxBlock || *size % 512 != 0) {
+      return findings->Fail(
+          parameter.where,
+          "needs pairs of a size, a multiple of 512 up to 64 MiB, and a percentage");
+    }
+    v1::WeightedBlockSize* line = workload->add_block_sizes();
+    line->set_block_size_bytes(*size);
+    line->set_weight(*share);
+    sum += *share;
+  }
+  if (std::abs(sum - 100) > 1) {
+    findings->Fail(parameter.where,
+                   absl::StrCat("has percentages of ", sum, " in all, not of 100"));
+  }
+}
+
+// (min,max,align): any multiple of align in between.
+void SetSizeRange(const Parameter& parameter, const std::vector<std::string>& items,
+                  v1::Workload* workload, Findings* findings) {
+  const auto least = ParseSize(items[0]);
+  const auto most = ParseSize(items[1]);
+  const auto align = ParseSize(items[2]);
+  if (!least || !most || !align || *least < kMinBlock || *most > kMaxBlock || *most < *least ||
+      *align % 512 != 0 || *align == 0) {
+    return findings->Fail(parameter.where, "is no range of sizes from 512 to 64 MiB");
+  }
+  if (*least != *align) {
+    return findings->Refuse(parameter.where,
+                            "sizes that begin elsewhere than at the unit of the range");
+  }
+  v1::WeightedBlockSize* line = workload->add_block_sizes();
+  line->set_block_size_bytes(*least);
+  line->set_up_to_bytes(*most);
+}
+
+// seekpct: 0 and eof are sequential, 100 is random.
+void SetOrder(const Statement& statement, Load* load, Findings* findings) {
+  const Parameter* seek = statement.Find("seekpct");
+  const std::string text = seek == nullptr ? "100" : seek->value;
+  if (seek != nullptr) load->origins["pattern"] = seek->where;
+  v1::Workload* w = &load->workload;
+  const bool to_end = absl::EqualsIgnoreCase(text, "eof");
+  const auto percent = to_end ? std::optional<double>(0) : ParseNumber(text);
+  if (absl::EqualsIgnoreCase(text, "poisson")) {
+    return findings->Refuse(seek->where, "seeks by a Poisson distribution");
+  }
+  if (!percent || *percent > 100) {
+    return findings->Fail(seek->where, "is neither a percentage nor eof");
+  }
+  if (*percent > 0) {
+    w->mutable_pattern()->mutable_random();
+    if (*percent < 100) w->set_random_ratio(*percent / 100);
+    return;
+  }
+  // vdbench deals the offsets out to its threads one after the other.
+  v1::Sequential* order = w->mutable_pattern()->mutable_sequential();
+  if (w->block_sizes().empty()) order->set_shared(true);
+  if (to_end) w->set_passes(1);
+}
+
+void SetTarget(const Request& request, const Statement& statement, const std::string& suffix,
+               Storage* storage, Findings* findings) {
+  const Parameter* lun = statement.Find("lun");
+  if (lun == nullptr) return findings->Fail(statement.where, "has no lun");
+  storage->lun_from = lun->where;
+  std::string path = lun->value + suffix;
+  for (const std::string& name : {storage->name, path}) {
+    const auto mapped = request.disks.find(name);
+    if (mapped == request.disks.end()) continue;
+    path = mapped->second;
+    break;
+  }
+  if (path[0] != '/') {
+    return findings->Fail(
+        lun->where, "is no absolute path; --disk 'NAME=/dev/…' says what stands in its place");
+  }
+  if (absl::StrContains(path + "/", "/../")) {
+    return findings->Fail(lun->where, "has .. in its path");
+  }
+  int64_t bytes = 0;
+  if (const Parameter* size = statement.Find("size")) {
+    storage->size_from = size->where;
+    const auto number = ParseSize(size->value);
+    if (!number || *number < kMinTarget || *number > kMaxTarget) {
+      return findings->Fail(size->where, "is no size from 4 KiB to 1 PiB");
+    }
+    bytes = *number;
+  }
+  storage->target.set_name(storage->name);
+  if (absl::StartsWith(path, "/dev/")) {
+    storage->target.mutable_device()->set_path(path);
+    if (bytes > 0) storage->target.mutable_device()->set_size_bytes(bytes);
+    // Every host works on all of it.
+    storage->target.set_sharing(v1::SHARING_OVERLAPPED);
+    return;
+  }
+  if (bytes == 0) return findings->Fail(lun->where, "is a file, and has no size");
+  storage->target.mutable_file()->set_path(path);
+  storage->target.mutable_file()->set_size_bytes(bytes);
+}
+
+}  // namespace
+
+void RefuseParameters(const Statement& statement, Findings* findings) {
+  for (const RefusedKey& refused : kRefused) {
+    const Parameter* parameter = statement.Find(refused.key);
+    if (parameter == nullptr || parameter->value == refused.idle) continue;
+    findings->Refuse(parameter->where, refused.need);
+  }
+}
+
+int64_t CountOf(const Parameter& parameter, int64_t least, int64_t most, Findings* findings) {
+  int64_t number = 0;
+  if (absl::SimpleAtoi(parameter.value, &number) && number >= least && number <= most) {
+    return number;
+  }
+  findings->Fail(parameter.where, absl::StrCat("is no whole number from ", least, " to ", most));
+  return least;
+}
+
+std::vector<std::string> ListOf(const Parameter& parameter, Findings* findings) {
+  auto items = ParseList(parameter.value);
+  if (items) return *std::move(items);
+  findings->Fail(parameter.where, "is no list of at most 1,000 values");
+  return {};
+}
+
+void SetSizes(const Parameter& xfersize, v1::Workload* workload, Findings* findings) {
+  workload->clear_block_sizes();
+  workload->clear_block_size_bytes();
+  if (xfersize.value[0] == '(') {
+    const std::vector<std::string> items = ListOf(xfersize, findings);
+    if (items.size() == 3) return SetSizeRange(xfersize, items, workload, findings);
+    if (items.empty() || items.size() % 2 != 0 || items.size() > 2 * kMaxSizes) {
+      return findings->Fail(xfersize.where,
+                            "is neither a size nor (size,percent,…) nor (min,max,align)");
+    }
+    return SetWeights(xfersize, items, workload, findings);
+  }
+  const auto size = ParseSize(xfersize.value);
+  if (!size || *size < kMinBlock || *size > kMaxBlock || *size % 512 != 0) {
+    return findings->Fail(xfersize.where, "is no multiple of 512 up to 64 MiB");
+  }
+  workload->set_block_size_bytes(*size);
+}
+
+void SetReads(const Parameter& rdpct, v1::Workload* workload, Findings* findings) {
+  const auto percent = ParseNumber(rdpct.value);
+  if (!percent || *percent > 100) return findings->Fail(rdpct.where, "is no percentage");
+  workload->set_read_ratio(*percent / 100);
+}
+
+void SetOpenFlags(const Parameter* flags, v1::Workload* workload, Findings* findings) {
+  workload->set_direct(false);
+  if (flags == nullptr) return;
+  for (const std::string& flag : ListOf(*flags, findings)) {
+    if (absl::EqualsIgnoreCase(flag, "o_direct") || absl::EqualsIgnoreCase(flag, "directio")) {
+      workload->set_direct(true);
+    } else if (absl::EqualsIgnoreCase(flag, "o_sync")) {
+      workload->set_write_through(v1::WRITE_THROUGH_SYNC);
+    } else if (absl::EqualsIgnoreCase(flag, "o_dsync")) {
+      workload->set_write_through(v1::WRITE_THROUGH_DSYNC);
+    } else {
+      findings->Refuse(flags->where, absl::StrCat("the flag ", flag));
+    }
+  }
+}
+
+void SetRange(const Parameter& range, v1::Workload* workload, Findings* findings) {
+  const std::vector<std::string> items = ListOf(range, findings);
+  const auto low = items.size() == 2 ? ParseNumber(items[0]) : std::nullopt;
+  const auto high = items.size() == 2 ? ParseNumber(items[1]) : std::nullopt;
+  if (!low || !high || *low >= *high || *high > 100) {
+    return findings->Fail(range.where, "is no (low,high) in percent of a storage");
+  }
+  if (*low == 0 && *high == 100) return;
+  if (!workload->pattern().has_random() || workload->has_random_ratio()) {
+    return findings->Refuse(range.where, "a range of a target for an order that is not random");
+  }
+  if (*low > 0) {
+    return findings->Refuse(range.where,
+                            "a range within a target that begins elsewhere than at its start");
+  }
+  v1::HotZones* zones = workload->mutable_pattern()->mutable_hot_zones();
+  v1::HotZone* zone = zones->add_zones();
+  zone->set_io_ratio(1);
+  zone->set_size_ratio(*high / 100);
+}
+
+std::vector<Storage> ReadStorages(const Request& request, const Statement& statement,
+                                  Findings* findings) {
+  RefuseParameters(statement, findings);
+  Storage common;
+  common.where = statement.where;
+  common.range = statement.Find("range");
+  common.openflags = statement.Find("openflags");
+  if (const Parameter* threads = statement.Find("threads")) {
+    common.threads = static_cast<uint32_t>(CountOf(*threads, 1, kMaxThreads, findings));
+    common.threads_from = threads->where;
+  }
+  if (const Parameter* host = statement.Find("host")) common.hosts = ListOf(*host, findings);
+  int64_t first = 0;
+  int64_t count = 1;
+  const Parameter* counted = statement.Find("count");
+  if (counted != nullptr) {
+    const std::vector<std::string> items = ListOf(*counted, findings);
+    const bool is_pair = items.size() == 2 && absl::SimpleAtoi(items[0], &first) &&
+                         absl::SimpleAtoi(items[1], &count);
+    if (!is_pair || first < 0 || first > 1000000 || count < 1 || count > kMaxStorages) {
+      findings->Fail(counted->where, "is no (start,number) of at most 256 storages");
+      count = 1;
+    }
+  }
+  std::vector<Storage> storages;
+  for (int64_t i = 0; i < count && findings->errors.size() < kMaxErrors; ++i) {
+    Storage storage = common;
+    const std::string suffix = counted == nullptr ? "" : absl::StrCat(first + i);
+    storage.name = statement.name + suffix;
+    SetTarget(request, statement, suffix, &storage, findings);
+    storages.push_back(std::move(storage));
+  }
+  return storages;
+}
+
+Load ReadLoad(const Statement& statement, Findings* findings) {
+  RefuseParameters(statement, findings);
+  Load load;
+  load.name = statement.name;
+  load.where = statement.where;
+  if (const Parameter* rate = statement.Find("iorate")) {
+    findings->Refuse(rate->where, "a rate of each workload with a priority");
+  }
+  if (const Parameter* sd = statement.Find("sd")) {
+    load.storages = ListOf(*sd, findings);
+  } else {
+    load.storages = {"*"};
+  }
+  if (const Parameter* host = statement.Find("host")) load.hosts = ListOf(*host, findings);
+  if (const Parameter* size = statement.Find("xfersize")) {
+    SetSizes(*size, &load.workload, findings);
+    load.origins[load.workload.block_sizes().empty() ? "block_size" : "block_sizes"] = size->where;
+  } else {
+    load.workload.set_block_size_bytes(4096);
+    load.origins["block_size"] = {"", 0, "vdbench's default: xfersize=4k"};
+  }
+  if (const Parameter* reads = statement.Find("rdpct")) {
+    SetReads(*reads, &load.workload, findings);
+    load.origins["read"] = reads->where;
+  }
+  SetOrder(statement, &load, findings);
+  load.range = statement.Find("range");
+  load.openflags = statement.Find("openflags");
+  load.threads = statement.Find("threads");
+  load.skew = statement.Find("skew");
+  if (load.skew == nullptr) return load;
+  const auto percent = ParseNumber(load.skew->value);
+  if (!percent || *percent <= 0 || *percent > 100) {
+    findings->Fail(load.skew->where, "is no percentage above 0");
+  } else {
+    load.skew_percent = *percent;
+  }
+  return load;
+}
+
+}  // namespace lockstep::frontends::vdbench

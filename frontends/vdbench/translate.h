@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "frontends/findings.h"
+#include "frontends/frontend.h"
+#include "frontends/vdbench/statements.h"
+
+namespace lockstep::frontends::vdbench {
+
+// A field's name within its message, and what it came from.
+using Origins = std::map<std::string, Origin>;
+
+// A storage: a target of the job, and what its workloads take from it.
+struct Storage {
+  std::string name;
+  v1::Target target;
+  Origin where, lun_from, size_from;
+  uint32_t threads = 8;
+  Origin threads_from;
+  std::vector<std::string> hosts;  // names of hd; empty: all
+  const Parameter* range = nullptr;
+  const Parameter* openflags = nullptr;
+};
+
+// A workload on no storage yet.
+struct Load {
+  std::string name;
+  Origin where;
+  v1::Workload workload;  // without name, targets, threads, hosts and load
+  Origins origins;
+  std::vector<std::string> storages;  // patterns of sd
+  std::vector<std::string> hosts;     // names of hd; empty: all
+  const Parameter* skew = nullptr;
+  const Parameter* range = nullptr;
+  const Parameter* openflags = nullptr;
+  const Parameter* threads = nullptr;
+  double skew_percent = 0;
+};
+
+// Reads a storage; several if it has a count.
+std::vector<Storage> ReadStorages(const Request& request, const Statement& statement,
+                                  Findings* findings);
+Load ReadLoad(const Statement& statement, Findings* findings);
+// Sets the sizes and the mix of a workload. An error names the parameter.
+void SetSizes(const Parameter& xfersize, v1::Workload* workload, Findings* findings);
+void SetReads(const Parameter& rdpct, v1::Workload* workload, Findings* findings);
+// Direct I/O and O_SYNC; without flags I/O is buffered.
+void SetOpenFlags(const Parameter* flags, v1::Workload* workload, Findings* findings);
+// A range in percent: zones of a random pattern.
+void SetRange(const Parameter& range, v1::Workload* workload, Findings* findings);
+// A whole number from `least` to `most`, or `least` after an error.
+int64_t CountOf(const Parameter& parameter, int64_t least, int64_t most, Findings* findings);
+// The list's items, or none after an error.
+std::vector<std::string> ListOf(const Parameter& parameter, Findings* findings);
+// Refuses the parameters of the statement that jobs cannot express.
+void RefuseParameters(const Statement& statement, Findings* findings);
+
+// The whole translation.
+Translation TranslateVdbench(const Request& request);
+
+}  // namespace lockstep::frontends::vdbench
