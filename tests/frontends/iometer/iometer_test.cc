@@ -65,13 +65,15 @@ constexpr char kSpecs[] =
 
 std::string WorkerText(const std::string& name, const std::vector<std::string>& targets,
                        int depth = 16) {
-  std::string text = absl::StrCat("'Worker\n\t", name, R"(
+  std::string text =
+      absl::StrCat("'Worker\n\t", name,
+                   R"(
 'Worker type
 	DISK
 'Default target settings for worker
-'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value
-	)",
-                                  depth, R"(,DISABLED,1,DISABLED,0
+'Number of outstanding IOs,test connection rate)"
+                   ",transactions per connection,use fixed seed,fixed seed value\n\t",
+                   depth, R"(,DISABLED,1,DISABLED,0
 'Disk maximum size,starting sector,Data pattern
 	8192,0,1
 'End default target settings for worker
