@@ -143,7 +143,7 @@ namespace lockstep::limits {
         "of a target that Lockstep did not make and a job may overwrite", "the target is refused") \
   LIMIT(kInspectionBytes, 8 << 20, "bytes",                                                        \
         "of byte ranges in a worker's answer about a job's targets", "the target is refused")      \
-  LIMIT(kStorageLayers, 256, "layers", "of the storage underneath the targets on one worker",      \
+  LIMIT(kStorageLayers, 256, "layers", "of the storage underneath targets and observed devices",   \
         "the others are left out")                                                                 \
   LIMIT(kShutdownNs, 4500000000, "ns",                                                             \
         "from SIGTERM until a worker process ends, whatever its threads do", "it ends at once")    \
@@ -156,8 +156,8 @@ namespace lockstep::limits {
   LIMIT(kSampledInterfaces, 8, "interfaces",                                                       \
         "that carry traffic of a worker's targets, with those underneath, in a phase",             \
         "the others are not sampled; their route says so")                                         \
-  LIMIT(kSampledMounts, 16, "NFS mounts", "of a worker's targets in a phase",                      \
-        "the others are not sampled")                                                              \
+  LIMIT(kSampledMounts, 16, "mounts of servers", "that a worker samples in a phase",               \
+        "more NFS mounts of targets are not sampled; an observe phase is refused")                 \
   LIMIT(kNfsRows, 128, "rows", "of NFS mounts and operations in an interval of a worker",          \
         "the others are not sampled in that interval")                                             \
   /* The page. */                                                                                  \

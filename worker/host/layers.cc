@@ -14,7 +14,6 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/files.h"
-#include "common/limits.h"
 #include "common/text.h"
 
 namespace lockstep::worker {
@@ -29,8 +28,9 @@ bool KeepsReadAhead(const std::string& type) { return type == "btrfs" || type ==
 
 }  // namespace
 
-StorageLayers::StorageLayers(const std::string& root, const std::string& mountinfo)
-    : root_(root), kernel_(root), mounts_(root, mountinfo) {}
+StorageLayers::StorageLayers(const std::string& root, const std::string& mountinfo,
+                             size_t max_layers)
+    : root_(root), max_layers_(max_layers), kernel_(root), mounts_(root, mountinfo) {}
 
 template <typename FindParts>
 uint32_t StorageLayers::Add(const std::string& key, v1::StorageLayer layer, FindParts find_parts) {
@@ -44,7 +44,7 @@ uint32_t StorageLayers::Add(const std::string& key, v1::StorageLayer layer, Find
   in_progress_.erase(key);
   // That it is left out is remembered, too. A stack whose devices share their parts would otherwise
   // be walked once for each way through it.
-  if (layers_.size() >= static_cast<size_t>(limits::kStorageLayers)) return numbers_[key] = 0;
+  if (layers_.size() >= max_layers_) return numbers_[key] = 0;
   for (const uint32_t part : parts) {
     if (part != 0) layer.add_underneath(part);
   }
@@ -215,15 +215,6 @@ std::vector<uint32_t> NearestDevices(const std::vector<v1::StorageLayer>& layers
   return found;
 }
 
-// All layers underneath one.
-std::set<uint32_t> AllUnder(const std::vector<v1::StorageLayer>& layers, uint32_t number) {
-  std::set<uint32_t> under;
-  for (const uint32_t part : layers[number - 1].underneath()) {
-    WalkDown(layers, part, &under, [](const v1::StorageLayer&) { return true; });
-  }
-  return under;
-}
-
 // Whether it is a mapped device: one that is made of devices.
 bool IsMadeOfDevices(const std::vector<v1::StorageLayer>& layers, const v1::StorageLayer& layer) {
   return std::any_of(layer.underneath().begin(), layer.underneath().end(), [&](uint32_t part) {
@@ -241,11 +232,20 @@ bool HasQueue(const std::string& root, const std::string& device) {
 
 }  // namespace
 
+std::set<uint32_t> LayersBelow(const std::vector<v1::StorageLayer>& layers, uint32_t number) {
+  std::set<uint32_t> below;
+  if (number == 0 || number > layers.size()) return below;
+  for (const uint32_t part : layers[number - 1].underneath()) {
+    WalkDown(layers, part, &below, [](const v1::StorageLayer&) { return true; });
+  }
+  return below;
+}
+
 std::vector<std::string> TopDevicesUnder(const std::vector<v1::StorageLayer>& layers,
                                          uint32_t top) {
   std::vector<uint32_t> tops = NearestDevices(layers, {top});
   const auto lies_over_another = [&](uint32_t number) {
-    const std::set<uint32_t> below = AllUnder(layers, number);
+    const std::set<uint32_t> below = LayersBelow(layers, number);
     return std::any_of(tops.begin(), tops.end(),
                        [&](uint32_t other) { return below.contains(other); });
   };
@@ -262,6 +262,50 @@ std::vector<std::string> TopDevicesUnder(const std::vector<v1::StorageLayer>& la
   std::vector<std::string> names;
   for (const uint32_t number : tops) names.push_back(layers[number - 1].device_name());
   return names;
+}
+
+std::set<std::string> DevicesBelow(const std::vector<v1::StorageLayer>& layers, uint32_t number) {
+  std::set<std::string> names;
+  for (const uint32_t below : LayersBelow(layers, number)) {
+    const std::string& name = layers[below - 1].device_name();
+    if (!name.empty()) names.insert(name);
+  }
+  return names;
+}
+
+std::vector<uint32_t> MergeLayers(const std::vector<v1::StorageLayer>& layers,
+                                  v1::Inspection* inspection) {
+  const auto key_of = [](const v1::StorageLayer& layer) {
+    return layer.device_name().empty() ? absl::StrCat(layer.kind(), " at ", layer.mount_point())
+                                       : absl::StrCat("device ", layer.device_name());
+  };
+  std::map<std::string, uint32_t> known;
+  for (int i = 0; i < inspection->layers_size(); ++i) {
+    known.emplace(key_of(inspection->layers(i)), static_cast<uint32_t>(i) + 1);
+  }
+  std::vector<uint32_t> numbers;
+  for (const v1::StorageLayer& layer : layers) {
+    const auto there = known.find(key_of(layer));
+    if (there != known.end()) {
+      numbers.push_back(there->second);
+      continue;
+    }
+    if (inspection->layers_size() >= limits::kStorageLayers) {
+      numbers.push_back(0);
+      continue;
+    }
+    v1::StorageLayer* added = inspection->add_layers();
+    *added = layer;
+    added->clear_underneath();
+    // Those underneath come first in the list, so that their numbers are known, and are smaller.
+    for (const uint32_t part : layer.underneath()) {
+      if (part > 0 && part <= numbers.size() && numbers[part - 1] != 0) {
+        added->add_underneath(numbers[part - 1]);
+      }
+    }
+    numbers.push_back(static_cast<uint32_t>(inspection->layers_size()));
+  }
+  return numbers;
 }
 
 std::vector<std::string> QueuesUnder(const std::string& root,

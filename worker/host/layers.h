@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/limits.h"
 #include "proto/worker.pb.h"
 #include "worker/host/kernel_blocks.h"
 #include "worker/host/mount_tree.h"
@@ -21,13 +22,17 @@ namespace lockstep::worker {
 class StorageLayers {
  public:
   // `root` as KernelBlocks'; `mountinfo` as in /proc/self/mountinfo (proc_pid_mountinfo(5)).
-  explicit StorageLayers(const std::string& root, const std::string& mountinfo);
+  // `max_layers`: what lies beyond is left out.
+  StorageLayers(const std::string& root, const std::string& mountinfo,
+                size_t max_layers = static_cast<size_t>(limits::kStorageLayers));
 
   // Adds the layers underneath the mount with this id, or underneath this block device, unless they
   // are there. Returns the number of the topmost layer, from 1. 0: there is no such mount or
-  // device, or there are too many layers (limits::kStorageLayers).
+  // device, or there are too many layers.
   uint32_t AddMount(uint64_t mount_id);
   uint32_t AddDevice(const std::string& name);
+  // The kernel's name of the device that this path is of; empty where it is of none.
+  std::string DeviceNamed(const std::string& path) const;
 
   // Each comes after those underneath it. In a circle the last link is left out, and so is what
   // lies deeper than 32 layers.
@@ -44,12 +49,11 @@ class StorageLayers {
   uint32_t AddPath(const std::string& path);
   // The devices of the btrfs that this device is one of.
   std::vector<std::string> BtrfsDevices(const std::string& device) const;
-  // The kernel's name of the device that this path is of; empty where it is of none.
-  std::string DeviceNamed(const std::string& path) const;
   // Empty where only a server could say it.
   std::string IdentityOf(const std::string& disk) const;
 
   const std::string root_;
+  const size_t max_layers_;
   const KernelBlocks kernel_;
   const MountTree mounts_;
   std::vector<v1::StorageLayer> layers_;
@@ -64,6 +68,16 @@ uint64_t MountIdOf(int fd);
 // them lies underneath another one. A device over another one of them is left out, in favour of
 // what is underneath it.
 std::vector<std::string> TopDevicesUnder(const std::vector<v1::StorageLayer>& layers, uint32_t top);
+
+// All layers underneath the one with this number, and the devices among them, by name.
+std::set<uint32_t> LayersBelow(const std::vector<v1::StorageLayer>& layers, uint32_t number);
+std::set<std::string> DevicesBelow(const std::vector<v1::StorageLayer>& layers, uint32_t number);
+
+// Adds layers to an inspection's, each once: a device or a mount point that is among them already
+// is not added again. Returns their numbers there; 0 for what is left out because there are
+// limits::kStorageLayers.
+std::vector<uint32_t> MergeLayers(const std::vector<v1::StorageLayer>& layers,
+                                  v1::Inspection* inspection);
 
 // The devices underneath whose queues a phase can change: on each way down the first one that keeps
 // requests in a queue. Most mapped devices (dm, md) keep none and pass each I/O on: the kernel

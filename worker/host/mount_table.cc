@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -76,6 +77,14 @@ std::vector<MountLine> ParseMountInfo(const std::string& text) {
     if (ReadMountLine(std::string(part), &line)) lines.push_back(std::move(line));
   }
   return lines;
+}
+
+std::string ServedProtocolOf(const std::string& type) {
+  static const std::map<std::string, std::string> kProtocols = {
+      {"nfs", "nfs"},  {"nfs4", "nfs"},  {"cifs", "smb"},
+      {"smb3", "smb"}, {"ceph", "ceph"}, {"lustre", "lustre"}};
+  const auto found = kProtocols.find(type);
+  return found == kProtocols.end() ? "" : found->second;
 }
 
 std::string MountOption(const std::string& options, const std::string& name) {

@@ -26,6 +26,10 @@ struct MountLine {
 // an overlay's directory is then like the one between two options. Pure.
 std::vector<MountLine> ParseMountInfo(const std::string& text);
 
+// What file systems of this type speak to their servers over IP: nfs, smb, ceph or lustre. Empty
+// for other file systems. Pure.
+std::string ServedProtocolOf(const std::string& type);
+
 // The value of an option, without escapes: "/a" for upperdir in "rw,lowerdir=/b,upperdir=/a". Empty
 // without the option or without a value. Pure.
 std::string MountOption(const std::string& options, const std::string& name);

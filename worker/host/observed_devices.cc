@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -16,13 +18,16 @@
 #include "absl/strings/str_split.h"
 #include "common/files.h"
 #include "common/limits.h"
+#include "common/text.h"
+#include "worker/host/mount_table.h"
 #include "worker/host/time_limit.h"
 
 namespace lockstep::worker {
 namespace {
 
-// Stacks of devices and of file systems have few levels. The limit ends the walk in any case.
-constexpr int kMaxObservedDepth = 8;
+// Of all devices and file systems that are looked at, before what is observed is chosen among them.
+// A host with many containers has thousands of mounts.
+constexpr size_t kMaxLayersKnown = 16384;
 
 bool IsLoopName(const std::string& name) { return absl::StartsWith(name, "loop"); }
 
@@ -30,7 +35,13 @@ bool IsLoopName(const std::string& name) { return absl::StartsWith(name, "loop")
 
 ObservableDevices::ObservableDevices(const std::vector<Guard::Named>& allowed, ObserveScope scope,
                                      const std::string& root)
-    : root_(root), scope_(scope), kernel_(root), mounts_(root) {
+    : root_(root),
+      scope_(scope),
+      kernel_(root),
+      mountinfo_(common::ReadTrimmed(root + "/proc/self/mountinfo")),
+      mounts_(root, mountinfo_),
+      known_(root, mountinfo_, kMaxLayersKnown),
+      shown_(root, mountinfo_) {
   for (const Guard::Named& named : allowed) {
     allowed_.push_back(named.text);
     if (named.kind != Guard::Named::Kind::kPath) continue;
@@ -38,14 +49,34 @@ ObservableDevices::ObservableDevices(const std::vector<Guard::Named>& allowed, O
     if (location.ok() && IsSamePath(named, *location)) allowed_paths_.push_back(location->path);
   }
   if (scope == ObserveScope::kAll) {
-    for (const std::string& name : AllNames()) {
-      // A loop device without a file and a drive without a medium have no size.
-      const bool has_size = kernel_.PartsOf(name).size_bytes > 0;
-      if (has_size) visible_.insert(kernel_.WholeDiskOf(name));
-    }
-    return;
+    AddAll();
+  } else {
+    for (const Guard::Named& named : allowed) AddNamed(named);
   }
-  for (const Guard::Named& named : allowed) AddNamed(named);
+  // A load on one of them samples what is underneath it, too.
+  named_ = visible_.devices;
+  for (const std::string& name : Names(visible_.devices)) visible_.devices.merge(Beneath(name));
+}
+
+void ObservableDevices::AddAll() {
+  for (const std::string& name : AllNames()) {
+    // A loop device without a file and a drive without a medium have no size.
+    const bool has_size = kernel_.PartsOf(name).size_bytes > 0;
+    if (has_size) visible_.devices.insert(kernel_.WholeDiskOf(name));
+  }
+  std::vector<const MountTree::Mount*> mounts = mounts_.Beneath("/");
+  if (const auto top = mounts_.Find("/"); top.ok()) mounts.push_back(top->mount);
+  for (const MountTree::Mount* mount : mounts) {
+    // The overlays of containers are many. The file systems underneath them are among the others.
+    if (mount->type == "overlay") continue;
+    if (const auto found = UnderMount(*mount); found.ok()) Add(*found);
+  }
+}
+
+void ObservableDevices::Add(const Found& found) {
+  visible_.devices.insert(found.devices.begin(), found.devices.end());
+  visible_.mounts.insert(found.mounts.begin(), found.mounts.end());
+  visible_.of_server.insert(found.of_server.begin(), found.of_server.end());
 }
 
 std::vector<std::string> ObservableDevices::AllNames() const {
@@ -69,11 +100,12 @@ void ObservableDevices::AddNamed(const Guard::Named& named) {
   }
   if (named.kind == Guard::Named::Kind::kPath) return AddPath(named);
   if (named.kind == Guard::Named::Kind::kIdentity) {
-    const size_t before = visible_.size();
+    const size_t before = visible_.devices.size();
     for (const std::string& name : AllNames()) {
-      if (IdentityOf(name) == named.text) visible_.insert(kernel_.WholeDiskOf(name));
+      if (IdentityOf(name) == named.text) visible_.devices.insert(kernel_.WholeDiskOf(name));
     }
-    if (visible_.size() == before) LeaveOut(named.text, "no block device has this identity now");
+    if (visible_.devices.size() == before)
+      LeaveOut(named.text, "no block device has this identity now");
     return;
   }
   const auto location = mounts_.Find(named.text);
@@ -84,7 +116,7 @@ void ObservableDevices::AddNamed(const Guard::Named& named) {
                     "another device than when this worker started has that name; restart the "
                     "worker if that is meant");
   }
-  visible_.insert(kernel_.WholeDiskOf(*name));
+  visible_.devices.insert(kernel_.WholeDiskOf(*name));
 }
 
 // Where a user other than root owns a directory on the way, that user could put a link to any other
@@ -105,17 +137,17 @@ void ObservableDevices::AddPath(const Guard::Named& named) {
                     "leads to another place than when this worker started; restart the worker if "
                     "that is meant");
   }
-  const size_t before = visible_.size();
+  const size_t before = visible_.devices.size() + visible_.of_server.size();
   std::string reason;
-  const auto add = [&](const absl::StatusOr<Names>& found) {
+  const auto add = [&](const absl::StatusOr<Found>& found) {
     if (found.ok()) {
-      visible_.insert(found->begin(), found->end());
+      Add(*found);
     } else {
       reason = std::string(found.status().message());
     }
   };
   add(Under(path));
-  for (const MountTree::Mount* mount : mounts_.Beneath(location->path)) add(UnderMount(*mount, 0));
+  for (const MountTree::Mount* mount : mounts_.Beneath(location->path)) add(UnderMount(*mount));
   if (absl::StartsWith(location->path + "/", "/dev/")) {
     for (const std::string& name : AllNames()) {
       // The kernel writes ! where a name has a slash.
@@ -123,10 +155,11 @@ void ObservableDevices::AddPath(const Guard::Named& named) {
       if (!absl::StartsWith(path_of_node, location->path + "/")) continue;
       // The /dev of a container has the nodes of some devices. sysfs lists all of the host.
       const auto node = mounts_.Find(path_of_node);
-      if (node.ok() && NodeAt(*node).ok()) add(Names{kernel_.WholeDiskOf(name)});
+      if (node.ok() && NodeAt(*node).ok()) add(Found{{kernel_.WholeDiskOf(name)}, {}, {}});
     }
   }
-  if (visible_.size() == before && !reason.empty()) LeaveOut(path, reason);
+  const size_t after = visible_.devices.size() + visible_.of_server.size();
+  if (after == before && !reason.empty()) LeaveOut(path, reason);
 }
 
 bool ObservableDevices::IsSame(const Guard::Named& named, const std::string& name) const {
@@ -163,94 +196,90 @@ absl::StatusOr<std::string> ObservableDevices::NodeAt(const MountTree::Location&
   return kernel_.NameOf(facts.st_rdev);
 }
 
-absl::StatusOr<ObservableDevices::Names> ObservableDevices::Under(const std::string& path,
-                                                                  int depth) const {
+absl::StatusOr<ObservableDevices::Found> ObservableDevices::Under(const std::string& path) {
   const auto location = mounts_.Find(path);
   if (!location.ok()) return location.status();
-  if (const auto node = NodeAt(*location); node.ok()) return Names{kernel_.WholeDiskOf(*node)};
+  if (const auto node = NodeAt(*location); node.ok()) {
+    return Found{{kernel_.WholeDiskOf(*node)}, {}, {}};
+  }
   struct stat facts;
   if (location->is_local && lstat((root_ + location->path).c_str(), &facts) != 0) {
     return absl::NotFoundError(common::ErrnoText(errno));
   }
-  return UnderMount(*location->mount, depth);
+  return UnderMount(*location->mount);
 }
 
-absl::StatusOr<ObservableDevices::Names> ObservableDevices::UnderMount(
-    const MountTree::Mount& mount, int depth) const {
-  if (major(mount.number) != 0) {
-    const auto name = kernel_.NameOf(mount.number);
-    if (!name.ok()) return name.status();
-    return Names{kernel_.WholeDiskOf(*name)};
+absl::StatusOr<ObservableDevices::Found> ObservableDevices::UnderMount(
+    const MountTree::Mount& mount) {
+  Found found;
+  if (!ServedProtocolOf(mount.type).empty()) {
+    found.of_server.emplace(common::Printable(mount.target, PATH_MAX), mount.type);
+    return found;
   }
-  // btrfs and overlays have numbers of their own: what they are mounted from leads on.
-  if (mount.type == "btrfs" && depth < kMaxObservedDepth) {
-    const auto source = mounts_.Find(mount.source);
-    const auto name = source.ok() ? NodeAt(*source) : source.status();
-    if (name.ok()) return PoolOf(*name);
-    // A container's /dev may lack the node, which sysfs knows by its name.
-    const std::string last = mount.source.substr(mount.source.rfind('/') + 1);
-    const std::vector<std::string> names = AllNames();
-    if (std::find(names.begin(), names.end(), last) != names.end()) return PoolOf(last);
+  const uint32_t top = known_.AddMount(static_cast<uint64_t>(mount.id));
+  for (std::string& name : TopDevicesUnder(known_.layers(), top)) {
+    found.devices.insert(std::move(name));
   }
-  if (mount.type == "overlay" && depth < kMaxObservedDepth) {
-    const std::string upper = MountOption(mount.filesystem_options, "upperdir");
-    // One that is relative was so to where somebody was when it was mounted.
-    if (absl::StartsWith(upper, "/")) return Under(upper, depth + 1);
+  if (found.devices.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("lies on ", MountTree::Describe(mount),
+                     ", under which no block device of this host is known"));
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("lies on ", MountTree::Describe(mount),
-                   ", under which no block device of this host is known"));
+  found.mounts.insert(static_cast<uint64_t>(mount.id));
+  return found;
 }
 
-ObservableDevices::Names ObservableDevices::PoolOf(const std::string& name) const {
-  const std::string pools = root_ + "/sys/fs/btrfs";
-  for (const std::string& pool : EntriesOf(pools)) {
-    const std::vector<std::string> devices = EntriesOf(absl::StrCat(pools, "/", pool, "/devices"));
-    if (std::find(devices.begin(), devices.end(), name) == devices.end()) continue;
-    Names all;
-    for (const std::string& device : devices) all.insert(kernel_.WholeDiskOf(device));
-    return all;
-  }
-  return {kernel_.WholeDiskOf(name)};
+ObservableDevices::Names ObservableDevices::Beneath(const std::string& name) {
+  return DevicesBelow(known_.layers(), known_.AddDevice(name));
 }
 
-ObservableDevices::Names ObservableDevices::Beneath(const std::string& name, int depth) const {
-  Names found;
-  if (depth >= kMaxObservedDepth) return found;
-  std::vector<std::string> parts = kernel_.PartsOf(name).underneath;
-  if (IsLoopName(name)) {
-    const std::string backing =
-        common::ReadTrimmed(root_ + "/sys/class/block/" + name + "/loop/backing_file");
-    if (const auto under = Under(PathOfBackingFile(backing)); under.ok()) {
-      parts.insert(parts.end(), under->begin(), under->end());
+ObservableDevices::Names ObservableDevices::InUse() {
+  Names in_use;
+  std::set<dev_t> seen;
+  for (const MountLine& line : ParseMountInfo(mountinfo_)) {
+    if (!seen.insert(line.number).second) continue;
+    // An overlay passes everything on to the file systems of its directories.
+    if (line.type == "overlay") continue;
+    const uint32_t top = known_.AddMount(static_cast<uint64_t>(line.id));
+    for (std::string& name : TopDevicesUnder(known_.layers(), top)) in_use.insert(std::move(name));
+  }
+  // proc_swaps(5). Swap files lie on a file system, which is among the mounts.
+  for (const auto& line : absl::StrSplit(common::ReadTrimmed(root_ + "/proc/swaps"), '\n')) {
+    const std::string path(line.substr(0, line.find_first_of(" \t")));
+    if (const std::string name = known_.DeviceNamed(path); !name.empty()) {
+      in_use.insert(kernel_.WholeDiskOf(name));
     }
   }
-  for (const std::string& part : parts) {
-    const std::string disk = kernel_.WholeDiskOf(part);
-    if (disk == name || !found.insert(disk).second) continue;
-    found.merge(Beneath(disk, depth + 1));
-  }
-  return found;
+  return in_use;
 }
 
 std::string ObservableDevices::Refusal() const {
   const std::string remedy =
       "; start the worker with --allow for a device, or for a directory on one, or with "
       "--observe all";
-  if (scope_ == ObserveScope::kAll) return "this host has no block device to observe";
+  if (scope_ == ObserveScope::kAll) {
+    return "this host has no block device and no mount of a server to observe";
+  }
   if (allowed_.empty()) return "this worker's --allow names nothing to observe" + remedy;
   return absl::StrCat(
-      "no block device lies under what this worker's --allow names (",
+      "no block device and no mount of a server lies under what this worker's --allow names (",
       left_out_.empty() ? absl::StrJoin(allowed_, ", ") : absl::StrJoin(left_out_, "; "), ")",
       remedy);
 }
 
-std::string ObservableDevices::Hidden(const Names& names) const {
-  for (const std::string& name : names) {
-    if (visible_.contains(name)) continue;
+std::string ObservableDevices::Hidden(const Found& found) const {
+  const Names& devices = visible_.devices;
+  for (const std::string& name : found.devices) {
+    if (devices.contains(name)) continue;
     return absl::StrCat("is on ", name, ", which this worker does not let jobs observe (it shows ",
-                        visible_.empty() ? "nothing" : absl::StrJoin(visible_, ", "),
+                        devices.empty() ? "nothing" : absl::StrJoin(devices, ", "),
                         "); start it with --allow for that device, or with --observe all");
+  }
+  for (const auto& [mount_point, type] : found.of_server) {
+    if (visible_.of_server.contains(mount_point)) continue;
+    return absl::StrCat("is on the mount ", mount_point,
+                        ", which this worker does not let jobs observe; start it with --allow for "
+                        "a directory on that mount, or with --observe all");
   }
   return "";
 }
@@ -275,71 +304,111 @@ absl::Status ObservableDevices::CheckThere(const MountTree::Location& location) 
   return absl::OkStatus();
 }
 
-absl::StatusOr<ObservableDevices::Names> ObservableDevices::Asked(const std::string& path) const {
+absl::StatusOr<ObservableDevices::Found> ObservableDevices::Asked(const std::string& path) {
   const auto location = mounts_.Find(path);
   if (!location.ok()) return location.status();
   if (const auto node = NodeAt(*location); node.ok()) {
-    const Names names = {kernel_.WholeDiskOf(*node)};
-    if (const std::string hidden = Hidden(names); !hidden.empty()) {
+    const Found found = {{kernel_.WholeDiskOf(*node)}, {}, {}};
+    if (const std::string hidden = Hidden(found); !hidden.empty()) {
       return absl::PermissionDeniedError(hidden);
     }
-    return names;
+    return found;
   }
-  const auto names = UnderMount(*location->mount, 0);
-  if (!names.ok() && absl::StartsWith(location->path, "/dev/")) {
+  const auto found = UnderMount(*location->mount);
+  if (!found.ok() && absl::StartsWith(location->path, "/dev/")) {
     return absl::NotFoundError("there is no such block device on this host");
   }
-  if (!names.ok()) return names.status();
+  if (!found.ok()) return found.status();
   // The device decides first: the answer is then the same whether the file is there or not.
-  if (const std::string hidden = Hidden(*names); !hidden.empty()) {
+  if (const std::string hidden = Hidden(*found); !hidden.empty()) {
     return absl::PermissionDeniedError(hidden);
   }
   if (absl::Status status = CheckThere(*location); !status.ok()) return status;
-  return names;
+  return found;
 }
 
-absl::Status ObservableDevices::MaySample(const std::vector<std::string>& names) const {
+absl::Status ObservableDevices::MaySample(const std::vector<std::string>& names,
+                                          const std::vector<std::string>& mount_points) const {
   for (const std::string& name : names) {
-    if (visible_.contains(name)) continue;
+    if (visible_.devices.contains(name)) continue;
     return absl::PermissionDeniedError(absl::StrCat(
         name,
         " is no device that this worker lets jobs observe now (--allow, --observe); another "
         "device may have got its name since the run was admitted"));
   }
+  for (const std::string& mount_point : mount_points) {
+    if (visible_.of_server.contains(mount_point)) continue;
+    return absl::PermissionDeniedError(absl::StrCat(
+        mount_point,
+        " is no mount of a server that this worker lets jobs observe now (--allow, --observe); it "
+        "may have been unmounted since the run was admitted"));
+  }
   return absl::OkStatus();
 }
 
-v1::ObservedDevices ObservableDevices::Answer(const v1::ObserveRequest& request) const {
+void ObservableDevices::Show(const Found& chosen, v1::ObservedDevices* answer) {
+  std::set<uint32_t, std::greater<>> tops;
+  for (const uint64_t id : chosen.mounts) tops.insert(shown_.AddMount(id));
+  for (const v1::ObservedDevice& device : answer->devices()) {
+    tops.insert(shown_.AddDevice(device.name()));
+  }
+  tops.erase(0);
+  // What lies underneath another one of them is shown in that one's stack.
+  std::set<uint32_t> below;
+  for (const uint32_t top : tops) {
+    if (below.contains(top)) continue;
+    answer->add_top_layers(top);
+    below.merge(LayersBelow(shown_.layers(), top));
+  }
+}
+
+v1::ObservedDevices ObservableDevices::Answer(const v1::ObserveRequest& request) {
   v1::ObservedDevices answer;
-  Names chosen;
+  Found chosen;
   for (const std::string& path : request.devices()) {
-    const auto found = Asked(path);
+    auto found = Asked(path);
     if (!found.ok()) {
       answer.set_refused(absl::StrCat(path, ": ", std::string(found.status().message())));
       return answer;
     }
-    chosen.insert(found->begin(), found->end());
+    chosen.devices.merge(found->devices);
+    chosen.mounts.merge(found->mounts);
+    chosen.of_server.merge(found->of_server);
   }
   if (request.devices().empty()) {
     chosen = visible_;
+    chosen.devices = named_;
     for (const std::string& reason : left_out_) answer.add_left_out(reason);
   }
-  if (chosen.empty()) {
+  const Names asked = chosen.devices;
+  for (const std::string& name : asked) chosen.devices.merge(Beneath(name));
+  if (chosen.devices.empty() && chosen.of_server.empty()) {
     answer.set_refused(Refusal());
-  } else if (chosen.size() > static_cast<size_t>(limits::kObservedDevices)) {
-    answer.set_refused(absl::StrCat("there are ", chosen.size(), " block devices; at most ",
+  } else if (chosen.devices.size() > static_cast<size_t>(limits::kObservedDevices)) {
+    answer.set_refused(absl::StrCat("there are ", chosen.devices.size(), " block devices, those ",
+                                    "underneath others included; at most ",
                                     limits::kObservedDevices,
+                                    " are observed at once: name them under `devices`"));
+  } else if (chosen.of_server.size() > static_cast<size_t>(limits::kSampledMounts)) {
+    answer.set_refused(absl::StrCat("there are ", chosen.of_server.size(),
+                                    " mounts of servers; at most ", limits::kSampledMounts,
                                     " are observed at once: name them under `devices`"));
   }
   if (!answer.refused().empty()) return answer;
-  for (const std::string& name : chosen) {
+  const Names in_use = InUse();
+  for (const std::string& name : chosen.devices) {
     v1::ObservedDevice* device = answer.add_devices();
     device->set_name(name);
     device->set_identity(IdentityOf(name));
-    for (const std::string& part : Beneath(name)) {
-      if (chosen.contains(part)) device->add_on(part);
-    }
+    device->set_in_use(asked.contains(name) && in_use.contains(name));
+    for (const std::string& part : Beneath(name)) device->add_on(part);
   }
+  for (const auto& [mount_point, type] : chosen.of_server) {
+    v1::ObservedMount* mount = answer.add_mounts();
+    mount->set_mount_point(mount_point);
+    mount->set_kind(type);
+  }
+  Show(chosen, &answer);
   return answer;
 }
 
@@ -352,43 +421,57 @@ constexpr char kPaths[] = "observed devices, by the paths of jobs";
 
 }  // namespace
 
-std::vector<v1::ObservedDevices> AnswerObserves(
-    const Guard& guard, ObserveScope scope,
-    const google::protobuf::RepeatedPtrField<v1::ObserveRequest>& requests) {
-  std::vector<v1::ObservedDevices> answers(static_cast<size_t>(requests.size()));
+void AnswerObserves(const Guard& guard, ObserveScope scope,
+                    const google::protobuf::RepeatedPtrField<v1::ObserveRequest>& requests,
+                    v1::Inspection* inspection) {
+  for (int i = 0; i < requests.size(); ++i) inspection->add_observed();
   for (const bool has_paths : {false, true}) {
     const char* what = has_paths ? kPaths : kNoPaths;
-    std::map<size_t, v1::ObserveRequest> asked;
+    std::map<int, v1::ObserveRequest> asked;
     for (int i = 0; i < requests.size(); ++i) {
       if (requests[i].devices().empty() != has_paths) asked[i] = requests[i];
     }
     if (asked.empty()) continue;
     // After the limit the thread may go on, so that it owns all that it uses.
-    const auto found = std::make_shared<std::map<size_t, v1::ObservedDevices>>();
+    struct Found {
+      std::map<int, v1::ObservedDevices> answers;
+      std::vector<v1::StorageLayer> layers;
+    };
+    const auto found = std::make_shared<Found>();
     const absl::Status status =
         WithinLimit(what, limits::kInspectNs, [names = guard.Names(), scope, asked, found] {
-          const ObservableDevices devices(names, scope);
-          for (const auto& [i, request] : asked) (*found)[i] = devices.Answer(request);
+          ObservableDevices devices(names, scope);
+          for (const auto& [i, request] : asked) found->answers[i] = devices.Answer(request);
+          found->layers = devices.layers();
           return absl::OkStatus();
         });
+    std::vector<uint32_t> numbers;
+    if (status.ok()) numbers = MergeLayers(found->layers, inspection);
     for (const auto& [i, request] : asked) {
-      if (status.ok()) {
-        answers[i] = std::move((*found)[i]);
-      } else {
-        answers[i].set_refused(absl::StrCat("the devices that can be observed are not known: ",
-                                            std::string(status.message())));
+      v1::ObservedDevices* answer = inspection->mutable_observed(i);
+      if (!status.ok()) {
+        answer->set_refused(absl::StrCat("the devices that can be observed are not known: ",
+                                         std::string(status.message())));
+        continue;
+      }
+      *answer = std::move(found->answers[i]);
+      const std::vector<uint32_t> tops(answer->top_layers().begin(), answer->top_layers().end());
+      answer->clear_top_layers();
+      for (const uint32_t top : tops) {
+        if (numbers[top - 1] != 0) answer->add_top_layers(numbers[top - 1]);
       }
     }
   }
-  return answers;
 }
 
 absl::Status CheckSampled(const Guard& guard, ObserveScope scope,
-                          const std::vector<std::string>& names) {
-  if (names.empty()) return absl::OkStatus();
-  return WithinLimit(kNoPaths, limits::kInspectNs, [allowed = guard.Names(), scope, names] {
-    return ObservableDevices(allowed, scope).MaySample(names);
-  });
+                          const std::vector<std::string>& names,
+                          const std::vector<std::string>& mount_points) {
+  if (names.empty() && mount_points.empty()) return absl::OkStatus();
+  return WithinLimit(kNoPaths, limits::kInspectNs,
+                     [allowed = guard.Names(), scope, names, mount_points] {
+                       return ObservableDevices(allowed, scope).MaySample(names, mount_points);
+                     });
 }
 
 }  // namespace lockstep::worker

@@ -92,12 +92,12 @@ void StorageNetwork::AddInterfaces(int index, v1::StorageRoute* route) {
   }
 }
 
-void StorageNetwork::Add(uint32_t target, const StorageServer& server) {
+void StorageNetwork::Add(std::optional<uint32_t> target, const StorageServer& server) {
   for (size_t i = 0; i < routes_.size(); ++i) {
     if (!IsSame(servers_[i], server)) continue;
     const auto& targets = routes_[i].targets();
-    if (std::find(targets.begin(), targets.end(), target) == targets.end()) {
-      routes_[i].add_targets(target);
+    if (target && std::find(targets.begin(), targets.end(), *target) == targets.end()) {
+      routes_[i].add_targets(*target);
     }
     return;
   }
@@ -108,7 +108,7 @@ void StorageNetwork::Add(uint32_t target, const StorageServer& server) {
   }
   servers_.push_back(server);
   v1::StorageRoute& route = routes_.emplace_back();
-  route.add_targets(target);
+  if (target) route.add_targets(*target);
   route.set_protocol(server.protocol);
   route.set_server(server.address);
   route.set_mount(server.mount);

@@ -34,8 +34,9 @@ class StorageNetwork {
   StorageNetwork();
   explicit StorageNetwork(Sources sources) : sources_(std::move(sources)) {}
 
-  // A target of the job that the server serves. Finds the route. Beyond 64 routes it does nothing.
-  void Add(uint32_t target, const StorageServer& server);
+  // A target of the job that the server serves; none for what is only observed. Finds the route.
+  // Beyond 64 routes it does nothing.
+  void Add(std::optional<uint32_t> target, const StorageServer& server);
 
   // Counters at one instant.
   struct Reading {

@@ -72,15 +72,6 @@ std::vector<std::string> LustreNodes(const std::string& source, bool* has_other_
   return found;
 }
 
-// What a mount of this type speaks; empty for other file systems.
-std::string ProtocolOf(const std::string& type) {
-  static const std::map<std::string, std::string> kProtocols = {
-      {"nfs", "nfs"},  {"nfs4", "nfs"},  {"cifs", "smb"},
-      {"smb3", "smb"}, {"ceph", "ceph"}, {"lustre", "lustre"}};
-  const auto found = kProtocols.find(type);
-  return found == kProtocols.end() ? "" : found->second;
-}
-
 constexpr char kRdma[] = "its traffic is RDMA, which interfaces do not count";
 
 // The component of a path in sysfs that is `prefix` with a number behind it; empty without one.
@@ -190,7 +181,7 @@ std::vector<StorageServer> ServersOfMount(const std::string& mounts, dev_t devic
     if (is_meant) break;
   }
   StorageServer server;
-  server.protocol = ProtocolOf(mount.type);
+  server.protocol = ServedProtocolOf(mount.type);
   if (server.protocol.empty()) return {};
   server.mount_escaped = mount.written_target;
   server.mount = mount.target;

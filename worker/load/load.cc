@@ -39,7 +39,13 @@ v1::Assignment Filled(v1::Assignment assignment) {
   return assignment;
 }
 
-// All that the worker samples for its kernel.
+std::set<std::string> SampledDevices(const v1::Assignment& assignment) {
+  const std::vector<std::string> devices = DevicesOf(assignment);
+  return {devices.begin(), devices.end()};
+}
+
+}  // namespace
+
 std::vector<std::string> DevicesOf(const v1::Assignment& assignment) {
   std::vector<std::string> devices(assignment.sample_devices().begin(),
                                    assignment.sample_devices().end());
@@ -47,13 +53,6 @@ std::vector<std::string> DevicesOf(const v1::Assignment& assignment) {
                  assignment.nested_devices().end());
   return devices;
 }
-
-std::set<std::string> SampledDevices(const v1::Assignment& assignment) {
-  const std::vector<std::string> devices = DevicesOf(assignment);
-  return {devices.begin(), devices.end()};
-}
-
-}  // namespace
 
 Load::Load(const v1::Assignment& assignment, Environment environment)
     : assignment_(Filled(assignment)),

@@ -66,6 +66,8 @@ class Load : public std::enable_shared_from_this<Load> {
   absl::Status CheckCapacity() const;
   // Finds the servers of the targets, and the ways to them.
   void FindServers();
+  // The same of what an observe phase samples.
+  void FindObservedServers();
   void EndAfterLocked(uint32_t interval) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void JoinThreads();
   // For threads that hang: they hold references to this object.
@@ -110,5 +112,8 @@ class Load : public std::enable_shared_from_this<Load> {
   std::optional<uint32_t> last_interval_ ABSL_GUARDED_BY(mutex_);  // that StopAtEndOf() said
   std::atomic<bool> stopped_early_{false};
 };
+
+// The block devices that a worker samples for its kernel: those of its sums, and the others.
+std::vector<std::string> DevicesOf(const v1::Assignment& assignment);
 
 }  // namespace lockstep::worker

@@ -5,6 +5,7 @@
 #include <sys/sysmacros.h>
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "common/files.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/layers.h"
+#include "worker/host/mount_tree.h"
 #include "worker/host/storage_servers.h"
 #include "worker/iscsi/luns.h"
 #include "worker/load/load.h"
@@ -30,7 +32,29 @@ dev_t DeviceUnder(int descriptor) {
 
 }  // namespace
 
+void Load::FindObservedServers() {
+  for (const std::string& name : DevicesOf(assignment_)) {
+    for (const StorageServer& server : ServersOfDevice(ThisKernel(), "", name)) {
+      network_.Add(std::nullopt, server);
+    }
+  }
+  if (assignment_.sample_mounts().empty()) return;
+  const std::string mountinfo = common::ReadTrimmed("/proc/self/mountinfo");
+  const MountTree tree("", mountinfo);
+  for (const std::string& mount_point : assignment_.sample_mounts()) {
+    const auto location = tree.Find(mount_point);
+    if (!location.ok() || location->mount->target != mount_point) continue;
+    const MountTree::Mount& mount = *location->mount;
+    for (const StorageServer& server :
+         ServersOfMount(mountinfo, mount.number, static_cast<uint64_t>(mount.id))) {
+      network_.Add(std::nullopt, server);
+    }
+  }
+}
+
 void Load::FindServers() {
+  // Without a target it is an observe phase, or a worker that only samples.
+  if (assignment_.targets().empty()) return FindObservedServers();
   std::set<std::pair<uint32_t, dev_t>> seen;  // hundreds of files lie on few file systems
   // The kernel counts for a file system, wherever it is mounted. All targets on one share the mount
   // of the first, so that nothing is sampled twice.

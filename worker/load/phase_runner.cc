@@ -170,11 +170,9 @@ void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& w
   // An observe phase. What others sample is underneath their targets, which the guard opens.
   if (assignment.targets().empty()) {
     doing_ = "looking up the devices to observe";
-    std::vector<std::string> names(assignment.sample_devices().begin(),
-                                   assignment.sample_devices().end());
-    names.insert(names.end(), assignment.nested_devices().begin(),
-                 assignment.nested_devices().end());
-    const absl::Status status = CheckSampled(*parts_.guard, parts_.policy->observes(), names);
+    const absl::Status status =
+        CheckSampled(*parts_.guard, parts_.policy->observes(), DevicesOf(assignment),
+                     {assignment.sample_mounts().begin(), assignment.sample_mounts().end()});
     if (!status.ok()) return Fail(assignment.phase(), status);
   }
   doing_ = "changing settings";

@@ -394,10 +394,7 @@ v1::Inspection InspectTargets(const Guard& guard, const HostPolicy& policy,
     range_bytes += int64_t{32} * found->settings_ranges_size();
     if (!status.ok()) found->set_refused(std::string(status.message()));
   }
-  for (v1::ObservedDevices& observed :
-       AnswerObserves(guard, policy.observes(), request.observes())) {
-    *inspection.add_observed() = std::move(observed);
-  }
+  AnswerObserves(guard, policy.observes(), request.observes(), &inspection);
   for (const auto& [key, value] : ReadEnvironment()) (*inspection.mutable_facts())[key] = value;
   for (const auto& [key, value] : ReadTargetFacts(inspection)) {
     (*inspection.mutable_facts())[key] = value;
