@@ -10,6 +10,7 @@
 #include "common/units.h"
 #include "controller/plan/layers.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/observed_levels.h"
 #include "controller/plan/observes.h"
 #include "controller/plan/reservation.h"
 #include "controller/plan/validate.h"
@@ -268,38 +269,6 @@ void AssignSampling(const SettledRun& run, const std::vector<uint32_t>& targets,
       const TargetDevices devices = DevicesUnder(worker.inspection, *found);
       add(devices.top);
       add(devices.lower);
-    }
-  }
-}
-
-// The same of an observe phase. A device that is built on others of the list is in no sum.
-void AssignObserving(const SettledRun& run, int observe, std::vector<v1::Assignment>* assignments) {
-  const auto observed_by = [&](const v1::Assignment& a) -> const v1::ObservedDevices& {
-    const v1::Inspection& inspection = run.workers[a.worker_index()].inspection;
-    return observe < inspection.observed_size() ? inspection.observed(observe)
-                                                : v1::ObservedDevices::default_instance();
-  };
-  // Workers of one kernel may see different devices: what is built on what is known of all
-  // together.
-  std::set<std::string> stacked;
-  const auto key_of = [&](const v1::Assignment& a, const v1::ObservedDevice& device) {
-    return absl::StrCat(run.workers[a.worker_index()].hello.host().boot_id(), "/", device.name());
-  };
-  for (const v1::Assignment& a : *assignments) {
-    for (const v1::ObservedDevice& device : observed_by(a).devices()) {
-      if (!device.on().empty()) stacked.insert(key_of(a, device));
-    }
-  }
-  std::set<std::string> taken;
-  std::set<std::string> sampled_hosts;
-  for (v1::Assignment& a : *assignments) {
-    a.set_sample_host(
-        sampled_hosts.insert(run.workers[a.worker_index()].hello.host().boot_id()).second);
-    for (const v1::ObservedDevice& device : observed_by(a).devices()) {
-      const std::string key = key_of(a, device);
-      if (!taken.insert(key).second) continue;
-      stacked.contains(key) ? a.add_nested_devices(device.name())
-                            : a.add_sample_devices(device.name());
     }
   }
 }

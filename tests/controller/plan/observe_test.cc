@@ -115,23 +115,29 @@ TEST(ObserveTest, EachKernelsDevicesAreSampledOnceAndNothingIsOpened) {
   EXPECT_FALSE((*made)[1].sample_host());
 }
 
-TEST(ObserveTest, WhatIsBuiltOnOthersOfTheKernelIsInNoSum) {
+TEST(ObserveTest, WhatLiesUnderOthersOfTheKernelIsInNoSum) {
   SettledRun run;
   run.job = ObserveJob();
   FillJob(&run.job);
-  // The first worker sees the mapped device alone.
-  run.workers = {Observer("a", "boot1", {"dm-0"}), Observer("b", "boot1", {"dm-0", "sda"}),
-                 Observer("c", "boot2", {"dm-0"})};
+  // The first worker sees the disk alone.
+  run.workers = {Observer("a", "boot1", {"sda"}), Observer("b", "boot1", {"dm-0", "sda"}),
+                 Observer("c", "boot2", {"sda"})};
   run.workers[1].inspection.mutable_observed(0)->mutable_devices(0)->add_on("sda");
+  for (size_t w : {0u, 1u}) {
+    run.workers[w].inspection.mutable_observed(0)->add_mounts()->set_mount_point("/nas");
+  }
   const auto made = MakeAssignments(run, run.job.phases(0), 0, 1, {0, 1, 2});
   ASSERT_TRUE(made.ok()) << made.status();
   const auto all = [](const auto& names) {
     return std::vector<std::string>(names.begin(), names.end());
   };
-  EXPECT_EQ(all((*made)[0].nested_devices()), std::vector<std::string>{"dm-0"});
+  EXPECT_EQ(all((*made)[0].nested_devices()), std::vector<std::string>{"sda"});
   EXPECT_TRUE((*made)[0].sample_devices().empty());
-  EXPECT_EQ(all((*made)[1].sample_devices()), std::vector<std::string>{"sda"});
-  EXPECT_EQ(all((*made)[2].sample_devices()), std::vector<std::string>{"dm-0"});
+  EXPECT_EQ(all((*made)[1].sample_devices()), std::vector<std::string>{"dm-0"});
+  EXPECT_EQ(all((*made)[2].sample_devices()), std::vector<std::string>{"sda"});
+  // A mount of a kernel is sampled once.
+  EXPECT_EQ(all((*made)[0].sample_mounts()), std::vector<std::string>{"/nas"});
+  EXPECT_TRUE((*made)[1].sample_mounts().empty());
 }
 
 TEST(ObserveTest, AWorkerThatSeesNothingRefusesTheRun) {
