@@ -216,9 +216,14 @@ class StackOrder {
              std::vector<SampledDevice>* out)
       : worker_(worker), inspection_(inspection), sampled_(sampled), out_(out) {}
 
-  void Walk() {
-    for (const v1::TargetInspection& target : inspection_.targets()) {
-      Visit(target.top_layer(), 0, {});
+  // `observed`: what an observe phase sees; null for a load, whose stacks are its targets'.
+  void Walk(const v1::ObservedDevices* observed) {
+    if (observed != nullptr) {
+      for (const uint32_t top : observed->top_layers()) Visit(top, 0, {});
+    } else {
+      for (const v1::TargetInspection& target : inspection_.targets()) {
+        Visit(target.top_layer(), 0, {});
+      }
     }
     for (const auto& [name, sums] : sampled_) Put(name, SampledDevice());
   }
@@ -276,7 +281,7 @@ std::vector<SampledDevice> SampledDevices(const PhaseView& view) {
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
     StackOrder(worker, self == nullptr ? kNone : self->inspection,
                view.series().Of(worker.worker_index).devices, &devices)
-        .Walk();
+        .Walk(self == nullptr ? nullptr : view.ObservedBy(*self));
   }
   return devices;
 }

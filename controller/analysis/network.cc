@@ -120,7 +120,7 @@ void AddNetwork(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-const RegisterAnalysis kNetworkRegistered(order::kNetwork, "network", &AddNetwork);
+const RegisterAnalysis kNetworkRegistered(order::kNetwork, "network", &AddNetwork, About::kDevices);
 
 }  // namespace
 }  // namespace lockstep::controller

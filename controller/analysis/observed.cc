@@ -4,9 +4,12 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -102,6 +105,43 @@ void AddFairness(const std::vector<DeviceSum>& hosts,
   }
 }
 
+// What the client of each mount of a server did. The kernel counts operations of NFS alone.
+void AddMounts(const PhaseView& view, v1::PhaseReport* report) {
+  v1::ObservedReport* observed = report->mutable_observed();
+  std::set<std::pair<std::string, std::string>> seen;  // by kernel
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
+    const v1::ObservedDevices* sees = self == nullptr ? nullptr : view.ObservedBy(*self);
+    if (sees == nullptr || !worker.has_result) continue;
+    for (const v1::ObservedMount& mount : sees->mounts()) {
+      if (!seen.emplace(self->boot_id, mount.mount_point()).second) continue;
+      observed->set_mounts(observed->mounts() + 1);
+      const std::string name = absl::StrCat(mount.kind(), " on ", mount.mount_point());
+      std::vector<std::string> parts;
+      for (const v1::NfsReport& nfs : report->nfs()) {
+        const auto& hosts = nfs.hosts();
+        if (nfs.mount() != mount.mount_point() ||
+            std::find(hosts.begin(), hosts.end(), self->host) == hosts.end()) {
+          continue;
+        }
+        parts.push_back(absl::StrCat(common::FormatCount(nfs.per_second()), " ", nfs.operation(),
+                                     "/s in ", common::FormatDuration(nfs.execution_ms() * 1e6),
+                                     " (", common::FormatDuration(nfs.round_trip_ms() * 1e6),
+                                     " to the server and back)"));
+      }
+      const bool is_counted = absl::StartsWith(mount.kind(), "nfs");
+      google::protobuf::RepeatedPtrField<std::string> hosts;
+      *hosts.Add() = self->host;
+      AddSentence("mount", hosts, "",
+                  absl::StrCat(name, ": ",
+                               !parts.empty() ? absl::StrJoin(parts, ", ")
+                               : is_counted   ? "no operations"
+                                              : "its client counts no operations"),
+                  observed);
+    }
+  }
+}
+
 void AddObserved(const PhaseView& view, v1::PhaseReport* report) {
   if (!view.IsObserve()) return;
   v1::ObservedReport* observed = report->mutable_observed();
@@ -121,8 +161,8 @@ void AddObserved(const PhaseView& view, v1::PhaseReport* report) {
         continue;
       }
       AddSentence("observed", d.hosts(), d.name(), SentenceOf(d), observed);
-      // Rates are of the workers that have a result, as everywhere in the report. A nested device
-      // is built on others of the list, whose requests are its own.
+      // Rates are of the workers that have a result, as everywhere in the report. Each request
+      // counts at one level (ObservedLevels).
       if (!worker.has_result || d.nested()) continue;
       own.Add(d);
       total.Add(d);
@@ -143,6 +183,7 @@ void AddObserved(const PhaseView& view, v1::PhaseReport* report) {
   }
   *observed->mutable_total() = total.Figures();
   AddFairness(hosts, ObservedByKey(view, *report), report);
+  AddMounts(view, report);
   for (const v1::KernelReport& kernel : report->kernels()) {
     if (kernel.others().empty()) continue;
     AddSentence("programs", kernel.hosts(), "", absl::StrJoin(kernel.others(), ", "), observed);

@@ -1,6 +1,7 @@
 #include "controller/cli/plan_view.h"
 
 #include <iostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,14 +17,23 @@ namespace {
 void PrintObserves(const v1::PlanReply& plan) {
   for (const v1::PlannedWorker& worker : plan.workers()) {
     for (const v1::PlannedObserve& planned : worker.observes()) {
+      std::set<std::string> beneath;
+      for (const v1::ObservedDevice& device : planned.observed().devices()) {
+        beneath.insert(device.on().begin(), device.on().end());
+      }
       std::vector<std::string> names;
       for (const v1::ObservedDevice& device : planned.observed().devices()) {
-        names.push_back(device.name());
+        if (!beneath.contains(device.name())) names.push_back(device.name());
+      }
+      for (const v1::ObservedMount& mount : planned.observed().mounts()) {
+        names.push_back(absl::StrCat(mount.kind(), " on ", mount.mount_point()));
       }
       std::cout << "\n"
                 << worker.host() << ": " << planned.phase()
                 << (names.empty() ? " observes nothing: REFUSED"
                                   : absl::StrCat(" observes ", absl::StrJoin(names, ", "),
+                                                 beneath.empty() ? "" : ", and underneath them ",
+                                                 absl::StrJoin(beneath, ", "),
                                                  "; nothing is written to them"))
                 << "\n";
     }

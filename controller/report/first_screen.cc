@@ -163,14 +163,20 @@ class FirstScreen : private ReportWriter {
                   absl::StrFormat("%.1f", row.bytes_per_second / 1048576), "–", "–", "–", "–", "–",
                   fair ? absl::StrFormat("%.4f", phase.fairness(0).jain()) : "", "–"});
     }
+    // Mounts of servers alone have no row of a device. Zeros would be figures that nobody measured.
+    if (rows.empty()) {
+      table->Add({name, "no device", "–", "–", "–", "–", "–", "–", "–", "", "–"});
+    }
     sentences_.push_back(absl::StrCat(phase.name(), ": ", SummaryOf(phase.observed())));
     for (const std::string& share : ShareSentencesOf(phase.observed(), kShares)) {
       sentences_.push_back(absl::StrCat(phase.name(), ": ", share));
     }
     for (const v1::ObservedSentence& s : phase.observed().sentences()) {
-      if (s.kind() != "programs" || sentences_.size() >= kMaxObservedSentences) continue;
-      sentences_.push_back(absl::StrCat(phase.name(), ": programs on ",
-                                        s.hosts().empty() ? "?" : s.hosts(0), ": ", s.sentence()));
+      const bool is_shown = s.kind() == "programs" || s.kind() == "mount";
+      if (!is_shown || sentences_.size() >= kMaxObservedSentences) continue;
+      const std::string host = s.hosts().empty() ? "?" : s.hosts(0);
+      sentences_.push_back(absl::StrCat(
+          phase.name(), ": ", s.kind() == "mount" ? "" : "programs on ", host, ": ", s.sentence()));
     }
   }
 

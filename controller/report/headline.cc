@@ -172,6 +172,11 @@ std::optional<v1::Headline> OfObserved(const v1::Report& report) {
     v1::Headline headline;
     headline.set_kind("observe");
     headline.set_phase(phase.name());
+    if (f.devices() == 0) {
+      headline.set_text(
+          absl::StrCat("observed ", Plural(phase.observed().mounts(), "mount"), " of servers"));
+      return headline;
+    }
     headline.set_text(absl::StrCat(
         "observed ", Plural(f.devices(), "device"), ": ", common::FormatCount(f.reads_per_second()),
         " reads/s, ", common::FormatCount(f.writes_per_second()), " writes/s, ",

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/report/host_figures.h"
+#include "controller/report/layers_text.h"
 #include "controller/report/report_writer.h"
 #include "controller/report/text_table.h"
 
@@ -62,6 +63,7 @@ std::string Requests(const char* what, bool any, double bytes, double ms) {
 }  // namespace
 
 std::vector<ObservedRow> RowsOf(const v1::ObservedFigures& f) {
+  if (f.devices() == 0) return {};
   return {{"device reads", f.reads_per_second(), f.read_bytes_per_second()},
           {"device writes", f.writes_per_second(), f.write_bytes_per_second()},
           {"devices", f.reads_per_second() + f.writes_per_second(),
@@ -70,10 +72,14 @@ std::vector<ObservedRow> RowsOf(const v1::ObservedFigures& f) {
 
 std::string SummaryOf(const v1::ObservedReport& observed) {
   const v1::ObservedFigures& f = observed.total();
+  const std::string mounts =
+      observed.mounts() == 0 ? "" : Plural(observed.mounts(), "mount") + " of servers";
+  if (f.devices() == 0) return mounts.empty() ? "no device" : mounts + ", no block device";
   const auto hosts = std::count_if(observed.hosts().begin(), observed.hosts().end(),
                                    [](const v1::ObservedHost& host) { return !host.lost(); });
   std::string text = absl::StrCat(Plural(f.devices(), "device"), " on ",
-                                  Plural(static_cast<double>(hosts), "host"));
+                                  Plural(static_cast<double>(hosts), "host"),
+                                  mounts.empty() ? "" : " and " + mounts);
   if (!f.has_read_ratio()) return absl::StrCat(text, ": no reads and no writes");
   std::vector<std::string> parts;
   for (const std::string& part :
@@ -131,7 +137,8 @@ std::string RenderObservedDevices(const v1::PhaseReport& phase, size_t width) {
     // Names mean something to one host only.
     if (!d.hosts().empty()) d.set_name(absl::StrCat(d.hosts(0), "/", d.name()));
   }
-  return RenderIostat(named, width);
+  // The stacks stand under their hosts' names.
+  return RenderIostat(named, width) + RenderLayers(phase, width);
 }
 
 }  // namespace lockstep::controller

@@ -15,6 +15,7 @@ struct ObservedRow {
   double per_second = 0;
   double bytes_per_second = 0;
 };
+// Empty where no device was observed.
 std::vector<ObservedRow> RowsOf(const v1::ObservedFigures& figures);
 
 // "3 devices on 2 hosts, 58 % reads: reads of 16 KiB in 1.2 ms, …".
@@ -25,7 +26,7 @@ std::string SummaryOf(const v1::ObservedReport& observed);
 std::vector<std::string> ShareSentencesOf(const v1::ObservedReport& observed, int most);
 
 // A table of the hosts, with columns of iostat -x, and one of the devices, as RenderIostat() makes
-// it.
+// it, and one of their layers, as RenderLayers() makes it.
 std::string RenderObservedHosts(const v1::ObservedReport& observed, size_t width);
 std::string RenderObservedDevices(const v1::PhaseReport& phase, size_t width);
 

@@ -116,6 +116,8 @@ class Renderer : private ReportWriter {
         out_ += Wrapped(Bad(absl::StrCat(d.name(), ": ", finding.sentence())), "    ", "  ! ");
       }
     }
+    out_ += RenderInterfaces(phase, width_);
+    out_ += RenderNfs(phase, width_);
     Kernels(phase);
   }
 

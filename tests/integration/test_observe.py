@@ -12,6 +12,7 @@ import unittest
 from fleet import ROOT, Fleet, needs_root, wait_for
 from loops import MIB, LoopDevice, unmount
 from test_guard import call
+from test_layers import disk_of
 
 SECTOR = 512
 
@@ -134,7 +135,8 @@ class BesideOthers(Base):
             self.assertGreaterEqual(found[key], least, key)
             self.assertLessEqual(found[key], all_of_it, key)
         sums = fleet.sql(
-            "SELECT sum(read_bytes), sum(write_bytes) FROM device_samples WHERE run_id = last_run()"
+            "SELECT sum(read_bytes), sum(write_bytes) FROM device_samples WHERE "
+            "run_id = last_run() AND NOT nested"
         )
         self.assertEqual(
             [float(value) for value in sums[0]],
@@ -153,14 +155,35 @@ class BesideOthers(Base):
             before, image = counted(self.path), content(self.device.file)
             plan = self.ok(fleet.lockstep("plan", "-", stdin=watch))
             self.assertIn("opens no device and writes nothing", plan.text)
-            self.assertIn(
-                f"node1: watch observes {self.name}; nothing is written to them", plan.text
-            )
+            self.assertIn(f"node1: watch observes {self.name}", plan.text)
+            self.assertIn("; nothing is written to them", plan.text)
             done = self.ok(fleet.run_job(watch, "--detail"))
             self.assertIn(f"node1/{self.name}", done.text)
             self.assertTrue(mounts_at(directory))
             self.assertEqual(counted(self.path)[1], before[1])
             self.assertEqual(content(self.device.file), image)
+
+    def test_the_stack_is_shown_as_of_a_load(self):
+        disk = disk_of(os.path.dirname(self.device.file))
+        with mounted(self.path) as directory:
+            fleet = self.fleet(allow=[directory])
+            report = self.ok(fleet.run_job(job(), "--format", "json")).json()
+            device = self.device_in(report)
+            self.assertEqual(device["filesystems"], [f"ext4 on {directory}"])
+            self.assertEqual((device["kind"], device["depth"]), ("loop", 1))
+            self.assertFalse(device["nested"])
+            self.assertEqual(device["underneath"], [disk] if disk else [])
+            phase = report["phases"][0]
+            self.assertEqual(phase["observed"]["total"]["devices"], 1)
+            layers = fleet.sql("SELECT kind, device FROM device_layers WHERE run_id = last_run()")
+            self.assertIn(["ext4", ""], layers)
+            self.assertIn(["loop", self.name], layers)
+            if disk is None:
+                return
+            (below,) = [d for d in phase["devices"] if d["name"] == disk]
+            self.assertTrue(below["nested"])
+            detail = self.ok(fleet.lockstep("report", "last", "--detail")).out
+            self.assertIn(f" {disk} (", detail)
 
     def test_a_killed_controller_is_replaced_and_it_goes_on(self):
         fleet = self.fleet(allow=[self.path], controller_flags=["--lease", "4"])
@@ -399,11 +422,12 @@ class Permission(Base):
         directory = self.memory()
         fleet = self.worker_with([directory])
         done = self.ok(fleet.run_job(job()), 3)
-        self.assertIn("no block device lies under what this worker's --allow names", done.text)
+        words = " ".join(done.text.split())
+        self.assertIn("no mount of a server lies under what this worker's --allow names", words)
         self.assertIn(f"--allow {directory}: lies on tmpfs", done.text)
         self.assertIn("--observe all", done.text)
         plan = self.ok(fleet.lockstep("plan", "-", stdin=job()), 2)
-        self.assertIn("no block device lies under", plan.err)
+        self.assertIn("no mount of a server lies under", " ".join(plan.err.split()))
 
     def test_a_job_cannot_widen_what_the_worker_shows(self):
         fleet = self.worker_with([self.memory()])

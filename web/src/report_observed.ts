@@ -33,8 +33,11 @@ function cells(f: ObservedFigures): Cell[] {
   ];
 }
 
-function summary(f: ObservedFigures, hosts: number): string {
-  const where = `${plural(f.devices, "device")} on ${plural(hosts, "host")}`;
+function summary(f: ObservedFigures, hosts: number, mounts: number): string {
+  const servers = mounts > 0 ? `${plural(mounts, "mount")} of servers` : "";
+  if (f.devices === 0) return servers ? `${servers}, no block device` : "no device";
+  const devices = `${plural(f.devices, "device")} on ${plural(hosts, "host")}`;
+  const where = servers ? `${devices} and ${servers}` : devices;
   if (f.readRatio === undefined) return `${where}: no reads and no writes`;
   const bytes = f.readBytesPerSecond + f.writeBytesPerSecond;
   return (
@@ -57,7 +60,7 @@ export function observed(phase: PhaseReport): HTMLElement[] {
   if (!phase.observed || !total) return [];
   const over = `${fixed(phase.windowBeginSeconds, 2)}–${fixed(phase.windowEndSeconds, 2)} s`;
   return [
-    element("p", {}, summary(total, phase.workers - phase.workersLost)),
+    element("p", {}, summary(total, phase.workers - phase.workersLost, phase.observed.mounts)),
     ...shares(phase.observed),
     element(
       "p",

@@ -201,7 +201,7 @@ CROSS JOIN LATERAL jsonb_array_elements(
   END
 ) WITH ORDINALITY AS l (found, number);
 COMMENT ON VIEW device_layers IS
-'File systems and devices underneath a run''s targets, and what each of them lies on';
+'File systems and devices underneath targets and observed devices, and what each lies on';
 
 -- What observe phases say of limits that earlier runs measured.
 CREATE OR REPLACE VIEW device_shares AS

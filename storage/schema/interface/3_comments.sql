@@ -635,11 +635,12 @@ BEGIN
       ('host_lines', 'iops', 'I/Os per second; in host_lines NaN where there is none'),
       ('findings', 'kind',
           'straggler, starvation, page cache, coalesced, amplified, not attributable, split, ' ||
-          'queue, flushes, interference, promise, copy, observed, programs, share'),
+          'queue, flushes, interference, promise, copy, observed, mount, programs, share'),
       ('fleet_interval_kinds', 'kind', 'kind of operation (kind_name)'),
       ('phase_findings', 'kind',
           'straggler, starvation, page cache, coalesced, amplified, not attributable, split, ' ||
-          'queue, flushes, interference, paths, promise, copy, observed, programs, share'),
+          'queue, flushes, interference, paths, promise, copy, observed, mount, programs, ' ||
+          'share'),
       ('fleet_intervals', 'latencies',
           'of the I/Os, in the report''s metric; encoded in the table'),
       ('fleet_timeline', 'latencies',

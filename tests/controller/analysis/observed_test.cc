@@ -95,6 +95,104 @@ TEST(ObservedTest, StackedDevicesAreNotAddedToThoseBeneath) {
   EXPECT_DOUBLE_EQ(phase.observed().seconds(), 4);
 }
 
+// Host a says which layers it has: ext4 on dm-0 on sda.
+void AddStack(Stored* data) {
+  v1::Inspection* inspection = &data->workers[0].inspection;
+  for (const char* name : {"sda", "dm-0", ""}) {
+    v1::StorageLayer* layer = inspection->add_layers();
+    layer->set_device_name(name);
+    layer->set_kind(name == std::string("sda") ? "nvme" : *name == 0 ? "ext4" : "lvm");
+    const int number = inspection->layers_size();
+    if (number > 1) layer->add_underneath(static_cast<uint32_t>(number) - 1);
+  }
+  inspection->mutable_layers(2)->set_mount_point("/data");
+  inspection->mutable_observed(0)->add_top_layers(3);
+}
+
+TEST(ObservedTest, TheStackOfLayersIsShown) {
+  Stored data = Observed(100, 300);
+  AddStack(&data);
+  const v1::Report report = ReportOf(data);
+  const v1::PhaseReport& phase = report.phases(0);
+  ASSERT_EQ(phase.devices_size(), 4);
+  EXPECT_EQ(phase.devices(0).name(), "dm-0");
+  EXPECT_EQ(phase.devices(0).kind(), "lvm");
+  EXPECT_EQ(phase.devices(0).depth(), 1u);
+  ASSERT_EQ(phase.devices(0).filesystems_size(), 1);
+  EXPECT_EQ(phase.devices(0).filesystems(0), "ext4 on /data");
+  ASSERT_EQ(phase.devices(0).underneath_size(), 1);
+  EXPECT_EQ(phase.devices(0).underneath(0), "sda");
+  EXPECT_EQ(phase.devices(1).name(), "sda");
+  EXPECT_EQ(phase.devices(1).depth(), 2u);
+  EXPECT_DOUBLE_EQ(phase.devices(1).read_await_ms(), 2);
+  TextOptions options;
+  options.width = 120;
+  options.detail = true;
+  const std::string detail = RenderText(report, options);
+  EXPECT_NE(detail.find("layer"), std::string::npos) << detail;
+  EXPECT_NE(detail.find("ext4 on /data"), std::string::npos) << detail;
+  EXPECT_NE(detail.find("sda (nvme)"), std::string::npos) << detail;
+}
+
+// Host a reads from a server, too; host b has no device, and a mount of a kind that is not counted.
+TEST(ObservedTest, MountsOfServersHaveASentenceEach) {
+  Stored data = Observed(100, 300);
+  for (uint32_t h : {0u, 1u}) {
+    v1::ObservedMount* mount = data.workers[h].inspection.mutable_observed(0)->add_mounts();
+    mount->set_mount_point(h == 0 ? "/nas" : "/share");
+    mount->set_kind(h == 0 ? "nfs4" : "cifs");
+  }
+  v1::PhaseResult* result = &data.phases[0].workers[0].result;
+  result->set_network_namespace("net:[1]");
+  v1::StorageRoute* route = result->add_routes();
+  route->set_protocol("nfs");
+  route->set_mount("/nas");
+  route->set_server("10.0.0.2");
+  for (v1::IntervalSample& interval : data.intervals[0]) {
+    v1::NfsSample* nfs = interval.add_nfs();
+    nfs->set_mount("/nas");
+    nfs->set_operation("READ");
+    nfs->set_operations(100);
+    nfs->set_transmissions(100);
+    nfs->set_round_trip_ms(150);
+    nfs->set_execution_ms(200);
+  }
+  for (v1::IntervalSample& interval : data.intervals[1]) interval.clear_devices();
+  const v1::Report report = ReportOf(data);
+  const v1::PhaseReport& phase = report.phases(0);
+  ASSERT_EQ(phase.nfs_size(), 1);
+  EXPECT_EQ(phase.nfs(0).server(), "10.0.0.2");
+  EXPECT_EQ(phase.observed().mounts(), 2u);
+  std::vector<std::string> sentences;
+  for (const v1::ObservedSentence& sentence : phase.observed().sentences()) {
+    if (sentence.kind() == "mount") sentences.push_back(sentence.sentence());
+  }
+  EXPECT_EQ(sentences, (std::vector<std::string>{
+                           "nfs4 on /nas: 100 READ/s in 2 ms (1.50 ms to the server and back)",
+                           "cifs on /share: its client counts no operations"}));
+  TextOptions options;
+  options.width = 160;
+  const std::string first = RenderText(report, options);
+  EXPECT_NE(first.find("2 mounts of servers"), std::string::npos) << first;
+  EXPECT_NE(first.find("a: nfs4 on /nas: 100 READ/s"), std::string::npos) << first;
+}
+
+TEST(ObservedTest, WithoutADeviceNoZeroStandsForItsFigures) {
+  Stored data = Observed(100, 300);
+  for (uint32_t h : {0u, 1u}) {
+    v1::ObservedDevices* observed = data.workers[h].inspection.mutable_observed(0);
+    observed->clear_devices();
+    v1::ObservedMount* mount = observed->add_mounts();
+    mount->set_mount_point("/nas");
+    mount->set_kind("nfs4");
+    for (v1::IntervalSample& interval : data.intervals[h]) interval.clear_devices();
+  }
+  const std::string first = RenderText(ReportOf(data), {.width = 160});
+  EXPECT_EQ(first.find("device reads"), std::string::npos) << first;
+  EXPECT_NE(first.find("2 mounts of servers, no block device"), std::string::npos) << first;
+  EXPECT_NE(first.find("nfs4 on /nas: no operations"), std::string::npos) << first;
+}
+
 TEST(ObservedTest, FairnessIsOverTheHostsAndOnWhatTheyShare) {
   const v1::Report report = ReportOf(Observed(50, 250));
   const auto& fairness = report.phases(0).fairness();
