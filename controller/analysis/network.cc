@@ -103,6 +103,7 @@ void AddNetwork(const PhaseView& view, v1::PhaseReport* report) {
         FillInterface(sums, out);
       }
       out->add_hosts(view.HostOf(worker.worker_index));
+      out->add_workers(worker.worker_index);
       AddCarried(worker.result, name, out);
     }
     for (const auto& [key, sums] : series.nfs) {
@@ -116,6 +117,7 @@ void AddNetwork(const PhaseView& view, v1::PhaseReport* report) {
         FillNfs(sums, series.measured_seconds, out);
       }
       out->add_hosts(view.HostOf(worker.worker_index));
+      out->add_workers(worker.worker_index);
     }
   }
 }

@@ -41,9 +41,8 @@ LineUse LineUseOf(const v1::InterfaceReport& i) {
 
 bool HasSpeed(const v1::InterfaceReport& i) { return i.has_sent_ratio() || i.has_received_ratio(); }
 
-bool IsOnHost(const google::protobuf::RepeatedPtrField<std::string>& hosts,
-              const std::string& host) {
-  return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
+bool IsOf(const google::protobuf::RepeatedField<uint32_t>& workers, uint32_t worker) {
+  return std::find(workers.begin(), workers.end(), worker) != workers.end();
 }
 
 // Whether the route is one to a target of the workload.
@@ -60,9 +59,10 @@ bool LeadsTo(const v1::StorageRoute& route, const PhaseView& view, const v1::Wor
 // One entry for each host with a result that ran the workload.
 std::vector<HostNetwork> NetworksOf(const PhaseView& view, const v1::PhaseReport& report,
                                     const v1::Workload& workload) {
-  std::map<std::pair<std::string, std::string>, const v1::InterfaceReport*> interfaces;
+  // By the worker's number: two hosts may have one name, and then different interfaces.
+  std::map<std::pair<uint32_t, std::string>, const v1::InterfaceReport*> interfaces;
   for (const v1::InterfaceReport& i : report.interfaces()) {
-    for (const std::string& host : i.hosts()) interfaces[{host, i.name()}] = &i;
+    for (const uint32_t index : i.workers()) interfaces[{index, i.name()}] = &i;
   }
   std::map<uint32_t, const measure::WorkerPhaseData*> workers;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
@@ -81,7 +81,7 @@ std::vector<HostNetwork> NetworksOf(const PhaseView& view, const v1::PhaseReport
       if (!LeadsTo(route, view, workload)) continue;
       if (!route.mount().empty()) network.mounts.insert(route.mount());
       for (const std::string& name : route.interfaces()) {
-        const auto interface = interfaces.find({host.host(), name});
+        const auto interface = interfaces.find({host.worker_index(), name});
         if (interface == interfaces.end()) continue;
         auto& known = network.interfaces;
         if (std::find(known.begin(), known.end(), interface->second) == known.end()) {
@@ -147,7 +147,7 @@ std::string RoundTripsOf(const v1::PhaseReport& report, const std::vector<HostNe
     const bool is_used =
         std::any_of(networks.begin(), networks.end(), [&](const HostNetwork& network) {
           return network.mounts.contains(nfs.mount()) &&
-                 IsOnHost(nfs.hosts(), network.host->host());
+                 IsOf(nfs.workers(), network.host->worker_index());
         });
     if (!is_used) continue;
     operations += nfs.operations();
@@ -187,10 +187,10 @@ std::string UseOf(const std::vector<HostNetwork>& networks) {
 
 }  // namespace
 
-std::optional<LineUse> BusiestLineOf(const v1::PhaseReport& report, const std::string& host) {
+std::optional<LineUse> BusiestLineOf(const v1::PhaseReport& report, uint32_t worker) {
   std::vector<const v1::InterfaceReport*> interfaces;
   for (const v1::InterfaceReport& i : report.interfaces()) {
-    if (IsOnHost(i.hosts(), host)) interfaces.push_back(&i);
+    if (IsOf(i.workers(), worker)) interfaces.push_back(&i);
   }
   return BusiestOf(interfaces);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -17,9 +18,9 @@ struct LineUse {
   double ratio = 0;  // of the line rate
   std::string text;  // "eth0 sent at 96 % of its line rate of 16 Mbit/s"
 };
-// The direction of the host's interfaces that is nearest to its line rate; nothing where no speed
-// is known.
-std::optional<LineUse> BusiestLineOf(const v1::PhaseReport& report, const std::string& host);
+// The direction of the interfaces of a worker's host that is nearest to its line rate; nothing where
+// no speed is known.
+std::optional<LineUse> BusiestLineOf(const v1::PhaseReport& report, uint32_t worker);
 
 // What the network's figures say of a workload, over its hosts and the routes of its targets. Texts
 // are parts of sentences; empty where the figures do not say it.

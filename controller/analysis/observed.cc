@@ -112,16 +112,17 @@ void AddMounts(const PhaseView& view, v1::PhaseReport* report) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
     const v1::ObservedDevices* sees = self == nullptr ? nullptr : view.ObservedBy(*self);
-    if (sees == nullptr || !worker.has_result) continue;
+    if (sees == nullptr) continue;
     for (const v1::ObservedMount& mount : sees->mounts()) {
-      if (!seen.emplace(self->boot_id, mount.mount_point()).second) continue;
+      // The first one of a kernel samples it. If that one is lost, nobody knows.
+      if (!seen.emplace(self->boot_id, mount.mount_point()).second || !worker.has_result) continue;
       observed->set_mounts(observed->mounts() + 1);
       const std::string name = absl::StrCat(mount.kind(), " on ", mount.mount_point());
       std::vector<std::string> parts;
       for (const v1::NfsReport& nfs : report->nfs()) {
-        const auto& hosts = nfs.hosts();
+        const auto& workers = nfs.workers();
         if (nfs.mount() != mount.mount_point() ||
-            std::find(hosts.begin(), hosts.end(), self->host) == hosts.end()) {
+            std::find(workers.begin(), workers.end(), worker.worker_index) == workers.end()) {
           continue;
         }
         parts.push_back(absl::StrCat(common::FormatCount(nfs.per_second()), " ", nfs.operation(),

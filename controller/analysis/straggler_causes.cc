@@ -120,7 +120,8 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
     e.peers.push_back(SurroundingsOf(view, report, peer, stretch));
     e.throttled.push_back(peer.throttled_ratio());
     e.retransmits.push_back(peer.tcp_retransmit_ratio());
-    if (const auto line = BusiestLineOf(report, peer.host())) e.line_rates.push_back(line->ratio);
+    if (const auto line = BusiestLineOf(report, peer.worker_index()))
+      e.line_rates.push_back(line->ratio);
     for (const std::string& throttle : peer.throttles()) {
       e.limits_of_peers.insert(ThrottleOf(throttle));
     }
@@ -181,7 +182,7 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
 // What it works with is slower than the others'.
 std::optional<Cause> Slower(const CauseEvidence& e) {
   // Requests of a device behind a full line take longer, too. The line therefore comes first.
-  const auto line = BusiestLineOf(e.report, e.self.host());
+  const auto line = BusiestLineOf(e.report, e.self.worker_index());
   const double peer_line = MedianOf(e.line_rates);
   if (line && line->ratio >= kLineRateReached && !e.line_rates.empty() &&
       line->ratio > kSlower * peer_line) {

@@ -82,6 +82,23 @@ TEST(NetworkLimitTest, OneFullLineOfManyHostsDoesNotLimitTheFleet) {
   EXPECT_EQ(LimitOf(data).limited_by(), "device");
 }
 
+TEST(NetworkLimitTest, HostsOfOneNameHaveInterfacesOfTheirOwn) {
+  Stored data = WithLuns();
+  for (measure::RunWorker& worker : data.workers) worker.host = "node";
+  for (uint32_t host = 0; host < 3; ++host) Send(&data, host, 120000000, 10 * kGigabit);
+  Send(&data, 3, 120000000, kGigabit);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.interfaces_size(), 4);
+  EXPECT_EQ(phase.interfaces(3).workers(0), 3u);
+  EXPECT_EQ(phase.workloads(0).limited_by(), "device") << phase.workloads(0).limited_because();
+  // The same the other way round: the last host's line is not the others'.
+  data = WithLuns();
+  for (measure::RunWorker& worker : data.workers) worker.host = "node";
+  for (uint32_t host = 0; host < 3; ++host) Send(&data, host, 120000000, kGigabit);
+  Send(&data, 3, 120000000, 10 * kGigabit);
+  EXPECT_EQ(LimitOf(data).limited_by(), "network");
+}
+
 TEST(NetworkLimitTest, AnUnknownSpeedGivesNoShareAndNoVerdict) {
   Stored data = WithLuns();
   for (uint32_t host = 0; host < 4; ++host) Send(&data, host, 2000000000, 0);
