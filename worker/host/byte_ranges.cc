@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/loop_backing.h"
+#include "worker/host/mapped_extents.h"
 #include "worker/host/mount_table.h"
 #include "xxhash.h"
 
@@ -36,6 +37,41 @@ v1::ByteRange MakeRange(const std::string& thing, uint64_t begin, uint64_t end) 
   return place;
 }
 
+void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, int depth,
+               std::vector<v1::ByteRange>* ranges);
+
+// Adds what a logical volume uses of the devices underneath it. False where that is not known.
+bool AddVolume(const std::string& name, uint64_t begin, uint64_t end, int depth,
+               std::vector<v1::ByteRange>* ranges) {
+  // Of no other kind: the table of an encrypted device has its key.
+  if (ThisKernel().KindOf(name) != "lvm") return false;
+  const auto extents = MappedExtentsOf(ThisKernel().NumberOf(name));
+  if (!extents) return false;
+  struct Part {
+    std::string device;
+    uint64_t begin, end;
+  };
+  std::vector<Part> used;
+  for (const MappedExtent& extent : *extents) {
+    const uint64_t first = std::max(begin, extent.begin);
+    const uint64_t last = end == 0 ? extent.end : std::min(end, extent.end);
+    if (first >= last) continue;
+    const auto device = ThisKernel().NameOf(extent.device);
+    if (!device.ok()) return false;
+    if (extent.is_linear) {
+      used.push_back({*device, extent.device_begin + (first - extent.begin),
+                      extent.device_begin + (last - extent.begin)});
+    } else {
+      used.push_back({*device, extent.device_begin, extent.device_end});
+    }
+  }
+  if (used.empty()) return false;  // a table that does not have these bytes
+  for (const Part& part : used) {
+    AddDevice(part.device, -1, part.begin, part.end, depth + 1, ranges);
+  }
+  return true;
+}
+
 // Adds the range of an extent [begin, end) of the device with this name; an end of 0 is its end.
 void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, int depth,
                std::vector<v1::ByteRange>* ranges) {
@@ -49,8 +85,14 @@ void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, in
                      parts.start_bytes + (end == 0 ? size : end), depth + 1, ranges);
   }
   if (!parts.underneath.empty()) {
-    // It is not known here which parts of them a mapped device uses: all of them count.
-    for (const std::string& below : parts.underneath) AddDevice(below, -1, 0, 0, depth + 1, ranges);
+    if (AddVolume(name, begin, end, depth, ranges)) return;
+    // Each path of a multipath device shows all of it. Of another mapped device it is not known
+    // which parts of the devices underneath it uses: all of them count.
+    const bool is_multipath = ThisKernel().IsMultipath(name);
+    for (const std::string& below : parts.underneath) {
+      is_multipath ? AddDevice(below, -1, begin, end, depth + 1, ranges)
+                   : AddDevice(below, -1, 0, 0, depth + 1, ranges);
+    }
     return;
   }
   common::FileDescriptor opened;
@@ -142,10 +184,17 @@ std::string FileRanges::KeyOf(dev_t device, int fd) {
   return key = key_(device, fstatfs(fd, &facts) == 0 ? &facts : nullptr);
 }
 
-void FileRanges::AddFile(const common::FileDescriptor& file) {
+void FileRanges::AddFile(const common::FileDescriptor& file) { AddFileAt(file, 0); }
+
+void FileRanges::AddFileAt(const common::FileDescriptor& file, int depth) {
   struct stat facts;
   if (fstat(file.get(), &facts) != 0) return;
   Add(FileThing(KeyOf(facts.st_dev, file.get()), facts.st_ino));
+  // An overlay numbers its files by itself. Its directories may lie on another overlay.
+  constexpr int kMaxOverlays = 8;
+  if (depth >= kMaxOverlays) return;
+  for (const common::FileDescriptor& real : overlays_.Under(file, facts.st_dev))
+    AddFileAt(real, depth + 1);
 }
 
 void FileRanges::AddName(const common::FileDescriptor& directory, const std::string& rest,

@@ -13,6 +13,7 @@
 
 #include "common/files.h"
 #include "proto/worker.pb.h"
+#include "worker/host/overlay_files.h"
 
 namespace lockstep::worker {
 
@@ -34,7 +35,8 @@ class FileRanges {
   // `key`: FilesystemKey(), or what remembers it.
   using Key = std::function<std::string(dev_t device, const struct statfs* facts)>;
   explicit FileRanges(Key key = FilesystemKey) : key_(std::move(key)) {}
-  // A file that is open (or known by O_PATH).
+  // A file that is open (or known by O_PATH). One on an overlay is also the file that the overlay
+  // shows, where that can be found.
   void AddFile(const common::FileDescriptor& file);
   // Adds the name `rest` beneath `directory`, an O_PATH descriptor. With `near` only for that
   // directory and the outermost one, not for those between.
@@ -46,17 +48,20 @@ class FileRanges {
     std::string key;     // of the directory
     std::string prefix;  // the way from it down
   };
+  void AddFileAt(const common::FileDescriptor& file, int depth);
   void Add(const std::string& thing);
   std::string KeyOf(dev_t device, int fd);
 
   Key key_;
+  OverlayFiles overlays_;
   std::string bytes_;
   std::map<dev_t, std::string> filesystems_;
   std::map<std::pair<dev_t, ino_t>, std::vector<Above>> directories_;
 };
 
 // The bytes that a block device stands for: a partition is an extent of its disk, a loop device of
-// its file, a mapped device all of what lies underneath. `fd`: the device itself, open for reading.
+// its file, a logical volume its extents, another mapped device all of what lies underneath. `fd`:
+// the device itself, open for reading.
 std::vector<v1::ByteRange> DeviceRanges(dev_t number, int fd);
 
 // What stands for the options of a mounted file system, by its number in mountinfo. They are this

@@ -40,6 +40,8 @@ class KernelBlocks {
   v1::BlockDevice Describe(const std::string& name) const;
   // The kernel's name of the device with this number: sda1. NOT_FOUND when there is none.
   absl::StatusOr<std::string> NameOf(dev_t number) const;
+  // Its number; 0 where there is no such device.
+  dev_t NumberOf(const std::string& name) const;
   // As BlockDevice::identity; empty when it has none.
   std::string IdentityOf(const std::string& name) const;
   // What a partition's identity has behind its disk's: "-part1". Empty for whole disks.
@@ -103,7 +105,6 @@ class KernelBlocks {
   bool IsPartition(const std::string& name) const;
   std::string ParentOf(const std::string& partition) const;
   std::vector<std::string> PartitionsOf(const std::string& disk) const;
-  dev_t NumberOf(const std::string& name) const;
   // A property that udev has found; empty where there is none.
   std::string UdevOf(const std::string& name, const std::string& key) const;
   std::vector<std::string> HiddenPathsOf(const std::string& name) const;

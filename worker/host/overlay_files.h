@@ -1,0 +1,38 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/files.h"
+#include "worker/host/mount_tree.h"
+
+namespace lockstep::worker {
+
+// Where the bytes of a file on an overlay are: paths of the same file in the overlay's directories,
+// the upper one first, which gets what is written. `path`: of the file, as the mount namespace has
+// it. Empty where it is not beneath the mount. Pure.
+std::vector<std::string> PathsUnderOverlay(const MountLine& overlay, const std::string& path);
+
+// Finds the files that overlays show under names of their own. Nothing is found where a directory
+// of the overlay has another path here, as in a container, or lies on a server. Not thread-safe.
+class OverlayFiles {
+ public:
+  // The files that hold the bytes of this one, by O_PATH: one, or with metacopy those of all
+  // directories. None for a file on no overlay. `device`: the number of its file system, which is
+  // asked once what it is: a server's takes time for each answer.
+  std::vector<common::FileDescriptor> Under(const common::FileDescriptor& file, dev_t device);
+
+ private:
+  // The mount with this number, null where there is none. The table is read when it lacks it.
+  const MountTree::Mount* MountOf(uint64_t id);
+
+  std::unique_ptr<MountTree> mounts_;
+  std::map<dev_t, bool> is_overlay_;
+};
+
+}  // namespace lockstep::worker
