@@ -59,13 +59,16 @@ void AddKernel(const std::string& boot_id, const KernelWorkers& workers,
   kernel->set_idle_ratio(sums.idle / seconds);
   kernel->set_run_queue_avg(sums.run_queue / sums.samples);
   kernel->set_blocked_avg(sums.blocked / sums.samples);
-  kernel->set_context_switches_per_second(sums.context_switches / seconds);
-  kernel->set_interrupts_per_second(sums.interrupts / seconds);
+  // The worker itself wakes in each interval. A kernel that shows no context switch or interrupt
+  // does not count them, as those of sandboxes.
+  if (sums.context_switches > 0) {
+    kernel->set_context_switches_per_second(sums.context_switches / seconds);
+  }
+  if (sums.interrupts > 0) kernel->set_interrupts_per_second(sums.interrupts / seconds);
   AddMemory(sums, kernel);
   for (const std::string& host : workers.hosts) kernel->add_hosts(host);
   if (!(workers.operations > 0)) return;
-  // No kernel does I/O without a context switch, an interrupt or processor time. A sandbox that
-  // shows such a counter as 0 does not count.
+  // Nor is there I/O without processor time.
   const auto set = [&](double sum, void (v1::KernelReport::*setter)(double)) {
     if (sum > 0) (kernel->*setter)(sum / workers.operations);
   };

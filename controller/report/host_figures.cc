@@ -105,11 +105,15 @@ std::string HostsOf(const v1::KernelReport& k) {
 }
 
 std::string RenderVmstat(const v1::KernelReport& k) {
+  const auto rate = [](bool is_known, double per_second) {
+    return is_known ? FormatCount(per_second) : "–";
+  };
   return absl::StrFormat(
       "us %.0f sy %.0f id %.0f wa %.0f st %.0f %%, run queue %.1f, blocked %.1f, %s cs/s, %s in/s",
       100 * k.user_ratio(), 100 * k.system_ratio(), 100 * k.idle_ratio(), 100 * k.iowait_ratio(),
       100 * k.steal_ratio(), k.run_queue_avg(), k.blocked_avg(),
-      FormatCount(k.context_switches_per_second()), FormatCount(k.interrupts_per_second()));
+      rate(k.has_context_switches_per_second(), k.context_switches_per_second()),
+      rate(k.has_interrupts_per_second(), k.interrupts_per_second()));
 }
 
 std::string RenderPerIo(const v1::PhaseReport& phase, const v1::KernelReport& k) {

@@ -27,8 +27,9 @@ SELECT
   c.swap_out_bytes / 1024 / c.rated_seconds AS so,
   c.block_in_bytes / 1024 / c.rated_seconds AS bi,
   c.block_out_bytes / 1024 / c.rated_seconds AS bo,
-  c.interrupts / c.rated_seconds AS "in",
-  c.context_switches / c.rated_seconds AS cs,
+  -- The worker itself wakes in each interval: 0 is of a kernel that does not count.
+  nullif(c.interrupts, 0) / c.rated_seconds AS "in",
+  nullif(c.context_switches, 0) / c.rated_seconds AS cs,
   100 * c.user_ratio AS us,
   100 * c.system_ratio AS sy,
   100 * c.idle_ratio AS id,

@@ -416,6 +416,19 @@ TEST(KernelTest, WhatVmstatPrintsIsAveragedOverTheMeasuredTime) {
   EXPECT_TRUE(absl::StrContains(text, "swpd 7 MiB, free 1 GiB")) << text;
 }
 
+TEST(KernelTest, ACounterThatIsNotKeptIsUnknown) {
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
+  for (v1::IntervalSample& interval : data.intervals[0]) {
+    interval.mutable_host()->set_context_switches(0);
+    interval.mutable_host()->set_interrupts(0);
+  }
+  const v1::KernelReport kernel = ReportOf(data).phases(0).kernels(0);
+  EXPECT_FALSE(kernel.has_context_switches_per_second());
+  EXPECT_FALSE(kernel.has_interrupts_per_second());
+  EXPECT_FALSE(kernel.has_context_switches_per_io());
+  EXPECT_TRUE(absl::StrContains(RenderVmstat(kernel), ", – cs/s, – in/s")) << RenderVmstat(kernel);
+}
+
 TEST(KernelTest, MemoryThatNoSampleTellsIsNotNamedInAReport) {
   Stored data = TwoWorkers();
   for (uint32_t k = 0; k < 3; ++k) {
