@@ -274,6 +274,34 @@ TEST_F(LayersTest, ALoopDeviceLeadsToTheFileSystemOfItsFile) {
   EXPECT_EQ(found.layers()[loop2.underneath(0) - 1].kind(), "nfs4");
 }
 
+// A loop device whose file lies on a file system of another loop device, whichever of the two has
+// the smaller number.
+TEST_F(LayersTest, ALoopDeviceOverAFileOnALoopDeviceHasBothUnderneath) {
+  AddDisk("sda", 8, 0, 2000);
+  for (const char* file : {"low.img", "high.img", "low/disk.img", "high/disk.img"}) Write(file, "");
+  AddLoop(0, "/low.img");
+  AddLoop(1, "/low/disk.img");
+  AddLoop(3, "/high.img");
+  AddLoop(2, "/high/disk.img");
+  Mount(30, "8:0", "/", "ext4", "/dev/sda");
+  Mount(31, "7:0", "/low", "ext4", "/dev/loop0");
+  Mount(32, "7:1", "/over/low", "xfs", "/dev/loop1");
+  Mount(33, "7:3", "/high", "ext4", "/dev/loop3");
+  Mount(34, "7:2", "/over/high", "xfs", "/dev/loop2");
+  StorageLayers found = layers();
+  const uint32_t low = found.AddMount(32);
+  EXPECT_EQ(Texts(found), (Names{"xfs /over/low [5]", "loop1 loop [4]", "ext4 /low [3]",
+                                 "loop0 loop [2]", "ext4 / [1]", "sda disk []"}));
+  const uint32_t high = found.AddMount(34);
+  EXPECT_EQ(DevicesBelow(found.layers(), low), (std::set<std::string>{"loop0", "loop1", "sda"}));
+  EXPECT_EQ(DevicesBelow(found.layers(), high), (std::set<std::string>{"loop2", "loop3", "sda"}));
+  // Each has a queue of its own, and figures that its parts have, too.
+  EXPECT_EQ(TopDevicesUnder(found.layers(), high), Names{"loop2"});
+  EXPECT_EQ(QueuesUnder(root().string(), found.layers(), low), Names{"loop1"});
+  EXPECT_EQ(QueuesUnder(root().string(), found.layers(), high), Names{"loop2"});
+  EXPECT_EQ(*ReadAheadDevicesUnder(found.layers(), high), Names{"loop2"});
+}
+
 // The file of a loop device on a server: its layer is found, and the server is not asked for it.
 TEST_F(LayersTest, NoServerIsAskedForWhatLiesUnderneath) {
   AddDisk("sda", 8, 0, 2000);
