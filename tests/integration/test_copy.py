@@ -6,7 +6,8 @@ import os
 import tempfile
 
 from fleet import Fleet, FleetTest, needs_root
-from loops import MIB, LoopDevice, attach, detach
+from loops import MIB, LoopDevice, attach, detach, unmount
+from test_guard import call
 
 PARTS = "  - prepare: {targets: [src]}\n"
 # The destination has other bytes than the source before.
@@ -270,6 +271,70 @@ class DeviceCopies(FleetTest):
             copy_job(targets, load(f"copy: {{from: src, to: disk}}, {common}"))
         )
         self.assertNotEqual(refused.status, 0, str(refused))
+
+    def test_a_file_that_another_user_owns_is_no_destination(self):
+        with Fleet(0) as fleet:
+            theirs = os.path.join(fleet.data, "theirs")
+            content = os.urandom(MIB)
+            with open(theirs, "wb") as out:
+                out.write(content)
+            os.chmod(theirs, 0o600)
+            os.chown(theirs, 65534, 65534)
+            # The consent to lose its content is none to give its owner the source's.
+            fleet.worker_flags = ["--allow-expendable", theirs]
+            fleet.start_worker("node1")
+            fleet.wait_attached(1)
+            targets = [file("src", f"{fleet.data}/own", "1MiB"), file("theirs", theirs, "1MiB")]
+            extra = f"store_filesystem: true\nexpendable: ['{theirs}']\n"
+            for create in ("", ", create: true"):
+                copy = load("copy: {from: src, to: theirs}, block_size: 64KiB" + create)
+                done = fleet.run_job(copy_job(targets, PARTS + copy, extra))
+                self.assertNotEqual(done.status, 0, str(done))
+                words = " ".join((done.out + done.err).split())
+                self.assertIn("this file belongs to another user", words)
+                with open(theirs, "rb") as text:
+                    self.assertEqual(text.read(), content)
+            os.chown(theirs, os.geteuid(), -1)
+            copy = load("copy: {from: src, to: theirs}, block_size: 64KiB")
+            done = fleet.run_job(copy_job(targets, PARTS + copy, extra))
+            self.assertEqual(done.status, 0, str(done))
+            self.assertTrue(filecmp.cmp(os.path.join(fleet.data, "own"), theirs, shallow=False))
+
+    def test_both_sides_of_an_overlay_are_one_file(self):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            LoopDevice(folder, 64 * MIB) as disk,
+            contextlib.ExitStack() as unmounted,
+        ):
+            # An upper directory may not lie on an overlay, as /tmp of a container does.
+            call("mkfs.ext4", "-q", "-F", disk.path)
+            base = os.path.join(folder, "base")
+            os.mkdir(base)
+            call("mount", disk.path, base)
+            unmounted.callback(unmount, base)
+            upper, lower, work, merged = (
+                os.path.join(base, name) for name in ("upper", "lower", "work", "merged")
+            )
+            for path in (upper, lower, work, merged):
+                os.mkdir(path)
+            options = f"lowerdir={lower},upperdir={upper},workdir={work}"
+            call("mount", "-t", "overlay", "overlay", "-o", options, merged)
+            unmounted.callback(unmount, merged)
+            with Fleet(1, allow=[upper, merged]) as fleet:
+                copy = load("copy: {from: src, to: dst}, block_size: 64KiB")
+                for source, target, name in ((upper, merged, "a"), (merged, upper, "b")):
+                    made = [file("src", f"{target}/{name}"), file("dst", f"{target}/{name}2")]
+                    done = fleet.run_job(copy_job(made, PARTS + ZEROS))
+                    self.assertEqual(done.status, 0, str(done))
+                    same = [file("src", f"{source}/{name}"), file("dst", f"{target}/{name}")]
+                    done = fleet.run_job(copy_job(same, copy))
+                    self.assertIn(done.status, (2, 3), str(done))
+                    text = " ".join((done.out + done.err).split())
+                    self.assertIn("the same bytes under two names", text)
+                    # Another file of the same directories is another one.
+                    other = [file("src", f"{source}/{name}"), file("dst", f"{target}/{name}2")]
+                    done = fleet.run_job(copy_job(other, copy))
+                    self.assertEqual(done.status, 0, str(done))
 
     def test_a_device_over_the_destination_is_no_source(self):
         with (

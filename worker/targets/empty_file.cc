@@ -28,6 +28,18 @@ bool IsOpenToOthers(const FileDescriptor& file) {
   return fstat(file.get(), &facts) != 0 || (facts.st_mode & kOthers) != 0;
 }
 
+bool IsOfAnotherUser(const FileDescriptor& file) {
+  struct stat facts;
+  return fstat(file.get(), &facts) != 0 || facts.st_uid != geteuid();
+}
+
+absl::Status OwnedByOther(const std::string& path) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(path,
+                   ": a copy is for the worker's user alone, and this file belongs to another "
+                   "user; chown it to the worker's user, or remove it"));
+}
+
 absl::StatusOr<FileDescriptor> ReplaceByOwnerOnly(const Guard& guard,
                                                   const Guard::AllowedPath& allowed,
                                                   const FileDescriptor& file) {
@@ -65,6 +77,10 @@ absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Allow
       if (answer->is_foreign) return OpenToOthers(allowed.path());
       fd = ReplaceByOwnerOnly(guard, allowed, *fd);
       if (!fd.ok()) return fd.status();
+    }
+    // Before its content goes: the copy would be refused later, when the file is opened.
+    if (owner_only && answer->is_foreign && IsOfAnotherUser(*fd)) {
+      return OwnedByOther(allowed.path());
     }
     // A crash between this and the new mark is harmless: a prepare reuses a file only where its
     // size fits as well.

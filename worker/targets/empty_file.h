@@ -17,7 +17,8 @@ bool SameInode(const common::FileDescriptor& a, const common::FileDescriptor& b)
 // Makes an empty file at `allowed`, and the directories above it. `number` is the file's number in
 // the target. An existing file is truncated to 0 bytes if `consent` permits it and nothing uses the
 // file. Otherwise it is refused. With `owner_only` the file has mode 0600 from the start: one that
-// others could have open is replaced if a worker made it, and refused otherwise. Returns the file's
+// others could have open is replaced if a worker made it, and refused otherwise, and so is one that
+// Lockstep did not make and another user owns. Returns the file's
 // identity (IdentityOf()).
 absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::AllowedPath& allowed,
                                           const FilesUnderDevices& under,
@@ -36,7 +37,10 @@ bool IsOpenToOthers(const common::FileDescriptor& file);
 absl::StatusOr<common::FileDescriptor> ReplaceByOwnerOnly(const Guard& guard,
                                                           const Guard::AllowedPath& allowed,
                                                           const common::FileDescriptor& file);
+// Whether its owner, who may open it at any time, is another user than the worker's.
+bool IsOfAnotherUser(const common::FileDescriptor& file);
 // Why a copy does not write to such a file, which Lockstep did not make or may not replace here.
 absl::Status OpenToOthers(const std::string& path);
+absl::Status OwnedByOther(const std::string& path);
 
 }  // namespace lockstep::worker

@@ -18,13 +18,6 @@
 namespace lockstep::worker {
 namespace {
 
-absl::Status OwnedByOther(const std::string& path) {
-  return absl::FailedPreconditionError(
-      absl::StrCat(path,
-                   ": a copy is for the worker's user alone, and this file belongs to another "
-                   "user; chown it to the worker's user, or remove it"));
-}
-
 // The source of a copy may be readable for this worker alone. Whoever has opened the file before
 // would read the copy, whatever its mode becomes.
 absl::Status CheckPrivate(const common::FileDescriptor& fd, const std::string& path,
@@ -91,7 +84,7 @@ absl::StatusOr<OpenedFile> Open(const OpenContext& context, const v1::TargetAssi
     if (absl::Status status = under.Check(path, fd->get()); !status.ok()) return status;
   }
   if (options.write && options.owner_only) {
-    const bool is_others = opened.is_foreign && facts.st_uid != geteuid();
+    const bool is_others = opened.is_foreign && IsOfAnotherUser(*fd);
     if (absl::Status status = CheckPrivate(*fd, path, is_others); !status.ok()) return status;
   }
   // This comes before the first write. If the worker dies during the load, no prepare may take the
