@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -34,13 +35,25 @@ std::vector<v1::EnvironmentUse> EnvironmentsOf(const v1::JobSpec& job) {
   std::map<std::string, std::pair<v1::Environment, std::set<uint32_t>>> uses;
   ForEachStep(job, [&](const v1::PhaseSpec& phase) {
     if (!phase.run().has_environment()) return;
+    v1::Environment environment = phase.run().environment();
+    const std::vector<uint32_t> targets = TargetsOf(job, phase);
+    std::set<uint32_t> used;
+    for (const uint32_t target : targets) {
+      if (!job.targets(static_cast<int>(target)).has_null()) used.insert(target);
+    }
+    // A remount is of a path. What keeps other runs from the file system goes with a target, here
+    // with one that has no device: these runs would otherwise fail instead of waiting.
+    if (used.empty() && !environment.remount().empty()) {
+      v1::Environment remounts;
+      *remounts.mutable_remount() = environment.remount();
+      environment = std::move(remounts);
+      used.insert(targets.begin(), targets.end());
+    }
     // The steps of a sweep often have the same settings. Equal ones become one entry, which a
     // worker checks once.
-    auto& use = uses[phase.run().environment().SerializeAsString()];
-    use.first = phase.run().environment();
-    for (const uint32_t target : TargetsOf(job, phase)) {
-      if (!job.targets(static_cast<int>(target)).has_null()) use.second.insert(target);
-    }
+    auto& use = uses[environment.SerializeAsString()];
+    use.first = environment;
+    use.second.insert(used.begin(), used.end());
   });
   std::vector<v1::EnvironmentUse> out;
   for (const auto& [key, use] : uses) {

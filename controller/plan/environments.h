@@ -10,7 +10,8 @@
 namespace lockstep::controller {
 
 // The settings that the job's phases change, each once, with the targets underneath which it does;
-// those of a sweep's points, too.
+// those of a sweep's points, too. Null targets have none, but the remounts of a phase that has no
+// other targets.
 std::vector<v1::EnvironmentUse> EnvironmentsOf(const v1::JobSpec& job);
 
 // The settings in words: "scheduler kyber, nr_requests 64". Empty where none is changed.
