@@ -311,7 +311,8 @@ def beside_iostat(fleet, device, size):
     if running.returncode != 0:
         raise RuntimeError(err)
     phase = json.loads(out)["phases"][0]
-    (ours,) = phase["devices"]
+    # The disks underneath it have lines of their own.
+    (ours,) = [device for device in phase["devices"] if not device["nested"]]
     return ours, phase["observed"]["seconds"], theirs
 
 
