@@ -18,8 +18,8 @@ struct LineUse {
   double ratio = 0;  // of the line rate
   std::string text;  // "eth0 sent at 96 % of its line rate of 16 Mbit/s"
 };
-// The direction of the interfaces of a worker's host that is nearest to its line rate; nothing where
-// no speed is known.
+// The direction of the interfaces of a worker's host that is nearest to its line rate; nothing
+// where no speed is known.
 std::optional<LineUse> BusiestLineOf(const v1::PhaseReport& report, uint32_t worker);
 
 // What the network's figures say of a workload, over its hosts and the routes of its targets. Texts
