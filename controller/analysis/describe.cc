@@ -100,8 +100,9 @@ std::string Mix(const v1::Workload& w) {
                                ? absl::StrFormat("%.4g %% of the rest trims", 100 * w.trim_ratio())
                                : "writes";
   if (w.read_ratio() <= 0) return rest;
-  return absl::StrFormat("%.4g %% reads%s", 100 * w.read_ratio(),
-                         w.trim_ratio() > 0 ? absl::StrCat(", ", rest) : "");
+  return absl::StrFormat("%.4g %% reads%s%s", 100 * w.read_ratio(),
+                         w.trim_ratio() > 0 ? absl::StrCat(", ", rest) : "",
+                         w.mix() == v1::MIX_EXACT ? " in exact order" : "");
 }
 
 void AddLimit(const v1::DirectionLimit& limit, const char* of, std::string* text) {
@@ -187,6 +188,7 @@ std::string Sync(const v1::Fsync& f) {
   if (f.every() == 1) absl::StrAppend(&text, ", ", how, " after each write");
   if (f.every() > 1) absl::StrAppend(&text, ", ", how, " every ", f.every(), " writes");
   if (f.every_ios() > 0) absl::StrAppend(&text, ", ", how, " every ", f.every_ios(), " I/Os");
+  if (f.shared()) absl::StrAppend(&text, " of all threads");
   if (f.at_end()) absl::StrAppend(&text, ", ", how, " at the end");
   return text;
 }

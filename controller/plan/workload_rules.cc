@@ -8,6 +8,7 @@
 #include "common/units.h"
 #include "controller/plan/copy_rules.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/order_rules.h"
 #include "controller/plan/pace_rules.h"
 #include "controller/plan/pattern_rules.h"
 #include "controller/plan/target_rules.h"
@@ -247,7 +248,7 @@ class Rules {
     if (o.completion_polling() && !w_.direct()) {
       add_(".engine_options.completion_polling", "needs direct: true");
     }
-    if (o.completion_polling() && (Trims(w_) || HasFsync())) {
+    if (o.completion_polling() && (Trims(w_) || Syncs(w_))) {
       add_(".engine_options.completion_polling", "a polled ring can neither trim nor fsync");
     }
     // io_uring_setup(2) refuses IORING_SETUP_SQPOLL together with the COOP_TASKRUN and
@@ -275,15 +276,8 @@ class Rules {
     }
   }
 
-  bool HasFsync() const {
-    return w_.fsync().every() != 0 || w_.fsync().every_ios() != 0 || w_.fsync().at_end();
-  }
-
   void CheckWriting() {
-    if (w_.has_fsync() && !HasFsync()) {
-      add_(".fsync", "says not when: write every, every_ios or at_end");
-    }
-    if (HasFsync() && !Writes(w_)) add_(".fsync", "this workload does not write");
+    CheckOrder(w_, add_);
     if (w_.trim_ratio() > 0 && w_.read_ratio() >= 1) {
       add_(".trim", "is a share of what is not read; set read below 100%");
     }

@@ -118,6 +118,7 @@ int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
       exhausted_ = exhausted_ || load_goes_on;
       break;
     }
+    if (setup_.shared_syncs != nullptr && TakeSharedSync()) continue;
     int64_t intended_ns = now_ns;
     if (!gate_.open() && !gate_.MayStart(now_ns, &intended_ns)) {
       waiting_ = gate_.waits() == StartGate::Waits::kThink ? Waiting::kThink : Waiting::kRate;
@@ -205,6 +206,7 @@ bool IoThread::StartIo(int64_t now_ns, int64_t intended_ns, int index) {
   }
   slot.submitted_ns.store(now_ns, std::memory_order_release);
   batch_[index] = request;
+  is_held_counted_ = false;
   ++outcome_.submitted;
   ++started_;
   slot.is_first_pass = setup_.quota - left_ < access_.part_blocks();
@@ -221,37 +223,6 @@ void IoThread::FillContentOf(Slot* slot, int64_t now_ns) {
   checks_.Make(request.file, request.offset, slot->ticket,
                {write_sequence_, durable_sequence_, sync_epoch_, now_ns},
                buffers_->at(request.buffer));
-}
-
-// All of the thread's writes up to this one have completed.
-uint64_t IoThread::CompletedWrites() const {
-  // One pass over the slots for each sync is cheap. An ordered list would cost time at each write.
-  uint64_t completed = write_sequence_;
-  for (const Slot& slot : slots_) {
-    // Relaxed suffices: only this thread writes the field. The monitoring thread reads it.
-    if (slot.submitted_ns.load(std::memory_order_relaxed) != 0 &&
-        slot.request.kind == IoKind::kWrite) {
-      completed = std::min(completed, slot.sequence - 1);
-    }
-  }
-  return completed;
-}
-
-void IoThread::StartSync(int64_t now_ns, int index) {
-  const uint32_t number = TakeSlot(now_ns, now_ns);
-  Slot& slot = slots_[number];
-  slot.pause_ns = 0;
-  slot.request.kind = IoKind::kSync;
-  slot.request.file = syncs_.Take();
-  slot.request.length = 0;
-  slot.request.offset = 0;
-  slot.request.buffer = 0;
-  // Of several files, one sync alone makes nothing durable of the others.
-  slot.sequence = syncs_.covers_all() ? CompletedWrites() : 0;
-  slot.submitted_ns.store(now_ns, std::memory_order_release);
-  batch_[index] = slot.request;
-  ++syncs_in_flight_;
-  ++outcome_.submitted;
 }
 
 // Where completion is inline, all I/Os of a batch took equally long, and are recorded together.
@@ -344,7 +315,7 @@ bool IoThread::StepIdle(bool load_goes_on, int64_t* now_ns) {
   if (!waits && setup_.sync.at_end && !final_sync_done_ && outcome_.fatal.empty()) {
     // The final sync waits until nothing is in flight, so that it covers every write of the thread.
     final_sync_done_ = true;
-    syncs_.QueueWritten();
+    syncs_.QueueAtEnd();
     if (!syncs_.empty()) return true;
   }
   if (!waits) return false;

@@ -14,6 +14,7 @@
 #include "worker/engine/io_engine.h"
 #include "worker/load/block_content.h"
 #include "worker/load/placement.h"
+#include "worker/load/shared_syncs.h"
 #include "worker/load/start_gate.h"
 #include "worker/load/sync_queue.h"
 #include "worker/load/thread_usage.h"
@@ -44,6 +45,8 @@ struct IoThreadSetup {
   int64_t begin_ns = 0;  // from T: no I/O starts before
   int64_t end_ns = 0;    // from T: the workload ends by itself; 0 is the load's end
   SyncRule sync;
+  // With sync.shared: the one of the workload's threads. It outlives them.
+  SharedSyncs* shared_syncs = nullptr;
   BlockChecks::Options checks;
   uint64_t error_limit = 0;  // failed I/Os; 0 is no limit
   Placement placement;
@@ -160,6 +163,8 @@ class IoThread {
   // False when another I/O is writing the block, or the direction is beyond its limit: this one is
   // held until it may start.
   bool StartIo(int64_t now_ns, int64_t intended_ns, int index);
+  // Queues a sync that the threads share, if one comes before the next I/O (io_thread_syncs.cc).
+  bool TakeSharedSync();
   void StartSync(int64_t now_ns, int index);
   void FillContentOf(Slot* slot, int64_t now_ns);
   uint64_t CompletedWrites() const;
@@ -234,7 +239,10 @@ class IoThread {
   bool exhausted_ = false;
   uint64_t errors_ = 0;
   std::atomic<bool> failed_{false};
-  std::optional<Access::Next> held_;  // that StartIo() held
+  // The next I/O, where another one is writing its block, its direction is beyond its limit, or a
+  // sync comes first.
+  std::optional<Access::Next> held_;
+  bool is_held_counted_ = false;  // by the shared syncs
 
   StartGate gate_;
   // No gate, syncs, checks or content to make: FillPlain() and CompletePlain() are enough.

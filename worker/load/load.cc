@@ -170,6 +170,12 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
   context.targets = &part->targets;
   context.ledgers = environment_.ledgers;
   context.shared_position = &part->shared_position;
+  context.shared_mix = &part->shared_mix;
+  if (workload.fsync().shared()) {
+    part->shared_syncs = std::make_unique<SharedSyncs>(
+        workload.fsync().every_ios(), static_cast<uint32_t>(part->targets.files.size()));
+    context.shared_syncs = part->shared_syncs.get();
+  }
   context.timeline = &timeline_;
   context.clock = clock_;
   context.report = environment_.report;

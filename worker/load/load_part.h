@@ -41,6 +41,8 @@ struct LoadPart {
   OpenTargets targets;
   bool writes = false;
   std::atomic<uint64_t> shared_position{0};
+  std::atomic<uint64_t> shared_mix{0};
+  std::unique_ptr<SharedSyncs> shared_syncs;  // null where threads sync by themselves
   std::vector<std::unique_ptr<IoThread>> threads;
   // by thread: age of the stuck I/O when it was last reported; 0 when none is
   std::vector<int64_t> reported_ns;

@@ -12,6 +12,7 @@ uint16_t SyncQueue::Take() {
 }
 
 void SyncQueue::Completed(const IoRequest& request) {
+  if (rule_.shared) return;  // counted when they start, for all threads
   ++ios_since_;
   if (request.kind != IoKind::kRead) {
     dirty_[request.file] = 1;

@@ -9,13 +9,15 @@
 namespace lockstep::worker {
 
 // Says when written data is made durable. A sync follows the completion of the writes that it
-// covers. Writes that complete together share one sync.
+// covers. Writes that complete together share one sync. A shared sync covers the writes of other
+// threads, too, as far as these have completed.
 struct SyncRule {
   SyncMode mode = SyncMode::kFsync;
   uint32_t every_writes = 0;  // 0: never
   uint32_t every_ios = 0;     // 0: never; counts reads, too, if anything was written
   bool all_files = false;     // otherwise only the file written last
   bool at_end = false;
+  bool shared = false;  // SharedSyncs says when, and which file
   bool any() const { return every_writes != 0 || every_ios != 0 || at_end; }
 };
 
@@ -32,8 +34,11 @@ class SyncQueue {
   uint16_t Take();
   // Counts a completed I/O, and queues the syncs that are due after it.
   void Completed(const IoRequest& request);
-  // Queues every file that was written since its last sync was queued.
-  void QueueWritten() { QueueEach(Files::kWritten); }
+  // Queues a sync that SharedSyncs gave to this thread.
+  void Add(uint16_t file) { Queue(file); }
+  // Queues what is synced at the end: every file that was written since its last sync was queued,
+  // or all.
+  void QueueAtEnd() { QueueEach(rule_.all_files ? Files::kAll : Files::kWritten); }
   // Whether one sync makes all earlier writes of the thread durable.
   bool covers_all() const { return dirty_.size() == 1 && rule_.mode != SyncMode::kSyncFileRange; }
 

@@ -314,6 +314,7 @@ class ThreadMaker {
     access.thread = (together ? assignment_.member() * sharing : 0) + (own ? 0 : thread);
     access.threads = together ? members_ * sharing : sharing;
     access.shared_position = context_.shared_position;
+    if (w_.mix() == v1::MIX_EXACT) access.shared_mix = context_.shared_mix;
     return access;
   }
 
@@ -347,8 +348,9 @@ class ThreadMaker {
                                   : may_miss_cache ? Completion::kMostlyInCall
                                                    : Completion::kInCall;
     ChooseBatch(w_, engine_, completion, setup);
-    setup->sync = {setup->engine.sync_mode, w_.fsync().every(), w_.fsync().every_ios(),
-                   w_.fsync().all_files(), w_.fsync().at_end()};
+    setup->sync = {setup->engine.sync_mode, w_.fsync().every(),  w_.fsync().every_ios(),
+                   w_.fsync().all_files(),  w_.fsync().at_end(), w_.fsync().shared()};
+    setup->shared_syncs = context_.shared_syncs;
   }
 
   void ChooseContent(uint32_t thread, IoThreadSetup* setup) const {

@@ -22,6 +22,8 @@ struct WorkloadContext {
   const OpenTargets* targets = nullptr;  // outlive the threads
   LedgerBook* ledgers = nullptr;
   std::atomic<uint64_t>* shared_position = nullptr;
+  std::atomic<uint64_t>* shared_mix = nullptr;
+  SharedSyncs* shared_syncs = nullptr;
   const Timeline* timeline = nullptr;
   const common::Clock* clock = nullptr;
   ReportEvent report;  // as Load::Environment's

@@ -129,6 +129,9 @@ absl::StatusOr<Access> Access::Make(const std::vector<BlockSpace::Extent>& exten
   access.common_seed_ = options.common_seed;
   access.sequence_ = options.sequence;
   access.following_ = options.following;
+  if (options.shared_mix != nullptr && !options.lines.empty()) {
+    access.exact_mix_.emplace(options.lines[0].read_ratio, options.shared_mix);
+  }
   double total = 0;
   for (const AccessLine& line : options.lines) total += line.weight;
   double before = 0;
@@ -160,6 +163,7 @@ void Access::ChooseWay(const AccessOptions& options) {
   // each I/O.
   simple_ = lines_.size() == 1 && first.sizes == 1 && first.delay_ns == 0 && options.merge <= 1 &&
             options.file_order == FileOrder::kTogether && options.sequence <= 1 &&
+            !exact_mix_ &&
             ((options.order == Order::kRandom && first.random_ratio >= 1 &&
               std::holds_alternative<UniformOffsets>(options.offsets)) ||
              options.order == Order::kSequential);
@@ -241,7 +245,7 @@ Access::Next Access::OneAt(uint64_t block) {
   next.file = start.file;
   next.offset = start.offset;
   next.length = line.size;
-  next.kind = KindOf(line);
+  next.kind = exact_mix_ ? exact_mix_->Take() : KindOf(line);
   return next;
 }
 
@@ -306,7 +310,7 @@ Access::Next Access::TakeGeneral() {
   if (file_order_ == FileOrder::kRoundRobin) ++next_file_;
   next.file = start.file;
   next.offset = start.offset;
-  next.kind = KindOf(*line);
+  next.kind = exact_mix_ ? exact_mix_->Take() : KindOf(*line);
   if (line->delay_ns != 0 && ++line->in_burst >= line->burst) {
     line->in_burst = 0;
     next.pause_ns = line->delay_ns;

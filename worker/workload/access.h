@@ -3,11 +3,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "worker/workload/block_space.h"
 #include "worker/workload/distribution.h"
+#include "worker/workload/exact_mix.h"
 #include "worker/workload/io_kind.h"
 #include "worker/workload/random.h"
 
@@ -60,10 +62,13 @@ struct AccessOptions {
   uint32_t thread = 0;       // of `threads` that share the space
   uint32_t threads = 1;
   std::atomic<uint64_t>* shared_position = nullptr;  // kSequentialShared: one for all threads
+  // With one of these for all threads, their reads and writes alternate as ExactMix says. Needs
+  // lines of one read ratio, and no trims.
+  std::atomic<uint64_t>* shared_mix = nullptr;
 };
 
 // What one thread does next: where, how much, and what. A pure function of its arguments and of how
-// often it was asked, but for kSequentialShared. Not thread-safe.
+// often it was asked, but for kSequentialShared and an exact mix. Not thread-safe.
 class Access {
  public:
   struct Next {
@@ -158,6 +163,7 @@ class Access {
   bool reads_ = false, writes_ = false, trims_ = false, pauses_ = false;
   uint32_t largest_ = 0;
   uint32_t merge_ = 0;
+  std::optional<ExactMix> exact_mix_;
   Random random_;
   // Sequential: this thread's part in blocks of the first line, and the next one.
   uint64_t begin_ = 0;
