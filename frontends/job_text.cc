@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -144,7 +145,9 @@ class Writer {
       const std::string here = absl::StrCat(path, path.empty() ? "" : ".", name);
       const std::string start =
           (first.empty() ? std::string(indent, ' ') : std::exchange(first, "")) + name + ":";
-      if (field->is_repeated()) {
+      if (field->is_map()) {
+        Map(message, *field, here, indent, start);
+      } else if (field->is_repeated()) {
         List(message, *field, here, indent, start);
       } else if (field->message_type() == nullptr) {
         Line(absl::StrCat(start, " ", ValueText(message, *field, 0)), here);
@@ -167,6 +170,23 @@ class Writer {
     }
     Line(start, path);
     Fields(child, path, indent + 2, "");
+  }
+
+  // A map of texts, such as labels.
+  void Map(const Message& message, const FieldDescriptor& field, const std::string& path,
+           size_t indent, const std::string& start) {
+    std::map<std::string, std::string> entries;
+    const FieldDescriptor& key = *field.message_type()->map_key();
+    const FieldDescriptor& value = *field.message_type()->map_value();
+    const Reflection* r = message.GetReflection();
+    for (int i = 0; i < r->FieldSize(message, &field); ++i) {
+      const Message& entry = r->GetRepeatedMessage(message, &field, i);
+      entries[ValueText(entry, key, 0)] = ValueText(entry, value, 0);
+    }
+    Line(start, path);
+    for (const auto& [name, text] : entries) {
+      Line(absl::StrCat(std::string(indent + 2, ' '), name, ": ", text), "");
+    }
   }
 
   void List(const Message& message, const FieldDescriptor& field, const std::string& path,

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frontends/frontend.h"
+
+namespace lockstep::frontends::sysbench {
+
+// A word of a command line, and its place for messages.
+struct Word {
+  std::string text;
+  Origin where;
+};
+// The words behind `sysbench`.
+struct Command {
+  std::vector<Word> words;
+  Origin where;
+};
+
+// The command lines of a file, such as a shell script: lines of `sysbench …`, with the shell's
+// quotes and continued lines. Anything else of a shell is an error.
+struct Script {
+  std::vector<Command> commands;
+  std::vector<Message> errors;
+};
+Script ReadScript(const SourceFile& file);
+// Whether the first line of the file is a command line of sysbench.
+bool LooksLikeScript(const std::string& text);
+
+// Command lines of sysbench 1.0's fileio, in their order: each is a phase of the job. Of the
+// request the hosts, the directory and the name of the first file are used.
+Translation TranslateCommands(const std::vector<Command>& commands, const Request& request);
+// The words behind `sysbench`, as a program gets them.
+Translation TranslateArguments(const std::vector<std::string>& arguments, const Request& request);
+
+// The label of a job under which stand the options that a report needs and no other field has:
+// "percentile=99 report-interval=1".
+inline constexpr char kLabel[] = "sysbench";
+
+}  // namespace lockstep::frontends::sysbench

@@ -1,0 +1,172 @@
+// Files with command lines, and lines that were changed at random.
+
+#include <random>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "tests/frontends/sysbench/translated.h"
+
+namespace lockstep::frontends::sysbench {
+namespace {
+
+Translation OfFile(const std::string& text, const std::string& name = "disks.sh") {
+  const SourceFile file{name, text};
+  const std::optional<FrontEnd> front_end = FindFrontEnd(file);
+  EXPECT_TRUE(front_end.has_value() && front_end->name == std::string("sysbench"));
+  Request request = InData();
+  request.files = {file};
+  return front_end ? front_end->translate(request) : Translation();
+}
+
+constexpr char kScript[] = R"(#!/bin/sh
+# Three lines.
+sysbench --file-num=4 --file-total-size=16M fileio prepare
+sudo /usr/bin/sysbench --file-num=4 '--file-total-size=16M' \
+    --file-test-mode="rndrw" --threads=2 fileio run   # the load
+sysbench --file-num=4 --file-total-size=16M --file-test-mode=rndrw fileio run
+sysbench --file-num=4 --file-total-size=16M fileio cleanup
+)";
+
+TEST(SysbenchScriptTest, EachLineIsAPhase) {
+  const Translation translation = OfFile(kScript);
+  const v1::JobSpec job = JobOf(translation);
+  EXPECT_EQ(job.name(), "disks");
+  ASSERT_EQ(job.phases_size(), 4);
+  EXPECT_TRUE(job.phases(0).has_prepare());
+  EXPECT_EQ(job.phases(1).name(), "rndrw");
+  EXPECT_EQ(job.phases(1).run().workloads(0).threads(), 2u);
+  EXPECT_EQ(job.phases(2).name(), "rndrw 2");
+  EXPECT_TRUE(job.phases(3).has_cleanup());
+  const Origin threads = translation.origins.at("phases[1].run.workloads[0].threads");
+  EXPECT_EQ(threads.option, "--threads=2");
+  EXPECT_EQ(threads.line, 5);
+  const JobText text = WriteJob(translation, "disks.sh");
+  EXPECT_TRUE(absl::StrContains(text.yaml, "threads: 2  # --threads=2 (disks.sh:5)")) << text.yaml;
+}
+
+TEST(SysbenchScriptTest, ItIsKnownByItsNameOrItsFirstLine) {
+  EXPECT_FALSE(FindFrontEnd({"a.yaml", "sysbench fileio run"}).has_value());
+  EXPECT_FALSE(FindFrontEnd({"a.sh", "echo sysbench\n"}).has_value());
+  EXPECT_FALSE(FindFrontEnd({"a.sh", "sysbench-old fileio run\n"}).has_value());
+  EXPECT_EQ(TextOf(OfFile("", "a.sysbench").errors), "a.sysbench:1: has no line of sysbench\n");
+}
+
+TEST(SysbenchScriptTest, ErrorsHaveTheirLine) {
+  EXPECT_EQ(TextOf(OfFile("sysbench fileio prepare\n\nsysbench fileio\nsysbench --thr=1 fileio "
+                          "cleanup\n")
+                       .errors),
+            "disks.sh:3: the test 'fileio' has no command: prepare, run or cleanup\n"
+            "disks.sh:4: --thr=1: is no option of sysbench 1.0's fileio, which takes no "
+            "abbreviations: write --threads\n");
+  EXPECT_EQ(TextOf(OfFile("sysbench fileio prepare\ncd /mnt\n").errors),
+            "disks.sh:2: 'cd' is no sysbench; lines are `sysbench [options] fileio "
+            "prepare|run|cleanup`\n");
+  EXPECT_EQ(TextOf(OfFile("sysbench fileio --file-num=$N prepare\n").errors),
+            "disks.sh:1: '$' is the shell's; write what it stands for\n");
+  EXPECT_EQ(TextOf(OfFile("sysbench fileio prepare && true\n").errors),
+            "disks.sh:1: '&' is the shell's; a line is one sysbench\n");
+  EXPECT_EQ(TextOf(OfFile("sysbench fileio 'prepare\n").errors),
+            "disks.sh:1: has a quote that does not end\n");
+}
+
+TEST(SysbenchScriptTest, LinesOfAJobHaveTheSameFiles) {
+  EXPECT_EQ(TextOf(OfFile("sysbench fileio --file-num=4 prepare\nsysbench fileio --file-num=8 "
+                          "--file-test-mode=rndrd run\n")
+                       .errors),
+            "disks.sh:2: --file-total-size: differs from the first line; all lines of a job have "
+            "the same files\n");
+}
+
+// Takes, drops, doubles and changes words and letters of lines that are right.
+std::string Mutated(std::mt19937_64* random) {
+  static const std::vector<std::string> kWords = {"fileio",
+                                                  "run",
+                                                  "prepare",
+                                                  "cleanup",
+                                                  "--threads=2",
+                                                  "--time=5",
+                                                  "--events=100",
+                                                  "--rate=50",
+                                                  "--file-num=4",
+                                                  "--file-total-size=16M",
+                                                  "--file-block-size=4096",
+                                                  "--file-test-mode=rndrw",
+                                                  "--file-test-mode=seqwr",
+                                                  "--file-test-mode=seqrd",
+                                                  "--file-test-mode=rndwr",
+                                                  "--file-io-mode=async",
+                                                  "--file-io-mode=mmap",
+                                                  "--file-async-backlog=32",
+                                                  "--file-extra-flags=direct",
+                                                  "--file-extra-flags=dsync",
+                                                  "--file-fsync-freq=10",
+                                                  "--file-fsync-all",
+                                                  "--file-fsync-end=off",
+                                                  "--file-fsync-mode=fdatasync",
+                                                  "--file-merged-requests=4",
+                                                  "--file-rw-ratio=2.5",
+                                                  "--validate",
+                                                  "--percentile=99",
+                                                  "--report-interval=1",
+                                                  "--rand-seed=7",
+                                                  "--forced-shutdown=3",
+                                                  "--max-time=3",
+                                                  "--num-threads=4",
+                                                  "--rand-type=pareto",
+                                                  "--debug"};
+  static const std::string kLetters = "0123456789-=_.,KMGTkxe ron'\"\\$\n\t\x01\xc3";
+  const auto below = [random](size_t count) { return (*random)() % count; };
+  std::vector<std::string> words = {"fileio", "run", "--file-total-size=16M", "--file-num=4",
+                                    "--file-test-mode=rndrw"};
+  for (size_t i = below(6); i > 0; --i) {
+    words.insert(words.begin() + static_cast<long>(below(words.size() + 1)),
+                 kWords[below(kWords.size())]);
+  }
+  for (size_t i = below(4); i > 0 && !words.empty(); --i) {
+    std::string& word = words[below(words.size())];
+    const size_t at = below(word.size() + 1);
+    switch (below(4)) {
+      case 0:
+        word.insert(at, 1, kLetters[below(kLetters.size())]);
+        break;
+      case 1:
+        word = word.substr(0, at);
+        break;
+      case 2:
+        if (at < word.size()) word[at] = kLetters[below(kLetters.size())];
+        break;
+      default:
+        words.erase(words.begin() + static_cast<long>(below(words.size())));
+    }
+  }
+  return absl::StrJoin(words, " ");
+}
+
+TEST(SysbenchScriptTest, AThousandChangedLinesAreJobsOrErrors) {
+  std::mt19937_64 random(37);
+  int jobs = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string line = Mutated(&random);
+    SCOPED_TRACE(line);
+    Request request = InData();
+    request.files = {{"a.sysbench", "sysbench " + line + "\n"}};
+    const std::optional<FrontEnd> front_end = FindFrontEnd(request.files[0]);
+    ASSERT_TRUE(front_end.has_value());
+    for (const Translation& translation : {TranslationOf(line), front_end->translate(request)}) {
+      if (!translation.errors.empty()) {
+        for (const Message& error : translation.errors) EXPECT_NE(MessageText(error), "");
+        continue;
+      }
+      v1::JobSpec job;
+      EXPECT_EQ(PlanProblems(translation, &job), "");
+      for (const v1::Target& target : job.targets()) {
+        EXPECT_EQ(target.file().path(), "/data/{host}/test_file.{file}");
+      }
+      ++jobs;
+    }
+  }
+  EXPECT_GT(jobs, 300) << "most changes must leave something that is translated";
+}
+
+}  // namespace
+}  // namespace lockstep::frontends::sysbench
