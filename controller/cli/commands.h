@@ -29,6 +29,8 @@ void AddSqlCommand(CLI::App* app, const Context* context, int* status);
 void AddCheckCommand(CLI::App* app, int* status);
 void AddTranslateCommand(CLI::App* app, int* status);
 void AddPresetCommand(CLI::App* app, const Context* context, int* status);
+// Runs a command line of sysbench fileio.
+void AddSysbenchCommand(CLI::App* app, const Context* context, int* status);
 void AddSchemaCommand(CLI::App* app, int* status);
 void AddCompletionCommand(CLI::App* app, int* status);
 

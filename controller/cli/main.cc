@@ -84,6 +84,7 @@ int main(int argc, char** argv) {
   cli::AddCheckCommand(&app, &status);
   cli::AddTranslateCommand(&app, &status);
   cli::AddPresetCommand(&app, &context, &status);
+  cli::AddSysbenchCommand(&app, &context, &status);
   cli::AddSchemaCommand(&app, &status);
   cli::AddDemoCommand(&app, &context, &status);
   cli::AddCompletionCommand(&app, &status);

@@ -11,6 +11,7 @@
 #include "controller/report/markdown.h"
 #include "controller/report/other_layouts.h"
 #include "controller/report/safe_report.h"
+#include "controller/report/sysbench_layout.h"
 #include "controller/report/text.h"
 #include "web/page_export.h"
 
@@ -19,7 +20,7 @@ namespace {
 
 using Histograms = std::vector<v1::LatencyHistogram>;
 
-enum class Needs { kReport, kPhaseHistograms, kIntervalHistograms, kPage };
+enum class Needs { kReport, kPhaseHistograms, kIntervalHistograms, kPage, kSysbench };
 
 // What a format needs, and how it is made. Text is not in the list, because its colours and its
 // width depend on the terminal.
@@ -45,9 +46,7 @@ const Maker kMakers[] = {
      [](const v1::Report&, const Histograms& h) { return controller::RenderFioLog(h); }},
     {"hlog", Needs::kIntervalHistograms,
      [](const v1::Report&, const Histograms& h) { return controller::RenderHlog(h); }},
-    {"sysbench", Needs::kReport,
-     [](const v1::Report& r, const Histograms&) { return controller::RenderSysbench(r); },
-     "phase of kind run with I/O"},
+    {"sysbench", Needs::kSysbench, nullptr, "phase of kind run with I/O"},
     {"iops", Needs::kReport,
      [](const v1::Report& r, const Histograms&) { return controller::RenderIops(r); },
      "sweep over block_size alone, with points that were run"},
@@ -74,6 +73,23 @@ grpc::Status Fetch(v1::Controller::Stub* stub, const std::string& run_id, Needs 
     }
   }
   return reader->Finish();
+}
+
+absl::StatusOr<std::string> Sysbench(v1::Controller::Stub* stub, const v1::Report& report) {
+  const std::string& run_id = report.run().run_id();
+  grpc::ClientContext call;
+  v1::JobRequest request;
+  request.set_run_id(run_id);
+  v1::JobReply reply;
+  if (const grpc::Status got = stub->GetJob(&call, request, &reply); !got.ok()) return ToAbsl(got);
+  controller::SysbenchData data;
+  data.job = std::move(*reply.mutable_job());
+  grpc::Status fetched = Fetch(stub, run_id, Needs::kPhaseHistograms, "", &data.phases);
+  if (fetched.ok() && controller::WantsSysbenchIntervals(data.job)) {
+    fetched = Fetch(stub, run_id, Needs::kIntervalHistograms, "", &data.intervals);
+  }
+  if (!fetched.ok()) return ToAbsl(fetched);
+  return controller::RenderSysbench(report, data);
 }
 
 // What one host did, as a report of its own.
@@ -141,14 +157,23 @@ absl::StatusOr<std::string> FetchReport(const Context& context, v1::Controller::
     return std::move(page->html);
   }
   Histograms histograms;
-  if (maker->needs != Needs::kReport) {
+  const bool has_histograms =
+      maker->needs == Needs::kPhaseHistograms || maker->needs == Needs::kIntervalHistograms;
+  if (has_histograms) {
     const grpc::Status fetched =
         Fetch(stub, report->run().run_id(), maker->needs, format.host, &histograms);
     if (!fetched.ok()) return ToAbsl(fetched);
   }
   // Formats without histograms have all hosts side by side. --host is for the others.
-  const bool whole = format.host.empty() || maker->needs == Needs::kReport;
-  std::string text = maker->make(whole ? *report : OnlyHost(*report, format.host), histograms);
+  const bool whole = format.host.empty() || !has_histograms;
+  std::string text;
+  if (maker->needs == Needs::kSysbench) {
+    auto made = Sysbench(stub, *report);
+    if (!made.ok()) return made.status();
+    text = *std::move(made);
+  } else {
+    text = maker->make(whole ? *report : OnlyHost(*report, format.host), histograms);
+  }
   // A script would take an empty file for a success.
   if (text.empty() && *maker->missing != '\0') {
     return absl::FailedPreconditionError(absl::StrCat("the run has no ", maker->missing,

@@ -58,27 +58,33 @@ JobFile TranslateJob(const frontends::FrontEnd& front_end,
   request.machine["pagesize"] = absl::StrCat(page_size);
   request.machine["mb_memory"] = absl::StrCat(pages * page_size >> 20);
   request.machine["ncpus"] = absl::StrCat(sysconf(_SC_NPROCESSORS_ONLN));
-  JobFile file;
-  file.name = files[0].name;
   for (const std::string& disk : flags.disks) {
     // A name may have a = itself. A path begins with /.
     const size_t middle = disk.find("=/");
     if (middle == 0 || middle == std::string::npos) {
+      JobFile file;
+      file.name = files[0].name;
       file.errors.push_back(absl::StrCat("--disk ", disk, ": write NAME=/dev/… or NAME=/PATH"));
       return file;
     }
     request.disks[disk.substr(0, middle)] = disk.substr(middle + 1);
   }
-  const frontends::Translation translation = front_end.translate(request);
+  return JobFileOf(front_end.translate(request), files[0].name, sets, remarks);
+}
+
+JobFile JobFileOf(const frontends::Translation& translation, const std::string& name,
+                  const std::vector<std::string>& sets, std::vector<std::string>* remarks) {
   for (const frontends::Message& remark : translation.remarks) {
     remarks->push_back(frontends::MessageText(remark));
   }
+  JobFile file;
+  file.name = name;
   for (const frontends::Message& error : translation.errors) {
     file.errors.push_back(frontends::MessageText(error));
   }
   if (!file.errors.empty()) return file;
-  const frontends::JobText text = frontends::WriteJob(translation, files[0].name);
-  file = ParseJobFile(files[0].name, text.yaml, sets);
+  const frontends::JobText text = frontends::WriteJob(translation, name);
+  file = ParseJobFile(name, text.yaml, sets);
   file.is_translated = true;
   for (const auto& [line, origin] : text.origins) {
     file.origins[line] = frontends::MessageText({origin, ""});

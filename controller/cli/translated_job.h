@@ -34,4 +34,8 @@ JobFile TranslateJob(const frontends::FrontEnd& front_end,
                      const std::vector<frontends::SourceFile>& files, const TranslateFlags& flags,
                      const std::vector<std::string>& sets, std::vector<std::string>* remarks);
 
+// A translation as a job file with comments. `name`: of what was translated.
+JobFile JobFileOf(const frontends::Translation& translation, const std::string& name,
+                  const std::vector<std::string>& sets, std::vector<std::string>* remarks);
+
 }  // namespace lockstep::cli

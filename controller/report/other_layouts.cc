@@ -10,87 +10,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
+#include "controller/report/kind_sums.h"
 #include "controller/report/safe_report.h"
-#include "controller/report/verdict.h"
 
 namespace lockstep::controller {
 namespace {
-
-// Sums of one kind over the workloads of a phase.
-struct Sum {
-  double iops = 0, bytes_per_second = 0, operations = 0, latency_ns = 0;
-};
-Sum SumOf(const v1::PhaseReport& phase, const std::string& kind) {
-  Sum sum;
-  for (const v1::WorkloadReport& w : phase.workloads()) {
-    for (const v1::OperationReport& o : w.operations()) {
-      if (o.kind() != kind) continue;
-      sum.iops += o.iops();
-      sum.bytes_per_second += o.bytes_per_second();
-      sum.operations += o.operations();
-      sum.latency_ns += o.latency_avg_ns() * o.operations();
-    }
-  }
-  // Each workload has its own window. A sum is over the window in which all of them ran, of which
-  // only the totals are known: each kind gets its share of these.
-  if (kind != "fsync") {
-    double iops = 0;
-    double bytes_per_second = 0;
-    for (const v1::WorkloadReport& w : phase.workloads()) {
-      iops += w.total().iops();
-      bytes_per_second += w.total().bytes_per_second();
-    }
-    if (iops > 0) sum.iops *= phase.total().iops() / iops;
-    if (bytes_per_second > 0) {
-      sum.bytes_per_second *= phase.total().bytes_per_second() / bytes_per_second;
-    }
-  }
-  return sum;
-}
-
-std::string SysbenchOf(const v1::PhaseReport& phase) {
-  const Sum reads = SumOf(phase, "read");
-  const Sum writes = SumOf(phase, "write");
-  const Sum syncs = SumOf(phase, "fsync");
-  const double seconds = WindowSeconds(phase);
-  double p95 = 0;
-  for (const v1::Percentile& p : phase.total().percentiles()) {
-    // sysbench prints the largest latency where few are there, and so its readers expect a number.
-    if (p.percent() == 95)
-      p95 = p.has_latency_ns() ? p.latency_ns() : phase.total().latency_max_ns();
-  }
-  // sysbench counts syncs as events. The total has I/Os alone, so the syncs are added below.
-  const v1::OperationReport& total = phase.total();
-  const v1::ThreadFairness& f = phase.thread_fairness();
-  return absl::StrCat(
-      absl::StrFormat("\nFile operations:\n"
-                      "    reads/s:                      %.2f\n"
-                      "    writes/s:                     %.2f\n"
-                      "    fsyncs/s:                     %.2f\n",
-                      reads.iops, writes.iops, syncs.iops),
-      absl::StrFormat("\nThroughput:\n"
-                      "    read, MiB/s:                  %.2f\n"
-                      "    written, MiB/s:               %.2f\n",
-                      reads.bytes_per_second / 1048576, writes.bytes_per_second / 1048576),
-      absl::StrFormat("\nGeneral statistics:\n"
-                      "    total time:                          %.4fs\n"
-                      "    total number of events:              %.0f\n",
-                      seconds, total.operations() + syncs.operations),
-      absl::StrFormat("\nLatency (ms):\n"
-                      "         min:                                 %11.2f\n"
-                      "         avg:                                 %11.2f\n"
-                      "         max:                                 %11.2f\n"
-                      "         95th percentile:                     %11.2f\n"
-                      "         sum:                                 %11.2f\n",
-                      total.latency_min_ns() / 1e6, total.latency_avg_ns() / 1e6,
-                      total.latency_max_ns() / 1e6, p95 / 1e6,
-                      (total.latency_avg_ns() * total.operations() + syncs.latency_ns) / 1e6),
-      absl::StrFormat("\nThreads fairness:\n"
-                      "    events (avg/stddev):           %.4f/%.2f\n"
-                      "    execution time (avg/stddev):   %.4f/%.2f\n\n",
-                      f.events_avg(), f.events_stddev(), f.execution_time_avg_seconds(),
-                      f.execution_time_stddev_seconds()));
-}
 
 constexpr const char* kSizes[] = {"B  ", "KiB", "MiB", "GiB"};
 constexpr const char* kBytes[] = {"B", "KiB", "MiB", "GiB"};
@@ -202,7 +126,7 @@ std::string IozoneMatrix(const v1::Report& report, const v1::SweepReport& sweep,
   for (const v1::SweepPointReport& point : sweep.points()) {
     const v1::PhaseReport* phase = PhaseOf(report, point);
     if (point.runs() == 0 || phase == nullptr) continue;
-    const Sum sum = SumOf(*phase, kind);
+    const KindSum sum = SumOfKind(*phase, kind);
     if (!(sum.operations > 0) || !(phase->total().bytes_per_second() > 0)) continue;
     // A point's median covers reads and writes together. The last run says which share of it is
     // this kind's.
@@ -231,15 +155,6 @@ std::string IozoneMatrix(const v1::Report& report, const v1::SweepReport& sweep,
 }
 
 }  // namespace
-
-std::string RenderSysbench(const v1::Report& report) {
-  std::string out;
-  for (const v1::PhaseReport& phase : report.phases()) {
-    if (phase.kind() != "run" || phase.workloads().empty()) continue;
-    out += SysbenchOf(phase);
-  }
-  return out;
-}
 
 std::string RenderIops(const v1::Report& report) {
   const v1::Report safe = SafeToShow(report);

@@ -9,10 +9,6 @@ namespace lockstep::controller {
 // Other tools' own layouts, for eyes and scripts that know them. Empty where a run has nothing of
 // the kind.
 
-// sysbench fileio 1.0, one block for each phase of kind `run`: events are I/Os and syncs. The
-// percentile is the 95th.
-std::string RenderSysbench(const v1::Report& report);
-
 // iops: a line for each block size of the run's sweeps over block_size alone, largest last.
 std::string RenderIops(const v1::Report& report);
 

@@ -9,7 +9,7 @@
 namespace lockstep::frontends::sysbench {
 namespace {
 
-constexpr size_t kMaxCommands = 900;
+constexpr size_t kMaxCommands = 64;
 constexpr size_t kMaxErrors = 20;
 
 bool IsSysbench(const std::string& word) {
@@ -106,7 +106,7 @@ class Splitter {
                                "prepare|run|cleanup`"));
     }
     if (script_.commands.size() >= kMaxCommands) {
-      return Fail(words[0].where.line, "is beyond the 900 lines of a job");
+      return Fail(words[0].where.line, "is beyond the 64 lines of a job");
     }
     Command command;
     command.where = {file_.name, words[0].where.line, ""};

@@ -34,8 +34,9 @@ Translation TranslateCommands(const std::vector<Command>& commands, const Reques
 // The words behind `sysbench`, as a program gets them.
 Translation TranslateArguments(const std::vector<std::string>& arguments, const Request& request);
 
-// The label of a job under which stand the options that a report needs and no other field has:
-// "percentile=99 report-interval=1".
-inline constexpr char kLabel[] = "sysbench";
+// Each line's phase has a label of the job, `sysbench.` and the phase's name: "fileio", and those
+// options without their default that a report shows and no field of the job says, such as
+// "fileio percentile=99 report-interval=1".
+inline constexpr char kLabelPrefix[] = "sysbench.";
 
 }  // namespace lockstep::frontends::sysbench

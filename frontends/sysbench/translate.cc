@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -28,7 +29,6 @@ class Translator {
     for (const Command& command : commands) AddLine(Line(command, &findings_));
     out_.job.set_name(NameOfJob());
     AddTarget();
-    AddLabel();
     if (hosts_ > 1) {
       findings_.Remark({"", 0, "--hosts"},
                        absl::StrCat("each of ", hosts_,
@@ -39,12 +39,6 @@ class Translator {
   }
 
  private:
-  // Options that decide only how the report looks.
-  struct Look {
-    int64_t percentile = 95, interval = 0, seed = 0;
-    bool operator==(const Look&) const = default;
-  };
-
   void ChooseHosts() {
     const bool flag = !request_.hosts.empty();
     const Origin origin =
@@ -82,10 +76,13 @@ class Translator {
     if (line.what().empty() || !ReadFiles(line)) return;
     const std::string path = absl::StrCat("phases[", out_.job.phases_size(), "]");
     v1::PhaseSpec* phase = out_.job.add_phases();
+    std::string look = "fileio";
     if (line.what() == "prepare") {
+      phase->set_name(UniqueName("prepare"));
       phase->mutable_prepare()->mutable_content()->mutable_zeros();
       out_.origins[path + ".prepare.content"] = {"", 0, "sysbench writes zeros"};
     } else if (line.what() == "cleanup") {
+      phase->set_name(UniqueName("cleanup"));
       phase->mutable_cleanup();
     } else if (const Mode* mode = ModeOf(line); mode != nullptr) {
       phase->set_name(UniqueName(mode->name));
@@ -94,9 +91,11 @@ class Translator {
                              out_.origins[absl::StrCat(path, ".run.", field)] = origin;
                            }};
       SetRun(line, *mode, parts);
-      ReadLook(line);
+      absl::StrAppend(&look, LookOf(line));
+      SetSeed(line);
     }
-    if (first_.empty()) first_ = phase->has_run() ? phase->name() : line.what();
+    if (first_.empty()) first_ = phase->name();
+    (*out_.job.mutable_labels())[absl::StrCat(kLabelPrefix, phase->name())] = look;
   }
 
   // All lines of a job have the same files. False after an error.
@@ -132,28 +131,48 @@ class Translator {
     return true;
   }
 
-  void ReadLook(const Line& line) {
-    Look look;
+  // What the report of a line shows, and no field of the job says.
+  std::string LookOf(const Line& line) const {
     const Value<int64_t> percentile = line.Count("percentile");
-    const Value<int64_t> interval = line.Count("report-interval");
-    const Value<int64_t> seed = line.Count("rand-seed");
-    look.percentile = percentile.value;
-    look.interval = interval.value;
-    look.seed = seed.value;
-    if (look.percentile < 0 || look.percentile > 100) {
+    if (percentile.value < 0 || percentile.value > 100) {
       line.Fail(percentile.from, "percentile", "must lie between 0 and 100");
     }
-    if (look.interval < 0) line.Fail(interval.from, "report-interval", "must not be negative");
-    if (look.seed < 0) line.Fail(seed.from, "rand-seed", "cannot be translated: it is negative");
-    if (look_.has_value() && !(*look_ == look)) {
-      return line.Fail(nullptr, "percentile",
-                       "--percentile, --report-interval and --rand-seed are those of the first run "
-                       "line, for the whole job");
+    const Value<int64_t> interval = line.Count("report-interval");
+    if (interval.value < 0) {
+      line.Fail(interval.from, "report-interval", "must not be negative");
     }
-    look_ = look;
-    if (look.seed <= 0) return;
-    out_.job.set_seed(static_cast<uint64_t>(look.seed));
-    out_.origins["seed"] = line.OriginOf(seed.from, "rand-seed");
+    std::string look;
+    for (const char* name : {"percentile", "report-interval", "rand-seed", "file-fsync-freq",
+                             "file-merged-requests"}) {
+      AddLook(name, absl::StrCat(line.Count(name).value), &look);
+    }
+    for (const char* name : {"file-fsync-all", "file-fsync-end"}) {
+      AddLook(name, line.Flag(name).value ? "on" : "off", &look);
+    }
+    AddLook("file-rw-ratio", absl::StrFormat("%.6g", line.Real("file-rw-ratio").value), &look);
+    std::vector<std::string> flags = line.List("file-extra-flags").value;
+    std::sort(flags.begin(), flags.end());
+    flags.erase(std::unique(flags.begin(), flags.end()), flags.end());
+    if (flags.size() <= 3) AddLook("file-extra-flags", absl::StrJoin(flags, ","), &look);
+    return look;
+  }
+
+  static void AddLook(const char* name, const std::string& value, std::string* look) {
+    if (value != FindRule(name)->otherwise) absl::StrAppend(look, " ", name, "=", value);
+  }
+
+  void SetSeed(const Line& line) {
+    const Value<int64_t> seed = line.Count("rand-seed");
+    if (seed.value < 0) {
+      return line.Fail(seed.from, "rand-seed", "cannot be translated: it is negative");
+    }
+    if (seed.value == 0) return;
+    const auto number = static_cast<uint64_t>(seed.value);
+    if (out_.job.seed() != 0 && out_.job.seed() != number) {
+      return line.Fail(seed.from, "rand-seed", "differs from an earlier line; a job has one seed");
+    }
+    out_.job.set_seed(number);
+    out_.origins["seed"] = seed.from->where;
     line.Remark(seed.from, "seeds Lockstep's offsets, which are others than sysbench's");
   }
 
@@ -171,16 +190,6 @@ class Translator {
     out_.origins["targets[0].file.path"] = {"", 0, "--directory"};
     out_.origins["targets[0].file.size"] = size_origin_;
     out_.origins["targets[0].file.count"] = count_origin_;
-  }
-
-  // What no field of a job says.
-  void AddLabel() {
-    if (!look_.has_value()) return;
-    std::vector<std::string> parts;
-    if (look_->percentile != 95) parts.push_back(absl::StrCat("percentile=", look_->percentile));
-    if (look_->interval != 0) parts.push_back(absl::StrCat("report-interval=", look_->interval));
-    if (look_->seed != 0) parts.push_back(absl::StrCat("rand-seed=", look_->seed));
-    if (!parts.empty()) (*out_.job.mutable_labels())[kLabel] = absl::StrJoin(parts, " ");
   }
 
   std::string NameOfJob() const {
@@ -202,7 +211,6 @@ class Translator {
   uint32_t hosts_ = 1;
   int64_t file_size_ = 0, file_count_ = 0;
   Origin size_origin_, count_origin_;
-  std::optional<Look> look_;
   std::map<std::string, int> names_;
   std::string first_;  // what the first line does
 };

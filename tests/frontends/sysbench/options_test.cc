@@ -15,7 +15,7 @@ TEST(SysbenchOptionsTest, DefaultsAreThoseOfSysbench) {
   EXPECT_EQ(job.targets(0).file().path(), "/data/{host}/test_file.{file}");
   EXPECT_EQ(job.targets(0).file().count(), 128u);
   EXPECT_EQ(job.targets(0).file().size_bytes(), 16 << 20);
-  EXPECT_TRUE(job.labels().empty());
+  EXPECT_EQ(job.labels().at("sysbench.rndrw"), "fileio");
   ASSERT_EQ(job.phases_size(), 1);
   EXPECT_EQ(job.phases(0).name(), "rndrw");
   EXPECT_EQ(job.phases(0).run().duration_ns(), 10 * kSecond);
@@ -179,7 +179,17 @@ TEST(SysbenchOptionsTest, OnAFleetEachHostRunsTheLine) {
 TEST(SysbenchOptionsTest, TheLookOfTheReportIsALabel) {
   const v1::JobSpec job =
       JobOf(RunOf("--file-test-mode=rndrd --percentile=99 --report-interval=2 --rand-seed=7"));
-  EXPECT_EQ(job.labels().at("sysbench"), "percentile=99 report-interval=2 rand-seed=7");
+  EXPECT_EQ(job.labels().at("sysbench.rndrd"),
+            "fileio percentile=99 report-interval=2 rand-seed=7");
+  // A line that only reads has no sync, but its report names the options.
+  const std::string label =
+      JobOf(RunOf("--file-test-mode=rndrd --file-fsync-freq=10 --file-fsync-all --file-fsync-end=0 "
+                  "--file-merged-requests=1 --file-rw-ratio=2 --file-extra-flags=sync,direct"))
+          .labels()
+          .at("sysbench.rndrd");
+  EXPECT_EQ(label,
+            "fileio file-fsync-freq=10 file-merged-requests=1 file-fsync-all=on "
+            "file-fsync-end=off file-rw-ratio=2 file-extra-flags=direct,sync");
   EXPECT_EQ(job.seed(), 7u);
 }
 

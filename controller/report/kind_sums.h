@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "proto/report.pb.h"
+
+namespace lockstep::controller {
+
+// Sums of one kind over the workloads of a phase.
+struct KindSum {
+  // Latency: the sum over all operations.
+  double iops = 0, bytes_per_second = 0, operations = 0, latency_ns = 0;
+};
+// `kind`: read, write, trim, fsync. Pure.
+KindSum SumOfKind(const v1::PhaseReport& phase, const std::string& kind);
+
+}  // namespace lockstep::controller
