@@ -25,6 +25,7 @@ RUN_BY = {
     ("README.md", "sh"): "Readme, Flags",
     ("README.md", "yaml"): "Readme",
     ("docs/guide/coming-from-fio.md", "sh"): "test_frontends.py",
+    ("docs/guide/coming-from-sysbench.md", "sh"): "test_sysbench.py",
     ("docs/guide/coming-from-sysbench.md", "yaml"): "Jobs",
     ("docs/contributing.md", "sh"): "Contributing",
     ("docs/contributing.md", "cpp"): "Contributing",
