@@ -216,9 +216,12 @@ std::string RenderSysbench(const v1::Report& report, const SysbenchData& data) {
     const SysbenchLook look = SysbenchLookOf(data.job, phase.name(), workers);
     if (phase.kind() == "run" && !phase.workloads().empty()) {
       out += Run(phase, look, data);
-    } else if (look.is_line && phase.kind() == "prepare" && look.files > 0) {
+    } else if (!look.is_line || phase.state() != "done") {
+      // sysbench would have ended with an error.
+      continue;
+    } else if (phase.kind() == "prepare" && look.files > 0) {
       out += Prepare(phase, look);
-    } else if (look.is_line && phase.kind() == "cleanup") {
+    } else if (phase.kind() == "cleanup") {
       absl::StrAppend(&out, kVersionLine, "Removing test files...\n");
     }
   }

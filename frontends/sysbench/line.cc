@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -32,7 +31,14 @@ void Findings::Remark(const Origin& where, const std::string& text) {
 }
 
 void Findings::Fail(const Origin& where, const std::string& text) {
-  if (out_->errors.size() < kMaxErrors) out_->errors.push_back({where, text});
+  if (out_->errors.size() >= kMaxErrors) return;
+  // What is wrong with a word is said once, however often it is read.
+  for (const Message& known : out_->errors) {
+    const Origin& other = known.where;
+    const bool is_same = other.line == where.line && other.file == where.file;
+    if (is_same && other.option == where.option) return;
+  }
+  out_->errors.push_back({where, text});
 }
 
 int64_t SizeOf(absl::string_view text) {

@@ -46,6 +46,7 @@ class Splitter {
     } else if (c == '\'' || c == '"') {
       quote_ = c;
       quote_line_ = line_;
+      if (!in_word_) word_line_ = line_;
       in_word_ = true;
     } else if (c == '\n') {
       EndLine();

@@ -275,12 +275,14 @@ TEST(SysbenchLayoutTest, FilesThatAreMadeAndRemoved) {
   v1::PhaseReport* prepare = report.add_phases();
   prepare->set_name("prepare");
   prepare->set_kind("prepare");
+  prepare->set_state("done");
   prepare->set_files_made(3);
   prepare->set_bytes_written(3 << 20);
   prepare->set_duration_seconds(0.5);
   v1::PhaseReport* cleanup = report.add_phases();
   cleanup->set_name("cleanup");
   cleanup->set_kind("cleanup");
+  cleanup->set_state("done");
   SysbenchData data;
   data.job = job;
   EXPECT_EQ(RenderSysbench(report, data), R"(sysbench 1.0.20 (layout; measured by Lockstep)
@@ -301,6 +303,8 @@ Removing test files...
   prepare->set_bytes_written(0);
   EXPECT_TRUE(absl::StrContains(RenderSysbench(report, data),
                                 "Reusing existing file test_file.2\nNo bytes written.\n"));
+  prepare->set_state("failed");
+  EXPECT_FALSE(absl::StrContains(RenderSysbench(report, data), "Creating files"));
   data.job.clear_labels();
   EXPECT_EQ(RenderSysbench(report, data), "") << "other jobs have no lines of sysbench";
 }
