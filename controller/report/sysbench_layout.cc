@@ -106,7 +106,7 @@ struct Interval {
 
 std::string IntervalLines(const v1::PhaseReport& phase, const SysbenchLook& look,
                           const std::vector<v1::LatencyHistogram>& histograms) {
-  if (look.report_interval_seconds <= 0) return "";
+  if (look.report_interval_seconds <= 0 || histograms.empty()) return "";
   const auto step = static_cast<double>(look.report_interval_seconds);
   // An interval's end is off by what its instants are rounded to.
   constexpr double kRounding = 1e-6;

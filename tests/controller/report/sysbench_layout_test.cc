@@ -165,6 +165,11 @@ Threads fairness:
 )");
 }
 
+TEST(SysbenchLayoutTest, ARunWhoseSamplesWerePrunedHasNoIntervalLines) {
+  const std::string text = RenderSysbench(ReportOf(), DataOf(JobOf(" report-interval=1")));
+  EXPECT_TRUE(absl::StrContains(text, "Threads started!\n\n\nFile operations:\n")) << text;
+}
+
 TEST(SysbenchLayoutTest, ThePercentileIsTheLinesOwn) {
   const std::string p99 = RenderSysbench(ReportOf(), DataOf(JobOf(" percentile=99")));
   EXPECT_TRUE(absl::StrContains(p99, "\n         99th percentile:                       10.00\n"))
