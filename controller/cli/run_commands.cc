@@ -305,7 +305,9 @@ namespace {
 using SharedRunFlags = std::shared_ptr<RunFlags>;
 
 void WithFile(CLI::App* command, const SharedRunFlags& flags) {
-  command->add_option("FILE", flags->file, "The job file, or one of fio or sysbench; - is standard input")
+  command
+      ->add_option("FILE", flags->file,
+                   "The job file, or one of fio or sysbench; - is standard input")
       ->required();
   // By default, CLI11 lets an option with a vector take all words that follow, FILE among them.
   command->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")
