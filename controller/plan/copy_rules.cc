@@ -16,8 +16,6 @@ namespace {
 // first ones tell what is wrong.
 constexpr size_t kMaxCopyProblems = 100;
 
-std::string Size(uint64_t bytes) { return common::FormatSize(static_cast<double>(bytes)); }
-
 // One of the two targets of a copy on one worker.
 struct Side {
   const v1::Target* target = nullptr;
@@ -57,10 +55,11 @@ std::string NotWhole(const std::string& what, uint64_t bytes, uint64_t block) {
   // The largest power of two that divides it.
   const uint64_t fits = bytes & (~bytes + 1);
   // No device takes direct I/O in blocks of less than 512 bytes.
-  return absl::StrCat(what, " of ", bytes, " bytes is no whole number of blocks of ", Size(block),
-                      ": the rest would not be copied; ",
-                      fits >= 512 ? absl::StrCat("a block_size of ", Size(fits), " fits")
-                                  : "give the target a size of whole blocks");
+  return absl::StrCat(what, " of ", bytes, " bytes is no whole number of blocks of ",
+                      common::FormatSize(block), ": the rest would not be copied; ",
+                      fits >= 512
+                          ? absl::StrCat("a block_size of ", common::FormatSize(fits), " fits")
+                          : "give the target a size of whole blocks");
 }
 
 // What of one side is not whole blocks.
@@ -78,7 +77,8 @@ std::string NotWhole(const Side& side, uint64_t block, size_t workers) {
     if (!text.empty()) return text;
   }
   if (side.stamp_bytes % block != 0) {
-    return absl::StrCat(name, " is enrolled, and its stamp takes ", Size(side.stamp_bytes),
+    return absl::StrCat(name, " is enrolled, and its stamp takes ",
+                        common::FormatSize(side.stamp_bytes),
                         " in front: its block_size must divide that");
   }
   return NotWhole(absl::StrCat(name, workers > 1 && IsParted(side) ? ", in its parts," : ""),
@@ -93,8 +93,9 @@ std::string PartsProblem(const Side& from, const Side& to, size_t workers) {
                         from.bytes == to.bytes && from.stamp_bytes == to.stamp_bytes;
   if (is_alike) return "";
   return absl::StrCat("the parts of ", workers, " hosts in '", from.target->name(), "' (",
-                      SharingOf(*from.target), ", ", Size(from.bytes), ") and '", to.target->name(),
-                      "' (", SharingOf(*to.target), ", ", Size(to.bytes),
+                      SharingOf(*from.target), ", ", common::FormatSize(from.bytes), ") and '",
+                      to.target->name(), "' (", SharingOf(*to.target), ", ",
+                      common::FormatSize(to.bytes),
                       ") are not the same; give both the same sharing and size, or run the job "
                       "on one host");
 }
@@ -113,7 +114,7 @@ std::string CopyProblem(const Side& from, const Side& to, int64_t block_bytes, s
       return absl::StrCat("the last ", from.bytes - parts, " bytes of '", from.target->name(),
                           "' are in no host's slice, so that they would not be copied; give it a "
                           "size of ",
-                          Size(parts), ", or use sharing: overlapped on one host");
+                          common::FormatSize(parts), ", or use sharing: overlapped on one host");
     }
     if (std::string text = NotWhole(from, block, count); !text.empty()) return text;
   }

@@ -14,10 +14,10 @@ std::string Time(int64_t nanoseconds) {
   return common::FormatDuration(static_cast<double>(nanoseconds));
 }
 
-class Rules {
+class PaceRules {
  public:
-  Rules(const v1::JobSpec& job, const v1::RunPhase& run, const v1::Workload& w,
-        const Complain& complain)
+  PaceRules(const v1::JobSpec& job, const v1::RunPhase& run, const v1::Workload& w,
+            const Complain& complain)
       : job_(job), run_(run), w_(w), add_(complain) {}
 
   void Check() {
@@ -149,7 +149,7 @@ class Rules {
 
 void CheckPace(const v1::JobSpec& job, const v1::RunPhase& run, const v1::Workload& workload,
                const Complain& complain) {
-  Rules(job, run, workload, complain).Check();
+  PaceRules(job, run, workload, complain).Check();
 }
 
 }  // namespace lockstep::controller

@@ -18,9 +18,7 @@ namespace {
 
 // As of copies: the first ones tell what is wrong.
 constexpr size_t kMaxRegionProblems = 100;
-constexpr int64_t kSector = 512;
-
-std::string Size(int64_t bytes) { return common::FormatSize(static_cast<double>(bytes)); }
+constexpr int64_t kSectorBytes = 512;
 
 bool IsOneSize(const v1::Workload& w) { return w.access().empty() && w.block_sizes().empty(); }
 
@@ -41,7 +39,7 @@ std::string RegionProblem(const v1::Workload& w, uint64_t part_bytes) {
   if (!region.ok()) return std::string(region.status().message());
   if (region->end - region->begin >= static_cast<uint64_t>(LargestBlock(w))) return "";
   return absl::StrCat("the region has ", region->end - region->begin,
-                      " bytes, which hold no block of ", Size(LargestBlock(w)));
+                      " bytes, which hold no block of ", common::FormatSize(LargestBlock(w)));
 }
 
 class PatternRules {
@@ -104,13 +102,13 @@ class PatternRules {
     if (p.shared()) add_(field, "is for threads with parts of their own; leave shared out");
     CheckPlain(field);
     if (p.skip_bytes() == 0) return;
-    if (w_.direct() && p.skip_bytes() % kSector != 0) {
+    if (w_.direct() && p.skip_bytes() % kSectorBytes != 0) {
       add_(".pattern.sequential.skip", "is not a multiple of 512, which O_DIRECT requires");
     }
     if (w_.verify() && w_.block_size_bytes() > 0 && p.skip_bytes() % w_.block_size_bytes() != 0) {
-      add_(".pattern.sequential.skip",
-           absl::StrCat("is not a multiple of the block size, ", Size(w_.block_size_bytes()),
-                        ": verified blocks begin at multiples of it"));
+      add_(".pattern.sequential.skip", absl::StrCat("is not a multiple of the block size, ",
+                                                    common::FormatSize(w_.block_size_bytes()),
+                                                    ": verified blocks begin at multiples of it"));
     }
     CheckPlaces(static_cast<uint64_t>(p.skip_bytes()));
   }
@@ -164,11 +162,12 @@ class PatternRules {
     both(r.increment_bytes(), r.increment_share_ratio(), "increment");
     for (const auto& [name, bytes] :
          {std::pair("offset", r.offset_bytes()), {"increment", r.increment_bytes()}}) {
-      if (w_.direct() && bytes % kSector != 0) {
+      if (w_.direct() && bytes % kSectorBytes != 0) {
         add_(absl::StrCat(".region.", name), "is not a multiple of 512, which O_DIRECT requires");
       } else if (w_.verify() && w_.block_size_bytes() > 0 && bytes % w_.block_size_bytes() != 0) {
         add_(absl::StrCat(".region.", name),
-             absl::StrCat("is not a multiple of the block size, ", Size(w_.block_size_bytes()),
+             absl::StrCat("is not a multiple of the block size, ",
+                          common::FormatSize(w_.block_size_bytes()),
                           ": verified blocks begin at multiples of it"));
       }
     }
@@ -234,8 +233,8 @@ uint64_t PartOf(const v1::Target& target, const PlanWorker& worker, uint32_t ind
 }
 
 // One step's regions on the workers that run them.
-void AddStep(const v1::JobSpec& job, const TargetIndex& targets, const v1::PhaseSpec& step,
-             const std::vector<PlanWorker>& workers, std::map<std::string, std::string>* found) {
+void AddRegions(const v1::JobSpec& job, const TargetIndex& targets, const v1::PhaseSpec& step,
+                const std::vector<PlanWorker>& workers, std::map<std::string, std::string>* found) {
   for (const v1::Workload& w : step.run().workloads()) {
     const auto chosen = Select(w.hosts(), workers);
     if (!w.has_region() || !chosen.ok()) continue;  // the latter is said elsewhere
@@ -277,8 +276,8 @@ std::vector<std::string> RegionProblems(const v1::JobSpec& job,
     // Each point of a sweep may have a region and targets of its own.
     v1::JobSpec bare;
     *bare.add_phases() = phase;
-    ForEachStep(bare,
-                [&](const v1::PhaseSpec& step) { AddStep(job, targets, step, workers, &found); });
+    ForEachStep(
+        bare, [&](const v1::PhaseSpec& step) { AddRegions(job, targets, step, workers, &found); });
   }
   std::vector<std::string> problems;
   for (const auto& [problem, host] : found) problems.push_back(host + problem);

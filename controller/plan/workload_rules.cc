@@ -19,8 +19,6 @@ namespace {
 
 constexpr int64_t kMaxBlock = 67108864;
 
-std::string Size(int64_t bytes) { return common::FormatSize(static_cast<double>(bytes)); }
-
 // ": did you mean 8KiB?" for 8 kB, which users of decimal units write.
 std::string BinarySize(int64_t size) {
   for (const auto& [decimal, binary] : {std::pair(int64_t{1000000}, "MiB"), {1000, "KiB"}}) {
@@ -74,14 +72,15 @@ class Rules {
       (target->has_iscsi() ? iscsi : others) = true;
       // An I/O must not cross the end of a stripe, because the next one is another worker's.
       if (target->stripe_bytes() != 0 && target->stripe_bytes() < LargestBlock(w_)) {
-        add_(field, absl::StrCat("a stripe of ", Size(target->stripe_bytes()),
-                                 " holds no block of ", Size(LargestBlock(w_))));
+        add_(field, absl::StrCat("a stripe of ", common::FormatSize(target->stripe_bytes()),
+                                 " holds no block of ", common::FormatSize(LargestBlock(w_))));
       }
       // The size of a device or a LUN is found by the workers' inspection, which comes later.
       const int64_t smallest = KnownSizeOf(*target);
       if (smallest < LargestBlock(w_)) {
         add_(field, absl::StrCat(target->has_file() ? "a file of " : "a null target of ",
-                                 Size(smallest), " holds no block of ", Size(LargestBlock(w_))));
+                                 common::FormatSize(smallest), " holds no block of ",
+                                 common::FormatSize(LargestBlock(w_))));
       }
     }
     if (null && w_.targets_size() > 1) {
@@ -178,8 +177,8 @@ class Rules {
            "sequential, or a random share below 100%");
     }
     if (LargestBlock(w_) > kMaxBlock) {
-      add_(".merge",
-           absl::StrCat("makes I/Os of up to ", Size(LargestBlock(w_)), "; the largest is 64 MiB"));
+      add_(".merge", absl::StrCat("makes I/Os of up to ", common::FormatSize(LargestBlock(w_)),
+                                  "; the largest is 64 MiB"));
     }
   }
 

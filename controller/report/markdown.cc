@@ -118,13 +118,13 @@ namespace {
 
 const char* SignOf(const Verdict& verdict) {
   switch (verdict.severity) {
-    case Severity::kGood:
+    case VerdictSeverity::kGood:
       return "✅ ";
-    case Severity::kWarning:
+    case VerdictSeverity::kWarning:
       return "⚠️ ";
-    case Severity::kBad:
+    case VerdictSeverity::kBad:
       return "❌ ";
-    case Severity::kUnknown:
+    case VerdictSeverity::kUnknown:
       break;
   }
   return "";

@@ -71,15 +71,15 @@ std::string IntervalText(const v1::OperationReport& operation, double percent) {
   return "–";
 }
 
-std::string ReportWriter::InColourOf(Severity severity, const std::string& text) const {
+std::string ReportWriter::InColourOf(VerdictSeverity severity, const std::string& text) const {
   switch (severity) {
-    case Severity::kGood:
+    case VerdictSeverity::kGood:
       return Good(text);
-    case Severity::kWarning:
+    case VerdictSeverity::kWarning:
       return Colour(text, "33");
-    case Severity::kBad:
+    case VerdictSeverity::kBad:
       return Bad(text);
-    case Severity::kUnknown:
+    case VerdictSeverity::kUnknown:
       break;
   }
   return text;

@@ -35,7 +35,7 @@ class ReportWriter {
   std::string Bold(const std::string& text) const { return Colour(text, "1"); }
   std::string Good(const std::string& text) const { return Colour(text, "32"); }
   std::string Bad(const std::string& text) const { return Colour(text, "31"); }
-  std::string InColourOf(Severity severity, const std::string& text) const;
+  std::string InColourOf(VerdictSeverity severity, const std::string& text) const;
   std::string Dim(const std::string& text) const { return Colour(text, "2"); }
   // `text` broken at blanks to the width, each line begun with `indent`.
   std::string Wrapped(const std::string& text, const std::string& indent,

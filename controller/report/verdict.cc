@@ -197,12 +197,12 @@ std::string PhasesWithBacklog(const v1::Report& report) {
   return absl::StrCat(names[0], " and ", names.size() - 1, " more");
 }
 
-Severity SeverityOf(const Verdict& verdict) {
-  if (!verdict.over || verdict.word == "cancelled") return Severity::kUnknown;
-  if (verdict.good) return Severity::kGood;
+VerdictSeverity SeverityOf(const Verdict& verdict) {
+  if (!verdict.over || verdict.word == "cancelled") return VerdictSeverity::kUnknown;
+  if (verdict.good) return VerdictSeverity::kGood;
   const bool is_usable =
       verdict.word == "degraded" || verdict.word == "errors" || verdict.word == "backlog";
-  return is_usable ? Severity::kWarning : Severity::kBad;
+  return is_usable ? VerdictSeverity::kWarning : VerdictSeverity::kBad;
 }
 
 Verdict WordOf(const v1::Report& report) {

@@ -8,14 +8,14 @@
 namespace lockstep::controller {
 
 // How grave a verdict is. Unknown: the run goes on, or a person ended it, which is no fault.
-enum class Severity { kUnknown, kGood, kWarning, kBad };
+enum class VerdictSeverity { kUnknown, kGood, kWarning, kBad };
 
 // What a run came to, in one word: passed, done, running, queued, data corrupted, expectations
 // failed, degraded, invalid, errors, backlog, failed, aborted, cancelled. "passed" is said only
 // where the job expected something.
 struct Verdict {
   std::string word;
-  Severity severity = Severity::kBad;
+  VerdictSeverity severity = VerdictSeverity::kBad;
   bool good = false;  // done or passed
   bool over = true;   // not queued or running
   std::vector<std::string> reasons;

@@ -10,7 +10,7 @@
 namespace lockstep::controller {
 namespace {
 
-constexpr int64_t kMib = 1 << 20;
+constexpr int64_t kMibOfRegions = 1 << 20;
 
 v1::Workload* LoadOfJob(v1::JobSpec* job) {
   return job->mutable_phases(1)->mutable_run()->mutable_workloads(0);
@@ -38,11 +38,13 @@ TEST(RegionRulesTest, ARegionLiesInEachFile) {
       w->set_threads(threads);
     });
   };
-  EXPECT_EQ(with(48 * kMib, 16 * kMib, 0, 1), "");
-  EXPECT_EQ(with(0, 16 * kMib, 16 * kMib, 4), "");
-  EXPECT_NE(with(49 * kMib, 16 * kMib, 0, 1).find("workloads[0].region: a file of 't': "),
+  EXPECT_EQ(with(48 * kMibOfRegions, 16 * kMibOfRegions, 0, 1), "");
+  EXPECT_EQ(with(0, 16 * kMibOfRegions, 16 * kMibOfRegions, 4), "");
+  EXPECT_NE(with(49 * kMibOfRegions, 16 * kMibOfRegions, 0, 1)
+                .find("workloads[0].region: a file of 't': "),
             std::string::npos);
-  EXPECT_NE(with(0, 16 * kMib, 17 * kMib, 4).find("the region of thread 3"), std::string::npos);
+  EXPECT_NE(with(0, 16 * kMibOfRegions, 17 * kMibOfRegions, 4).find("the region of thread 3"),
+            std::string::npos);
   EXPECT_NE(with(INT64_MAX - 511, 0, 0, 1), "");
   EXPECT_NE(with(0, 0, INT64_MAX - 511, 1024), "");
   EXPECT_NE(with(100, 0, 0, 1).find("O_DIRECT"), std::string::npos);
@@ -53,7 +55,7 @@ TEST(RegionRulesTest, WhatDoesNotGoTogetherIsRefused) {
   const std::vector<std::pair<std::string, void (*)(v1::Workload*, v1::JobSpec*)>> wrong = {
       {".region.offset: ",
        [](v1::Workload* w, v1::JobSpec*) {
-         w->mutable_region()->set_offset_bytes(kMib);
+         w->mutable_region()->set_offset_bytes(kMibOfRegions);
          w->mutable_region()->set_offset_share_ratio(0.5);
        }},
       {".region.offset: is not a multiple of the block size",
@@ -63,24 +65,24 @@ TEST(RegionRulesTest, WhatDoesNotGoTogetherIsRefused) {
        }},
       {".region: ",
        [](v1::Workload* w, v1::JobSpec*) {
-         w->mutable_region()->set_offset_bytes(kMib);
+         w->mutable_region()->set_offset_bytes(kMibOfRegions);
          w->set_read_ratio(0);
          w->mutable_pattern()->mutable_sequential();
          w->set_create(true);
        }},
       {"interleaved",
        [](v1::Workload* w, v1::JobSpec* job) {
-         w->mutable_region()->set_offset_bytes(kMib);
+         w->mutable_region()->set_offset_bytes(kMibOfRegions);
          job->mutable_targets(0)->set_sharing(v1::SHARING_INTERLEAVED);
          job->mutable_targets(0)->mutable_file()->set_path("/data/f");
        }},
       {".pattern.sequential.skip: leaves 1 offsets",
        [](v1::Workload* w, v1::JobSpec*) {
-         w->mutable_pattern()->mutable_sequential()->set_skip_bytes(64 * kMib);
+         w->mutable_pattern()->mutable_sequential()->set_skip_bytes(64 * kMibOfRegions);
        }},
       {".pattern.sequential.skip: leaves 4 offsets for 4 threads",
        [](v1::Workload* w, v1::JobSpec*) {
-         w->mutable_pattern()->mutable_sequential()->set_skip_bytes(16 * kMib - 4096);
+         w->mutable_pattern()->mutable_sequential()->set_skip_bytes(16 * kMibOfRegions - 4096);
          w->set_threads(4);
        }},
       {".pattern.sequential.backwards: needs one block size",
@@ -116,19 +118,19 @@ TEST(RegionRulesTest, AnInspectedDeviceIsLargeEnough) {
   job.mutable_targets(0)->mutable_device()->set_path("/dev/sdx");
   v1::RunPhase* run = job.add_phases()->mutable_run();
   run->set_duration_ns(1000000000);
-  run->add_workloads()->mutable_region()->set_offset_bytes(40 * kMib);
+  run->add_workloads()->mutable_region()->set_offset_bytes(40 * kMibOfRegions);
   FillJob(&job);
   EXPECT_TRUE(Validate(job).empty());
   std::vector<PlanWorker> workers = {Worker("a"), Worker("b")};
   for (PlanWorker& worker : workers) {
     v1::TargetInspection* found = worker.inspection.add_targets();
     found->set_target(0);
-    found->set_size_bytes(100 * kMib);
+    found->set_size_bytes(100 * kMibOfRegions);
   }
   // Each of two hosts has 50 MiB.
   EXPECT_TRUE(RegionProblems(job, workers).empty());
   job.mutable_phases(0)->mutable_run()->mutable_workloads(0)->mutable_region()->set_size_bytes(
-      20 * kMib);
+      20 * kMibOfRegions);
   const std::vector<std::string> problems = RegionProblems(job, workers);
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_NE(problems[0].find("a: phase run, workload w0, target d: the region begins at 40 MiB"),
