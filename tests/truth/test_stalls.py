@@ -3,10 +3,13 @@
 import html
 import json
 import math
+import os
 import re
 import signal
+import subprocess
+import tempfile
 
-from fleet import wait_for
+from fleet import ROOT, Fleet, needs_root, stop, wait_for
 from truth import TruthTest, situation
 
 # A gap is a stall above 20 × the median of 1 ms. Gaps are counted in classes of powers of two, of
@@ -71,6 +74,21 @@ class StillTest(TruthTest):
             "SELECT * FROM phase_findings WHERE run_id = last_run() AND "
             f"kind = '{kind}' ORDER BY begin_seconds"
         )
+
+    def silences(self, host, intervals, interval):
+        """[begin, end] of the intervals without a completion, from the stored samples."""
+        rows = self.rows(
+            "SELECT DISTINCT interval AS i FROM interval_latency WHERE run_id = last_run() AND "
+            f"host = '{host}' AND operations > 0"
+        )
+        busy = {int(row["i"]) for row in rows}
+        found = []
+        for i in (i for i in range(intervals) if i not in busy):
+            if found and found[-1][1] == i * interval:
+                found[-1][1] = (i + 1) * interval
+            else:
+                found.append([i * interval, (i + 1) * interval])
+        return found
 
 
 class Stalls(StillTest):
@@ -237,21 +255,6 @@ class Stalls(StillTest):
 
 
 class Outages(StillTest):
-    def silences(self, host, intervals, interval):
-        """[begin, end] of the intervals without a completion, from the stored samples."""
-        rows = self.rows(
-            "SELECT DISTINCT interval AS i FROM interval_latency WHERE run_id = last_run() AND "
-            f"host = '{host}' AND operations > 0"
-        )
-        busy = {int(row["i"]) for row in rows}
-        found = []
-        for i in (i for i in range(intervals) if i not in busy):
-            if found and found[-1][1] == i * interval:
-                found[-1][1] = (i + 1) * interval
-            else:
-                found.append([i * interval, (i + 1) * interval])
-        return found
-
     def check_outputs(self, report):
         """Text, Markdown and SQL say what the JSON report says, and say it first."""
         mix = self.phase(report)
@@ -404,3 +407,101 @@ class Outages(StillTest):
         self.assertEqual((mix["outages"], mix.get("outageSummary")), ([], None))
         self.assertNotIn("NO I/O", self.report() + self.report("markdown"))
         self.assertEqual(self.found("outage"), [])
+
+
+@needs_root
+class Blocking(StillTest):
+    """Files on a FUSE file system whose reads hang for as long as the test says."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.point = tempfile.mkdtemp(prefix="lsstalls", dir="/tmp")
+        cls.addClassCleanup(os.rmdir, cls.point)
+        command = [os.path.join(ROOT, "bazel-bin/tests/faults/faultfs"), "-f", cls.point]
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        cls.addClassCleanup(stop, process, 9)
+        cls.addClassCleanup(subprocess.run, ["umount", "-l", cls.point], check=False)
+        wait_for("the file system to be mounted", lambda: os.path.ismount(cls.point))
+        cls.fleet = Fleet(3, allow=[cls.point])
+        cls.addClassCleanup(cls.fleet.__exit__)
+        cls.fleet.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        """The clean-ups do it, in their order."""
+
+    def fault(self, text):
+        with open(self.point + "/.fault", "w", encoding="ascii") as out:
+            out.write(text + "\n")
+
+    def intervals(self, worker):
+        """In how many intervals of the second phase it has completed I/Os so far."""
+        counted = (
+            "SELECT count(DISTINCT interval) FROM interval_operations WHERE run_id = last_run() "
+            f"AND phase = 1 AND worker_index = {worker}"
+        )
+        return int(self.fleet.sql(counted)[0][0])
+
+    def await_intervals(self, more, *workers):
+        """Until each of the workers has had so many more intervals."""
+        seen = {worker: self.intervals(worker) for worker in workers}
+        wait_for(
+            f"{more} more intervals of {workers}",
+            lambda: all(self.intervals(worker) >= n + more for worker, n in seen.items()),
+        )
+
+    @situation("19", "reads hang for the same time on node1 (io_uring) and node2 (sync: it blocks)")
+    def test_an_outage_is_dated_alike_on_a_blocking_engine(self):
+        """What node2 completed before the read that hangs is of an interval that had I/Os: a thread
+        that is inside a system call cannot hand it over itself.
+        """
+        workloads = "".join(
+            f"        - {{name: {host}, hosts: {{names: [{host}]}}, engine: {engine}, targets: "
+            f"{target}, block_size: 4KiB, queue_depth: 1, max_iops: 200}}\n"
+            for host, engine, target in (
+                ("node1", "io_uring", "d"),
+                ("node2", "sync", "d"),
+                ("node3", "'null'", "even"),
+            )
+        )
+        job = f"""name: stalls
+interval: 500ms
+hosts: {{count: 3}}
+targets:
+  - {{name: d, file: {{path: "{self.point}/{{host}}", size: 1MiB}}}}
+  - {{name: even, null: {{size: 1GiB, latency: 1ms}}}}
+phases:
+  - prepare:
+  - name: mix
+    run:
+      duration: 600s
+      workloads:
+{workloads}"""
+        running = self.fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
+        self.addCleanup(self.fault, "")
+        self.fleet.await_seconds(3)
+        self.fault("read hang")
+        self.await_intervals(5, 2)
+        self.fault("")
+        self.await_intervals(3, 0, 1)
+        whole = self.intervals(2)
+        self.ok(self.fleet.lockstep("stop", "--phase"))
+        out, err = running.communicate(timeout=300)
+        self.assertEqual(running.returncode, 0, err)
+        mix = self.phase(json.loads(out))
+        one, two = (self.silences(host, whole, 0.5) for host in ("node1", "node2"))
+        self.says(f"node1 {one}, node2 {two}, longest {mix['total']['latencyMaxNs'] / 1e9:.2f} s")
+        ((begin, end),) = two
+        self.assertEqual(one, two)
+        (outage,) = mix["outages"]
+        self.assertEqual((outage["beginSeconds"], outage["endSeconds"]), (begin, end))
+        self.assertEqual(outage["hosts"], ["node1", "node2"])
+        # The read that hung took at least as long as nothing completed.
+        self.assertGreaterEqual(mix["total"]["latencyMaxNs"], 0.99e9 * (end - begin))
+        # No interval has more than its own I/Os.
+        rows = self.rows(
+            "SELECT host, max(operations) AS most FROM interval_latency WHERE "
+            "run_id = last_run() AND phase_name = 'mix' GROUP BY host"
+        )
+        for row in rows:
+            self.assertLessEqual(int(row["most"]), 125, row["host"])

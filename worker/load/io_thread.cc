@@ -380,8 +380,10 @@ bool IoThread::Step(int64_t* now_ns) {
   const bool full = free_.empty();
   const int wait_for = is_plain && full ? static_cast<int>(std::min(setup_.wait, in_flight_))
                                         : WaitFor(count, load_goes_on);
+  recorder_.EnterCall();
   const auto reaped = engine_->Exchange(absl::MakeConstSpan(batch_.data(), count), wait_for,
                                         DeadlineAt(now), absl::MakeSpan(completions_));
+  recorder_.LeaveCall();
   if (!reaped.ok()) {
     // An engine that fails does not say which I/Os the kernel has taken. All that were handed over
     // count as in flight, and their buffers stay.

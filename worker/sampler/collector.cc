@@ -148,7 +148,14 @@ bool Collector::WaitFor(uint32_t interval, const std::function<int64_t()>& give_
       const int64_t now = clock_->MonotonicNs();
       if (now > give_up_ns()) return false;
       // No later interval waits for the drain, so it waits for its threads until `give_up_ns`.
-      if (!drain && now > std::max(timeline_->EndOf(interval), resumed_ns_) + patience) break;
+      if (!drain && now > std::max(timeline_->EndOf(interval), resumed_ns_) + patience) {
+        // In a blocking engine an I/O that lasts keeps the thread from handing over what completed
+        // before it, which belongs here.
+        while (source.recorder->closed() <= interval && source.recorder->CloseForBlocked()) {
+          TakeLate(interval);
+        }
+        break;
+      }
       Sleep(interval, now + kPollNs);
     }
   }

@@ -21,7 +21,8 @@ using StatsByKind = std::array<measure::OperationStats, kIoKinds>;
 // Merges the records of a phase's I/O threads into interval samples, adds the host's own counters
 // on the same grid, and sums the samples to the phase's result. Runs on one thread, which calls
 // Run(). It waits for a thread that hangs in an I/O for a second, or four intervals, beyond the
-// interval's end. The records of such a thread are added to the first interval after its return.
+// interval's end. Then it takes what the thread completed before that I/O. Where the thread hangs
+// elsewhere, its records are added to the first interval after its return.
 class Collector {
  public:
   struct Source {

@@ -1,5 +1,8 @@
 #include "worker/sampler/recorder.h"
 
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifdef LOCKSTEP_RAW_LATENCIES
@@ -7,6 +10,18 @@
 #endif
 
 namespace lockstep::worker {
+
+namespace {
+
+// Makes each thread of this process pass a memory barrier. False where the kernel does not offer
+// that (before Linux 4.14, or a seccomp filter).
+bool BarrierOnAllThreads() {
+  static const bool registered =
+      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  return registered && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+}  // namespace
 
 void ThreadStats::AddTo(measure::OperationStats* stats) const {
   stats->Add(counts, {histograms[0].get(), histograms[1].get(), histograms[2].get()});
@@ -37,10 +52,15 @@ Recorder::Recorder(const Options& options) : response_(options.response), curren
   }
 }
 
-void Recorder::CloseInterval() {
+uint64_t Recorder::HandOver() {
   const uint64_t next = written_.load(std::memory_order_relaxed) + 1;
   // The release hands over all that was written to the slot. Front() acquires it.
   written_.store(next, std::memory_order_release);
+  return next;
+}
+
+void Recorder::CloseInterval() {
+  const uint64_t next = HandOver();
   while (next - read_.load(std::memory_order_acquire) >= kSlots) {
     // The thread goes on in the slot that it has handed over, since nobody reads it any more.
     if (abandoned_.load(std::memory_order_acquire)) return;
@@ -49,6 +69,24 @@ void Recorder::CloseInterval() {
     usleep(1000);
   }
   current_ = &slots_[next % kSlots];
+}
+
+// Dekker's algorithm: each side sets its flag, then reads the other's. After the barrier the I/O
+// thread either has read `closing_` as false, and is seen outside the call, or will read it as true
+// when it leaves, and wait.
+bool Recorder::CloseForBlocked() {
+  closing_.store(true, std::memory_order_relaxed);
+  const uint64_t next = written_.load(std::memory_order_relaxed) + 1;
+  const bool closes = BarrierOnAllThreads() && in_call_.load(std::memory_order_acquire) &&
+                      next - read_.load(std::memory_order_relaxed) < kSlots;
+  if (closes) current_ = &slots_[HandOver() % kSlots];
+  closing_.store(false, std::memory_order_release);
+  return closes;
+}
+
+void Recorder::AwaitClosing() const {
+  // The other side is between two stores, unless it lost the processor.
+  while (closing_.load(std::memory_order_acquire)) sched_yield();
 }
 
 #ifdef LOCKSTEP_RAW_LATENCIES

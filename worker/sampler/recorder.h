@@ -79,6 +79,17 @@ class Recorder {
   // Hands over the running interval, which is complete, and begins the next. Waits while the reader
   // is kSlots behind, but not after Abandon().
   void CloseInterval();
+  // Around a call that may block for intervals. In between the thread records nothing, and the
+  // collecting thread may close intervals in its place.
+  void EnterCall() { in_call_.store(true, std::memory_order_release); }
+  void LeaveCall() {
+    in_call_.store(false, std::memory_order_relaxed);
+    // Only the compiler is kept from exchanging the two: CloseForBlocked() has the kernel order
+    // them on the processor, so that no I/O pays for a fence.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (closing_.load(std::memory_order_acquire)) [[unlikely]]
+      AwaitClosing();
+  }
   // Why nothing more comes: the thread has done what it was to do, or the load's end came first.
   enum class End { kAllDone, kLoadEnd };
   // Hands over the running interval as the last one. `at_ns` is when the last I/O completed, 0 if
@@ -100,6 +111,10 @@ class Recorder {
     return static_cast<uint32_t>(written_.load(std::memory_order_acquire));
   }
   void Pop();
+  // Hands over the running interval in place of a thread that is inside a call: what it recorded
+  // completed before. False if it is not inside one, or this cannot be known; then it hands the
+  // interval over itself.
+  bool CloseForBlocked();
   // The instant that was passed to Finish(). 0 before.
   int64_t finished_at_ns() const { return finished_at_ns_.load(std::memory_order_acquire); }
   // Of Finish(), once finished().
@@ -116,6 +131,9 @@ class Recorder {
 #endif
 
  private:
+  void AwaitClosing() const;
+  uint64_t HandOver();
+
 #ifdef LOCKSTEP_RAW_LATENCIES
   std::vector<uint64_t> raw_;
 #endif
@@ -129,6 +147,8 @@ class Recorder {
   std::atomic<uint64_t> written_{0};
   std::atomic<uint64_t> read_{0};
   std::atomic<bool> finished_{false};
+  std::atomic<bool> in_call_{false};
+  std::atomic<bool> closing_{false};
   std::atomic<bool> abandoned_{false};
   std::atomic<bool> all_done_{false};
   std::atomic<int64_t> finished_at_ns_{0};

@@ -13,6 +13,7 @@
 #include <map>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "common/timing.h"
 #include "gtest/gtest.h"
@@ -439,6 +440,45 @@ TEST(CollectorTest, AThreadThatHangsHoldsNobodyUpAndLosesNothing) {
   }
   for (uint32_t interval = 11; interval < 31; ++interval) {
     EXPECT_EQ(hung_by_interval[interval], 0u) << interval;
+  }
+}
+
+// A thread of a blocking engine cannot hand an interval over while its I/O lasts. What completed
+// before that I/O stays where it was.
+TEST(CollectorTest, AThreadInsideALongCallHasItsIosInTheirOwnInterval) {
+  Timeline timeline(50 * kMs, 0);
+  Recorder recorder({});
+  bool in_call = false;
+  ScriptedClock clock([&](int64_t now, bool) {
+    const int64_t into = now - timeline.go_ns();
+    if (recorder.finished() || (in_call && into < 1800 * kMs)) return;
+    if (std::exchange(in_call, false)) recorder.LeaveCall();
+    while (now >= timeline.EndOf(recorder.interval()) &&
+           timeline.BeginOf(recorder.interval()) < timeline.load_end_ns()) {
+      recorder.CloseInterval();
+    }
+    if (now >= timeline.load_end_ns()) return recorder.Finish(now, Recorder::End::kLoadEnd);
+    recorder.RecordDone(IoKind::kRead, 1000, 1000, 1, Recorder::Transfer::kWhole);
+    in_call = into == 525 * kMs;
+    if (in_call) recorder.EnterCall();
+  });
+  timeline.Begin(clock.MonotonicNs(), 2 * kSecond);
+  std::map<uint32_t, uint64_t> by_interval;
+  Collector collector(&timeline, &clock, {{&recorder, 0}}, {},
+                      [&](const v1::IntervalSample& sample) {
+                        for (const auto& c : sample.workloads(0).operations()) {
+                          by_interval[sample.interval()] += c.operations();
+                        }
+                      });
+  collector.Begin();
+  EXPECT_TRUE(collector.Run([&] { return timeline.load_end_ns() + 10 * kSecond; }));
+  EXPECT_EQ(by_interval[9], 50u);
+  EXPECT_EQ(by_interval[10], 26u);
+  for (uint32_t interval = 11; interval < 36; ++interval) {
+    EXPECT_EQ(by_interval[interval], 0u) << interval;
+  }
+  for (uint32_t interval = 36; interval < 40; ++interval) {
+    EXPECT_EQ(by_interval[interval], 50u) << interval;
   }
 }
 

@@ -41,6 +41,61 @@ TEST(RecorderTest, IntervalsComeOutInOrderAndNothingIsLostBetweenTwoThreads) {
   EXPECT_EQ(recorder.Front(), nullptr);
 }
 
+void Record(Recorder* recorder) {
+  recorder->RecordDone(IoKind::kRead, 1000, 1000, 4096, Recorder::Transfer::kWhole);
+}
+
+TEST(RecorderTest, AThreadInsideACallHasItsIntervalsClosed) {
+  Recorder recorder({});
+  Record(&recorder);
+  // It may record more.
+  EXPECT_FALSE(recorder.CloseForBlocked());
+  EXPECT_EQ(recorder.Front(), nullptr);
+  recorder.EnterCall();
+  ASSERT_TRUE(recorder.CloseForBlocked());
+  ASSERT_NE(recorder.Front(), nullptr);
+  EXPECT_EQ((*recorder.Front())[0].counts.operations, 1u);
+  EXPECT_EQ(recorder.interval(), 1u);
+  // Further ones are empty. A slot that nobody has read stays as it is.
+  int closed = 1;
+  while (recorder.CloseForBlocked()) ++closed;
+  EXPECT_EQ(closed, 7);
+  recorder.Pop();
+  EXPECT_EQ((*recorder.Front())[0].counts.operations, 0u);
+  recorder.LeaveCall();
+  EXPECT_FALSE(recorder.CloseForBlocked());
+  Record(&recorder);
+  EXPECT_EQ(recorder.interval(), 7u);
+  recorder.Finish(1, Recorder::End::kLoadEnd);
+  for (int interval = 1; interval < 7; ++interval) recorder.Pop();
+  EXPECT_EQ((*recorder.Front())[0].counts.operations, 1u);
+}
+
+// One thread goes in and out of calls, the other closes its intervals whenever it can.
+TEST(RecorderTest, NothingIsLostBetweenAThreadAndWhoeverClosesForIt) {
+  Recorder recorder({});
+  constexpr uint64_t kOperations = 2000;
+  std::thread writer([&] {
+    for (uint64_t i = 0; i < kOperations; ++i) {
+      recorder.EnterCall();
+      if (i % 100 == 0) std::this_thread::yield();
+      recorder.LeaveCall();
+      Record(&recorder);
+    }
+    recorder.Finish(1, Recorder::End::kAllDone);
+  });
+  uint64_t taken = 0;
+  while (!recorder.finished() || recorder.Front() != nullptr) {
+    recorder.CloseForBlocked();
+    while (const IntervalStats* stats = recorder.Front()) {
+      taken += (*stats)[0].counts.operations;
+      recorder.Pop();
+    }
+  }
+  writer.join();
+  EXPECT_EQ(taken, kOperations);
+}
+
 TEST(RecorderTest, AnOpenLoopKeepsServiceAndResponseTimesApart) {
   Recorder::Options options;
   options.kinds = {true, false, false, false};
