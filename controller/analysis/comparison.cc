@@ -222,7 +222,7 @@ class Comparer {
     }
     const std::vector<double> p =
         PermutationTest(rows, sides_[0].runs.size(), sides_[s].runs.size());
-    const std::vector<size_t> order = OrderOf(s);
+    const std::vector<double> drift = DriftOf(OrderOf(s), rows);
     size_t drifting = 0;
     for (size_t i = 0; i < which.size(); ++i) {
       v1::ComparedFigure* figure = result_.mutable_figures(which[i]);
@@ -234,7 +234,7 @@ class Comparer {
       value->set_verdict(value->p_value() >= kAlpha ? v1::CHANGE_NONE
                          : is_better                ? v1::CHANGE_BETTER
                                                     : v1::CHANGE_WORSE);
-      if (value->verdict() != v1::CHANGE_NONE && MayBeDrift(order, rows[i])) {
+      if (value->verdict() != v1::CHANGE_NONE && drift[i] * Others() >= kAlpha) {
         value->set_verdict(v1::CHANGE_UNKNOWN);
         value->set_may_be_drift(true);
         ++drifting;
@@ -277,16 +277,21 @@ class Comparer {
     return order;
   }
 
-  // Whether the difference of the row's two sides is one that a drift can make.
-  bool MayBeDrift(const std::vector<size_t>& order, const std::vector<double>& row) const {
+  // For each row the p of its two sides' difference beside a drift; 0 where the runs' order leaves
+  // no room for one.
+  std::vector<double> DriftOf(const std::vector<size_t>& order,
+                              const std::vector<std::vector<double>>& rows) const {
     // Below, order says little of the side, and the permutation test's premise holds well enough.
     constexpr double kSuccession = 0.5;
-    InOrder runs;
-    for (const size_t run : order) {
-      runs.values.push_back(row[run]);
-      runs.is_second.push_back(run >= sides_[0].runs.size());
+    std::vector<bool> is_second;
+    for (const size_t run : order) is_second.push_back(run >= sides_[0].runs.size());
+    if (SuccessionOf(is_second) <= kSuccession) return std::vector<double>(rows.size(), 0);
+    std::vector<std::vector<double>> in_order;
+    for (const std::vector<double>& row : rows) {
+      std::vector<double>& values = in_order.emplace_back();
+      for (const size_t run : order) values.push_back(row[run]);
     }
-    return SuccessionOf(runs.is_second) > kSuccession && DriftTest(runs) * Others() >= kAlpha;
+    return DriftTests(in_order, is_second);
   }
 
   // A percentile may be missing only because a run has a few I/Os less: its absence says nothing

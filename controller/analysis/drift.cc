@@ -44,6 +44,36 @@ std::vector<double> SidesOf(const std::vector<bool>& is_second) {
   return sides;
 }
 
+// The squares that are left of the values without the mean of each side.
+double RestOf(const std::vector<double>& values, const std::vector<bool>& is_second) {
+  double sums[2] = {};
+  double counts[2] = {};
+  double squares = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    sums[is_second[i]] += values[i];
+    ++counts[is_second[i]];
+    squares += values[i] * values[i];
+  }
+  for (const bool side : {false, true}) {
+    if (counts[side] > 0) squares -= sums[side] * sums[side] / counts[side];
+  }
+  return squares;
+}
+
+// Whether one change of level at some time leaves less than the sides do: the machine may have
+// changed then. A line and a correlation explain such a change badly, and the sides take it.
+bool ChangesElsewhere(const InOrder& runs) {
+  std::vector<double> values = runs.values;
+  Centre(&values);
+  const double own = RestOf(values, runs.is_second);
+  std::vector<bool> is_later(values.size(), true);
+  for (size_t at = 1; at < values.size(); ++at) {
+    is_later[at - 1] = false;
+    if (RestOf(values, is_later) < own * (1 - 1e-9)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 double SuccessionOf(const std::vector<bool>& is_second) {
@@ -64,7 +94,7 @@ double DriftTest(const InOrder& runs) {
   const std::vector<double> side = WithoutLine(SidesOf(runs.is_second), times);
   const std::vector<double> values = WithoutLine(runs.values, times);
   const double squares_of_side = Dot(side, side);
-  if (squares_of_side < 1e-9) return 1;
+  if (squares_of_side < 1e-9 || ChangesElsewhere(runs)) return 1;
   const double difference = Dot(side, values) / squares_of_side;
   std::vector<double> rest(count);
   for (size_t i = 0; i < count; ++i) rest[i] = values[i] - difference * side[i];
@@ -83,6 +113,41 @@ double DriftTest(const InOrder& runs) {
   const double share = (1 - r) / (1 + r);  // of the values that count
   const double t = difference / std::sqrt(squares / (n - kFitted) / squares_of_side / share);
   return StudentP(t, std::max(kMinDegrees, n * share - kFitted));
+}
+
+std::vector<double> DriftTests(const std::vector<std::vector<double>>& figures,
+                               const std::vector<bool>& is_second) {
+  // Of two figures that follow each other so closely, such as IOPS and throughput, one is the
+  // other's in other units, and no further chance of an alarm.
+  constexpr double kSame = 0.99;
+  // Such figures are near each other in a comparison: looking at all would take m² steps.
+  constexpr size_t kNear = 16;
+  std::vector<size_t> same_as;   // the first figure that it follows, or itself
+  std::vector<size_t> distinct;  // figures
+  std::vector<std::vector<double>> centred = figures;
+  std::vector<double> p(figures.size());
+  for (size_t k = 0; k < figures.size(); ++k) {
+    Centre(&centred[k]);
+    size_t like = k;
+    for (size_t j = k; j-- > 0 && k - j <= kNear;) {
+      const double scale = std::sqrt(Dot(centred[j], centred[j]) * Dot(centred[k], centred[k]));
+      if (std::abs(Dot(centred[j], centred[k])) >= kSame * scale) like = same_as[j];
+    }
+    same_as.push_back(like);
+    if (like == k) distinct.push_back(k);
+    p[k] = DriftTest({figures[k], is_second});
+  }
+  // S. Holm, 1979.
+  std::sort(distinct.begin(), distinct.end(), [&](size_t a, size_t b) { return p[a] < p[b]; });
+  double least = 0;
+  std::vector<double> adjusted(figures.size());
+  for (size_t i = 0; i < distinct.size(); ++i) {
+    least = std::max(least, p[distinct[i]] * static_cast<double>(distinct.size() - i));
+    adjusted[distinct[i]] = std::min(1.0, least);
+  }
+  // A figure that follows another one is no better known.
+  for (size_t k = 0; k < figures.size(); ++k) p[k] = std::max(p[k], adjusted[same_as[k]]);
+  return p;
 }
 
 }  // namespace lockstep::controller

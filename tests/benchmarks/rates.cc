@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <numbers>
 #include <numeric>
 #include <random>
 #include <string>
@@ -53,6 +54,16 @@ Series Stepping(Random* random, size_t count) {
   return values;
 }
 
+// A sine of three deviations, begun at any time of its period.
+Series Daily(Random* random, size_t count, double period) {
+  Series values = White(random, count);
+  const double begin = std::uniform_real_distribution<double>(0, 1)(*random);
+  for (size_t i = 0; i < count; ++i) {
+    values[i] += 3 * std::sin(2 * std::numbers::pi * (static_cast<double>(i) / period + begin));
+  }
+  return values;
+}
+
 // Two sets of `each` in succession; whether a comparison tells them apart.
 bool Told(const Series& values, size_t each, double shift) {
   InOrder runs;
@@ -62,6 +73,25 @@ bool Told(const Series& values, size_t each, double shift) {
   }
   const double p = PermutationTest({runs.values}, each, each)[0];
   return std::max(p, DriftTest(runs)) < 0.05;
+}
+
+// Five figures of a machine with a drift that all share, and noise of their own; whether any of
+// them is told apart.
+bool AnyTold(Random* random, size_t each, double slope) {
+  std::vector<Series> figures(5);
+  std::vector<bool> is_second(2 * each);
+  for (size_t i = each; i < 2 * each; ++i) is_second[i] = true;
+  for (Series& figure : figures) {
+    figure = White(random, 2 * each);
+    for (size_t i = 0; i < figure.size(); ++i) figure[i] += slope * static_cast<double>(i);
+  }
+  const std::vector<double> drift = DriftTests(figures, is_second);
+  if (*std::min_element(drift.begin(), drift.end()) >= 0.05) return false;
+  const std::vector<double> p = PermutationTest(figures, each, each);
+  for (size_t k = 0; k < p.size(); ++k) {
+    if (std::max(p[k], drift[k]) < 0.05) return true;
+  }
+  return false;
 }
 
 bool MedianHeld(Random* random, size_t count) {
@@ -127,10 +157,20 @@ std::vector<Rate> Rates() {
     add("alarm: equal, " + sets, 0, 0.05, [n](Random* r) { return Told(White(r, 2 * n), n, 0); });
     add("alarm: drift, " + sets, 0, 0.05,
         [n](Random* r) { return Told(Drifting(r, 2 * n), n, 0); });
-    add("alarm: wandering by 0.8, " + sets, 0, 0.06,
-        [n](Random* r) { return Told(Correlated(r, 2 * n, 0.8), n, 0); });
     add("alarm: one step of 3 deviations, " + sets, 0, 0.08,
         [n](Random* r) { return Told(Stepping(r, 2 * n), n, 0); });
+    for (const double correlation : {0.3, 0.6, 0.8, 0.9}) {
+      add("alarm: wandering by " + std::to_string(correlation).substr(0, 3) + ", " + sets, 0, 0.06,
+          [=](Random* r) { return Told(Correlated(r, 2 * n, correlation), n, 0); });
+    }
+    for (const double slope : {0.3, 3.0}) {
+      add("alarm: any of 5 figures, drift by " + std::to_string(slope).substr(0, 3) + ", " + sets,
+          0, 0.05, [=](Random* r) { return AnyTold(r, n, slope); });
+    }
+    for (const double day : {16.0, 48.0}) {
+      add("alarm: a day of " + std::to_string(static_cast<int>(day)) + " runs, " + sets, 0, 0.06,
+          [=](Random* r) { return Told(Daily(r, 2 * n, day), n, 0); });
+    }
     add("power: 10 deviations, " + sets, 0.97, 1,
         [n](Random* r) { return Told(White(r, 2 * n), n, 10); });
   }
