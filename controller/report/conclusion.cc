@@ -41,16 +41,24 @@ std::string LimitPhrase(const std::string& limit) {
   return absl::StrCat("the ", limit);
 }
 
+// Beside figures of the whole phase: what limited only some of its workloads is said with their
+// names, or not at all.
 std::string LimitPart(const v1::PhaseReport& phase) {
   std::vector<std::string> limits;
+  std::vector<std::string> limited;  // workloads
+  bool is_all = true;
   for (const v1::WorkloadReport& w : phase.workloads()) {
     const std::string text = LimitPhrase(w.limited_by());
-    const bool is_new = std::find(limits.begin(), limits.end(), text) == limits.end();
-    if (!text.empty() && is_new) limits.push_back(text);
+    if (text.empty()) {
+      is_all = false;
+      continue;
+    }
+    limited.push_back(w.name());
+    if (std::find(limits.begin(), limits.end(), text) == limits.end()) limits.push_back(text);
   }
-  return limits.empty() || limits.size() > 2
-             ? ""
-             : absl::StrCat("limited by ", absl::StrJoin(limits, " and "));
+  if (limits.empty() || limits.size() > (is_all ? 2 : 1)) return "";
+  return absl::StrCat(is_all ? "" : absl::StrCat(absl::StrJoin(limited, " and "), " "),
+                      "limited by ", absl::StrJoin(limits, " and "));
 }
 
 std::string PercentOf(double share) {

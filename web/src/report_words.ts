@@ -173,7 +173,8 @@ export function conclusionOf(report: Report): string {
       `${short("count", limit.value)} required` +
       (headline.p99Ns ? `; p99 ${short("latency", headline.p99Ns)}` : "");
   const limits = new Set(phase?.workloads.map((w) => w.limitedBy).filter(Boolean));
-  if (limits.size === 1 && !limits.has("no storage")) parts.push(`limited by ${[...limits][0]}`);
+  const unnamed = ["no storage", "not clear"].some((limit) => limits.has(limit));
+  if (limits.size === 1 && !unnamed) parts.push(`limited by ${[...limits][0]}`);
   return parts.join(", ") + ".";
 }
 

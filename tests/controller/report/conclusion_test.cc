@@ -53,6 +53,24 @@ TEST(ConclusionTest, ALoadSaysItsFiguresAndItsLimit) {
   EXPECT_EQ(ConclusionOf(report), "4,461 IOPS, p99 5.93 ms, limited by the device");
 }
 
+// Most of the phase's I/Os are those of a workload without a limit that can be named.
+TEST(ConclusionTest, ALimitOfSomeWorkloadsIsNotThePhases) {
+  v1::Report report = DoneRun();
+  v1::PhaseReport* phase = AddLoad("mix", 5172, 3.85e6, &report);
+  phase->mutable_workloads(0)->set_name("a");
+  phase->mutable_workloads(0)->set_limited_by("no storage");
+  v1::WorkloadReport* other = phase->add_workloads();
+  other->set_name("b");
+  other->set_limited_by("rate");
+  EXPECT_EQ(ConclusionOf(report), "5,172 IOPS, p99 3.85 ms, b limited by the rate");
+  other = phase->add_workloads();
+  other->set_name("c");
+  other->set_limited_by("device");
+  EXPECT_EQ(ConclusionOf(report), "5,172 IOPS, p99 3.85 ms");
+  phase->mutable_workloads(0)->set_limited_by("rate");
+  EXPECT_EQ(ConclusionOf(report), "5,172 IOPS, p99 3.85 ms, limited by the rate and the device");
+}
+
 TEST(ConclusionTest, OutagesAndMissesComeFirstAndSayHowFar) {
   v1::Report report = DoneRun();
   v1::PhaseReport* phase = AddLoad("mix", 4461, 5.93e6, &report);
