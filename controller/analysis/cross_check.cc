@@ -60,7 +60,7 @@ std::string LessText(const CrossCheckInput& in, const char* verb, double device,
 // When other runs used the device at the same time, only those are named as the cause. Counters of
 // a longer time have more in any case.
 std::string MoreText(const CrossCheckInput& in, const char* verb, double device, double engine,
-                     const char* causes) {
+                     const std::string& causes) {
   if (!More(device, engine)) return "";
   return absl::StrFormat(
       "the device %s %s where the engines asked for %s, %s more: %s", verb, Bytes(device),
@@ -69,7 +69,18 @@ std::string MoreText(const CrossCheckInput& in, const char* verb, double device,
           ? absl::StrCat(in.concurrent,
                          " used this device at the same time: their bytes are among the device's")
       : !in.beyond.empty() ? in.beyond
-                           : absl::StrCat(causes, ", or other programs"));
+                           : causes);
+}
+
+// Read-ahead, parts of blocks and metadata are read by whoever needs them, and count as its own.
+std::string CausesOfReads(const CrossCheckInput& in) {
+  if (in.own_read_bytes && in.own_is_here && !More(*in.own_read_bytes, in.engine_read_bytes)) {
+    return absl::StrFormat(
+        "others', since of its own the load had the kernel read %s "
+        "(/proc/self/io)",
+        Bytes(*in.own_read_bytes));
+  }
+  return "read-ahead, partial blocks, the file system's metadata, or other programs";
 }
 
 // Trims on the device itself against its discards; empty when they agree, or cannot be compared.
@@ -83,7 +94,7 @@ std::string DiscardText(const CrossCheckInput& in) {
         Bytes(in.device_discard_bytes), Bytes(in.engine_trim_bytes));
   }
   return MoreText(in, "discarded", in.device_discard_bytes, in.engine_trim_bytes,
-                  "a file system that discards what it frees");
+                  "a file system that discards what it frees, or other programs");
 }
 
 // Empty where the bytes can be compared. `engine`: bytes that the engines moved.
@@ -162,11 +173,11 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
       LessText(in, "read", in.device_read_bytes, in.engine_read_bytes, "served");
   const std::string less_written =
       LessText(in, "wrote", in.device_write_bytes, in.engine_write_bytes, "still held");
-  const std::string more_read = MoreText(in, "read", in.device_read_bytes, in.engine_read_bytes,
-                                         "read-ahead, partial blocks, the file system's metadata");
+  const std::string more_read =
+      MoreText(in, "read", in.device_read_bytes, in.engine_read_bytes, CausesOfReads(in));
   const std::string more_written =
       MoreText(in, "wrote", in.device_write_bytes, in.engine_write_bytes,
-               "the file system's journal and metadata, earlier dirty pages");
+               "the file system's journal and metadata, earlier dirty pages, or other programs");
   const std::string discarded = DiscardText(in);
   const bool less = !less_read.empty() || !less_written.empty();
   const bool more = !more_read.empty() || !more_written.empty() || !discarded.empty();

@@ -57,6 +57,17 @@ TEST(CrossCheckTest, Verdicts) {
       << CrossCheckOf(two).reason();
   EXPECT_EQ(CrossCheckOf(two).reason().find("other programs"), std::string::npos)
       << CrossCheckOf(two).reason();
+  // What the load did not have the kernel read itself is no read-ahead of its own.
+  CrossCheckInput beside = Input(0.1 * kGiB, kGiB);
+  EXPECT_NE(CrossCheckOf(beside).reason().find("read-ahead"), std::string::npos);
+  beside.own_read_bytes = 0.1 * kGiB;
+  beside.own_is_here = true;
+  EXPECT_NE(CrossCheckOf(beside).reason().find("others', since of its own the load had the kernel "
+                                               "read 102 MiB (/proc/self/io)"),
+            std::string::npos)
+      << CrossCheckOf(beside).reason();
+  beside.own_read_bytes = kGiB;
+  EXPECT_NE(CrossCheckOf(beside).reason().find("read-ahead"), std::string::npos);
   CrossCheckInput spread = Input(kGiB, kGiB);
   spread.attributable = false;
   EXPECT_EQ(CrossCheckOf(spread).verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
