@@ -123,26 +123,31 @@ struct LimitEvidence {
   bool waits() const { return queue_full > kMajority || shares.io > kMajority; }
 };
 
-// Whether the I/Os of this direction came close to one of its limits.
-bool ReachesLimit(const v1::DirectionLimit& limit, absl::string_view kind,
+// Whether the I/Os of this direction came close to this part of one of its limits.
+bool ReachesLimit(double part, const v1::DirectionLimit& limit, absl::string_view kind,
                   const v1::WorkloadReport& out) {
-  const double bytes = limit.throughput_bytes_per_second();
+  const double iops = part * limit.iops();
+  const double bytes = part * limit.throughput_bytes_per_second();
   return std::any_of(out.operations().begin(), out.operations().end(), [&](const auto& operation) {
     return operation.kind() == kind &&
-           ((limit.iops() > 0 && operation.iops() >= kKept * limit.iops()) ||
+           ((iops > 0 && operation.iops() >= kKept * iops) ||
             (bytes > 0 && operation.bytes_per_second() >= kKept * bytes));
   });
 }
 
 // A rate that stalls kept the load from is not made up for. What was below it was limited by them.
-bool KeepsItsRate(const v1::Workload& w, const v1::WorkloadReport& out) {
+bool KeepsItsRate(const LimitEvidence& e, const v1::WorkloadReport& out) {
+  const v1::Workload& w = e.workload;
   // What was due is a mean from T on. Where the rate changes it is not that of the measured time.
   if (!HasChangingRate(w) && out.total().iops() < kKept * out.due_per_second()) return false;
-  const double iops = w.max_iops();
-  const double bytes = w.max_throughput_bytes_per_second();
+  // A lost host takes its share of the limits with it, as it takes its figures.
+  const double part = PartOfHosts(e.view, w);
+  const double iops = part * w.max_iops();
+  const double bytes = part * w.max_throughput_bytes_per_second();
   const bool has_directions = w.has_read_limit() || w.has_write_limit();
   return (!(iops > 0) && !(bytes > 0) && !has_directions) ||
-         ReachesLimit(w.read_limit(), "read", out) || ReachesLimit(w.write_limit(), "write", out) ||
+         ReachesLimit(part, w.read_limit(), "read", out) ||
+         ReachesLimit(part, w.write_limit(), "write", out) ||
          (iops > 0 && out.total().iops() >= kKept * iops) ||
          (bytes > 0 && out.total().bytes_per_second() >= kKept * bytes);
 }
@@ -155,7 +160,7 @@ bool LimitedByJob(const LimitEvidence& e, v1::WorkloadReport* out) {
         absl::StrFormat("the threads paused for %.0f %% of their time, as the job says",
                         100 * e.shares.think),
         out);
-  } else if (e.shares.rate > kMajority && KeepsItsRate(e.workload, *out)) {
+  } else if (e.shares.rate > kMajority && KeepsItsRate(e, *out)) {
     Set("rate",
         absl::StrFormat("the threads waited for their rate for %.0f %% of their time",
                         100 * e.shares.rate),

@@ -1,5 +1,9 @@
 #include "controller/analysis/thread_shares.h"
 
+#include <vector>
+
+#include "controller/plan/selection.h"
+
 namespace lockstep::controller {
 
 ThreadShares ThreadSharesOf(const v1::PhaseReport& report, const std::string& workload) {
@@ -31,6 +35,26 @@ double QueueFull(const PhaseView& view, int workload) {
     }
   }
   return count == 0 ? 0 : sum / count;
+}
+
+double PartOfHosts(const PhaseView& view, const v1::Workload& workload) {
+  std::vector<PlanWorker> fleet;
+  std::vector<bool> has_result;
+  bool lost = false;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
+    if (self == nullptr) continue;
+    fleet.push_back({self->hello, {}});
+    has_result.push_back(worker.has_result);
+    lost = lost || !worker.has_result;
+  }
+  // Nearly always: the selection need not be made again.
+  if (!lost) return 1;
+  const auto chosen = Select(workload.hosts(), fleet);
+  if (!chosen.ok() || chosen->empty()) return 1;
+  double left = 0;
+  for (const uint32_t index : *chosen) left += has_result[index] ? 1 : 0;
+  return left / static_cast<double>(chosen->size());
 }
 
 }  // namespace lockstep::controller

@@ -17,4 +17,8 @@ ThreadShares ThreadSharesOf(const v1::PhaseReport& report, const std::string& wo
 // The mean share of the time in which the workload's threads had their queue full.
 double QueueFull(const PhaseView& view, int workload);
 
+// The part of the workload's hosts in the phase that were not lost: each has an equal share of its
+// rates.
+double PartOfHosts(const PhaseView& view, const v1::Workload& workload);
+
 }  // namespace lockstep::controller

@@ -214,6 +214,10 @@ TEST(LimitTest, ARateThatIsMissedIsTheLimitInPart) {
             "the threads waited for their rate for 90 % of their time and still missed more than 5 "
             "% of it: nothing makes up for the time in which something else held them (in I/O 5 %, "
             "on a processor 0 %, in syncs 0 %)");
+  // A host that is lost takes its share of the rate with it.
+  data.phases[0].workers[3].has_result = false;
+  EXPECT_EQ(limit(92).limited_by(), "rate");
+  EXPECT_EQ(limit(100).limited_by(), "rate in part");
 }
 
 // What was due is a mean from T on, which a rate that changes has no need to reach.
