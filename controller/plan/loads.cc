@@ -69,25 +69,42 @@ int TargetIndex::Find(absl::string_view name) const {
 
 namespace {
 
-void ChooseEngine(const v1::JobSpec& job, v1::Workload* workload) {
-  if (workload->engine() != v1::ENGINE_UNSPECIFIED) return;
+// Whether all targets of a workload that names no engine are LUNs.
+bool IsOnLuns(const v1::JobSpec& job, const v1::Workload& workload) {
   // A job without LUNs, the usual case, builds no index for each of its workloads.
   if (std::none_of(job.targets().begin(), job.targets().end(),
                    [](const v1::Target& target) { return target.has_iscsi(); })) {
-    return;
+    return false;
   }
   const TargetIndex targets(job);
   // A job with one target need not name it: FillWorkload() adds it after ChooseEngines() has run.
-  const bool only = workload->targets().empty() && job.targets_size() == 1;
-  // All targets must be LUNs. A mixture keeps the default engine, and Validate() reports it.
-  const bool iscsi = only ? job.targets(0).has_iscsi()
-                          : !workload->targets().empty() &&
-                                std::all_of(workload->targets().begin(), workload->targets().end(),
-                                            [&](const std::string& name) {
-                                              const int index = targets.Find(name);
-                                              return index >= 0 && job.targets(index).has_iscsi();
-                                            });
-  if (iscsi) workload->set_engine(v1::ENGINE_ISCSI);
+  const bool only = workload.targets().empty() && job.targets_size() == 1;
+  // A mixture keeps the default engine, and Validate() reports it.
+  return only ? job.targets(0).has_iscsi()
+              : !workload.targets().empty() &&
+                    std::all_of(workload.targets().begin(), workload.targets().end(),
+                                [&](const std::string& name) {
+                                  const int index = targets.Find(name);
+                                  return index >= 0 && job.targets(index).has_iscsi();
+                                });
+}
+
+// A job that sets what only io_uring has wants io_uring, although it does not name it.
+bool WantsUring(const v1::EngineOptions& options) {
+  return options.submission_polling() || options.completion_polling() || options.unregistered() ||
+         options.task_work() != v1::TASK_WORK_UNSPECIFIED;
+}
+
+void ChooseEngine(const v1::JobSpec& job, v1::Workload* workload) {
+  if (workload->engine() != v1::ENGINE_UNSPECIFIED) return;
+  if (IsOnLuns(job, *workload)) {
+    workload->set_engine(v1::ENGINE_ISCSI);
+  } else if (!workload->engine_options().has_fallback() &&
+             !WantsUring(workload->engine_options())) {
+    // FillDefaults() will write io_uring, as if the job had named it. Only here it is known that
+    // the job did not.
+    workload->mutable_engine_options()->set_fallback(true);
+  }
 }
 
 }  // namespace

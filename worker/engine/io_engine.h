@@ -55,7 +55,8 @@ class IoEngine {
   virtual ~IoEngine() = default;
 
   // Acquires everything that I/O will need. After that, Exchange() does not allocate. Errors have
-  // the system's message and say what to do. UNIMPLEMENTED if the host does not support an option.
+  // the system's message and say what to do. UNIMPLEMENTED if the host does not support the engine
+  // or an option.
   virtual absl::Status Open(const EngineSetup& setup) = 0;
 
   // Hands `requests` to the kernel and waits until `min_complete` I/Os have completed or

@@ -50,12 +50,14 @@ class UringEngine final : public IoEngine {
     done_.reserve(setup.queue_depth);
     const int error = CreateRing();
     if (error != 0) {
-      return absl::UnavailableError(absl::StrCat(
-          "io_uring_setup(", setup.queue_depth, " entries): ", common::ErrnoText(error),
-          error == EPERM || error == ENOSYS
-              ? "; io_uring is disabled here (see /proc/sys/kernel/io_uring_disabled and the "
-                "container's seccomp profile), use engine: sync"
-              : ""));
+      const std::string text = absl::StrCat("io_uring_setup(", setup.queue_depth,
+                                            " entries): ", common::ErrnoText(error));
+      if (error != EPERM && error != ENOSYS) return absl::UnavailableError(text);
+      // The caller may have another engine for this case.
+      return absl::UnimplementedError(
+          absl::StrCat(text,
+                       "; this host has no io_uring (a kernel before 5.1, the container's seccomp "
+                       "profile or /proc/sys/kernel/io_uring_disabled), use engine: libaio"));
     }
     open_ = true;
     // The registration of the ring's descriptor spares a look-up per call where the kernel has it

@@ -56,45 +56,6 @@ IoThread::~IoThread() {
   (void)buffers_.release();
 }
 
-// Reads and writes of a mix have buffers of their own, so that what is written stays what it was
-// made.
-absl::Status IoThread::MakeBuffers() {
-  const uint32_t depth = setup_.engine.queue_depth;
-  const bool both = access_.reads() && access_.writes();
-  const bool makes_content = access_.writes() && !checks_.writes();
-  // A workload of one kind has one set only: io_uring pins registered buffers
-  // (io_uring_register(2)), and a second set would be pinned for nothing.
-  write_buffers_ = both ? depth : 0;
-  auto buffers = IoBuffers::Make(
-      write_buffers_ + depth + (makes_content ? content_.extra_buffers() : 0),
-      access_.largest_bytes(),
-      setup_.placement.huge_pages ? IoBuffers::Pages::kHuge : IoBuffers::Pages::kNormal);
-  if (!buffers.ok()) return buffers.status();
-  buffers_ = *std::move(buffers);
-  if (makes_content) content_.Prepare(*buffers_, write_buffers_, depth);
-  restamps_ = checks_.writes() || content_.is_slow();
-  return absl::OkStatus();
-}
-
-absl::Status IoThread::Arm() {
-  // The binding comes first: it decides on which node the pages lie that this thread touches from
-  // here on.
-  if (absl::Status status = BindThisThread(setup_.placement); !status.ok()) return status;
-  if (absl::Status status = MakeBuffers(); !status.ok()) return status;
-  // Backwards, so that slot 0 is on top: a thread that keeps few I/Os in flight touches few slots,
-  // and their buffers stay in the processor's cache.
-  for (uint32_t slot = setup_.engine.queue_depth; slot-- > 0;) free_.Give(slot);
-  engine_ = setup_.make_engine();
-  EngineSetup engine = setup_.engine;
-  engine.buffers = buffers_.get();
-  // In this thread and not where the load is made: a ring with a single issuer belongs to the
-  // thread that created it.
-  const absl::Status opened = engine_->Open(engine);
-  outcome_.notes = engine_->notes();
-  if (opened.ok()) outcome_.engine = engine_->Describe();
-  return opened;
-}
-
 int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
   const int limit = static_cast<int>(setup_.max_batch);
   int count = 0;
@@ -433,7 +394,7 @@ void IoThread::Run() {
   if (setup_.copy != nullptr) CountUncopied();
   CountBacklog();
   engine_->Finish();
-  outcome_.notes = engine_->notes();
+  TakeNotes();
   // A workload that ends on time has run until then, whenever its last I/O completed.
   recorder_.Finish(ended_on_time_ ? own_end_ns_ : outcome_.last_io_ns,
                    exhausted_ ? Recorder::End::kAllDone : Recorder::End::kLoadEnd);

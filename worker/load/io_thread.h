@@ -28,7 +28,10 @@ namespace lockstep::worker {
 
 // One thread's part of a workload.
 struct IoThreadSetup {
-  std::function<std::unique_ptr<IoEngine>()> make_engine;
+  using MakeEngine = std::function<std::unique_ptr<IoEngine>()>;
+  MakeEngine make_engine;
+  // What does the same load where the host does not support the engine, best first.
+  std::vector<MakeEngine> fallbacks;
   EngineSetup engine;              // without buffers; descriptors outlive the thread
   std::vector<std::string> paths;  // of the engine's files
   uint32_t max_batch = 1;          // I/Os per Exchange()
@@ -148,6 +151,8 @@ class IoThread {
   static constexpr int64_t kPollNs = 100 * timing::kMs;
 
   absl::Status MakeBuffers();
+  absl::Status OpenEngine();
+  void TakeNotes();
   // Whether the interval in progress, or the load, has ended by then.
   bool HasEnded(int64_t now_ns) const {
     return now_ns >= interval_end_ns_ || now_ns >= timeline_->load_end_ns();
@@ -211,6 +216,7 @@ class IoThread {
   BlockChecks checks_;
   IoThreadOutcome outcome_;
   std::unique_ptr<IoEngine> engine_;
+  std::vector<std::string> fallback_notes_;  // why `engine_` is not the one that was wanted
   std::unique_ptr<IoBuffers> buffers_;
   uint32_t write_buffers_ = 0;  // first buffer for writes
   BlockContent content_;

@@ -156,6 +156,23 @@ int PriorityOf(const v1::IoPriority& priority) {
   }
 }
 
+// Engines that do the load where the kernel refuses io_uring, best first.
+std::vector<const EngineEntry*> FallbacksOf(const v1::Workload& w, const OpenTargets& targets) {
+  std::vector<const EngineEntry*> found;
+  if (w.engine() != v1::ENGINE_IO_URING || !w.engine_options().fallback()) return found;
+  std::vector<v1::Engine> candidates = {v1::ENGINE_LIBAIO};
+  // An engine of one I/O at a time has neither a queue nor a time of submission.
+  if (w.queue_depth() == 1 && !w.submission_latency()) candidates.push_back(v1::ENGINE_SYNC);
+  const std::vector<EngineFile> files = targets.engine_files();
+  for (const v1::Engine candidate : candidates) {
+    const EngineEntry* engine = FindEngine(NameOf(candidate));
+    if (engine != nullptr && std::all_of(files.begin(), files.end(), engine->reaches)) {
+      found.push_back(engine);
+    }
+  }
+  return found;
+}
+
 enum class Completion {
   kByDevice,      // later, one by one
   kMostlyInCall,  // in the submitting call, but a read that misses the page cache by itself
@@ -339,6 +356,12 @@ class ThreadMaker {
     setup->make_engine = [make = engine_.make, made_for = EngineContextOf(targets, context_)] {
       return make(made_for);
     };
+    for (const EngineEntry* fallback : FallbacksOf(w_, targets)) {
+      setup->fallbacks.emplace_back(
+          [make = fallback->make, made_for = EngineContextOf(targets, context_)] {
+            return make(made_for);
+          });
+    }
     setup->engine = EngineSetupOf(w_, targets);
     setup->paths = targets.paths();
     const bool is_inline = !w_.direct() || targets.null_target.has_value() || targets.in_memory;

@@ -29,6 +29,22 @@ TEST(PlanTest, DefaultsMakeAShortJobWhole) {
   EXPECT_TRUE(UseOfTargets(job)[0].prepared);
 }
 
+// Only a job that leaves the engine to Lockstep gets another one where io_uring is refused.
+TEST(PlanTest, ANamedEngineHasNoFallback) {
+  const auto has_fallback = [](const std::function<void(v1::Workload*)>& change) {
+    v1::JobSpec job;
+    change(job.add_phases()->mutable_run()->add_workloads());
+    ChooseEngines(&job);
+    return job.phases(0).run().workloads(0).engine_options().fallback();
+  };
+  EXPECT_TRUE(has_fallback([](v1::Workload*) {}));
+  EXPECT_FALSE(has_fallback([](v1::Workload* w) { w->set_engine(v1::ENGINE_IO_URING); }));
+  EXPECT_FALSE(has_fallback(
+      [](v1::Workload* w) { w->mutable_engine_options()->set_submission_polling(true); }));
+  EXPECT_FALSE(
+      has_fallback([](v1::Workload* w) { w->mutable_engine_options()->set_fallback(false); }));
+}
+
 std::vector<std::string> ProblemsOf(v1::JobSpec job) {
   FillJob(&job);
   std::vector<std::string> list;

@@ -482,6 +482,39 @@ TEST(CollectorTest, AThreadInsideALongCallHasItsIosInTheirOwnInterval) {
   }
 }
 
+// As io_uring on a kernel that does not have it.
+class RefusedEngine final : public IoEngine {
+ public:
+  absl::Status Open(const EngineSetup&) override { return absl::UnimplementedError("no rings"); }
+  absl::StatusOr<int> Exchange(absl::Span<const IoRequest>, int, int64_t,
+                               absl::Span<IoCompletion>) override {
+    return absl::InternalError("was never opened");
+  }
+  std::string Describe() const override { return "refused"; }
+};
+
+TEST(IoThreadTest, AFallbackDoesTheLoadAndTheNotesSayWhy) {
+  SimulatedTime time;
+  IoThreadSetup setup = SetupOf({100000}, &time, 1);
+  const auto real = setup.make_engine;
+  setup.make_engine = [] { return std::make_unique<RefusedEngine>(); };
+  setup.fallbacks = {setup.make_engine, real};
+  const Outcome outcome = RunFor(std::move(setup), RandomReads(), &time, kSecond);
+  EXPECT_GT(outcome.reads.counts().operations, 0u);
+  EXPECT_EQ(outcome.io.engine, real()->Describe());
+  ASSERT_FALSE(outcome.io.notes.empty());
+  EXPECT_EQ(outcome.io.notes[0], real()->Describe() + " instead of the default engine: no rings");
+}
+
+TEST(IoThreadTest, WithoutAFallbackARefusedEngineIsAnError) {
+  SimulatedTime time;
+  Timeline timeline(kSecond, 0);
+  IoThreadSetup setup = SetupOf({100000}, &time, 1);
+  setup.make_engine = [] { return std::make_unique<RefusedEngine>(); };
+  IoThread thread(std::move(setup), RandomReads(), &timeline, &time);
+  EXPECT_EQ(thread.Arm().message(), "no rings");
+}
+
 // Counts allocations from the second batch on.
 class WatchedEngine final : public IoEngine {
  public:
