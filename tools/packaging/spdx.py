@@ -8,7 +8,7 @@ import os
 import re
 import time
 
-from facts import run
+from facts import Problem, run
 
 OWN = "Lockstep"
 
@@ -17,14 +17,14 @@ def owner_of(source, cache={}):  # noqa: B006: one dpkg for each file of the mac
     """(package, version, source package, copyright file) of a file of the machine."""
     if source in cache:
         return cache[source]
-    # dpkg knows a file by the name that its package has it under: before or after the merge of /usr.
+    # dpkg knows a file by the name in its package, from before or after the merge of /usr.
     other = source.removeprefix("/usr") if source.startswith("/usr/") else "/usr" + source
     said = None
     for path in (source, other):
         try:
             said = run("dpkg-query", "-S", path)
             break
-        except Exception:  # noqa: BLE001, S112: it may be known by the other name
+        except Problem:  # it may be known by the other name
             continue
     if said is None:
         cache[source] = None
@@ -101,9 +101,7 @@ def write_list(tree, program, facts, to):
             package, version, _, notice = owner
             if package not in packages:
                 packages[package] = package_entry(package, version, "Organization: Debian")
-                relations.append(
-                    relation(own["SPDXID"], "CONTAINS", packages[package]["SPDXID"])
-                )
+                relations.append(relation(own["SPDXID"], "CONTAINS", packages[package]["SPDXID"]))
                 if os.path.exists(notice):
                     tree.copy(notice, f"share/doc/lockstep/copyright/{package}")
         relations.append(relation(packages[package]["SPDXID"], "CONTAINS", entry["SPDXID"]))
