@@ -23,9 +23,9 @@
 #include "absl/strings/str_replace.h"
 #include "common/limits.h"
 #include "common/text.h"
-#include "common/users.h"
 #include "spdlog/spdlog.h"
 #include "storage/pg.h"
+#include "storage/postgres_programs.h"
 
 namespace lockstep::storage {
 namespace {
@@ -33,7 +33,6 @@ namespace {
 using common::ErrnoStatus;
 using common::FileDescriptor;
 
-constexpr int kOldestMajor = 15;
 constexpr int kReapTries = 30;    // times 500 ms
 constexpr int kHolderTries = 50;  // times 100 ms
 constexpr int kStartTries = 600;  // times 100 ms: recovery after a crash may take a while
@@ -47,46 +46,20 @@ std::string ServerOf(const std::string& directory) {
   return absl::StrCat("host='", path, "/run' port=5432");
 }
 
-int MajorOf(const std::string& binaries) {
-  const size_t end = binaries.rfind("/bin");
-  const size_t begin = binaries.rfind('/', end - 1);
-  return atoi(binaries.substr(begin + 1, end - begin - 1).c_str());
-}
-
-// The installed PostgreSQL of this major version, or the newest one when 0. Empty when there is
-// none. Debian and Ubuntu install each major version in a directory of its own.
-std::string FindBinaries(int major) {
-  std::string best;
-  std::error_code none;
-  for (const auto& version : std::filesystem::directory_iterator("/usr/lib/postgresql", none)) {
-    const std::string path = version.path().string() + "/bin";
-    if (access((path + "/postgres").c_str(), X_OK) != 0 ||
-        access((path + "/initdb").c_str(), X_OK) != 0) {
-      continue;
-    }
-    const int here = MajorOf(path);
-    if (major != 0 ? here == major
-                   : here >= kOldestMajor && (best.empty() || here > MajorOf(best))) {
-      best = path;
-    }
-  }
-  return best;
-}
-
-// PostgreSQL does not run as root.
-std::optional<common::User> ServerUser() {
-  return geteuid() == 0 ? common::FindUser("postgres") : std::nullopt;
-}
-
 // Everything that a child needs, made before the fork: this process has threads, so that between
 // fork and exec only system calls may be made.
 class Program {
  public:
-  Program(std::vector<std::string> words, const std::string& log_path)
-      : words_(std::move(words)), log_path_(log_path) {
+  Program(std::vector<std::string> words, const std::string& log_path,
+          const std::optional<common::User>& user)
+      : words_(std::move(words)),
+        log_path_(log_path),
+        not_executed_(absl::StrCat(words_[0],
+                                   ": cannot be executed; can its user enter each directory above "
+                                   "it?\n")) {
     for (std::string& word : words_) arguments_.push_back(word.data());
     arguments_.push_back(nullptr);
-    if (const auto user = ServerUser()) {
+    if (user) {
       becomes_ = true;
       uid_ = user->uid;
       gid_ = user->gid;
@@ -149,12 +122,14 @@ class Program {
     const rlimit memory = {limits::kServerProcessBytes, limits::kServerProcessBytes};
     if (setrlimit(RLIMIT_DATA, &memory) != 0) _exit(126);
     execve(arguments_[0], arguments_.data(), environment_.data());
+    [[maybe_unused]] const ssize_t said = write(2, not_executed_.data(), not_executed_.size());
     _exit(127);
   }
 
  private:
   std::vector<std::string> words_;
   const std::string log_path_;
+  const std::string not_executed_;
   std::vector<char*> arguments_;
   std::vector<std::string> settings_;
   std::vector<char*> environment_;
@@ -163,10 +138,6 @@ class Program {
   gid_t gid_ = 0;
   std::vector<gid_t> groups_;
 };
-
-pid_t Spawn(const std::vector<std::string>& words, const std::string& log_path) {
-  return Program(words, log_path).Start();
-}
 
 // A small file in a directory that the server's user owns: a link there is not followed, and
 // nothing but a regular file is read.
@@ -194,7 +165,8 @@ std::string TailOf(const std::string& path) {
 // mode. Everything is done on descriptors: in a directory that the server's user owns, a link could
 // lead a change by root anywhere.
 absl::StatusOr<FileDescriptor> OwnDirectory(int parent, const std::string& name,
-                                            const std::string& path, mode_t mode) {
+                                            const std::string& path, mode_t mode,
+                                            const std::optional<common::User>& user) {
   if (mkdirat(parent, name.c_str(), mode) != 0 && errno != EEXIST) return ErrnoStatus(errno, path);
   FileDescriptor directory(
       openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -205,9 +177,7 @@ absl::StatusOr<FileDescriptor> OwnDirectory(int parent, const std::string& name,
     }
     return ErrnoStatus(errno, path);
   }
-  if (const auto user = ServerUser()) {
-    if (fchown(directory.get(), user->uid, user->gid) != 0) return ErrnoStatus(errno, path);
-  }
+  if (user && fchown(directory.get(), user->uid, user->gid) != 0) return ErrnoStatus(errno, path);
   if (fchmod(directory.get(), mode) != 0) return ErrnoStatus(errno, path);
   return directory;
 }
@@ -230,16 +200,6 @@ pid_t LivePostmaster(const std::string& data) {
   return own.st_dev == here.st_dev && own.st_ino == here.st_ino ? pid : -1;
 }
 
-absl::Status VersionMismatch(const std::string& data, const std::string& has,
-                             const std::string& newest) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      data, " was made by PostgreSQL ", has, ", which is not installed (newest: ",
-      newest.empty() ? "none" : absl::StrCat(MajorOf(newest)), "). Install postgresql-", has,
-      ", or upgrade the cluster:\n  mv ", data, " ", data, ".old\n  ", newest, "/initdb -D ", data,
-      " -U lockstep --auth=trust --encoding=UTF8\n  ", newest, "/pg_upgrade -U lockstep -d ", data,
-      ".old -D ", data, " -b /usr/lib/postgresql/", has, "/bin -B ", newest));
-}
-
 // Whether a signal that ends this program waits: the program blocks them.
 bool IsAskedToEnd() {
   sigset_t pending;
@@ -256,7 +216,8 @@ std::string HolderOf(int lock) {
 }
 
 // Makes the store's directories where they are missing, and takes the lock that one controller has.
-absl::StatusOr<FileDescriptor> ClaimDirectory(const std::string& directory) {
+absl::StatusOr<FileDescriptor> ClaimDirectory(const std::string& directory,
+                                              const std::optional<common::User>& user) {
   if (!common::IsPlainLine(directory) || directory.find(',') != std::string::npos) {
     // A comma in the name of a server begins another server's name (libpq), and cannot be escaped.
     return absl::InvalidArgumentError(
@@ -276,7 +237,7 @@ absl::StatusOr<FileDescriptor> ClaimDirectory(const std::string& directory) {
   if (!parent.valid()) return ErrnoStatus(errno, parent_path);
   const auto own = OwnDirectory(
       parent.get(), slash == std::string::npos ? directory : directory.substr(slash + 1), directory,
-      0711);
+      0711, user);
   if (!own.ok()) return own.status();
   const std::string lock_path = directory + "/lock";
   // The kernel releases the lock when this process ends, in whatever way. O_CLOEXEC keeps it from
@@ -304,7 +265,7 @@ absl::StatusOr<FileDescriptor> ClaimDirectory(const std::string& directory) {
   }
   // Until this controller listens, nobody is told the address of an earlier one.
   if (ftruncate(lock.get(), 0) != 0) return ErrnoStatus(errno, lock_path);
-  if (const auto run = OwnDirectory(own->get(), "run", directory + "/run", 0700); !run.ok()) {
+  if (const auto run = OwnDirectory(own->get(), "run", directory + "/run", 0700, user); !run.ok()) {
     return run.status();
   }
   return lock;
@@ -335,17 +296,22 @@ absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(
   if (newest.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("no PostgreSQL of version ", kOldestMajor,
-                     " or newer under /usr/lib/postgresql; run tools/install-deps, or give --store "
-                     "postgresql://…"));
+                     " or newer beside this program or under /usr/lib/postgresql; install "
+                     "postgresql-15, or give --store postgresql://…"));
   }
-  if (geteuid() == 0 && !ServerUser()) {
-    return absl::FailedPreconditionError(
-        "PostgreSQL does not run as root and there is no user postgres; give --store "
-        "postgresql://…");
+  std::optional<common::User> user;
+  if (geteuid() == 0) {
+    user = ServerUser(directory);
+    if (!user) {
+      return absl::FailedPreconditionError(
+          "PostgreSQL does not run as root and there is no user postgres; give --store "
+          "postgresql://…");
+    }
   }
-  auto lock = ClaimDirectory(directory);
+  auto lock = ClaimDirectory(directory, user);
   if (!lock.ok()) return lock.status();
-  std::unique_ptr<EmbeddedPostgres> server(new EmbeddedPostgres(directory, *std::move(lock)));
+  std::unique_ptr<EmbeddedPostgres> server(
+      new EmbeddedPostgres(directory, *std::move(lock), std::move(user)));
   const std::string data = directory + "/data";
   std::string binaries = newest;
   if (access((data + "/PG_VERSION").c_str(), F_OK) == 0) {
@@ -402,7 +368,7 @@ absl::Status EmbeddedPostgres::Initialise(const std::string& binaries) {
   if (ended != pid) return ErrnoStatus(errno, "initdb");
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     return absl::FailedPreconditionError(absl::StrCat("initdb in ", made,
-                                                      " failed; can the user postgres enter ",
+                                                      " failed; can the server's user enter ",
                                                       directory_, "?\n", TailOf(log)));
   }
   if (rename(made.c_str(), (directory_ + "/data").c_str()) != 0) {
@@ -410,6 +376,11 @@ absl::Status EmbeddedPostgres::Initialise(const std::string& binaries) {
   }
   unlink(log.c_str());
   return absl::OkStatus();
+}
+
+pid_t EmbeddedPostgres::Spawn(const std::vector<std::string>& words,
+                              const std::string& log_path) const {
+  return Program(words, log_path, user_).Start();
 }
 
 absl::Status EmbeddedPostgres::Launch(const std::string& binaries) {

@@ -84,9 +84,11 @@ absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::stri
   // A blocking send to a server that has stopped reading never returns; Flush() waits with a limit.
   PQsetnonblocking(connection->connection_.get(), 1);
   // A worker discards what is committed. A role or a server may have synchronous_commit off by
-  // default, and would then acknowledge samples that a crash of the server can still lose.
+  // default, and would then acknowledge samples that a crash of the server can still lose. GMT is
+  // the one zone that PostgreSQL knows without a database of time zones, which a portable archive's
+  // host need not have.
   if (absl::Status status = connection->Execute(
-          "SET client_min_messages = warning; SET search_path = lockstep; SET TIME ZONE 'UTC'; "
+          "SET client_min_messages = warning; SET search_path = lockstep; SET TIME ZONE 'GMT'; "
           "SET synchronous_commit = on; "
           // Keepalives: a session whose client's host is gone gives up its locks.
           "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; "

@@ -1,7 +1,6 @@
 #include "controller/cli/local_fleet.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -12,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
+#include "common/portable.h"
 #include "controller/cli/namespaces.h"
 
 namespace lockstep::cli {
@@ -21,10 +21,7 @@ constexpr int kStartTries = 1200;  // times 50 ms: the first start initialises P
 
 // The daemons lie beside this program, or where Bazel built them.
 std::string FindBinary(const std::string& name) {
-  char self[PATH_MAX] = {};
-  if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return "";
-  std::string folder(self);
-  folder = folder.substr(0, folder.rfind('/'));
+  const std::string folder = common::ProgramDirectory();
   for (const std::string& path :
        {absl::StrCat(folder, "/", name), absl::StrCat(folder, "/../", name),
         absl::StrCat(folder, "/../../worker/", name)}) {
