@@ -6,5 +6,7 @@ namespace lockstep::common {
 // "-changed" where the sources differed from it, and is "unknown" outside of a Git checkout. The
 // text lives for ever.
 const char* VersionText();
+// The commit alone.
+const char* VersionCommit();
 
 }  // namespace lockstep::common

@@ -17,8 +17,9 @@
 #include "common/limits.h"
 #include "common/text.h"
 #include "common/tls.h"
-#include "common/version_text.h"
+#include "common/version_flag.h"
 #include "google/protobuf/stubs/logging.h"
+#include "proto/worker.pb.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
 #include "worker/host/block_devices.h"
@@ -295,7 +296,7 @@ int main(int argc, char** argv) {
   google::protobuf::SetLogHandler(nullptr);
   Flags flags;
   CLI::App app("Runs storage load on this host when a Lockstep controller says so.");
-  app.set_version_flag("--version", common::VersionText());
+  common::AddVersionFlag(&app, v1::PROTOCOL_VERSION_CURRENT);
   app.footer(
       "Example:\n  lockstep-worker --controller ctl.example:9640 --allow /mnt/san --tls-cert w.pem "
       "--tls-key w.key --tls-ca ca.pem");

@@ -7,9 +7,10 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
-#include "common/version_text.h"
+#include "common/version_flag.h"
 #include "controller/cli/commands.h"
 #include "google/protobuf/stubs/logging.h"
+#include "proto/worker.pb.h"
 
 namespace {
 
@@ -32,7 +33,7 @@ std::string WhatIsMissing(const CLI::App& app, int argc, char** argv, const std:
                           ". lockstep COMMAND --help explains one");
     }
     // Options before the command have a value each, but for the flags.
-    if (word.find('=') == std::string::npos && word != "--no-color" &&
+    if (word.find('=') == std::string::npos && word != "--no-color" && word != "--json" &&
         word != "--insecure-plaintext") {
       ++i;
     }
@@ -52,7 +53,7 @@ int main(int argc, char** argv) {
   if (argc > 0) context.program = argv[0];
   int status = cli::kOk;
   CLI::App app("Lockstep: a storage benchmark that moves many hosts through a test in lockstep.");
-  app.set_version_flag("--version", common::VersionText());
+  common::AddVersionFlag(&app, v1::PROTOCOL_VERSION_CURRENT);
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--controller", context.controller, "HOST:PORT of the controller")

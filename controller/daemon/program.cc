@@ -16,12 +16,13 @@
 #include "common/text.h"
 #include "common/timing.h"
 #include "common/tls.h"
-#include "common/version_text.h"
+#include "common/version_flag.h"
 #include "controller/daemon/controller.h"
 #include "controller/daemon/election.h"
 #include "controller/daemon/open_store.h"
 #include "controller/daemon/server.h"
 #include "google/protobuf/stubs/logging.h"
+#include "proto/worker.pb.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
 #include "storage/conninfo.h"
@@ -232,7 +233,7 @@ int RunProgram(int argc, char** argv) {
   Flags flags;
   CLI::App app(
       "Takes storage tests, moves workers through them in lockstep, and keeps what they measured.");
-  app.set_version_flag("--version", common::VersionText());
+  common::AddVersionFlag(&app, v1::PROTOCOL_VERSION_CURRENT);
   app.footer(
       "Example:\n  lockstep-controller --listen 0.0.0.0:9640 --tls-cert c.pem --tls-key c.key "
       "--tls-ca ca.pem --http 127.0.0.1:9641");
