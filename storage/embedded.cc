@@ -353,6 +353,11 @@ absl::Status EmbeddedPostgres::Initialise(const std::string& binaries) {
   const pid_t pid = Spawn({binaries + "/initdb", "-D", made, "-U", "lockstep", "--auth=trust",
                            "--encoding=UTF8", "--locale=C.UTF-8"},
                           log);
+  // Follows no link. A copy that failed, on a full disk, would take up the rest of it.
+  const auto discard = [&made] {
+    std::error_code none;
+    std::filesystem::remove_all(made, none);
+  };
   int status = 0;
   pid_t ended = 0;
   for (; pid > 0 && ended == 0; usleep(20000)) {
@@ -361,12 +366,12 @@ absl::Status EmbeddedPostgres::Initialise(const std::string& binaries) {
     // Its group: initdb has started servers of its own. It may not have become the first of it yet.
     for (const pid_t one : {-pid, pid}) kill(one, SIGKILL);
     waitpid(pid, &status, 0);
-    std::error_code none;
-    std::filesystem::remove_all(made, none);
+    discard();
     return absl::CancelledError(made + ": initdb was ended by a signal to this program");
   }
   if (ended != pid) return ErrnoStatus(errno, "initdb");
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    discard();
     return absl::FailedPreconditionError(absl::StrCat("initdb in ", made,
                                                       " failed; can the server's user enter ",
                                                       directory_, "?\n", TailOf(log)));
