@@ -38,6 +38,7 @@ RUN_BY = {
     ("docs/guide/history.md", "sh"): "test_guides.py",
     ("docs/guide/coming-from-iometer.md", "sh"): "test_presets.py",
     ("docs/guide/presets.md", "sh"): "test_presets.py",
+    ("docs/guide/install.md", "sh"): "test_package.py",
     ("docs/guide/stories.md", "sh"): "test_guides.py",
     ("docs/guide/observe.md", "yaml"): "test_observe.py",
     ("docs/reference/operations.md", "sh"): "Certificates, Flags",
