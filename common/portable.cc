@@ -8,20 +8,24 @@
 
 namespace lockstep::common {
 
-// A program of an archive is started by the archive's loader, under the name ROOT/lib/start/NAME.
-// The kernel tells this name. /proc/self/exe would lead to the loader, and a root directory without
-// anything else has no /proc.
+// The starter of an archive executes ROOT/lib/start/NAME, a link to the archive's loader, which
+// then loads ROOT/lib/programs/NAME. The auxiliary vector has one of the two names: the kernel
+// writes the first one, and a loader that was started as a program replaces it by the second one
+// (glibc, elf/rtld.c). /proc/self/exe would lead to the loader, and an empty root directory has no
+// /proc.
 std::string PortableRoot() {
-  constexpr std::string_view kStart = "/lib/start/";
   const auto* started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   if (started == nullptr || *started != '/') return "";
   const std::string path(started);
   const size_t end = path.rfind('/') + 1;
-  if (end < kStart.size() || path.compare(end - kStart.size(), kStart.size(), kStart) != 0) {
-    return "";
+  for (const std::string_view directory : {"/lib/programs/", "/lib/start/"}) {
+    if (end < directory.size()) continue;
+    const size_t begin = end - directory.size();
+    if (path.compare(begin, directory.size(), directory) != 0) continue;
+    const std::string root = path.substr(0, begin);
+    if (access((root + "/bin/" + path.substr(end)).c_str(), X_OK) == 0) return root;
   }
-  const std::string root = path.substr(0, end - kStart.size());
-  return access((root + "/bin/" + path.substr(end)).c_str(), X_OK) == 0 ? root : "";
+  return "";
 }
 
 std::string ProgramDirectory() {

@@ -164,7 +164,7 @@ static void make_identity(void) {
   if (getrandom(nonce, sizeof nonce, 0) != (ssize_t)sizeof nonce) fail_errno("getrandom");
 }
 
-// The loader was started by its link ROOT/lib/start/initdb.
+// The loader leaves the name of this program, ROOT/lib/programs/initdb (common/portable.cc).
 static void find_template(char* path) {
   const char* self = (const char*)getauxval(AT_EXECFN);
   if (self == NULL || strlen(self) >= PATH_MAX - 64) fail("where does it lie?", "initdb");
