@@ -117,7 +117,7 @@ class Units(unittest.TestCase):
         self.rate("lockstep-worker", 35, "devices", "settings")
 
 
-# A module of the machine's that says when it was loaded, for the name service of the C library.
+# A module of the machine's that says when it was loaded.
 TRAP = r"""
 #include <fcntl.h>
 #include <unistd.h>
@@ -169,28 +169,46 @@ class PortableArchives(unittest.TestCase):
             self.assertTrue({"libc6", program} <= names, names)
             self.assertTrue(notices)
 
-    def test_no_module_of_the_machine_is_loaded(self):
-        root = scratch(self)
-        home = unpack(self.dist, root)
-        modules = f"{root}/lib/x86_64-linux-gnu"
-        os.makedirs(modules)
-        os.mkdir(f"{root}/etc")
-        with open(f"{root}/etc/nsswitch.conf", "w", encoding="ascii") as text:
-            text.write("passwd: trap files\nhosts: trap files\n")
-        words = ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", f"{modules}/libnss_trap.so.2"]
-        run(*words, input=TRAP)
+    def make_trap(self, root, path):
+        os.makedirs(os.path.dirname(root + path), exist_ok=True)
+        run("gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", root + path, input=TRAP)
+
+    def assert_is_kept_out(self, root, home, *flags, **settings):
+        """The trap is loaded by the command line itself, and not where the archive starts it."""
 
         def is_loaded(*starts):
-            words = ["--controller", "somewhere.invalid:1", "status"]
-            subprocess.run(
-                ["chroot", root, *starts, *words], capture_output=True, check=False, timeout=240
-            )
+            words = ["chroot", root, *starts, "--controller", "somewhere.invalid:1", *flags]
+            environment = {**ENVIRONMENT, **settings}
+            subprocess.run([*words, "status"], capture_output=True, check=False, env=environment)
             return os.path.exists(f"{root}/loaded")
 
         self.assertFalse(is_loaded(f"{home}/bin/lockstep"))
-        # The trap is one: without what keeps it out, it is loaded.
         loader = [f"{home}/lib/ld-linux-x86-64.so.2", "--library-path", f"{home}/lib"]
         self.assertTrue(is_loaded(*loader, f"{home}/lib/programs/lockstep"))
+
+    def test_no_module_of_the_name_service_is_loaded(self):
+        root = scratch(self)
+        home = unpack(self.dist, root)
+        self.make_trap(root, "/lib/x86_64-linux-gnu/libnss_trap.so.2")
+        os.mkdir(f"{root}/etc")
+        with open(f"{root}/etc/nsswitch.conf", "w", encoding="ascii") as text:
+            text.write("passwd: trap files\nhosts: trap files\n")
+        self.assert_is_kept_out(root, home)
+
+    def test_no_provider_of_openssl_is_loaded(self):
+        root = scratch(self)
+        home = unpack(self.dist, root)
+        self.make_trap(root, "/trap.so")
+        with open(f"{root}/openssl.cnf", "w", encoding="ascii") as text:
+            text.write(
+                "openssl_conf = all\n[all]\nproviders = each\n[each]\ntrap = trap\n"
+                "[trap]\nmodule = /trap.so\nactivate = 1\n"
+            )
+        certificate = ["-keyout", f"{root}/key.pem", "-out", f"{root}/cert.pem", "-subj", "/CN=x"]
+        kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        run("openssl", "req", "-x509", *kind, *certificate)
+        flags = ["--tls-cert", "/cert.pem", "--tls-key", "/key.pem", "--tls-ca", "/cert.pem"]
+        self.assert_is_kept_out(root, home, *flags, OPENSSL_CONF="/openssl.cnf")
 
     def test_a_demo_in_a_root_of_another_layout(self):
         root = scratch(self)

@@ -1,6 +1,6 @@
 // The `initdb` of a portable archive: makes a cluster by copying the one that was made when the
-// archive was packaged (share/postgresql/template). PostgreSQL's own initdb needs /bin/sh, an entry
-// in /etc/passwd and 15 s of processor on a slow machine; this one needs nothing.
+// archive was packaged (share/postgresql/template). PostgreSQL's own initdb needs /bin/sh and an
+// entry in /etc/passwd; this one needs nothing.
 //
 //   initdb -D DIRECTORY [-U lockstep] [--auth=trust] [--encoding=UTF8] [--locale=C.UTF-8]
 //
