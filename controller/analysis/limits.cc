@@ -31,6 +31,7 @@
 #include "controller/analysis/devices.h"
 #include "controller/analysis/io_sides.h"
 #include "controller/analysis/io_throttles.h"
+#include "controller/analysis/kept_rates.h"
 #include "controller/analysis/network_limit.h"
 #include "controller/analysis/thread_shares.h"
 #include "controller/plan/layers.h"
@@ -50,8 +51,6 @@ constexpr double kHasAllWaiting = 0.9;
 // Of an I/O's time, and at least so much: less is the way through the kernel.
 constexpr double kWaitsAbove = 0.5;
 constexpr double kNoticeableMs = 0.2;
-// Of the rate that a job asks for: what is below was not kept, so that it did not limit.
-constexpr double kKept = 0.95;
 
 void Set(const char* limit, std::string because, v1::WorkloadReport* out) {
   out->set_limited_by(limit);
@@ -123,35 +122,6 @@ struct LimitEvidence {
   bool waits() const { return queue_full > kMajority || shares.io > kMajority; }
 };
 
-// Whether the I/Os of this direction came close to this part of one of its limits.
-bool ReachesLimit(double part, const v1::DirectionLimit& limit, absl::string_view kind,
-                  const v1::WorkloadReport& out) {
-  const double iops = part * limit.iops();
-  const double bytes = part * limit.throughput_bytes_per_second();
-  return std::any_of(out.operations().begin(), out.operations().end(), [&](const auto& operation) {
-    return operation.kind() == kind &&
-           ((iops > 0 && operation.iops() >= kKept * iops) ||
-            (bytes > 0 && operation.bytes_per_second() >= kKept * bytes));
-  });
-}
-
-// A rate that stalls kept the load from is not made up for. What was below it was limited by them.
-bool KeepsItsRate(const LimitEvidence& e, const v1::WorkloadReport& out) {
-  const v1::Workload& w = e.workload;
-  // What was due is a mean from T on. Where the rate changes it is not that of the measured time.
-  if (!HasChangingRate(w) && out.total().iops() < kKept * out.due_per_second()) return false;
-  // A lost host takes its share of the limits with it, as it takes its figures.
-  const double part = PartOfHosts(e.view, w);
-  const double iops = part * w.max_iops();
-  const double bytes = part * w.max_throughput_bytes_per_second();
-  const bool has_directions = w.has_read_limit() || w.has_write_limit();
-  return (!(iops > 0) && !(bytes > 0) && !has_directions) ||
-         ReachesLimit(part, w.read_limit(), "read", out) ||
-         ReachesLimit(part, w.write_limit(), "write", out) ||
-         (iops > 0 && out.total().iops() >= kKept * iops) ||
-         (bytes > 0 && out.total().bytes_per_second() >= kKept * bytes);
-}
-
 // What the job itself asks for takes most of the threads' time. Each of these rules says whether it
 // holds, and if so, sets the verdict.
 bool LimitedByJob(const LimitEvidence& e, v1::WorkloadReport* out) {
@@ -160,7 +130,7 @@ bool LimitedByJob(const LimitEvidence& e, v1::WorkloadReport* out) {
         absl::StrFormat("the threads paused for %.0f %% of their time, as the job says",
                         100 * e.shares.think),
         out);
-  } else if (e.shares.rate > kMajority && KeepsItsRate(e, *out)) {
+  } else if (e.shares.rate > kMajority && KeepsItsRate(e.view, e.workload, *out)) {
     Set("rate",
         absl::StrFormat("the threads waited for their rate for %.0f %% of their time",
                         100 * e.shares.rate),
@@ -486,7 +456,7 @@ void Decide(const PhaseView& view, int index, const v1::PhaseReport& report,
         absl::StrFormat("the threads waited for their rate for %.0f %% of their time and still "
                         "missed more than %.0f %% of it: nothing makes up for the time in which "
                         "something else held them (%s)",
-                        100 * shares.rate, 100 * (1 - kKept), spent),
+                        100 * shares.rate, 100 * (1 - kKeptRate), spent),
         out);
     return;
   }

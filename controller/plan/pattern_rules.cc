@@ -110,12 +110,12 @@ class PatternRules {
                                                     common::FormatSize(w_.block_size_bytes()),
                                                     ": verified blocks begin at multiples of it"));
     }
-    CheckPlaces(static_cast<uint64_t>(p.skip_bytes()));
+    CheckFiles(static_cast<uint64_t>(p.skip_bytes()));
   }
 
   // A thread whose part has one place would do all of its I/O there. Where the workers alone know
   // the size of a target, they refuse it.
-  void CheckPlaces(uint64_t skip) {
+  void CheckFiles(uint64_t skip) {
     const auto block = static_cast<uint64_t>(std::max<int64_t>(1, w_.block_size_bytes()));
     uint64_t places = 0;
     int known = 0;

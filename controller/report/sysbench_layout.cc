@@ -22,8 +22,8 @@ constexpr int64_t kMaxIntervals = 1000000;
 // A line of sysbench begins with its version, and with what it was built with.
 constexpr char kVersionLine[] = "sysbench 1.0.20 (layout; measured by Lockstep)\n\n";
 
-// Latencies of several histograms together.
-struct Latencies {
+// SysbenchLatencies of several histograms together.
+struct SysbenchLatencies {
   common::Histogram histogram;
   double operations = 0, sum_ns = 0, min_ns = 0, max_ns = 0;
 
@@ -49,9 +49,9 @@ bool IsEvent(const v1::LatencyHistogram& h, const v1::PhaseReport& phase,
   return h.kind() != "fsync" || !look.syncs_with_writes;
 }
 
-Latencies LatenciesOf(const v1::PhaseReport& phase, const SysbenchLook& look,
-                      const std::vector<v1::LatencyHistogram>& histograms) {
-  Latencies all;
+SysbenchLatencies LatenciesOf(const v1::PhaseReport& phase, const SysbenchLook& look,
+                              const std::vector<v1::LatencyHistogram>& histograms) {
+  SysbenchLatencies all;
   for (const v1::LatencyHistogram& h : histograms) {
     if (IsEvent(h, phase, look)) all.Add(h);
   }
@@ -65,7 +65,7 @@ Latencies LatenciesOf(const v1::PhaseReport& phase, const SysbenchLook& look,
   return all;
 }
 
-double PercentileNs(const v1::PhaseReport& phase, const Latencies& latencies, int percent) {
+double PercentileNs(const v1::PhaseReport& phase, const SysbenchLatencies& latencies, int percent) {
   if (latencies.histogram.count() > 0) {
     // sysbench prints a number also where few I/Os are there, as its readers expect.
     return std::min(latencies.histogram.Percentile(percent), latencies.max_ns);
@@ -84,7 +84,7 @@ std::string LatencyLine(const std::string& name, double nanoseconds) {
 }
 
 std::string LatencyBlock(const v1::PhaseReport& phase, const SysbenchLook& look,
-                         const Latencies& l) {
+                         const SysbenchLatencies& l) {
   const double average = l.operations > 0 ? l.sum_ns / l.operations : 0;
   std::string text =
       absl::StrCat("\nLatency (ms):\n", LatencyLine("         min:", l.min_ns),
@@ -145,7 +145,7 @@ std::string Run(const v1::PhaseReport& phase, const SysbenchLook& look, const Sy
   const KindSum reads = SumOfKind(phase, "read");
   const KindSum writes = SumOfKind(phase, "write");
   const KindSum syncs = SumOfKind(phase, "fsync");
-  const Latencies latencies = LatenciesOf(phase, look, data.phases);
+  const SysbenchLatencies latencies = LatenciesOf(phase, look, data.phases);
   double sync_events = look.syncs_with_writes ? 0 : syncs.operations;
   // The syncs at the end are in a load that ends by itself, but they are no events.
   const auto limit = static_cast<double>(look.operations);

@@ -100,7 +100,7 @@ class FilePlanner {
     if (region_->is_given() || fills_.value) {
       return section_.Fail("has no file: offset, increments and fill_device are of files");
     }
-    CheckPlaces(section_, job_, size_.value >= kMinFile ? size_.value : kNullBytes);
+    CheckFilesRegion(section_, job_, size_.value >= kMinFile ? size_.value : kNullBytes);
     plan_.shares.push_back({static_cast<uint32_t>(job_.clones.value), {use}});
   }
 
@@ -148,8 +148,8 @@ class FilePlanner {
     if (file_size_.value == 0 || !region_->is_apart()) {
       use->reached_bytes = file_size_.value == 0 ? size : size - region_->offset_bytes();
     }
-    CheckPlaces(section_, job_,
-                region_->size_bytes() != 0 ? region_->size_bytes() : use->reached_bytes);
+    CheckFilesRegion(section_, job_,
+                     region_->size_bytes() != 0 ? region_->size_bytes() : use->reached_bytes);
     if (count > 1) {
       file->set_count(static_cast<uint32_t>(count));
       use->count_origin = files_.value > 1 ? files_.from->where : job_.clones.from->where;

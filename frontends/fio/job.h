@@ -39,9 +39,9 @@ struct Job {
   const Option* rate = nullptr;
   const Option* rate_bytes = nullptr;
   bool poisson = false;
-  double least_iops = 0, least_bytes = 0;
+  double min_iops = 0, min_bytes = 0;
   const Option* least = nullptr;
-  int64_t least_window_ns = 0;
+  int64_t min_window_ns = 0;
   Exit exit = Exit::kAlone;
   const Option* exits = nullptr;
   bool verify = false, reads_back = false;
@@ -95,10 +95,10 @@ class PhaseTimes {
   void Add(const SectionReader& section, const Job& job, v1::RunPhase* run, Origins* origins);
   // Its workloads are those that the phase has got since.
   void Close(const v1::RunPhase& run) { jobs_.back().end = run.workloads_size(); }
-  // After all jobs: sets the phase's duration and the workloads' times. Place: of the phase in the
-  // file.
-  enum class Place { kLast, kBeforeOthers };
-  void Finish(Place place, Findings* findings, v1::RunPhase* run, Origins* origins) const;
+  // After all jobs: sets the phase's duration and the workloads' times. Position: of the phase in
+  // the file.
+  enum class Position { kLast, kBeforeOthers };
+  void Finish(Position position, Findings* findings, v1::RunPhase* run, Origins* origins) const;
 
  private:
   struct Entry {
@@ -110,7 +110,7 @@ class PhaseTimes {
     int group = 0;  // of fio's reports
   };
   void SetEnds(Findings* findings, v1::RunPhase* run, Origins* origins) const;
-  void SetExits(Place place, Findings* findings, v1::RunPhase* run, Origins* origins) const;
+  void SetExits(Position position, Findings* findings, v1::RunPhase* run, Origins* origins) const;
 
   std::vector<Entry> jobs_;
   Value<int64_t> ramp_;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kSecond = 1000000000;
 constexpr int64_t kDay = 86400 * kSecond;
-constexpr int64_t kLongestNs = 32000000000000000;  // of a phase
+constexpr int64_t kMaxNs = 32000000000000000;  // of a phase
 
 // Values of one option for each direction, for each clone.
 struct Rates {
@@ -125,31 +125,30 @@ void ReadLeast(const SectionReader& section, Job* job) {
     }
     return;
   }
-  job->least_iops = OwnRate(*job, iops);
-  job->least_bytes = OwnRate(*job, bytes);
-  if (!(job->least_iops > 0) && !(job->least_bytes > 0)) return;
-  job->least = job->least_bytes > 0 ? bytes.from : iops.from;
-  if (job->least_bytes > job->bytes_per_second && job->bytes_per_second > 0) {
+  job->min_iops = OwnRate(*job, iops);
+  job->min_bytes = OwnRate(*job, bytes);
+  if (!(job->min_iops > 0) && !(job->min_bytes > 0)) return;
+  job->least = job->min_bytes > 0 ? bytes.from : iops.from;
+  if (job->min_bytes > job->bytes_per_second && job->bytes_per_second > 0) {
     section.Fail(*bytes.from, "is above the rate, which fio refuses, too");
   }
-  if (job->least_iops > job->iops && job->iops > 0) {
+  if (job->min_iops > job->iops && job->iops > 0) {
     section.Fail(*iops.from, "is above rate_iops, which fio refuses, too");
   }
   const auto block = static_cast<double>(job->largest_block);
-  if (job->least_iops > 0) {
-    job->least_window_ns = WindowOf(cycle.value, job->iops, job->least_iops, 1);
+  if (job->min_iops > 0) {
+    job->min_window_ns = WindowOf(cycle.value, job->iops, job->min_iops, 1);
   }
-  if (job->least_bytes > 0) {
-    job->least_window_ns =
-        std::max(job->least_window_ns,
-                 WindowOf(cycle.value, job->bytes_per_second, job->least_bytes, block));
+  if (job->min_bytes > 0) {
+    job->min_window_ns = std::max(
+        job->min_window_ns, WindowOf(cycle.value, job->bytes_per_second, job->min_bytes, block));
   }
   if (job->runtime.value > 0) {
-    job->least_window_ns = std::min(job->least_window_ns, job->runtime.value);
+    job->min_window_ns = std::min(job->min_window_ns, job->runtime.value);
   }
   section.Remark(*job->least, absl::StrCat("ends the run, and not the job alone; it is judged over "
                                            "windows of ",
-                                           job->least_window_ns / kSecond, " s"));
+                                           job->min_window_ns / kSecond, " s"));
 }
 
 void ReadThinkTime(const SectionReader& section, Job* job) {
@@ -223,7 +222,7 @@ bool IsBeyondRates(const Job& job, double all) {
     return iops * all > 1e12 || bytes * all > 1e16 || (iops > 0 && iops * all < 0.001) ||
            (bytes > 0 && bytes * all < 1);
   };
-  return is(job.iops, job.bytes_per_second) || is(job.least_iops, job.least_bytes) ||
+  return is(job.iops, job.bytes_per_second) || is(job.min_iops, job.min_bytes) ||
          is(job.reads_limit.iops(), job.reads_limit.throughput_bytes_per_second()) ||
          is(job.writes_limit.iops(), job.writes_limit.throughput_bytes_per_second());
 }
@@ -288,10 +287,10 @@ void SetRates(const SectionReader& section, const Job& job, double all, v1::Work
   }
   if (job.least != nullptr) {
     v1::MinimumRate* least = workload->mutable_min_rate();
-    if (job.least_iops > 0) least->set_iops(job.least_iops * all);
-    if (job.least_bytes > 0) least->set_throughput_bytes_per_second(job.least_bytes * all);
-    least->set_window_ns(job.least_window_ns);
-    (*origins)[absl::StrCat(field, "min_rate.", job.least_bytes > 0 ? "throughput" : "iops")] =
+    if (job.min_iops > 0) least->set_iops(job.min_iops * all);
+    if (job.min_bytes > 0) least->set_throughput_bytes_per_second(job.min_bytes * all);
+    least->set_window_ns(job.min_window_ns);
+    (*origins)[absl::StrCat(field, "min_rate.", job.min_bytes > 0 ? "throughput" : "iops")] =
         job.least->where;
   }
   if (all > 1) {
@@ -341,7 +340,7 @@ void PhaseTimes::SetEnds(Findings* findings, v1::RunPhase* run, Origins* origins
   for (const Entry& job : jobs_) {
     if (!is_timed || job.delay.value + job.runtime.value <= end) continue;
     end = job.delay.value + job.runtime.value;
-    if (end > kLongestNs) findings->Fail(job.delay.from->where, "ends beyond 370 days of a phase");
+    if (end > kMaxNs) findings->Fail(job.delay.from->where, "ends beyond 370 days of a phase");
     run->set_duration_ns(end);
     (*origins)["duration"] = job.runtime.from->where;
   }
@@ -361,12 +360,12 @@ void PhaseTimes::SetEnds(Findings* findings, v1::RunPhase* run, Origins* origins
   }
 }
 
-void PhaseTimes::SetExits(Place place, Findings* findings, v1::RunPhase* run,
+void PhaseTimes::SetExits(Position position, Findings* findings, v1::RunPhase* run,
                           Origins* origins) const {
   const bool one_group = !jobs_.empty() && jobs_.back().group == 0;
   for (const Entry& job : jobs_) {
     if (job.exit == Exit::kAlone) continue;
-    if (job.exit == Exit::kAll && place != Place::kLast) {
+    if (job.exit == Exit::kAll && position != Position::kLast) {
       findings->Fail(job.exits->where,
                      "cannot be translated; a job would need workloads that end the whole run");
       continue;
@@ -397,10 +396,10 @@ void PhaseTimes::SetExits(Place place, Findings* findings, v1::RunPhase* run,
   }
 }
 
-void PhaseTimes::Finish(Place place, Findings* findings, v1::RunPhase* run,
+void PhaseTimes::Finish(Position position, Findings* findings, v1::RunPhase* run,
                         Origins* origins) const {
   SetEnds(findings, run, origins);
-  SetExits(place, findings, run, origins);
+  SetExits(position, findings, run, origins);
 }
 
 }  // namespace lockstep::frontends::fio

@@ -206,7 +206,7 @@ void FileRegion::WriteTo(FilePlan* plan) const {
   note(increment_, "increment");
 }
 
-void CheckPlaces(const SectionReader& section, const Job& job, int64_t bytes) {
+void CheckFilesRegion(const SectionReader& section, const Job& job, int64_t bytes) {
   const int64_t skip = job.workload.pattern().sequential().skip_bytes();
   if (skip == 0 || bytes == 0 || bytes - 2 * job.largest_block >= skip) return;
   section.Fail(*section.Find("rw"), "skips all of the file behind the first I/O");

@@ -44,7 +44,7 @@ class FileRegion {
 };
 
 // With a skip there must be another offset in so many bytes (0: unknown) to go to.
-void CheckPlaces(const SectionReader& section, const Job& job, int64_t bytes);
+void CheckFilesRegion(const SectionReader& section, const Job& job, int64_t bytes);
 // As many bytes of a device as a host that has it alone may use at least so many of.
 int64_t WholeSlices(int64_t bytes);
 

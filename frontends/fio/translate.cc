@@ -43,8 +43,9 @@ class Translator {
     }
     for (Group& group : groups_) {
       const bool is_last = &group == &groups_.back();
-      group.times.Finish(is_last ? PhaseTimes::Place::kLast : PhaseTimes::Place::kBeforeOthers,
-                         &findings_, &group.run, &group.origins);
+      group.times.Finish(
+          is_last ? PhaseTimes::Position::kLast : PhaseTimes::Position::kBeforeOthers, &findings_,
+          &group.run, &group.origins);
     }
     if (findings_.errors.empty()) Assemble(files);
     findings_.MoveTo(&out_);

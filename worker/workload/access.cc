@@ -31,7 +31,7 @@ absl::Status Access::AddLine(const std::vector<BlockSpace::Extent>& extents, con
   // The space is that of the largest size, so that an I/O of any size fits wherever it begins.
   auto space = BlockSpace::Make(
       extents, {.length = largest,
-                .align = options.first_place == FirstPlace::kExact ? 1 : uint64_t{out.align},
+                .align = options.first_offset == FirstOffset::kExact ? 1 : uint64_t{out.align},
                 .step = out.align + options.skip_bytes});
   if (!space.ok()) return space.status();
   out.space = *std::move(space);
@@ -110,7 +110,7 @@ absl::Status Access::Check(const AccessOptions& options) {
     return absl::InvalidArgumentError("a shuffled or shared order needs one block size");
   }
   if (options.order == Order::kBackwards || options.skip_bytes != 0 || options.sequence > 1 ||
-      options.first_place == FirstPlace::kExact) {
+      options.first_offset == FirstOffset::kExact) {
     return absl::InvalidArgumentError(
         "a skip, an order backwards, a sequence and an exact start need one block size");
   }
@@ -162,8 +162,7 @@ void Access::ChooseWay(const AccessOptions& options) {
   // Most workloads need nothing of TakeGeneral(), whose branches would cost the I/O thread time at
   // each I/O.
   simple_ = lines_.size() == 1 && first.sizes == 1 && first.delay_ns == 0 && options.merge <= 1 &&
-            options.file_order == FileOrder::kTogether && options.sequence <= 1 &&
-            !exact_mix_ &&
+            options.file_order == FileOrder::kTogether && options.sequence <= 1 && !exact_mix_ &&
             ((options.order == Order::kRandom && first.random_ratio >= 1 &&
               std::holds_alternative<UniformOffsets>(options.offsets)) ||
              options.order == Order::kSequential);

@@ -24,7 +24,7 @@ enum class Order {
 };
 enum class FileOrder { kTogether, kRoundRobin, kRandom };
 // Where the first I/O of an extent begins.
-enum class FirstPlace {
+enum class FirstOffset {
   kAligned,  // at a multiple of the alignment
   kExact,    // with the extent
 };
@@ -51,7 +51,7 @@ struct AccessOptions {
   FileOrder file_order = FileOrder::kTogether;
   // neighbours of one kind become one I/O of at most so many blocks; 0 and 1 are none
   uint32_t merge = 0;
-  FirstPlace first_place = FirstPlace::kAligned;  // kExact: one line of one size
+  FirstOffset first_offset = FirstOffset::kAligned;  // kExact: one line of one size
   // kSequential, kBackwards, of one line of one size: left out after each I/O.
   uint64_t skip_bytes = 0;
   // kRandom, of one line of one size: I/Os for each offset that is drawn.

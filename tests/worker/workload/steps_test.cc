@@ -121,12 +121,12 @@ TEST(StepsTest, ASequenceContinuesOrRepeatsADrawnOffset) {
 
 TEST(StepsTest, AnExactStartIsNoMultipleOfTheBlock) {
   AccessOptions options = Options(Order::kSequential);
-  options.first_place = FirstPlace::kExact;
+  options.first_offset = FirstOffset::kExact;
   EXPECT_EQ(Offsets({{0, 6144, 65536}}, options, 3), (std::vector<uint64_t>{6, 10, 14}));
-  options.first_place = FirstPlace::kAligned;
+  options.first_offset = FirstOffset::kAligned;
   EXPECT_EQ(Offsets({{0, 6144, 65536}}, options, 3), (std::vector<uint64_t>{8, 12, 16}));
   options = Options(Order::kRandom);
-  options.first_place = FirstPlace::kExact;
+  options.first_offset = FirstOffset::kExact;
   for (const uint64_t offset : Offsets({{0, 6144, 65536}}, options, 500)) {
     EXPECT_EQ(offset % 4, 2u);
     EXPECT_LE(offset + 4, 64u);
