@@ -14,7 +14,6 @@ namespace lockstep::frontends::fio {
 namespace {
 
 constexpr int64_t kMaxFiles = 65536;
-constexpr int64_t kMinFile = 4096;
 // Clones that go sequentially through one file are a workload each, of which a phase has 64.
 constexpr int64_t kMaxApart = 64;
 // A null target without a size.

@@ -11,6 +11,10 @@
 
 namespace lockstep::frontends::fio {
 
+inline constexpr int64_t kSecond = 1000000000;  // ns
+// The smallest file or part of one, in bytes.
+inline constexpr int64_t kMinFile = 4096;
+
 // A field's name within its message, and what it came from.
 using Origins = std::map<std::string, Origin>;
 

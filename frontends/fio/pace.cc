@@ -10,7 +10,6 @@
 namespace lockstep::frontends::fio {
 namespace {
 
-constexpr int64_t kSecond = 1000000000;
 constexpr int64_t kDay = 86400 * kSecond;
 constexpr int64_t kMaxNs = 32000000000000000;  // of a phase
 

@@ -10,8 +10,6 @@
 namespace lockstep::frontends::fio {
 namespace {
 
-// The least that a job's file may have, and the most (proto/job.proto).
-constexpr int64_t kMinFile = 4096;
 constexpr double kMaxFile = 1.2e18;
 
 class StepReader {

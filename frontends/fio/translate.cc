@@ -16,7 +16,6 @@ namespace {
 
 constexpr size_t kMaxWorkloads = 64;
 constexpr size_t kMaxPhases = 1000;
-constexpr int64_t kSecond = 1000000000;
 
 // What jobs of one phase have in common.
 struct Group {

@@ -10,6 +10,9 @@
 
 namespace lockstep::frontends::iometer {
 
+inline constexpr int64_t kSector = 512;     // bytes; sizes of targets are in sectors
+inline constexpr int64_t kMaxDepth = 4096;  // I/Os outstanding for each worker and target
+
 // What a configuration file of Iometer says, with its own units. Each part knows the line that it
 // stands on.
 

@@ -14,7 +14,6 @@ namespace lockstep::frontends::iometer {
 namespace {
 
 constexpr int64_t kMany = 1000000;
-constexpr int64_t kMaxDepth = 4096;
 constexpr size_t kMaxDepths = 100;  // values of an axis
 
 using Counts = std::vector<std::vector<size_t>>;

@@ -9,7 +9,6 @@
 namespace lockstep::frontends::iometer {
 namespace {
 
-constexpr int64_t kSector = 512;
 constexpr int64_t kMinFile = 4096;
 constexpr int64_t kMaxSectors = int64_t{1} << 41;  // a pebibyte
 constexpr size_t kMaxTargets = 256;

@@ -20,10 +20,8 @@ namespace {
 
 constexpr int64_t kSecond = 1000000000;
 constexpr int64_t kMillisecond = 1000000;
-constexpr int64_t kSector = 512;
 constexpr int kMaxWorkloads = 64;
 constexpr int kMaxPhases = 1000;
-constexpr int64_t kMaxDepth = 4096;
 
 // Workers that do the same on the same disk are threads of one workload.
 struct Group {

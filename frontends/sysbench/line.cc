@@ -15,7 +15,6 @@
 namespace lockstep::frontends::sysbench {
 namespace {
 
-constexpr size_t kMaxErrors = 20;
 constexpr size_t kMaxRemarks = 1000;
 constexpr int64_t kMaxCount = 2147483647;  // sysbench keeps them as int
 constexpr int64_t kMaxBytes = 1000000000000000000;

@@ -10,7 +10,6 @@ namespace lockstep::frontends::sysbench {
 namespace {
 
 constexpr size_t kMaxCommands = 64;
-constexpr size_t kMaxErrors = 20;
 
 bool IsSysbench(const std::string& word) {
   return word == "sysbench" || absl::EndsWith(word, "/sysbench");

@@ -7,6 +7,9 @@
 
 namespace lockstep::frontends::sysbench {
 
+// Errors beyond this are not told.
+inline constexpr size_t kMaxErrors = 20;
+
 // A word of a command line, and its place for messages.
 struct Word {
   std::string text;

@@ -13,11 +13,8 @@
 namespace lockstep::frontends::vdbench {
 namespace {
 
-constexpr int64_t kMinBlock = 512;
-constexpr int64_t kMaxBlock = 64 << 20;
 constexpr int64_t kMinTarget = 4096;
 constexpr int64_t kMaxTarget = int64_t{1} << 50;
-constexpr int64_t kMaxThreads = 1024;
 constexpr int64_t kMaxStorages = 256;
 constexpr size_t kMaxSizes = 64;
 

@@ -18,9 +18,6 @@ namespace {
 constexpr size_t kMaxValues = 100;  // of an axis
 constexpr double kMaxRate = 1e12;
 constexpr double kMinRate = 0.001;
-constexpr int64_t kMinBlock = 512;
-constexpr int64_t kMaxBlock = 64 << 20;
-constexpr int64_t kMaxThreads = 1024;
 
 // What the curve of vdbench measures by default, in percent.
 constexpr double kCurve[] = {10, 50, 70, 80, 90, 100};

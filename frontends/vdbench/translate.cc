@@ -248,7 +248,6 @@ class Translator {
   }
 
   void SetThreads(const Statement& run, const Load& load, const Storage& storage, Flow* flow) {
-    constexpr int64_t kMaxThreads = 1024;
     uint32_t threads = storage.threads;
     Origin from = storage.threads_from.line > 0 ? storage.threads_from
                                                 : Origin{"", 0, "vdbench's default: threads=8"};

@@ -9,6 +9,11 @@
 
 namespace lockstep::frontends::vdbench {
 
+// Of a transfer, in bytes.
+inline constexpr int64_t kMinBlock = 512;
+inline constexpr int64_t kMaxBlock = 64 << 20;
+inline constexpr int64_t kMaxThreads = 1024;
+
 // Values as vdbench reads them. All functions are pure; nothing for a text that is wrong.
 
 inline constexpr size_t kMaxItems = 1000;  // of a list, after its ranges were expanded

@@ -16,12 +16,12 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr uint64_t kSector = 512;
+constexpr uint64_t kMapSectorBytes = 512;
 // Tables of volumes with thousands of extents. A longer one is not asked for again.
 constexpr size_t kMaxTableBytes = 1 << 20;
 
 // "8:2"; 0 where it is no such pair.
-dev_t NumberIn(const std::string& text) {
+dev_t DeviceNumberOf(const std::string& text) {
   const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
   uint32_t major_number = 0;
   uint32_t minor_number = 0;
@@ -80,14 +80,14 @@ std::optional<std::vector<MappedExtent>> ParseMapped(const std::string& target, 
   std::vector<MappedExtent> extents;
   for (uint64_t i = 0; i < stripes; ++i) {
     uint64_t offset = 0;
-    const dev_t device = NumberIn(words[first + 2 * i]);
+    const dev_t device = DeviceNumberOf(words[first + 2 * i]);
     if (device == 0 || !absl::SimpleAtoi(words[first + 2 * i + 1], &offset)) return std::nullopt;
     MappedExtent& extent = extents.emplace_back();
-    extent.begin = begin * kSector;
-    extent.end = (begin + sectors) * kSector;
+    extent.begin = begin * kMapSectorBytes;
+    extent.end = (begin + sectors) * kMapSectorBytes;
     extent.device = device;
-    extent.device_begin = offset * kSector;
-    extent.device_end = (offset + sectors / stripes) * kSector;
+    extent.device_begin = offset * kMapSectorBytes;
+    extent.device_end = (offset + sectors / stripes) * kMapSectorBytes;
     extent.is_linear = is_linear;
   }
   return extents;

@@ -21,7 +21,7 @@ bool HasOption(const std::string& options, const std::string& option) {
   return absl::StrContains(absl::StrCat(",", options, ","), absl::StrCat(",", option, ","));
 }
 
-std::string PathOf(const common::FileDescriptor& file) {
+std::string PathOfOpen(const common::FileDescriptor& file) {
   char path[PATH_MAX] = {};
   const std::string link = absl::StrCat("/proc/self/fd/", file.get());
   return readlink(link.c_str(), path, sizeof path - 1) > 0 ? path : "";
@@ -63,7 +63,7 @@ std::vector<common::FileDescriptor> OverlayFiles::Under(const common::FileDescri
   // the upper directory may have its bytes in a lower one.
   const bool is_metacopy = HasOption(mount->filesystem_options, "metacopy=on");
   std::vector<common::FileDescriptor> found;
-  for (const std::string& path : PathsUnderOverlay(*mount, PathOf(file))) {
+  for (const std::string& path : PathsUnderOverlay(*mount, PathOfOpen(file))) {
     const auto location = mounts_->Find(path);
     if (!location.ok() || !location->is_local) continue;
     common::FileDescriptor real(open(location->path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));

@@ -13,7 +13,7 @@
 namespace lockstep::controller {
 namespace {
 
-using Names = std::vector<std::string>;
+using DeviceNames = std::vector<std::string>;
 using NameSet = std::set<std::string>;
 
 // Adds a layer; its number.
@@ -47,11 +47,11 @@ v1::Inspection Volume() {
 TEST(LayersPlanTest, ATargetHasItsTopmostDevicesAndThoseUnderneath) {
   const v1::Inspection inspection = Volume();
   const TargetDevices devices = DevicesUnder(inspection, inspection.targets(0));
-  EXPECT_EQ(devices.top, Names{"dm-0"});
-  EXPECT_EQ(devices.lower, (Names{"sda", "sdb"}));
+  EXPECT_EQ(devices.top, DeviceNames{"dm-0"});
+  EXPECT_EQ(devices.lower, (DeviceNames{"sda", "sdb"}));
   v1::Inspection old;
   AddTarget(&old, 0, "sda");
-  EXPECT_EQ(DevicesUnder(old, old.targets(0)).top, Names{"sda"});
+  EXPECT_EQ(DevicesUnder(old, old.targets(0)).top, DeviceNames{"sda"});
 }
 
 // btrfs on two devices, and an overlay with a loop device over a file of the other directory's
@@ -64,10 +64,10 @@ TEST(LayersPlanTest, SeveralDevicesCanBeOnTopAndNoneLiesUnderAnother) {
   const uint32_t ext4 = Add(&inspection, "ext4", "", {sda});
   const uint32_t loop = Add(&inspection, "loop", "loop0", {ext4});
   AddTarget(&inspection, Add(&inspection, "overlay", "", {ext4, loop}), "sda");
-  EXPECT_EQ(DevicesUnder(inspection, inspection.targets(0)).top, (Names{"sda", "sdb"}));
+  EXPECT_EQ(DevicesUnder(inspection, inspection.targets(0)).top, (DeviceNames{"sda", "sdb"}));
   const TargetDevices overlay = DevicesUnder(inspection, inspection.targets(1));
-  EXPECT_EQ(overlay.top, Names{"sda"});
-  EXPECT_EQ(overlay.lower, Names{"loop0"});
+  EXPECT_EQ(overlay.top, DeviceNames{"sda"});
+  EXPECT_EQ(overlay.lower, DeviceNames{"loop0"});
   KernelDevices kernel;
   kernel.Add(inspection, inspection.targets(1));
   EXPECT_EQ(kernel.Counted(), NameSet{"sda"});
@@ -86,7 +86,7 @@ TEST(LayersPlanTest, ADeviceOverAnotherOneGivesWayToAllUnderneath) {
   AddTarget(&inspection, Add(&inspection, "overlay", "", {loop, ext4, sdc}), "loop0");
   const TargetDevices overlay = DevicesUnder(inspection, inspection.targets(0));
   EXPECT_EQ(NameSet(overlay.top.begin(), overlay.top.end()), (NameSet{"sda", "sdb", "sdc"}));
-  EXPECT_EQ(overlay.lower, Names{"loop0"});
+  EXPECT_EQ(overlay.lower, DeviceNames{"loop0"});
 }
 
 TEST(LayersPlanTest, NumbersThatAreOutOfOrderLeadNowhere) {
@@ -96,9 +96,9 @@ TEST(LayersPlanTest, NumbersThatAreOutOfOrderLeadNowhere) {
   AddTarget(&inspection, b, "dm-1");
   AddTarget(&inspection, 99, "sda");
   const TargetDevices devices = DevicesUnder(inspection, inspection.targets(0));
-  EXPECT_EQ(devices.top, Names{"dm-1"});
-  EXPECT_EQ(devices.lower, Names{"dm-0"});
-  EXPECT_EQ(DevicesUnder(inspection, inspection.targets(1)).top, Names{"sda"});
+  EXPECT_EQ(devices.top, DeviceNames{"dm-1"});
+  EXPECT_EQ(devices.lower, DeviceNames{"dm-0"});
+  EXPECT_EQ(DevicesUnder(inspection, inspection.targets(1)).top, DeviceNames{"sda"});
   v1::Inspection large;
   for (int64_t i = 0; i <= limits::kStorageLayers; ++i) Add(&large, "disk", "sda", {});
   EXPECT_EQ(LayerOf(large, static_cast<uint32_t>(limits::kStorageLayers) + 1), nullptr);
@@ -165,10 +165,10 @@ TEST(LayersPlanTest, OneWorkerOfAKernelSamplesEachLayer) {
   const v1::Assignment& first = assignments->at(0);
   ASSERT_EQ(first.sample_devices_size(), 1);
   EXPECT_EQ(first.sample_devices(0), "dm-0");
-  EXPECT_EQ(Names(first.nested_devices().begin(), first.nested_devices().end()),
-            (Names{"sda", "sdb"}));
+  EXPECT_EQ(DeviceNames(first.nested_devices().begin(), first.nested_devices().end()),
+            (DeviceNames{"sda", "sdb"}));
   const auto& settings = first.run().settings_devices();
-  EXPECT_EQ(Names(settings.begin(), settings.end()), (Names{"sda", "sdb"}));
+  EXPECT_EQ(DeviceNames(settings.begin(), settings.end()), (DeviceNames{"sda", "sdb"}));
   ASSERT_EQ(first.run().read_ahead_devices_size(), 1);
   EXPECT_EQ(first.run().read_ahead_devices(0), "dm-0");
   const v1::Assignment& second = assignments->at(1);

@@ -26,11 +26,11 @@ v1::Report Done() {
 TEST(VerdictTest, ALoadThatStaysBehindItsRateIsNoGoodEnd) {
   v1::Report report = Done();
   EXPECT_EQ(VerdictOf(report).word, "done");
-  EXPECT_EQ(VerdictOf(report).severity, Severity::kGood);
+  EXPECT_EQ(VerdictOf(report).severity, VerdictSeverity::kGood);
   report.mutable_phases(1)->mutable_workloads(0)->set_has_backlog(true);
   const Verdict verdict = VerdictOf(report);
   EXPECT_EQ(verdict.word, "backlog");
-  EXPECT_EQ(verdict.severity, Severity::kWarning);
+  EXPECT_EQ(verdict.severity, VerdictSeverity::kWarning);
   EXPECT_FALSE(verdict.good);
   ASSERT_EQ(verdict.reasons.size(), 1u);
   EXPECT_EQ(verdict.reasons[0], "the load stayed behind the rate that was due: share=110 %");
@@ -42,19 +42,19 @@ TEST(VerdictTest, ALoadThatStaysBehindItsRateIsNoGoodEnd) {
 TEST(VerdictTest, EachWordHasItsSeverity) {
   v1::Report report = Done();
   report.mutable_run()->set_state("cancelled");
-  EXPECT_EQ(VerdictOf(report).severity, Severity::kUnknown);
+  EXPECT_EQ(VerdictOf(report).severity, VerdictSeverity::kUnknown);
   EXPECT_FALSE(absl::StrContains(RenderMarkdown(report), "❌"));
   report.mutable_run()->set_state("failed");
-  EXPECT_EQ(VerdictOf(report).severity, Severity::kBad);
+  EXPECT_EQ(VerdictOf(report).severity, VerdictSeverity::kBad);
   EXPECT_TRUE(absl::StrContains(RenderMarkdown(report), "❌"));
   report.mutable_run()->set_state("running");
-  EXPECT_EQ(VerdictOf(report).severity, Severity::kUnknown);
+  EXPECT_EQ(VerdictOf(report).severity, VerdictSeverity::kUnknown);
   report.mutable_run()->set_state("done");
   report.mutable_run()->set_degraded(true);
-  EXPECT_EQ(VerdictOf(report).severity, Severity::kWarning);
+  EXPECT_EQ(VerdictOf(report).severity, VerdictSeverity::kWarning);
   EXPECT_TRUE(absl::StrContains(RenderMarkdown(report), "⚠"));
   report.set_expectations_met(false);
-  EXPECT_EQ(VerdictOf(report).severity, Severity::kBad);
+  EXPECT_EQ(VerdictOf(report).severity, VerdictSeverity::kBad);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr size_t kBlock = 4096;
+constexpr size_t kContentBlock = 4096;
 
 // How often each content was written, of so many writes of two threads.
 std::map<std::string, int> Written(uint64_t duplicate_blocks, double ratio, int writes) {
@@ -20,17 +20,18 @@ std::map<std::string, int> Written(uint64_t duplicate_blocks, double ratio, int 
   std::map<std::string, int> counts;
   for (const uint64_t seed : {1, 2}) {
     BlockContent content(options, seed);
-    auto buffers = IoBuffers::Make(2 + content.extra_buffers(), kBlock, IoBuffers::Pages::kNormal);
+    auto buffers =
+        IoBuffers::Make(2 + content.extra_buffers(), kContentBlock, IoBuffers::Pages::kNormal);
     EXPECT_TRUE(buffers.ok());
     content.Prepare(**buffers, 0, 2);
     for (int i = 0; i < writes; ++i) {
       IoRequest request;
       request.kind = IoKind::kWrite;
-      request.length = kBlock;
-      request.offset = static_cast<uint64_t>(i) * kBlock;
+      request.length = kContentBlock;
+      request.offset = static_cast<uint64_t>(i) * kContentBlock;
       request.buffer = static_cast<uint32_t>(i % 2);
       content.Fill(**buffers, static_cast<uint64_t>(i) + 1, &request);
-      ++counts[std::string((*buffers)->at(request.buffer), kBlock)];
+      ++counts[std::string((*buffers)->at(request.buffer), kContentBlock)];
     }
   }
   return counts;

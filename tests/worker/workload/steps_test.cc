@@ -10,9 +10,9 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr uint64_t kBlock = 4096;
+constexpr uint64_t kStepBlock = 4096;
 
-AccessOptions Options(Order order) {
+AccessOptions StepOptions(Order order) {
   AccessOptions options;
   options.lines = {AccessLine()};
   options.order = order;
@@ -30,7 +30,7 @@ std::vector<uint64_t> Offsets(const std::vector<BlockSpace::Extent>& extents,
 }
 
 TEST(StepsTest, ASkipLeavesBytesOutAndBeginsAgainAtTheSameOffsets) {
-  AccessOptions options = Options(Order::kSequential);
+  AccessOptions options = StepOptions(Order::kSequential);
   options.skip_bytes = 8192;
   // As fio 3.33 does with rw=read:8k, bs=4k and size=64k.
   EXPECT_EQ(Offsets({{0, 0, 65536}}, options, 8),
@@ -38,7 +38,7 @@ TEST(StepsTest, ASkipLeavesBytesOutAndBeginsAgainAtTheSameOffsets) {
 }
 
 TEST(StepsTest, BackwardsIsTheSameFromTheEnd) {
-  AccessOptions options = Options(Order::kBackwards);
+  AccessOptions options = StepOptions(Order::kBackwards);
   EXPECT_EQ(Offsets({{0, 0, 16384}}, options, 6), (std::vector<uint64_t>{12, 8, 4, 0, 12, 8}));
   options.skip_bytes = 4096;
   EXPECT_EQ(Offsets({{0, 0, 20480}}, options, 4), (std::vector<uint64_t>{16, 8, 0, 16}));
@@ -51,11 +51,11 @@ TEST(StepsTest, ThreadsShareWhatASkipLeaves) {
   std::set<uint64_t> seen;
   for (uint32_t thread = 0; thread < 3; ++thread) {
     for (Order order : {Order::kSequential, Order::kBackwards}) {
-      AccessOptions options = Options(order);
+      AccessOptions options = StepOptions(order);
       options.skip_bytes = 8192;
       options.thread = thread;
       options.threads = 3;
-      for (const uint64_t offset : Offsets({{0, 0, 100 * kBlock}}, options, 12)) {
+      for (const uint64_t offset : Offsets({{0, 0, 100 * kStepBlock}}, options, 12)) {
         EXPECT_EQ(offset % 12, 0u);
         EXPECT_LE(offset + 4, 400u);
         seen.insert(offset);
@@ -66,50 +66,50 @@ TEST(StepsTest, ThreadsShareWhatASkipLeaves) {
 }
 
 TEST(StepsTest, ASkipBeyondTheThreadsPartIsRefused) {
-  for (const uint64_t skip : {uint64_t{65536}, uint64_t{1} << 60, ~uint64_t{0} - kBlock}) {
-    AccessOptions options = Options(Order::kSequential);
+  for (const uint64_t skip : {uint64_t{65536}, uint64_t{1} << 60, ~uint64_t{0} - kStepBlock}) {
+    AccessOptions options = StepOptions(Order::kSequential);
     options.skip_bytes = skip;
     EXPECT_FALSE(Access::Make({{0, 0, 65536}}, options).ok()) << skip;
   }
-  AccessOptions options = Options(Order::kSequential);
+  AccessOptions options = StepOptions(Order::kSequential);
   options.skip_bytes = 8192;
   options.threads = 6;  // one offset each
   EXPECT_FALSE(Access::Make({{0, 0, 65536}}, options).ok());
 }
 
 TEST(StepsTest, SeveralSizesHaveNeitherStepsNorSequences) {
-  AccessOptions options = Options(Order::kBackwards);
+  AccessOptions options = StepOptions(Order::kBackwards);
   options.lines[0].up_to_bytes = 8192;
   EXPECT_FALSE(Access::Make({{0, 0, 65536}}, options).ok());
-  options = Options(Order::kRandom);
+  options = StepOptions(Order::kRandom);
   options.lines.push_back(AccessLine());
   options.sequence = 4;
   EXPECT_FALSE(Access::Make({{0, 0, 65536}}, options).ok());
-  options = Options(Order::kShuffled);
+  options = StepOptions(Order::kShuffled);
   options.sequence = 4;
   EXPECT_FALSE(Access::Make({{0, 0, 65536}}, options).ok());
 }
 
 TEST(StepsTest, ASequenceContinuesOrRepeatsADrawnOffset) {
-  const std::vector<BlockSpace::Extent> files = {{0, 0, 64 * kBlock}, {1, 0, 64 * kBlock}};
+  const std::vector<BlockSpace::Extent> files = {{0, 0, 64 * kStepBlock}, {1, 0, 64 * kStepBlock}};
   for (Following following : {Following::kContinue, Following::kRepeat}) {
-    AccessOptions options = Options(Order::kRandom);
+    AccessOptions options = StepOptions(Order::kRandom);
     options.sequence = 4;
     options.following = following;
     auto access = Access::Make(files, options);
     ASSERT_TRUE(access.ok());
-    const uint64_t step = following == Following::kContinue ? kBlock : 0;
+    const uint64_t step = following == Following::kContinue ? kStepBlock : 0;
     Access::Next last = access->Take();
     int in_sequence = 1;
     int jumps = 0;
     for (int i = 0; i < 4000; ++i) {
       const Access::Next next = access->Take();
-      ASSERT_LE(next.offset + next.length, 64 * kBlock);
+      ASSERT_LE(next.offset + next.length, 64 * kStepBlock);
       if (in_sequence < 4 && next.file == last.file && next.offset == last.offset + step) {
         ++in_sequence;
       } else {
         // Only the end of a file cuts one short.
-        ASSERT_TRUE(in_sequence == 4 || last.offset == 63 * kBlock);
+        ASSERT_TRUE(in_sequence == 4 || last.offset == 63 * kStepBlock);
         in_sequence = 1;
         ++jumps;
       }
@@ -120,12 +120,12 @@ TEST(StepsTest, ASequenceContinuesOrRepeatsADrawnOffset) {
 }
 
 TEST(StepsTest, AnExactStartIsNoMultipleOfTheBlock) {
-  AccessOptions options = Options(Order::kSequential);
+  AccessOptions options = StepOptions(Order::kSequential);
   options.first_offset = FirstOffset::kExact;
   EXPECT_EQ(Offsets({{0, 6144, 65536}}, options, 3), (std::vector<uint64_t>{6, 10, 14}));
   options.first_offset = FirstOffset::kAligned;
   EXPECT_EQ(Offsets({{0, 6144, 65536}}, options, 3), (std::vector<uint64_t>{8, 12, 16}));
-  options = Options(Order::kRandom);
+  options = StepOptions(Order::kRandom);
   options.first_offset = FirstOffset::kExact;
   for (const uint64_t offset : Offsets({{0, 6144, 65536}}, options, 500)) {
     EXPECT_EQ(offset % 4, 2u);
