@@ -31,8 +31,8 @@ double SuccessionOf(const std::vector<bool>& is_second);
 double DriftTest(const InOrder& runs);
 
 // The same for several figures of the same runs, by their values in the order of the runs: p with
-// Holm's correction for their number, so that at most 5 % of the comparisons have one below 5 %.
-// Without it 5 to 19 % of those with five figures would have one (lines).
+// Hochberg's correction for their number, so that at most 5 % of the comparisons have one below 5
+// %. Without it 5 to 19 % of those with five figures would have one (lines).
 std::vector<double> DriftTests(const std::vector<std::vector<double>>& figures,
                                const std::vector<bool>& is_second);
 
