@@ -118,7 +118,8 @@ TEST_F(ObservedLayersTest, AllDevicesHaveTheirFileSystemsAboveThem) {
 TEST_F(ObservedLayersTest, FileSystemsAndSwapSpaceAreAUseOfTheirDisk) {
   ObservableDevices devices = Devices({}, ObserveScope::kAll);
   Names in_use;
-  for (const v1::ObservedDevice& device : devices.Answer(Of({})).devices()) {
+  const v1::ObservedDevices answer = devices.Answer(Of({}));
+  for (const v1::ObservedDevice& device : answer.devices()) {
     if (device.in_use()) in_use.push_back(device.name());
   }
   EXPECT_EQ(in_use, (Names{"dm-0", "dm-1", "sda", "sdb"})) << "the mirror has no file system";
@@ -128,7 +129,8 @@ TEST_F(ObservedLayersTest, APartOfAnotherDeviceIsNoUseThatWasAskedFor) {
   ObservableDevices devices = Devices({"/data", "/boot"}, ObserveScope::kAllowed);
   const auto uses = [&](const Names& paths) {
     Names in_use;
-    for (const v1::ObservedDevice& device : devices.Answer(Of(paths)).devices()) {
+    const v1::ObservedDevices answer = devices.Answer(Of(paths));
+    for (const v1::ObservedDevice& device : answer.devices()) {
       if (device.in_use()) in_use.push_back(device.name());
     }
     return absl::StrJoin(in_use, " ");
