@@ -16,6 +16,7 @@ namespace lockstep::frontends::sysbench {
 namespace {
 
 constexpr size_t kMaxRemarks = 1000;
+constexpr size_t kMaxLikeNames = 3;        // that an error lists
 constexpr int64_t kMaxCount = 2147483647;  // sysbench keeps them as int
 constexpr int64_t kMaxBytes = 1000000000000000000;
 
@@ -77,8 +78,9 @@ void Line::Read(const Word& word) {
   if (rule == nullptr) {
     const std::vector<std::string> like = NamesLike(name);
     std::string hint = "is no option of sysbench 1.0's fileio";
-    if (like.size() == 1) {
-      absl::StrAppend(&hint, ", which takes no abbreviations: write --", like[0]);
+    if (!like.empty() && like.size() <= kMaxLikeNames) {
+      absl::StrAppend(&hint, ", which takes no abbreviations: write --",
+                      absl::StrJoin(like, " or --"));
     }
     return findings_->Fail(word.where, hint);
   }

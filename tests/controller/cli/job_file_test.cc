@@ -94,9 +94,6 @@ TEST(JobFileTest, AFieldOfAnotherToolOrLevelIsNamed) {
   EXPECT_NE(error_of("iodepth: 4").find("it is called queue_depth here"), std::string::npos);
   EXPECT_NE(error_of("duration: 4s").find("belongs to phases[].run.duration"), std::string::npos)
       << error_of("duration: 4s");
-  EXPECT_NE(error_of("runtime: 4s").find("it is called duration, and belongs to phases[].run"),
-            std::string::npos)
-      << error_of("runtime: 4s");
   EXPECT_NE(
       error_of("", "queue_depth: 4, ").find("belongs to phases[].run.workloads[].queue_depth"),
       std::string::npos)

@@ -69,13 +69,15 @@ TEST(PaceTest, LimitsOfDirectionsFitTheirWorkload) {
             2u);
   EXPECT_EQ(with([](v1::Workload* w) { w->set_trim_ratio(0.5); }).size(), 2u);
   // One limit alone waits for its direction, and changes no mix.
-  EXPECT_TRUE(with([](v1::Workload* w) {
-                w->clear_write_limit();
-                w->clear_read_ratio();
-                v1::AccessLine* line = w->add_access();
-                line->set_block_size_bytes(4096);
-                line->set_read_ratio(0.5);
-              }).empty());
+  EXPECT_EQ(with([](v1::Workload* w) {
+              w->clear_write_limit();
+              w->clear_read_ratio();
+              w->clear_block_size_bytes();
+              v1::AccessLine* line = w->add_access();
+              line->set_block_size_bytes(4096);
+              line->set_read_ratio(0.5);
+            }),
+            std::vector<std::string>{});
 }
 
 TEST(PaceTest, WhatEndsAPhaseHasAnEnd) {

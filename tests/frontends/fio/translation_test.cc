@@ -155,9 +155,10 @@ TEST(FioTranslationTest, PoissonArrivalsOfBothDirectionsAreOneSchedule) {
 }
 
 TEST(FioTranslationTest, AMinimumRateIsJudgedOverAWindowThatRoundingCannotMiss) {
-  // An I/O each 3.3 s: of 1,250 B/s, 226 are left, which a block of 4 KiB takes 19 s for.
+  // An I/O of each job every 3.3 s: of its 1,250 B/s, 226 are left, which a block of 4 KiB takes
+  // 19 s for. The minimum is that of both jobs.
   const v1::Workload w = WorkloadOf("rate=1250\nratemin=1024\nnumjobs=2\nnrfiles=1\n");
-  EXPECT_EQ(w.min_rate().throughput_bytes_per_second(), 1024);
+  EXPECT_EQ(w.min_rate().throughput_bytes_per_second(), 2048);
   EXPECT_EQ(w.min_rate().window_ns(), 19000000000);
   EXPECT_EQ(WorkloadOf("rate_iops_min=100\n").min_rate().window_ns(), 1000000000);
   EXPECT_EQ(WorkloadOf("rate_iops_min=100\nrate_cycle=5000\n").min_rate().window_ns(), 5000000000);
@@ -312,10 +313,14 @@ TEST(FioTranslationTest, VerifyReadsBackWhatWasWritten) {
             std::string::npos);
 }
 
-TEST(FioTranslationTest, TwoJobsOfOneFileNeedOneSize) {
-  EXPECT_NE(ErrorsOf("[a]\nsize=1m\nfilename=/d/f\n[b]\nsize=2m\nfilename=/d/f\n")
-                .find("a.fio:5: size=2m: cannot be translated; '[a]' uses the same file"),
-            std::string::npos);
+TEST(FioTranslationTest, TwoJobsOfOneFileShareATargetOfTheLargerSize) {
+  const v1::JobSpec job = JobOf("[a]\nsize=1m\nfilename=/d/f\n[b]\nsize=2m\nfilename=/d/f\n");
+  ASSERT_EQ(job.targets_size(), 1);
+  EXPECT_EQ(job.targets(0).file().size_bytes(), 2 << 20);
+  const v1::RunPhase run = RunsOf(job)[0];
+  ASSERT_EQ(run.workloads_size(), 2);
+  EXPECT_EQ(run.workloads(0).region().size_bytes(), 1 << 20);
+  EXPECT_FALSE(run.workloads(1).has_region());
 }
 
 TEST(FioTranslationTest, EachOptionHasItsField) {

@@ -242,7 +242,7 @@ TEST(SysbenchOptionsTest, NamesAreExactAndTakeUnderscores) {
   // Unlike many tools, sysbench takes no abbreviations.
   EXPECT_EQ(ErrorsOf("--file-test-mode=rndrd --thr=2"),
             "--thr=2: is no option of sysbench 1.0's fileio, which takes no abbreviations: write "
-            "--threads\n");
+            "--threads or --thread-stack-size\n");
   EXPECT_EQ(ErrorsOf("--file-test-mode=rndrd --file=2"),
             "--file=2: is no option of sysbench 1.0's fileio\n");
   EXPECT_EQ(ErrorsOf("--file-test-mode=rndrd --"), "--: is no option of sysbench 1.0's fileio\n");

@@ -57,7 +57,7 @@ TEST(SysbenchScriptTest, ErrorsHaveTheirLine) {
                        .errors),
             "disks.sh:3: the test 'fileio' has no command: prepare, run or cleanup\n"
             "disks.sh:4: --thr=1: is no option of sysbench 1.0's fileio, which takes no "
-            "abbreviations: write --threads\n");
+            "abbreviations: write --threads or --thread-stack-size\n");
   EXPECT_EQ(TextOf(OfFile("sysbench fileio prepare\ncd /mnt\n").errors),
             "disks.sh:2: 'cd' is no sysbench; lines are `sysbench [options] fileio "
             "prepare|run|cleanup`\n");
