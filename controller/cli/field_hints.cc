@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "proto/fields.h"
@@ -146,7 +147,10 @@ std::string NearestPath(const std::string& path, const std::string& name) {
   FindPaths(*v1::JobSpec::descriptor(), "", name, &above, &paths);
   if (paths.empty()) return "";
   const std::string here = WithoutNumbers(path);
+  // Whoever writes a size means the target's, and not that of a part of it.
+  const auto is_of_part = [](const std::string& p) { return absl::StrContains(p, ".region."); };
   return *std::max_element(paths.begin(), paths.end(), [&](const auto& a, const auto& b) {
+    if (is_of_part(a) != is_of_part(b)) return is_of_part(a);
     const size_t of_a = CommonLength(a, here);
     const size_t of_b = CommonLength(b, here);
     return of_a != of_b ? of_a < of_b : a.size() > b.size();

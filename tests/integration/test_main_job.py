@@ -25,7 +25,9 @@ class MainJob(FleetTest):
             reads["operations"] / (reads["operations"] + writes["operations"]), 0.7, delta=0.05
         )
         self.assertEqual(reads["bytes"], reads["operations"] * 4096)
-        percentiles = [p["latencyNs"] for p in reads["percentiles"]]
+        # Of few I/Os the last percentiles are not told.
+        percentiles = [p["latencyNs"] for p in reads["percentiles"] if "latencyNs" in p]
+        self.assertGreaterEqual(len(percentiles), 3)
         self.assertEqual(percentiles, sorted(percentiles))
         self.assertLessEqual(percentiles[-1], reads["latencyMaxNs"])
         self.assertAlmostEqual(mix["windowEndSeconds"] - mix["windowBeginSeconds"], 2.0, delta=0.01)

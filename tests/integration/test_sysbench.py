@@ -19,7 +19,7 @@ LOADS = {
     "rewritten": ("--file-test-mode=seqrewr", "--events=250", "--file-fsync-end=off"),
     "in order": ("--file-test-mode=seqrd", "--events=100", "--file-merged-requests=4"),
     "synced each time": ("--file-test-mode=rndrw", "--events=60", "--file-fsync-all"),
-    "direct": ("--file-test-mode=rndwr", "--events=50", "--file-extra-flags=direct,dsync"),
+    "direct": ("--file-test-mode=rndwr", "--events=50", "--file-extra-flags=direct"),
     "mapped": ("--file-test-mode=rndrw", "--events=100", "--file-io-mode=mmap"),
     "no percentile": ("--file-test-mode=rndrd", "--events=100", "--percentile=0"),
     "seeded": ("--file-test-mode=rndrd", "--events=100", "--rand-seed=7", "--threads=2"),

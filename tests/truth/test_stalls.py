@@ -125,7 +125,9 @@ class Stalls(StillTest):
         self.says(omission["sentence"])
         self.assertEqual(omission["workload"], "node1")
         shares = {name: host["stalledRatio"] for name, host in self.hosts(mix).items()}
-        self.assertAlmostEqual(shares["node1"], 0.15, delta=0.04)
+        # The machine's own stalls, which the other hosts have, too, are on top of it.
+        others = min(shares["node2"], shares["node3"])
+        self.assertAlmostEqual(shares["node1"] - others, 0.15, delta=0.05)
         self.assertAlmostEqual(shares["node1"], omission["stalledRatio"], places=6)
         for name in shares:  # one more stall may begin with the end
             self.assertAlmostEqual(shares[name], self.stood_still(name), delta=0.03, msg=name)

@@ -233,7 +233,7 @@ async function verdicts(page, url) {
     [{ state: "done", verdict: "passed" }, "passed", "good"],
     [{ state: "failed", verdict: "failed" }, "failed", "bad"],
     [{ state: "aborted", verdict: "" }, "aborted", "bad"],
-    [{ state: "cancelled", verdict: "" }, "cancelled", "bad"],
+    [{ state: "cancelled", verdict: "" }, "cancelled", "plain"],
     [{ state: "done", verdict: "invalid" }, "invalid", "bad"],
     [{ state: "done", verdict: "degraded" }, "degraded", "warn"],
     [{ state: "done", verdict: "expectations failed" }, "expectations failed", "bad"],
