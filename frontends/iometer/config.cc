@@ -358,10 +358,6 @@ class Reader {
     worker->max_sectors = (*numbers)[0];
     worker->first_sector = (*numbers)[1];
     worker->size_from = OriginOf(entry, *value);
-    if (worker->first_sector != 0) {
-      findings_->Refuse(worker->size_from,
-                        "a range within a target that begins elsewhere than at its start");
-    }
     if (numbers->size() < 3) return;
     if ((*numbers)[2] > 2) {
       return findings_->Fail(worker->size_from, "has a data pattern that is none of 0, 1, 2");

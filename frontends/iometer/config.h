@@ -74,6 +74,10 @@ struct Worker {
   DataPattern pattern = DataPattern::kRepeating;
   Origin size_from;
   std::vector<Named> specs, targets;
+
+  // Bytes [begin, end) of each of its disks that it uses; end 0: up to the disk's end.
+  int64_t begin() const { return first_sector * kSector; }
+  int64_t end() const { return max_sectors == 0 ? 0 : (first_sector + max_sectors) * kSector; }
 };
 struct Manager {
   std::string name;

@@ -10,12 +10,26 @@ namespace lockstep::frontends::iometer {
 namespace {
 
 constexpr int64_t kMinFile = 4096;
-constexpr int64_t kMaxSectors = int64_t{1} << 41;  // a pebibyte
 constexpr size_t kMaxTargets = 256;
 
 // Whether two hosts have different files there.
 bool DiffersByHost(const std::string& path) {
   return absl::StrContains(path, "{host}") || absl::StrContains(path, "{worker}");
+}
+
+bool IsDevice(const std::string& path) { return absl::StartsWith(path, "/dev/"); }
+
+// 0: the whole device.
+int64_t SizeOf(const v1::Target& target) {
+  return target.has_file() ? target.file().size_bytes() : target.device().size_bytes();
+}
+
+void SetSize(int64_t bytes, v1::Target* target) {
+  if (target->has_file()) {
+    target->mutable_file()->set_size_bytes(bytes);
+  } else {
+    target->mutable_device()->set_size_bytes(bytes);
+  }
 }
 
 }  // namespace
@@ -66,59 +80,64 @@ std::string TargetTable::PathOf(const Named& disk) {
   return "";
 }
 
-std::string TargetTable::Find(const Worker& worker, const Named& disk) {
-  const std::string path = PathOf(disk);
-  if (path.empty()) return "";
-  const bool is_device = absl::StartsWith(path, "/dev/");
+// Whether the path may stand in place of the disk as the worker uses it.
+bool TargetTable::CheckDisk(const Worker& worker, const Named& disk, const std::string& path) {
+  const bool is_device = IsDevice(path);
+  const Origin& size_from = worker.size_from.line > 0 ? worker.size_from : worker.where;
   if (path[0] != '/') {
     findings_->Fail(disk.where, absl::StrCat("has a path that is not absolute: ", path));
-    return "";
-  }
-  if (!is_device && hosts_ > 1 && !DiffersByHost(path)) {
+  } else if (!is_device && hosts_ > 1 && !DiffersByHost(path)) {
     findings_->Fail(disk.where, absl::StrCat("would be one file of several hosts, ", path,
                                              "; put {host} into its path"));
-    return "";
-  }
-  if (worker.max_sectors > kMaxSectors || (!is_device && worker.max_sectors == 0)) {
-    findings_->Fail(worker.size_from.line > 0 ? worker.size_from : worker.where,
-                    worker.max_sectors == 0
-                        ? "has no maximum disk size, which a file in place of a disk needs"
-                        : "has a maximum disk size of more than 1 PiB");
-    return "";
-  }
-  v1::Target target;
-  const int64_t bytes = worker.max_sectors * kSector;
-  if (is_device) {
-    target.mutable_device()->set_path(path);
-    if (bytes > 0) target.mutable_device()->set_size_bytes(bytes);
-    // In Iometer every worker uses all of a disk.
-    target.set_sharing(v1::SHARING_OVERLAPPED);
+  } else if (!is_device && worker.max_sectors == 0) {
+    findings_->Fail(size_from, "has no maximum disk size, which a file in place of a disk needs");
+  } else if (worker.max_sectors > 0 && worker.end() < kMinFile) {
+    findings_->Fail(size_from, "is less than 4 KiB");
   } else {
-    target.mutable_file()->set_path(path);
-    target.mutable_file()->set_size_bytes(bytes);
+    return true;
   }
-  if (bytes != 0 && bytes < kMinFile) {
-    findings_->Fail(worker.size_from, "is less than 4 KiB");
-    return "";
-  }
+  return false;
+}
+
+std::string TargetTable::Find(const Worker& worker, const Named& disk) {
+  const std::string path = PathOf(disk);
+  if (path.empty() || !CheckDisk(worker, disk, path)) return "";
   const auto [found, is_new] = by_path_.emplace(path, known_.size());
   if (is_new) {
+    v1::Target target;
     target.set_name(UniqueName(disk.name, &names_));
+    if (IsDevice(path)) {
+      target.mutable_device()->set_path(path);
+      // In Iometer every worker uses all of a disk.
+      target.set_sharing(v1::SHARING_OVERLAPPED);
+    } else {
+      target.mutable_file()->set_path(path);
+    }
+    by_name_[target.name()] = known_.size();
     known_.push_back({target, disk.where, worker.size_from});
     if (known_.size() == kMaxTargets + 1) {
       findings_->Fail(disk.where, "is beyond the 256 targets of a job");
     }
-    return target.name();
   }
-  const Known& known = known_[found->second];
-  target.set_name(known.target.name());
-  if (target.SerializeAsString() != known.target.SerializeAsString()) {
-    findings_->Refuse(worker.size_from.line > 0 ? worker.size_from : worker.where,
-                      absl::StrCat("a size of each workload within a target: another worker uses ",
-                                   "the same disk with another maximum size"));
-    return "";
+  Known& known = known_[found->second];
+  // The worker that reaches furthest says how much of the disk is used. Iometer fills a file from
+  // its first sector up to there, too.
+  const int64_t bytes = SizeOf(known.target);
+  const bool is_further = bytes > 0 && (worker.end() == 0 || worker.end() > bytes);
+  if (is_new || is_further) {
+    SetSize(worker.end(), &known.target);
+    known.size_from = worker.size_from;
   }
-  return target.name();
+  return known.target.name();
+}
+
+void TargetTable::ShortenRegion(v1::Workload* workload) const {
+  const auto found = by_name_.find(workload->targets(0));
+  if (found == by_name_.end() || !workload->has_region()) return;
+  v1::Region* region = workload->mutable_region();
+  const int64_t end = region->offset_bytes() + region->size_bytes();
+  if (end == SizeOf(known_[found->second].target)) region->clear_size_bytes();
+  if (region->offset_bytes() == 0 && region->size_bytes() == 0) workload->clear_region();
 }
 
 bool TargetTable::HasFiles() const {

@@ -27,8 +27,12 @@ constexpr int kMaxPhases = 1000;
 struct Group {
   v1::Workload workload;
   std::map<size_t, uint32_t> threads;  // by manager
-  Origin spec_from, disk_from, depth_from;
+  Origin spec_from, disk_from, depth_from, size_from;
 };
+
+int64_t AlignmentOf(const AccessLine& line) { return line.align == 0 ? kSector : line.align; }
+
+int64_t NextMultiple(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 class Translator {
  public:
@@ -157,6 +161,11 @@ class Translator {
     for (size_t spec = 0; spec < most && findings_.errors.empty(); ++spec) {
       for (const Run& run : RunsFor(config_, spec, &findings_)) AddRun(run, spec, &targets);
     }
+    for (Phase& run : runs_) {
+      for (v1::Workload& w : *run.phase.mutable_run()->mutable_workloads()) {
+        targets.ShortenRegion(&w);
+      }
+    }
     if (runs_.empty() && findings_.errors.empty()) {
       findings_.Fail(Whole(), "has no worker with an access specification and a target");
     }
@@ -242,6 +251,7 @@ class Translator {
       return std::nullopt;
     }
     Group group{.spec_from = assigned.where, .disk_from = disk.where};
+    group.size_from = worker.size_from;
     group.depth_from = depths_.empty() ? worker.depth_from : config_.setup.depth.where;
     v1::Workload* w = &group.workload;
     w->set_name(absl::StrCat(assigned.name, " on ", target));
@@ -251,7 +261,27 @@ class Translator {
     w->set_direct(true);
     if (depths_.empty()) w->set_queue_depth(static_cast<uint32_t>(worker.depth));
     SetAccess(*spec->second, worker, w);
+    if (!SetRegion(*spec->second, worker, w)) return std::nullopt;
     return group;
+  }
+
+  // The part of a disk from the worker's starting sector on. False after an error.
+  bool SetRegion(const AccessSpec& spec, const Worker& worker, v1::Workload* w) {
+    for (const AccessLine& line : spec.lines) {
+      const int64_t first = NextMultiple(worker.begin(), AlignmentOf(line));
+      if (line.share == 0 || worker.end() == 0 || first + line.size <= worker.end()) continue;
+      findings_.Fail(line.where,
+                     "does not fit behind the starting sector of a worker, at a "
+                     "multiple of its alignment");
+      return false;
+    }
+    int64_t begin = worker.begin();
+    // The I/Os of a single line lie side by side from the region's start on. In Iometer they begin
+    // at multiples of the alignment, counted from the start of the disk, as those of several do.
+    if (w->access_size() == 1) begin = NextMultiple(begin, w->access(0).align_bytes());
+    w->mutable_region()->set_offset_bytes(begin);
+    if (worker.end() > 0) w->mutable_region()->set_size_bytes(worker.end() - begin);
+    return true;
   }
 
   void SetAccess(const AccessSpec& spec, const Worker& worker, v1::Workload* w) {
@@ -263,7 +293,7 @@ class Translator {
       out->set_weight(static_cast<double>(line.share));
       out->set_read_ratio(static_cast<double>(line.reads) / 100);
       out->set_random_ratio(static_cast<double>(line.random) / 100);
-      out->set_align_bytes(line.align == 0 ? kSector : line.align);
+      out->set_align_bytes(AlignmentOf(line));
       if (line.burst > 1) out->set_burst(static_cast<uint32_t>(line.burst));
       if (line.delay_ms > 0) {
         out->set_delay_ns(line.delay_ms * kMillisecond);
@@ -327,6 +357,8 @@ class Translator {
       phase->origins[field + "name"] = group.spec_from;
       phase->origins[field + "targets"] = group.disk_from;
       if (w->queue_depth() > 0) phase->origins[field + "queue_depth"] = group.depth_from;
+      phase->origins[field + "region.offset"] = group.size_from;
+      phase->origins[field + "region.size"] = group.size_from;
       if (threads > 1) w->set_threads(threads);
       if (those.size() == config_.managers.size()) continue;
       for (const size_t manager : those) w->mutable_hosts()->add_names(names_[manager]);

@@ -194,6 +194,59 @@ TEST(IometerTest, EveryWorkerUsesAllOfADisk) {
   EXPECT_EQ(whole.targets(0).device().size_bytes(), 0);
 }
 
+TEST(IometerTest, AStartingSectorIsTheOffsetOfARegion) {
+  const v1::JobSpec job = JobOf(With("8192,0,1", "8192,63,1"));
+  EXPECT_EQ(job.targets(0).device().size_bytes(), (8192 + 63) * 512);
+  const v1::Workload w = job.phases(0).run().workloads(0);
+  EXPECT_EQ(w.region().offset_bytes(), 63 * 512);
+  // The target ends there.
+  EXPECT_EQ(w.region().size_bytes(), 0);
+  // Of all of a disk it is what lies behind the sector.
+  const v1::JobSpec whole = JobOf(With("8192,0,1", "0,63,1"));
+  EXPECT_EQ(whole.targets(0).device().size_bytes(), 0);
+  EXPECT_EQ(whole.phases(0).run().workloads(0).region().offset_bytes(), 63 * 512);
+  EXPECT_FALSE(JobOf(Simple()).phases(0).run().workloads(0).has_region());
+  const std::string yaml =
+      WriteJob(TranslateIometer(RequestOf(With("8192,0,1", "8192,63,1"))), "a.icf").yaml;
+  EXPECT_TRUE(absl::StrContains(yaml, "8192,63,1 (a.icf:")) << yaml;
+}
+
+TEST(IometerTest, ASingleLineBeginsAtAMultipleOfItsAlignment) {
+  const auto offset = [](const std::string& align) {
+    const std::string text = absl::StrReplaceAll(
+        With("8192,0,1", "8192,63,1"), {{"100,100,0,0,1,0,0", "100,100,0,0,1," + align + ",0"}});
+    return JobOf(text).phases(1).run().workloads(0).region().offset_bytes();
+  };
+  EXPECT_EQ(offset("0"), 63 * 512);
+  EXPECT_EQ(offset("4096"), 32768);
+}
+
+TEST(IometerTest, WorkersUsePartsOfTheirOwnOfOneDisk) {
+  const auto disk = [](const std::string& size) {
+    return absl::StrReplaceAll(WorkerText("W", {"sdb"}), {{"8192,0,1", size}});
+  };
+  const auto job_of = [](const std::string& workers) {
+    return JobOf(FileOf(ManagerText(1, "n", workers)));
+  };
+  const v1::JobSpec job =
+      job_of(disk("8192,0,1") + disk("8192,8192,1") + disk("4096,0,1") + disk("8192,8192,1"));
+  ASSERT_EQ(job.targets_size(), 1);
+  EXPECT_EQ(job.targets(0).device().size_bytes(), 16384 * 512);
+  const v1::RunPhase run = job.phases(0).run();
+  ASSERT_EQ(run.workloads_size(), 3);
+  EXPECT_EQ(run.workloads(0).region().offset_bytes(), 0);
+  EXPECT_EQ(run.workloads(0).region().size_bytes(), 8192 * 512);
+  EXPECT_EQ(run.workloads(1).region().offset_bytes(), 8192 * 512);
+  EXPECT_EQ(run.workloads(1).region().size_bytes(), 0);
+  EXPECT_EQ(run.workloads(1).threads(), 2u);
+  EXPECT_EQ(run.workloads(2).region().size_bytes(), 4096 * 512);
+  // One that uses all of it: the others keep to their sizes.
+  const v1::JobSpec whole = job_of(disk("8192,0,1") + disk("0,0,1"));
+  EXPECT_EQ(whole.targets(0).device().size_bytes(), 0);
+  EXPECT_EQ(whole.phases(0).run().workloads(0).region().size_bytes(), 8192 * 512);
+  EXPECT_FALSE(whole.phases(0).run().workloads(1).has_region());
+}
+
 TEST(IometerTest, TheDataPatternBecomesContent) {
   const auto content = [](const std::string& pattern) {
     return JobOf(With("8192,0,1", "8192,0" + pattern)).phases(0).run().workloads(0).content();
@@ -221,6 +274,24 @@ TEST(IometerTest, ADirectoryHoldsFilesInPlaceOfDisks) {
   EXPECT_EQ(job.targets(0).file().path(), "/data/{host}/C_System");
   EXPECT_EQ(job.targets(0).file().size_bytes(), 8192 * 512);
   EXPECT_TRUE(job.phases(0).has_prepare());
+}
+
+TEST(IometerTest, AFileReachesFromItsStartToTheLastSector) {
+  Request request = RequestOf(With("8192,0,1", "8192,64,1"));
+  request.disks.clear();
+  request.directory = "/data";
+  const v1::JobSpec job = JobOf(request);
+  EXPECT_EQ(job.targets(0).file().size_bytes(), (64 + 8192) * 512);
+  EXPECT_EQ(job.phases(1).run().workloads(0).region().offset_bytes(), 64 * 512);
+}
+
+TEST(IometerTest, ABlockMustFitBehindTheStartingSector) {
+  // 2048 sectors hold a MiB, but not at a multiple of 4 KiB behind sector 1.
+  const std::string text = absl::StrReplaceAll(With("8192,0,1", "2048,1,1"),
+                                               {{"100,100,0,0,1,0,0", "100,100,0,0,1,4096,0"}});
+  const std::string errors = ErrorsOf(text);
+  EXPECT_TRUE(absl::StrContains(errors, "1048576,100,100,0,0,1,4096,0")) << errors;
+  EXPECT_TRUE(absl::StrContains(errors, "does not fit behind the starting sector")) << errors;
 }
 
 TEST(IometerTest, ManagersAreHosts) {
@@ -317,7 +388,8 @@ TEST(IometerTest, WhatCannotBeTranslatedIsRefusedByItsLine) {
       {"\t0          1          30", "\t0          1", "begins not with the 3 numbers"},
       {"\t1          1          LINEAR", "\t1          1          CUBIC", "ends with neither"},
       {"\tNORMAL", "\tCYCLE_COLOURS", "is no type of a test"},
-      {"8192,0,1", "8192,63,1", "begins elsewhere than at its start"},
+      {"8192,0,1", "8192,-1,1", "begins not with the 3 numbers"},
+      {"8192,0,1", "8,4,1", "is larger than the maximum disk size"},
       {"8192,0,1", "8192,0,7", "data pattern that is none of"},
       {"8192,0,1", "4,0,1", "is less than 4 KiB"},
       {"8192,0,1", "1024,0,1", "is larger than the maximum disk size"},
