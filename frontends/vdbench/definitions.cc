@@ -25,7 +25,6 @@ struct RefusedKey {
   const char* idle;  // a value that asks for nothing
 };
 constexpr RefusedKey kRefused[] = {
-    {"offset", "a range within a target that begins elsewhere than at its start", "0"},
     {"align", "an alignment of its own for each storage", ""},
     {"hotband", "vdbench's hot bands", ""},
     {"rhpct", "a share of reads that hit a small area", "0"},
@@ -237,33 +236,20 @@ void SetOpenFlags(const Parameter* flags, v1::Workload* workload, Findings* find
   }
 }
 
-void SetRange(const Parameter& range, v1::Workload* workload, Findings* findings) {
-  const std::vector<std::string> items = ListOf(range, findings);
-  const auto low = items.size() == 2 ? ParseNumber(items[0]) : std::nullopt;
-  const auto high = items.size() == 2 ? ParseNumber(items[1]) : std::nullopt;
-  if (!low || !high || *low >= *high || *high > 100) {
-    return findings->Fail(range.where, "is no (low,high) in percent of a storage");
-  }
-  if (*low == 0 && *high == 100) return;
-  if (!workload->pattern().has_random() || workload->has_random_ratio()) {
-    return findings->Refuse(range.where, "a range of a target for an order that is not random");
-  }
-  if (*low > 0) {
-    return findings->Refuse(range.where,
-                            "a range within a target that begins elsewhere than at its start");
-  }
-  v1::HotZones* zones = workload->mutable_pattern()->mutable_hot_zones();
-  v1::HotZone* zone = zones->add_zones();
-  zone->set_io_ratio(1);
-  zone->set_size_ratio(*high / 100);
-}
-
 std::vector<Storage> ReadStorages(const Request& request, const Statement& statement,
                                   Findings* findings) {
   RefuseParameters(statement, findings);
   Storage common;
   common.where = statement.where;
   common.range = statement.Find("range");
+  if (const Parameter* offset = statement.Find("offset")) {
+    const auto bytes = ParseSize(offset->value);
+    if (!bytes || *bytes > kMaxTarget || *bytes % 512 != 0) {
+      findings->Fail(offset->where, "is no multiple of 512 up to 1 PiB");
+    }
+    common.offset_bytes = bytes.value_or(0);
+    common.offset_from = offset->where;
+  }
   common.openflags = statement.Find("openflags");
   if (const Parameter* threads = statement.Find("threads")) {
     common.threads = static_cast<uint32_t>(CountOf(*threads, 1, kMaxThreads, findings));

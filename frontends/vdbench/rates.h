@@ -35,7 +35,7 @@ struct Phase {
 };
 
 // Adds the phases of a run: its loops are axes of a sweep, a curve is a phase that finds the
-// maximum and one at shares of it. `smallest_storage`: bytes.
+// maximum and one at shares of it. `smallest_storage`: bytes that a workload reaches.
 void AddPhases(const RunPlan& plan, int64_t smallest_storage, std::set<std::string>* names,
                std::vector<Phase>* phases, Findings* findings);
 

@@ -232,7 +232,7 @@ class Translator {
     flow.origins["direct"] =
         flags != nullptr ? flags->where : Origin{"", 0, "vdbench's default: buffered"};
     const Parameter* range = load.range != nullptr ? load.range : storage.range;
-    if (range != nullptr) SetRange(*range, w, &findings_);
+    SetRegion(storage, range, LargestBlockOf(run, *w), w, &flow.origins, &findings_);
     // A shared position counts blocks of one size.
     if (!w->block_sizes().empty() && w->pattern().has_sequential()) {
       w->mutable_pattern()->mutable_sequential()->clear_shared();
@@ -245,6 +245,18 @@ class Translator {
     SetHosts(load, storage, w);
     CheckFits(storage, flow);
     return flow;
+  }
+
+  // A loop over sizes stands in place of the workload's own one.
+  int64_t LargestBlockOf(const Statement& run, const v1::Workload& w) {
+    int64_t largest = LargestBlock(w);
+    const Parameter* sizes = run.Find("forxfersize");
+    if (sizes == nullptr) return largest;
+    for (const std::string& text : ListOf(*sizes, &findings_)) {
+      const int64_t size = ParseSize(text).value_or(0);
+      if (size <= kMaxBlock) largest = std::max(largest, size);
+    }
+    return largest;
   }
 
   void SetThreads(const Statement& run, const Load& load, const Storage& storage, Flow* flow) {
@@ -261,16 +273,12 @@ class Translator {
   }
 
   void CheckFits(const Storage& storage, const Flow& flow) {
-    const int64_t bytes = storage.target.has_file() ? storage.target.file().size_bytes()
-                                                    : storage.target.device().size_bytes();
-    int64_t largest = flow.workload.block_size_bytes();
-    for (const v1::WeightedBlockSize& line : flow.workload.block_sizes()) {
-      largest = std::max({largest, line.block_size_bytes(), line.up_to_bytes()});
-    }
-    if (bytes > 0 && largest > bytes) {
+    const int64_t bytes = BytesOf(storage);
+    if (bytes > 0 && LargestBlock(flow.workload) > bytes) {
       findings_.Fail(storage.size_from, "is smaller than a block of a workload on it");
     }
-    smallest_storage_ = bytes > 0 ? std::min(smallest_storage_, bytes) : smallest_storage_;
+    const int64_t reached = ReachedBytes(storage, flow.workload);
+    if (reached > 0) smallest_storage_ = std::min(smallest_storage_, reached);
     used_.insert(storage.name);
   }
 

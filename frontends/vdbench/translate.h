@@ -22,6 +22,8 @@ struct Storage {
   uint32_t threads = 8;
   Origin threads_from;
   std::vector<std::string> hosts;  // names of hd; empty: all
+  int64_t offset_bytes = 0;
+  Origin offset_from;
   const Parameter* range = nullptr;
   const Parameter* openflags = nullptr;
 };
@@ -50,8 +52,17 @@ void SetSizes(const Parameter& xfersize, v1::Workload* workload, Findings* findi
 void SetReads(const Parameter& rdpct, v1::Workload* workload, Findings* findings);
 // Direct I/O and O_SYNC; without flags I/O is buffered.
 void SetOpenFlags(const Parameter* flags, v1::Workload* workload, Findings* findings);
-// A range in percent: zones of a random pattern.
-void SetRange(const Parameter& range, v1::Workload* workload, Findings* findings);
+// The part of the storage that the workload reaches by the storage's offset and by `range` (null:
+// none), as a region. `largest_block`: bytes, of all that the run makes of the workload; to this
+// vdbench rounds the ends of a range.
+void SetRegion(const Storage& storage, const Parameter* range, int64_t largest_block,
+               v1::Workload* workload, Origins* origins, Findings* findings);
+// The storage's size in bytes; 0 if the file does not say it.
+int64_t BytesOf(const Storage& storage);
+// How many of them the workload reaches; 0 if that is not known.
+int64_t ReachedBytes(const Storage& storage, const v1::Workload& workload);
+// In bytes.
+int64_t LargestBlock(const v1::Workload& workload);
 // A whole number from `least` to `most`, or `least` after an error.
 int64_t CountOf(const Parameter& parameter, int64_t least, int64_t most, Findings* findings);
 // The list's items, or none after an error.

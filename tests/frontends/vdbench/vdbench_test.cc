@@ -133,10 +133,109 @@ TEST(VdbenchTest, SizesOrderAndRange) {
   EXPECT_EQ(RunOf(",xfersize=(4k,64k,4k)").workloads(0).block_sizes(0).up_to_bytes(), 65536);
   EXPECT_DOUBLE_EQ(RunOf(",seekpct=30").workloads(0).random_ratio(), 0.3);
   EXPECT_EQ(RunOf(",seekpct=eof").workloads(0).passes(), 1u);
-  const v1::RunPhase run = RunOf(",range=(0,40)");
-  const auto& zones = run.workloads(0).pattern().hot_zones().zones();
-  ASSERT_EQ(zones.size(), 1);
-  EXPECT_DOUBLE_EQ(zones[0].size_ratio(), 0.4);
+  const v1::Workload w = RunOf(",range=(0,40)").workloads(0);
+  EXPECT_TRUE(w.pattern().has_random());
+  EXPECT_EQ(w.region().offset_share_ratio(), 0);
+  EXPECT_DOUBLE_EQ(w.region().size_share_ratio(), 0.4);
+  EXPECT_FALSE(RunOf(",range=(0,100)").workloads(0).has_region());
+}
+
+// The region of a workload with these parameters on a storage with those.
+v1::Region RegionOf(const std::string& sd, const std::string& wd, const std::string& rd = "") {
+  const v1::JobSpec job = JobOf(absl::StrCat("sd=s,lun=/dev/vdb,", sd, "\nwd=w,sd=s,", wd,
+                                             "\nrd=r,wd=w,iorate=max", rd, "\n"));
+  return job.phases_size() > 0 ? job.phases(0).run().workloads(0).region() : v1::Region();
+}
+
+TEST(VdbenchTest, ARangeIsARegionOfAnyOrder) {
+  for (const char* order : {"seekpct=100", "seekpct=30", "seekpct=0", "seekpct=eof"}) {
+    const v1::Workload w = RunOf(absl::StrCat(",range=(20,60),", order)).workloads(0);
+    EXPECT_DOUBLE_EQ(w.region().offset_share_ratio(), 0.2) << order;
+    EXPECT_DOUBLE_EQ(w.region().size_share_ratio(), 0.4) << order;
+  }
+  // Up to the end, wherever that is.
+  const v1::Region rest = RegionOf("th=1", "range=(75,100)");
+  EXPECT_DOUBLE_EQ(rest.offset_share_ratio(), 0.75);
+  EXPECT_EQ(rest.size_share_ratio(), 0);
+  // That of the workload goes before that of the storage.
+  EXPECT_DOUBLE_EQ(RegionOf("range=(10,20)", "rdpct=50").offset_share_ratio(), 0.1);
+  EXPECT_DOUBLE_EQ(RegionOf("range=(10,20)", "range=(30,40)").offset_share_ratio(), 0.3);
+}
+
+TEST(VdbenchTest, ARangeOfAKnownSizeIsBytesInWholeBlocks) {
+  const v1::Region region = RegionOf("size=100k", "xfersize=8k,range=(50,90)");
+  EXPECT_EQ(region.offset_bytes(), 48 << 10);
+  EXPECT_EQ(region.size_bytes(), (88 - 48) << 10);
+  // Of the largest block that the run makes of it.
+  EXPECT_EQ(RegionOf("size=1m", "range=(30,90)", ",forxfersize=(4k,64k)").offset_bytes(),
+            256 << 10);
+  // Numbers above 200 are bytes.
+  const v1::Region bytes = RegionOf("th=1", "range=(1m,1g)");
+  EXPECT_EQ(bytes.offset_bytes(), 1 << 20);
+  EXPECT_EQ(bytes.size_bytes(), (1 << 30) - (1 << 20));
+  EXPECT_EQ(RegionOf("size=1g", "range=(50,768m)").size_bytes(), 256 << 20);
+}
+
+TEST(VdbenchTest, AnOffsetMovesTheStart) {
+  const v1::Region region = RegionOf("offset=512", "xfersize=8k");
+  EXPECT_EQ(region.offset_bytes(), 512);
+  EXPECT_EQ(region.size_bytes(), 0);
+  // The end of a range stays.
+  const v1::Region both = RegionOf("size=1m,offset=4k,range=(50,75)", "rdpct=0");
+  EXPECT_EQ(both.offset_bytes(), (512 + 4) << 10);
+  EXPECT_EQ(both.size_bytes(), (768 - 512 - 4) << 10);
+  EXPECT_EQ(JobOf(absl::StrCat("sd=s,lun=/data/f,size=1m,offset=4k\nwd=w,sd=s\n", kRun))
+                .phases(1)
+                .run()
+                .workloads(0)
+                .region()
+                .offset_bytes(),
+            4 << 10);
+}
+
+TEST(VdbenchTest, DifferencesOfRegionsAreRemarked) {
+  const auto remarks = [](const std::string& sd, const std::string& wd) {
+    const Translation t = TranslateVdbench(
+        RequestOf(absl::StrCat("sd=s,lun=/dev/vdb,", sd, "\nwd=w,sd=s,", wd, "\n", kRun)));
+    EXPECT_EQ(ErrorsOf(t), "");
+    std::string text;
+    for (const Message& each : t.remarks) absl::StrAppend(&text, MessageText(each), "\n");
+    return text;
+  };
+  EXPECT_TRUE(absl::StrContains(remarks("offset=512", "xfersize=(4k,50,8k,50)"),
+                                "offset=512: I/Os of several sizes begin at multiples"));
+  EXPECT_FALSE(absl::StrContains(remarks("offset=4k", "xfersize=(4k,50,8k,50)"), "multiples"));
+  EXPECT_TRUE(
+      absl::StrContains(remarks("th=1", "range=(50,150),seekpct=eof"), "is a range up to 100 %"));
+}
+
+TEST(VdbenchTest, RegionsThatCannotBeAreRefused) {
+  const auto errors = [](const std::string& sd, const std::string& wd) {
+    return ErrorsOf(
+        absl::StrCat("sd=s,lun=/dev/vdb,", sd, "\nwd=w,sd=s,xfersize=4k,", wd, "\n", kRun));
+  };
+  struct Case {
+    const char* sd;
+    const char* wd;
+    const char* error;
+  };
+  const Case kCases[] = {
+      {"offset=100", "rdpct=0", "a.vdb:1: offset=100: is no multiple of 512"},
+      {"offset=x", "rdpct=0", "a.vdb:1: offset=x: is no multiple of 512"},
+      {"size=1m,offset=1m", "rdpct=0", "a.vdb:1: offset=1m: leaves 0 bytes"},
+      {"offset=4k,range=(10,20)", "rdpct=0", "a.vdb:1: offset=4k: cannot be translated"},
+      {"th=1", "range=(10,1g)", "a.vdb:2: range=(10,1g): cannot be translated"},
+      {"th=1", "range=(50,150)", "a.vdb:2: range=(50,150): cannot be translated"},
+      {"th=1", "range=(60,20)", "is no (low,high)"},
+      {"th=1", "range=(60)", "is no (low,high)"},
+      {"size=1m", "range=(1k,2m)", "lies beyond the storage"},
+      {"size=1m", "range=(50,50.5)", "vdbench needs two blocks of 4096 bytes"},
+      {"th=1", "range=(1m,1025k)", "vdbench needs two blocks of 4096 bytes"},
+  };
+  for (const Case& each : kCases) {
+    const std::string found = errors(each.sd, each.wd);
+    EXPECT_TRUE(absl::StrContains(found, each.error)) << each.sd << each.wd << "\n" << found;
+  }
 }
 
 TEST(VdbenchTest, ACurveIsTheMaximumAndSharesOfIt) {
@@ -190,7 +289,6 @@ TEST(VdbenchTest, WhatCannotBeTranslatedIsRefusedByItsLine) {
   const Refused kLines[] = {
       {"fsd=f,anchor=/x\n", "a.vdb:2: fsd=f: cannot be translated; a job would need files"},
       {"fwd=f,fsd=g\n", "a.vdb:2: fwd=f: cannot be translated; a job would need files"},
-      {"sd=t,lun=/dev/vdc,offset=4k\n", "a.vdb:2: offset=4k: cannot be translated"},
       {"sd=t,lun=/dev/vdc,align=4k\n", "a.vdb:2: align=4k: cannot be translated"},
       {"sd=t,size=4k\n", "has no lun"},
       {"sd=t,lun=x\n", "is no absolute path"},
@@ -252,12 +350,6 @@ TEST(VdbenchTest, WhatCannotBeTranslatedIsRefusedByItsLine) {
   }
   EXPECT_TRUE(absl::StrContains(ErrorsOf(absl::StrCat(kOne, "wd=w,sd=s\nrd=r,wd=x,iorate=max\n")),
                                 "names no workload: x"));
-  const auto range = [](const std::string& wd) {
-    return ErrorsOf(absl::StrCat(kOne, "wd=w,sd=s,", wd, "\n", kRun));
-  };
-  EXPECT_TRUE(absl::StrContains(range("range=(20,60)"), "range=(20,60): cannot be translated"));
-  EXPECT_TRUE(absl::StrContains(range("range=(0,60),seekpct=0"), "an order that is not random"));
-  EXPECT_TRUE(absl::StrContains(range("range=(60,20)"), "is no (low,high)"));
   EXPECT_TRUE(absl::StrContains(ErrorsOf("wd=w,sd=s\nsd=s,lun=/dev/x\n"), "the order is hd, sd"));
   EXPECT_TRUE(absl::StrContains(ErrorsOf(kOne), "has no run definition"));
 }
