@@ -57,6 +57,11 @@ class RegionReader {
       findings_->Fail(range_->where, "is no (low,high) in percent or in bytes of a storage");
       return false;
     }
+    // Numbers further up do not fit into 64 bits either.
+    if (high->number > static_cast<double>(kMaxEnd)) {
+      findings_->Fail(range_->where, "lies beyond the storage");
+      return false;
+    }
     low_ = *low;
     high_ = *high;
     if (high_.number <= kWhole || high_.number > kMaxBeyond) return true;

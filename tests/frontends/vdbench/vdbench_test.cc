@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "controller/cli/job_file.h"
 #include "controller/plan/settle.h"
@@ -229,6 +230,8 @@ TEST(VdbenchTest, RegionsThatCannotBeAreRefused) {
       {"th=1", "range=(60,20)", "is no (low,high)"},
       {"th=1", "range=(60)", "is no (low,high)"},
       {"size=1m", "range=(1k,2m)", "lies beyond the storage"},
+      {"th=1", "range=(1k,99999999999999999999)", "lies beyond the storage"},
+      {"th=1", "range=(1k,1e300)", "lies beyond the storage"},
       {"size=1m", "range=(50,50.5)", "vdbench needs two blocks of 4096 bytes"},
       {"th=1", "range=(1m,1025k)", "vdbench needs two blocks of 4096 bytes"},
   };
@@ -367,6 +370,10 @@ std::string Mutated(std::mt19937* random) {
       "(",  ")", ",",    "=",  "*", "-", "0",   "99999999999999999999",
       "\n", "k", "\xff", "..", "/", "d", "max", "curve"};
   std::string text = kMixed;
+  if ((*random)() % 2 == 0) {
+    text = absl::StrReplaceAll(
+        text, {{"size=1g", "size=1g,offset=4k"}, {"seekpct=0", "seekpct=0,range=(20,60)"}});
+  }
   for (uint32_t changes = 1 + (*random)() % 3; changes > 0; --changes) {
     const size_t at = (*random)() % text.size();
     switch ((*random)() % 4) {
