@@ -40,7 +40,7 @@ absl::StatusOr<RegionBytes> RegionOf(const Region& region, uint64_t part_bytes, 
   if (by_share) begin = (begin + block - 1) / block * block;
   Wide length = part_bytes > begin ? Wide{part_bytes} - begin : 0;
   if (region.size_share_ratio() != 0) {
-    length = ShareOf(region.size_share_ratio(), part_bytes) / block * block;
+    length = Wide{ShareOf(region.size_share_ratio(), part_bytes) / block} * block;
   } else if (region.size_bytes() != 0) {
     length = Unsigned(region.size_bytes());
   }

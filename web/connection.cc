@@ -273,7 +273,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
 
   // Sends piece by piece. A reader that takes nothing for a while, or too little over the whole
   // answer, is cut off: it would hold the answer's memory for as long as it likes.
-  void SendSome(std::shared_ptr<Outgoing> outgoing) {
+  void SendSome(const std::shared_ptr<Outgoing>& outgoing) {
     // A time for each piece catches a reader that stops, the total one that takes a byte at a time.
     Lowest().expires_at(std::min(Now() + kPatience, give_up_at_));
     stream_->WriteSome(outgoing->buffers(), Mine([this, outgoing](Error error, size_t bytes) {
@@ -342,7 +342,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     WriteSome(std::make_shared<Outgoing>(std::move(texts)));
   }
 
-  void WriteSome(std::shared_ptr<Outgoing> outgoing) {
+  void WriteSome(const std::shared_ptr<Outgoing>& outgoing) {
     stream_->WriteSome(outgoing->buffers(), Mine([this, outgoing](Error error, size_t bytes) {
                          outgoing->Took(bytes);
                          if (!error && !outgoing->buffers().empty()) return WriteSome(outgoing);

@@ -40,9 +40,21 @@ class Splitter {
            absl::StrCat("'", std::string(1, c), "' is the shell's; write what it stands for"));
       EndLine();
       SkipLine();
-    } else if (quote_ != 0) {
+    } else if (quote_ == 0 && !IsPlain(c)) {
+      StepOutsideQuotes(c);
+    } else {
       Add(c);
-    } else if (c == '\'' || c == '"') {
+    }
+  }
+
+  // Whether a character without quotes is a part of the word that it stands in.
+  bool IsPlain(char c) const {
+    return !absl::ascii_isspace(static_cast<unsigned char>(c)) &&
+           !absl::StrContains("'\";|&<>()*?", c) && (c != '#' || in_word_);
+  }
+
+  void StepOutsideQuotes(char c) {
+    if (c == '\'' || c == '"') {
       quote_ = c;
       quote_line_ = line_;
       if (!in_word_) word_line_ = line_;
@@ -52,13 +64,11 @@ class Splitter {
       ++line_;
     } else if (absl::ascii_isspace(static_cast<unsigned char>(c))) {
       EndWord();
-    } else if (c == '#' && !in_word_) {
-      SkipLine();
-    } else if (absl::StrContains(";|&<>()*?", c)) {
-      Fail(line_, absl::StrCat("'", std::string(1, c), "' is the shell's; a line is one sysbench"));
+    } else if (c == '#') {
       SkipLine();
     } else {
-      Add(c);
+      Fail(line_, absl::StrCat("'", std::string(1, c), "' is the shell's; a line is one sysbench"));
+      SkipLine();
     }
   }
 
