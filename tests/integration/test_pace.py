@@ -37,7 +37,7 @@ class Pace(FleetTest):
             self.assertAlmostEqual(
                 float(rates[workload["name"]]), workload["total"]["iops"], delta=0.01
             )
-        text = self.ok(self.fleet.lockstep("report", "last")).out
+        text = self.ok(self.fleet.lockstep("report", "last", "--detail")).out
         self.assertIn("of all over 0.00–4.00 s", " ".join(text.split()))
 
     def test_a_workload_ends_its_phase_on_all_hosts(self):
