@@ -1,5 +1,7 @@
 #include "controller/analysis/device_sums.h"
 
+#include <set>
+
 #include "absl/strings/str_cat.h"
 #include "controller/plan/fleet_uses.h"
 
@@ -74,8 +76,28 @@ std::map<std::string, std::vector<DeviceOnHost>> DevicesByKey::Take() const {
   return by_key;
 }
 
+namespace {
+
+// By boot id and name, what at least one worker of the kernel was asked for.
+std::set<std::pair<std::string, std::string>> AskedFor(const PhaseView& view) {
+  std::set<std::pair<std::string, std::string>> asked;
+  for (const measure::RunWorker& worker : view.data().workers) {
+    const v1::ObservedDevices* observed = view.ObservedBy(worker);
+    if (observed == nullptr) continue;
+    for (const v1::ObservedDevice& device : observed->devices()) {
+      if (!device.only_underneath()) asked.emplace(worker.boot_id, device.name());
+    }
+  }
+  return asked;
+}
+
+}  // namespace
+
 std::map<std::string, std::vector<DeviceOnHost>> ObservedByKey(const PhaseView& view,
-                                                               const v1::PhaseReport& report) {
+                                                               const v1::PhaseReport& report,
+                                                               ObservedLayers layers) {
+  std::set<std::pair<std::string, std::string>> asked;
+  if (layers == ObservedLayers::kAskedFor) asked = AskedFor(view);
   DevicesByKey devices;
   // devices.cc has added the devices worker by worker, in this order.
   int next = 0;
@@ -87,6 +109,9 @@ std::map<std::string, std::vector<DeviceOnHost>> ObservedByKey(const PhaseView& 
       // Rates are of the workers that have a result, as everywhere in the report.
       if (!worker.has_result || d.identity().empty() || self == nullptr) continue;
       if (!d.not_rated().empty()) continue;
+      if (layers == ObservedLayers::kAskedFor && !asked.contains({self->boot_id, d.name()})) {
+        continue;
+      }
       devices.Add(absl::StrCat(worker.worker_index), DeviceKey(d.identity(), self->boot_id), d);
     }
   }

@@ -55,8 +55,13 @@ class DevicesByKey {
   std::map<std::pair<std::string, std::string>, Both> devices_;  // by key and host
 };
 
+// Which devices of an observe phase: kAskedFor leaves out those that are sampled only because they
+// lie underneath others.
+enum class ObservedLayers { kAll, kAskedFor };
+
 // The same of an observe phase, whose devices are in `report` already. Lost hosts are left out.
 std::map<std::string, std::vector<DeviceOnHost>> ObservedByKey(const PhaseView& view,
-                                                               const v1::PhaseReport& report);
+                                                               const v1::PhaseReport& report,
+                                                               ObservedLayers layers);
 
 }  // namespace lockstep::controller

@@ -94,7 +94,7 @@ std::string DiskOf(const std::string& identity) {
   return is_number ? identity.substr(0, at) : identity;
 }
 
-// The phase's devices by key, host by host.
+// The devices of the phase's targets by key, host by host.
 std::map<std::string, std::vector<DeviceOnHost>> ByKey(const v1::PhaseReport& phase) {
   std::map<std::string, std::string> boots;  // by host
   for (const v1::KernelReport& kernel : phase.kernels()) {
@@ -103,6 +103,9 @@ std::map<std::string, std::vector<DeviceOnHost>> ByKey(const v1::PhaseReport& ph
   DevicesByKey devices;
   for (const v1::DeviceReport& d : phase.devices()) {
     if (d.identity().empty() || d.hosts().empty()) continue;
+    // A device underneath the targets' has no engine figures. What it gave is no limit of its own:
+    // the one above may have had enough.
+    if (!d.has_engine_iops()) continue;
     devices.Add(d.hosts(0), DeviceKey(DiskOf(d.identity()), boots[d.hosts(0)]), d);
   }
   return devices.Take();

@@ -25,9 +25,9 @@ std::string DifferenceOf(const RequestMix& here, const RequestMix& there);
 // How far they are apart. Only good for telling which of several is nearest.
 double DistanceOf(const RequestMix& here, const RequestMix& there);
 
-// What a run measured of its devices: each run phase in which a device was not held to a rate, but
-// one only of several with the same requests. FAILED_PRECONDITION, with the reason, if the run has
-// no such figures.
+// What a run measured of its targets' devices: each run phase in which a device was not held to a
+// rate, but one only of several with the same requests. FAILED_PRECONDITION, with the reason, if
+// the run has no such figures.
 absl::StatusOr<std::vector<v1::MeasuredLimit>> LimitsOf(const v1::Report& report);
 
 }  // namespace lockstep::controller

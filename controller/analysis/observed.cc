@@ -183,7 +183,7 @@ void AddObserved(const PhaseView& view, v1::PhaseReport* report) {
     host->set_lost(true);
   }
   *observed->mutable_total() = total.Figures();
-  AddFairness(hosts, ObservedByKey(view, *report), report);
+  AddFairness(hosts, ObservedByKey(view, *report, ObservedLayers::kAll), report);
   AddMounts(view, report);
   for (const v1::KernelReport& kernel : report->kernels()) {
     if (kernel.others().empty()) continue;

@@ -133,7 +133,7 @@ void AddObservedShares(const PhaseView& view, v1::PhaseReport* report) {
   }
   std::vector<v1::ObservedShare> shares;
   std::vector<std::string> others;
-  for (const auto& [key, seen] : ObservedByKey(view, *report)) {
+  for (const auto& [key, seen] : ObservedByKey(view, *report, ObservedLayers::kAskedFor)) {
     const auto found = limits.find(key);
     if (found != limits.end()) {
       shares.push_back(ShareOf(seen, found->second));

@@ -26,8 +26,8 @@ std::string SomeOf(const std::set<std::string>& identities) {
                       more > 0 ? absl::StrCat(" and ", more, " more") : "");
 }
 
-// Why a phase that compares its devices with another run cannot: that run measured none of them.
-// Empty if it can.
+// Why a phase that compares its devices with another run cannot: that run measured none of those
+// that were asked for. Empty if it can.
 std::string NothingToCompare(const v1::PhaseSpec& phase, int index,
                              const std::vector<PlanWorker>& workers) {
   const v1::ObservePhase& observe = phase.observe();
@@ -41,7 +41,7 @@ std::string NothingToCompare(const v1::PhaseSpec& phase, int index,
   for (const PlanWorker& worker : workers) {
     if (index >= worker.inspection.observed_size()) continue;
     for (const v1::ObservedDevice& device : worker.inspection.observed(index).devices()) {
-      if (device.identity().empty()) continue;
+      if (device.identity().empty() || device.only_underneath()) continue;
       const std::string key = DeviceKey(device.identity(), worker.hello.host().boot_id());
       if (keys.contains(key)) return "";
       seen.insert(device.identity());

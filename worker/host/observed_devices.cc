@@ -400,7 +400,9 @@ v1::ObservedDevices ObservableDevices::Answer(const v1::ObserveRequest& request)
     v1::ObservedDevice* device = answer.add_devices();
     device->set_name(name);
     device->set_identity(IdentityOf(name));
-    device->set_in_use(asked.contains(name) && in_use.contains(name));
+    const bool is_asked = asked.contains(name);
+    device->set_only_underneath(!is_asked);
+    device->set_in_use(is_asked && in_use.contains(name));
     for (const std::string& part : Beneath(name)) device->add_on(part);
   }
   for (const auto& [mount_point, type] : chosen.of_server) {

@@ -131,6 +131,22 @@ TEST(MeasuredLimits, HostsThatShareALunAreAddedUp) {
   EXPECT_DOUBLE_EQ((*limits)[0].iops(), 2000);
 }
 
+TEST(MeasuredLimits, WhatLiesUnderneathTheTargetsDeviceHasNone) {
+  v1::Report report;
+  v1::PhaseReport* phase = AddLoad("deep", 1000, 0, &report);
+  *phase->add_devices() = phase->devices(0);
+  v1::DeviceReport* disk = phase->mutable_devices(1);
+  disk->set_name("sdb");
+  disk->set_identity("naa.601");
+  disk->set_nested(true);
+  disk->clear_engine_iops();
+  disk->clear_cross_check();
+  const auto limits = LimitsOf(report);
+  ASSERT_TRUE(limits.ok()) << limits.status();
+  ASSERT_EQ(limits->size(), 1u);
+  EXPECT_EQ((*limits)[0].identity(), "naa.600");
+}
+
 TEST(MeasuredLimits, ADeviceOfOneKernelIsKnownByItsBoot) {
   v1::Report report;
   AddLoad("deep", 1000, 0, &report)->mutable_devices(0)->set_identity("loop-file:1-2-part3");

@@ -370,6 +370,21 @@ TEST(ObservedTest, DevicesThatTheOtherRunDidNotMeasureAreNamed) {
             "not compared, because run 1a2b3c4d did not measure them: sda of a");
 }
 
+TEST(ObservedTest, DevicesThatOnlyLieUnderneathOthersAreNotCompared) {
+  for (const char* key : {"naa.600", "naa.other"}) {
+    Stored data = Observed(100, 300);
+    for (measure::RunWorker& worker : data.workers) {
+      worker.inspection.mutable_observed(0)->mutable_devices(1)->set_only_underneath(true);
+    }
+    AddLimit(2000, 0.75, &data)->set_device_key(key);
+    const v1::Report report = ReportOf(data);
+    EXPECT_TRUE(report.phases(0).observed().shares().empty()) << key;
+    // Nor are they said to be missing.
+    EXPECT_EQ(report.phases(0).observed().not_measured(), "") << key;
+    EXPECT_EQ(report.phases(0).fairness_size(), 3) << "of both hosts' requests to the disk, too";
+  }
+}
+
 TEST(ObservedTest, AnIdleDeviceHasNoShare) {
   Stored data = Observed(0, 0);
   for (auto& [worker, intervals] : data.intervals) {

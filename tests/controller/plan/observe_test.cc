@@ -180,6 +180,17 @@ TEST(ObserveTest, WithoutADeviceOfTheOtherRunAComparisonIsRefused) {
             "measured, or leave compare_with out");
 }
 
+TEST(ObserveTest, WhatOnlyLiesUnderneathIsNotCompared) {
+  PlanWorker worker = Observer("a", "boot1", {"dm-0", "sda"});
+  v1::ObservedDevice* sda = worker.inspection.mutable_observed(0)->mutable_devices(1);
+  sda->set_identity("naa.600");
+  EXPECT_TRUE(CheckFleet(ComparedJob("naa.600"), {worker}, {}).refusals.empty());
+  sda->set_only_underneath(true);
+  const FleetCheck check = CheckFleet(ComparedJob("naa.600"), {worker}, {});
+  ASSERT_EQ(check.refusals.size(), 1u);
+  EXPECT_NE(check.refusals[0].find("(none with an identity)"), std::string::npos);
+}
+
 TEST(ObserveTest, ALoopDeviceIsTheSameOnlyOnItsKernel) {
   PlanWorker worker = Observer("a", "boot1", {"loop0"});
   worker.inspection.mutable_observed(0)->mutable_devices(0)->set_identity("loop-file:1-2");

@@ -137,6 +137,16 @@ TEST_F(ObservedLayersTest, APartOfAnotherDeviceIsNoUseThatWasAskedFor) {
   };
   EXPECT_EQ(uses({"/data"}), "dm-1");
   EXPECT_EQ(uses({}), "dm-1 sda");
+  const auto only_underneath = [&](const Names& paths) {
+    Names names;
+    const v1::ObservedDevices answer = devices.Answer(Of(paths));
+    for (const v1::ObservedDevice& device : answer.devices()) {
+      if (device.only_underneath()) names.push_back(device.name());
+    }
+    return absl::StrJoin(names, " ");
+  };
+  EXPECT_EQ(only_underneath({"/data"}), "md0 sda sdb");
+  EXPECT_EQ(only_underneath({}), "md0 sdb");
 }
 
 TEST_F(ObservedLayersTest, MountsOfServersAreSeenWithoutADevice) {
