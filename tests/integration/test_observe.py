@@ -272,26 +272,34 @@ class Figures(Base):
         self.assertIn("is left out: it has no phase with load", " ".join(done.json()["warnings"]))
 
     def test_sql_and_exports_have_the_devices(self):
+        disk = disk_of(os.path.dirname(self.device.file))
         fleet = self.fleet(allow=[self.path])
         watch = job("2s", f", devices: [{self.path}]")
         self.ok(fleet.run_job(watch))
         rows = fleet.sql(
-            "SELECT host, device, busy_ratio <= 1 FROM device_statistics WHERE run_id = last_run()"
+            "SELECT host, device, busy_ratio <= 1 FROM device_statistics WHERE "
+            "run_id = last_run() AND NOT nested"
         )
         self.assertEqual(rows, [["node1", self.name, "t"]])
+        sampled = [[self.name], *([[disk]] if disk else [])]
+        rows = fleet.sql("SELECT device FROM device_statistics WHERE run_id = last_run()")
+        self.assertCountEqual(rows, sampled)
         found = fleet.sql(
             "SELECT device FROM phase_findings WHERE run_id = last_run() AND kind = 'observed'"
         )
-        self.assertEqual(found, [[self.name]])
+        self.assertCountEqual(found, sampled)
         seconds = fleet.sql("SELECT count(*) FROM host_samples WHERE run_id = last_run()")
         self.assertEqual(seconds, [["2"]])
         # No target of the run lies on the device, and its identity is known all the same.
         report = self.ok(fleet.lockstep("report", "last", "--format", "json")).json()
-        rows = fleet.sql("SELECT DISTINCT identity FROM device_timeline WHERE run_id = last_run()")
+        rows = fleet.sql(
+            "SELECT DISTINCT identity FROM device_timeline WHERE run_id = last_run() AND "
+            f"device = '{self.name}'"
+        )
         self.assertEqual(rows, [[self.device_in(report)["identity"]]])
         self.assertNotEqual(rows, [[""]])
         csv = self.ok(fleet.lockstep("report", "last", "--format", "csv")).out
-        self.assertEqual(csv.count("device read,"), 1)
+        self.assertEqual(csv.count("device read,"), len(sampled))
         self.assertIn(f",{self.name}\r\n".replace("\r\n", "\n"), csv.replace("\r\n", "\n"))
         markdown = self.ok(fleet.lockstep("report", "last", "--format", "markdown")).out
         self.assertIn("| device reads |", markdown)
@@ -327,6 +335,8 @@ class Compared(Base):
         """The report of a phase beside what `copied` does, and of an earlier run."""
         watch = job("600s", f", devices: [{self.path}], compare_with: {run}")
         running = fleet.start_lockstep("run", "-", "--format", "json", stdin=watch)
+        # Until then the last run is the earlier one, which has samples of the device, too.
+        wait_for("the run", lambda: fleet.sql("SELECT last_run()") != [[run]])
         self.await_samples(fleet)
         copied()
         self.await_moved(fleet, read=4)
@@ -342,7 +352,9 @@ class Compared(Base):
         report = self.observe(
             fleet, run, lambda: copy(self.path, "/dev/null", 256, "iflag=direct", "bs=16K")
         )
+        # The disk underneath is sampled in both runs, and neither compared nor missed.
         (share,) = report["phases"][0]["observed"]["shares"]
+        self.assertNotIn("notMeasured", report["phases"][0]["observed"])
         limit = self.ok(fleet.lockstep("report", run, "--format", "json")).json()["phases"][0]
         (device,) = [d for d in limit["devices"] if d["name"] == self.name]
         self.assertAlmostEqual(
