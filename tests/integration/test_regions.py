@@ -59,6 +59,16 @@ class Regions(FleetTest):
                 )
                 self.assertEqual(found, (list(range(0, 8 * MIB, 16 * KIB)), 512))
 
+    def test_an_exact_mix_keeps_to_steps_and_an_exact_start(self):
+        changed, operations = self.written_by(
+            "pattern: {sequential: {skip: 12KiB}}, passes: 1, threads: 2, mix: exact"
+        )
+        self.assertEqual((changed, operations), (list(range(0, 8 * MIB, 16 * KIB)), 512))
+        changed, operations = self.written_by(
+            "region: {offset: 512, size: 64KiB}, pattern: sequential, passes: 1, mix: exact"
+        )
+        self.assertEqual((changed, operations), (list(range(0, 68 * KIB, BLOCK)), 16))
+
     def test_what_a_region_and_its_steps_wrote_is_verified(self):
         self.written_by(
             "region: {offset: 1MiB, size: 4MiB}, pattern: {sequential: {skip: 4KiB}},"

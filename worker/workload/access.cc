@@ -129,6 +129,7 @@ absl::StatusOr<Access> Access::Make(const std::vector<BlockSpace::Extent>& exten
   access.common_seed_ = options.common_seed;
   access.sequence_ = options.sequence;
   access.following_ = options.following;
+  access.has_own_places_ = options.skip_bytes != 0 || options.first_offset == FirstOffset::kExact;
   if (options.shared_mix != nullptr && !options.lines.empty()) {
     access.exact_mix_.emplace(options.lines[0].read_ratio, options.shared_mix);
   }
@@ -165,7 +166,7 @@ void Access::ChooseWay(const AccessOptions& options) {
             options.file_order == FileOrder::kTogether && options.sequence <= 1 && !exact_mix_ &&
             ((options.order == Order::kRandom && first.random_ratio >= 1 &&
               std::holds_alternative<UniformOffsets>(options.offsets)) ||
-             options.order == Order::kSequential);
+             (options.order == Order::kSequential && first.space.step_bytes() >= first.size));
   way_ = options.order == Order::kBackwards ? Way::kBackwards
          : options.sequence > 1             ? Way::kSequence
          : options.merge > 1                ? Way::kMerged
@@ -194,6 +195,12 @@ BlockSpace::Offset Access::RandomOffset(Line* line) {
   return {run.file, run.offset + random_.Below(run.blocks) * line->align};
 }
 
+// Where an I/O of the line may begin at the earliest, `from` or after it.
+uint64_t Access::NextPlace(const Line& line, const BlockSpace::Run& run, uint64_t from) const {
+  if (!has_own_places_) return RoundUp(std::max(from, run.offset), line.align);
+  return run.offset + (from > run.offset ? RoundUp(from - run.offset, line.space.step_bytes()) : 0);
+}
+
 BlockSpace::Offset Access::SequentialOffset(Line* line, uint32_t length) {
   const std::vector<BlockSpace::Run>& runs = stream_;
   if (file_order_ != FileOrder::kTogether) {
@@ -211,7 +218,7 @@ BlockSpace::Offset Access::SequentialOffset(Line* line, uint32_t length) {
   // its begin.
   for (size_t tries = 0; tries <= runs.size(); ++tries) {
     const BlockSpace::Run& run = runs[cursor_run_];
-    const uint64_t offset = RoundUp(std::max(cursor_, run.offset), line->align);
+    const uint64_t offset = NextPlace(*line, run, cursor_);
     if (offset + length <= run.end) {
       cursor_ = offset + length;
       return {run.file, offset};

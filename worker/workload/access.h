@@ -153,6 +153,7 @@ class Access {
   Next OneAt(uint64_t block);
   BlockSpace::Offset RandomOffset(Line* line);
   BlockSpace::Offset SequentialOffset(Line* line, uint32_t length);
+  uint64_t NextPlace(const Line& line, const BlockSpace::Run& run, uint64_t from) const;
   uint64_t TakeShuffled();
 
   std::vector<Line> lines_;
@@ -172,6 +173,7 @@ class Access {
   uint64_t position_ = 0;
   // What sequential I/O of several sizes goes through, and where the last one ended.
   std::vector<BlockSpace::Run> stream_;
+  bool has_own_places_ = false;  // places are counted from a run's first, not from the file's start
   size_t cursor_run_ = 0;
   uint64_t cursor_ = 0;
   std::vector<uint64_t> file_cursors_;  // of each run, where the files take turns

@@ -1,5 +1,6 @@
 // Where I/Os go beside the plain patterns: skips, the way backwards, sequences, and exact starts.
 
+#include <atomic>
 #include <map>
 #include <set>
 
@@ -75,6 +76,46 @@ TEST(StepsTest, ASkipBeyondTheThreadsPartIsRefused) {
   options.skip_bytes = 8192;
   options.threads = 6;  // one offset each
   EXPECT_FALSE(Access::Make({{0, 0, 65536}}, options).ok());
+}
+
+// An exact mix takes the general way, on which sequential I/Os are told by a cursor.
+TEST(StepsTest, AnExactMixGoesWhereADrawnOneGoes) {
+  const std::vector<BlockSpace::Extent> extents = {{0, 1536, 70000}, {1, 0, 40000}};
+  for (const uint64_t skip : {0, 512, 8192}) {
+    for (const FirstOffset first : {FirstOffset::kAligned, FirstOffset::kExact}) {
+      for (uint32_t thread = 0; thread < 2; ++thread) {
+        std::atomic<uint64_t> mix = 0;
+        AccessOptions options = StepOptions(Order::kSequential);
+        options.lines[0].read_ratio = 0.5;
+        options.skip_bytes = skip;
+        options.first_offset = first;
+        options.thread = thread;
+        options.threads = 2;
+        const std::vector<uint64_t> drawn = Offsets(extents, options, 60);
+        options.shared_mix = &mix;
+        EXPECT_EQ(Offsets(extents, options, 60), drawn) << skip << " " << thread;
+      }
+    }
+  }
+}
+
+TEST(StepsTest, AnExactStartIsKeptByIOsThatContinue) {
+  AccessOptions options = StepOptions(Order::kRandom);
+  options.first_offset = FirstOffset::kExact;
+  options.lines[0].random_ratio = 0.5;
+  auto access = Access::Make({{0, 512, 512 + 16 * kStepBlock}}, options);
+  ASSERT_TRUE(access.ok());
+  for (int i = 0; i < 500; ++i) {
+    const uint64_t offset = access->Take().offset;
+    EXPECT_EQ(offset % kStepBlock, 512u);
+    EXPECT_LE(offset + kStepBlock, 512 + 16 * kStepBlock);
+  }
+}
+
+TEST(StepsTest, SequentialIOsOfAFineAlignmentDoNotOverlap) {
+  AccessOptions options = StepOptions(Order::kSequential);
+  options.lines[0].align_bytes = 512;
+  EXPECT_EQ(Offsets({{0, 512, 16384}}, options, 4), (std::vector<uint64_t>{0, 4, 8, 0}));
 }
 
 TEST(StepsTest, SeveralSizesHaveNeitherStepsNorSequences) {
