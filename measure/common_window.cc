@@ -13,9 +13,28 @@ namespace {
 // longest one's time, so the hundredth bounds the error of a short interval's rates to 1 %.
 int64_t SameNs(int64_t length_ns) { return std::min(2 * timing::kMs, length_ns / 100); }
 
-uint64_t Share(uint64_t count, double share) {
-  return static_cast<uint64_t>(std::llround(static_cast<double>(count) * share));
-}
+// A shorter piece of an interval is no time to rate parts over: hosts' clocks and single I/Os
+// decide what falls into it.
+int64_t LeastNs(int64_t length_ns) { return length_ns / 100; }
+
+// Whole numbers of operations, of which the sum is right, too. Each rounded by itself, a hundred
+// hosts with 0.4 operations each would have none together.
+class Shares {
+ public:
+  IoSums Of(const IoSums& sums, double share) {
+    const int64_t before = std::llround(given_);
+    given_ += static_cast<double>(sums.operations) * share;
+    const auto operations = static_cast<uint64_t>(std::llround(given_) - before);
+    if (sums.operations == 0 || operations == sums.operations) return {operations, sums.bytes};
+    // Both are of the same I/Os, whatever was rounded.
+    const double each = static_cast<double>(sums.bytes) / static_cast<double>(sums.operations);
+    return {operations,
+            static_cast<uint64_t>(std::llround(each * static_cast<double>(operations)))};
+  }
+
+ private:
+  double given_ = 0;
+};
 
 }  // namespace
 
@@ -43,7 +62,8 @@ void CommonWindow::Add(const std::vector<const PartInterval*>& parts) {
     closed_ = closed_ || ends_apart;
     // Only first intervals are cut. Counts are of whole intervals, and a share of them is an
     // estimate, which a window with a whole interval does not need.
-    if (empty() || is_cut_) Cut(parts, last_begin, first_end);
+    const bool is_long = first_end - last_begin >= LeastNs(last_end - first_begin);
+    if (is_long && (empty() || is_cut_)) Cut(parts, last_begin, first_end);
     return;
   }
   if (is_cut_) {
@@ -68,6 +88,7 @@ void CommonWindow::Cut(const std::vector<const PartInterval*>& parts, int64_t be
   is_cut_ = true;
   end_ns_ = end_ns;
   covered_ns_ += end_ns - begin_ns;
+  std::map<v1::OperationKind, Shares> shares;
   for (const PartInterval* part : parts) {
     // A division by a length of 0 would give a NaN or an infinity, which no count can hold.
     if (part->end_ns <= part->begin_ns) continue;
@@ -77,7 +98,7 @@ void CommonWindow::Cut(const std::vector<const PartInterval*>& parts, int64_t be
                    0.0, 1.0);
     Counts& counts = workers_[part->worker];
     for (const auto& [kind, sums] : part->kinds) {
-      counts[{part->workload, kind}].Add({Share(sums.operations, share), Share(sums.bytes, share)});
+      counts[{part->workload, kind}].Add(shares[kind].Of(sums, share));
     }
   }
 }

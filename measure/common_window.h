@@ -41,8 +41,8 @@ struct PartInterval {
 // parts end at different instants within an interval, it ends with the interval before; where they
 // begin at different instants within one, it begins with the interval after. If that would leave
 // nothing, it lasts from the last part's begin to the first part's end, and of the other parts'
-// operations in such an interval a share counts that is proportional to the time. Pure; not
-// thread-safe.
+// operations in such an interval a share counts that is proportional to the time. Less than a
+// hundredth of such an interval is no time. Pure; not thread-safe.
 class CommonWindow {
  public:
   using Counts = std::map<WorkloadKind, IoSums>;

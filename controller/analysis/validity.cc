@@ -133,7 +133,8 @@ void AddUnmeasured(const PhaseView& view, v1::PhaseReport* report) {
     report->add_remarks("NOTHING MEASURED: no I/O was completed in the measured time");
   }
   if (view.series().window().empty() && report->total().operations() > 0) {
-    report->add_remarks("no whole interval in which all hosts ran: rates are over the whole phase");
+    report->add_remarks(
+        "no time in which all hosts and workloads ran: rates are over the whole phase");
   }
 }
 

@@ -304,11 +304,25 @@ class Renderer : private ReportWriter {
     return text;
   }
 
+  // Where workloads ran one after the other, rates of all together are over the whole phase.
+  static bool RanTogether(const v1::PhaseReport& phase) {
+    constexpr double kSame = 0.01;  // ends that count as one differ by less
+    return std::all_of(phase.workloads().begin(), phase.workloads().end(),
+                       [&](const v1::WorkloadReport& w) {
+                         return w.total().operations() == 0 ||
+                                (w.window_end_seconds() > w.window_begin_seconds() &&
+                                 w.window_begin_seconds() <= phase.window_begin_seconds() + kSame &&
+                                 w.window_end_seconds() >= phase.window_end_seconds() - kSame);
+                       });
+  }
+
   void Window(const v1::PhaseReport& phase) {
+    const char* when = !RanTogether(phase)        ? "the whole phase"
+                       : phase.workers_lost() > 0 ? "when all that ended ran"
+                                                  : "when all ran";
     out_ += Wrapped(
-        absl::StrFormat("latency is %s; rates over %.2f–%.2f s after T, when all%s ran",
-                        MetricsOf(phase), phase.window_begin_seconds(), phase.window_end_seconds(),
-                        phase.workers_lost() > 0 ? " that ended" : "") +
+        absl::StrFormat("latency is %s; rates over %.2f–%.2f s after T, %s", MetricsOf(phase),
+                        phase.window_begin_seconds(), phase.window_end_seconds(), when) +
             OwnWindows(phase),
         "    ", "  ");
     if (phase.start_skew_hosts() > 1) {

@@ -40,6 +40,27 @@ class Pace(FleetTest):
         text = self.ok(self.fleet.lockstep("report", "last", "--detail")).out
         self.assertIn("of all over 0.00–4.00 s", " ".join(text.split()))
 
+    def test_the_moment_of_one_io_is_no_time_for_rates(self):
+        report = self.run_phase(
+            "{duration: 3s, workloads: [{name: goes on, engine: null, max_iops: 50}, "
+            "{name: one, engine: null, hosts: {count: 1}, operations: 1, start_delay: 1300ms}]}"
+        )
+        (phase,) = report["phases"]
+        # Beside a busy host the one may take longer than a hundredth of its interval.
+        self.assertGreaterEqual(phase["windowSeconds"], 0.007)
+        total = phase["total"]
+        self.assertAlmostEqual(total["bytesPerSecond"], 4096 * total["iops"], delta=1)
+        self.assertLessEqual(
+            phase["total"]["iops"] * phase["windowSeconds"], phase["total"]["operations"] + 0.5
+        )
+        if phase["windowSeconds"] > 1:
+            self.assertIn(
+                "no time in which all hosts and workloads ran: rates are over the whole phase",
+                phase["remarks"],
+            )
+            text = self.ok(self.fleet.lockstep("report", "last", "--detail")).out
+            self.assertIn("s after T, the whole phase", " ".join(text.split()))
+
     def test_a_workload_ends_its_phase_on_all_hosts(self):
         report = self.run_phase(
             "{duration: 600s, workloads: [{name: goes on, engine: null}, "

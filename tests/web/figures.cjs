@@ -20,7 +20,7 @@ function rowsOf(text) {
 function sentencesOf(text) {
   const one = plain(text);
   return [
-    /latency is [^;]*; rates over [^ ]* s after T, when all ran/g,
+    /latency is [^;]*; rates over [^ ]* s after T, (when all ran|the whole phase)/g,
     /first done .*? over \d+ hosts/g,
     /fairness of .*?\(n = \d+\)/g,
     /over time: Jain from [\d.]+ to [\d.]+/g,

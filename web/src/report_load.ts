@@ -193,14 +193,25 @@ function ownWindows(phase: PhaseReport): string {
     .join("");
 }
 
+// Where workloads ran one after the other, rates of all together are over the whole phase.
+function ranTogether(phase: PhaseReport): boolean {
+  const same = 0.01; // ends that count as one differ by less
+  return phase.workloads.every(
+    (w) =>
+      w.total.operations === 0 ||
+      (w.windowEndSeconds > w.windowBeginSeconds &&
+        w.windowBeginSeconds <= phase.windowBeginSeconds + same &&
+        w.windowEndSeconds >= phase.windowEndSeconds - same),
+  );
+}
+
 // When it was measured, and how well the hosts kept step.
 export function window(phase: PhaseReport): HTMLElement[] {
   const metric = metricsOf(phase);
   const over = span(phase.windowBeginSeconds, phase.windowEndSeconds);
   const who = phase.workersLost > 0 ? "all that ended" : "all";
-  const lines = [
-    `latency is ${metric}; rates over ${over} s after T, when ${who} ran${ownWindows(phase)}`,
-  ];
+  const when = ranTogether(phase) ? `when ${who} ran` : "the whole phase";
+  const lines = [`latency is ${metric}; rates over ${over} s after T, ${when}${ownWindows(phase)}`];
   if (phase.workersLost > 0) {
     const [begin, end] = [phase.validFromSeconds, phase.validToSeconds];
     const there =
