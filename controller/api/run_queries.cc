@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
@@ -41,9 +42,12 @@ grpc::Status CheckJudged(const std::vector<std::string>& judged) {
   return grpc::Status::OK;
 }
 
-// What is to be noted. INVALID_ARGUMENT where its time is none.
+// What is to be noted. INVALID_ARGUMENT where its time is none, or its text.
 absl::StatusOr<storage::NewNote> NoteOf(const std::string& author, const v1::NoteRequest& request) {
   storage::NewNote note{author, request.text(), std::nullopt, std::nullopt};
+  if (absl::StripAsciiWhitespace(request.text()).empty()) {
+    return absl::InvalidArgumentError("text: is empty; write what happened");
+  }
   const std::string& at = request.at();
   if (at.empty()) return note;
   if (at[0] == '+') {

@@ -70,6 +70,8 @@ class Notes(FleetTest):
             (("last", "--at", "2999-01-01", "x"), "in the future"),
             (("last", "x" * 1001), "text"),
             (("last", "a\x1b[31m"), "text"),
+            (("last", ""), "text: is empty"),
+            (("last", " ", " "), "text: is empty"),
             (("ffffffff", "x"), "ffffffff"),
         ):
             with self.subTest(words):
