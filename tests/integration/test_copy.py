@@ -301,6 +301,13 @@ class DeviceCopies(FleetTest):
             self.assertTrue(filecmp.cmp(os.path.join(fleet.data, "own"), theirs, shallow=False))
 
     def test_both_sides_of_an_overlay_are_one_file(self):
+        self.refuses_both_sides_of_an_overlay("$0/")
+
+    def test_an_overlay_of_relative_directories_is_known_too(self):
+        self.refuses_both_sides_of_an_overlay("")
+
+    def refuses_both_sides_of_an_overlay(self, prefix):
+        """`prefix`: before the names of the overlay's directories, where $0 is the one above."""
         with (
             tempfile.TemporaryDirectory() as folder,
             LoopDevice(folder, 64 * MIB) as disk,
@@ -317,8 +324,9 @@ class DeviceCopies(FleetTest):
             )
             for path in (upper, lower, work, merged):
                 os.mkdir(path)
-            options = f"lowerdir={lower},upperdir={upper},workdir={work}"
-            call("mount", "-t", "overlay", "overlay", "-o", options, merged)
+            options = f"lowerdir={prefix}lower,upperdir={prefix}upper,workdir={prefix}work"
+            mount = f'cd "$0" && mount -t overlay overlay -o "{options}" "$0/merged"'
+            call("sh", "-c", mount, base)
             unmounted.callback(unmount, merged)
             with Fleet(1, allow=[upper, merged]) as fleet:
                 copy = load("copy: {from: src, to: dst}, block_size: 64KiB")

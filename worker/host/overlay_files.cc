@@ -5,6 +5,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 
@@ -27,19 +28,30 @@ std::string PathOfOpen(const common::FileDescriptor& file) {
   return readlink(link.c_str(), path, sizeof path - 1) > 0 ? path : "";
 }
 
+bool IsDirectory(const MountTree& mounts, const std::string& path) {
+  const auto location = mounts.Find(path);
+  if (!location.ok() || !location->is_local) return false;  // a server is not asked
+  return common::FileDescriptor(
+             open(location->path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC))
+      .valid();
+}
+
 }  // namespace
 
-std::vector<std::string> PathsUnderOverlay(const MountLine& overlay, const std::string& path) {
+std::vector<std::string> PathsUnderOverlay(const MountLine& overlay, const std::string& path,
+                                           const std::string& base) {
   const std::string mount_point = overlay.target == "/" ? "" : overlay.target;
   if (!absl::StartsWith(path, mount_point + "/")) return {};
   // A bind mount shows a directory of the overlay.
   const std::string beneath = overlay.root == "/" ? "" : overlay.root;
   std::vector<std::string> paths;
   for (const std::string& directory : OverlayDirectories(overlay.filesystem_options)) {
-    // One that is relative was so to where somebody was when it was mounted.
-    if (!absl::StartsWith(directory, "/")) return {};
-    paths.push_back(
-        absl::StrCat(directory == "/" ? "" : directory, beneath, path.substr(mount_point.size())));
+    const bool is_relative = !absl::StartsWith(directory, "/");
+    if (is_relative && base.empty()) return {};
+    paths.push_back(absl::StrCat(is_relative        ? absl::StrCat(base, "/", directory)
+                                 : directory == "/" ? ""
+                                                    : directory,
+                                 beneath, path.substr(mount_point.size())));
   }
   return paths;
 }
@@ -49,6 +61,29 @@ const MountTree::Mount* OverlayFiles::MountOf(uint64_t id) {
   if (mount != nullptr) return mount;
   mounts_ = std::make_unique<MountTree>();
   return mounts_->WithId(id);
+}
+
+// The kernel does not tell where somebody was who mounted it by relative directories. Mount points
+// lie beside their directories, so that it was most likely the nearest directory above the mount
+// point in which all of them are. A wrong guess could only take two files for one, and refuse them.
+const std::string& OverlayFiles::BaseOf(const MountTree::Mount& mount) {
+  const auto [known, is_new] = bases_.try_emplace(mount.id);
+  if (!is_new) return known->second;
+  std::vector<std::string> relative;
+  for (const std::string& directory : OverlayDirectories(mount.filesystem_options)) {
+    if (!absl::StartsWith(directory, "/")) relative.push_back(directory);
+  }
+  std::string above = mount.target;
+  while (!relative.empty() && above.size() > 1) {
+    above = above.substr(0, above.rfind('/'));
+    if (std::all_of(relative.begin(), relative.end(), [&](const std::string& directory) {
+          return IsDirectory(*mounts_, absl::StrCat(above, "/", directory));
+        })) {
+      known->second = above.empty() ? "/." : above;  // an empty one is none
+      break;
+    }
+  }
+  return known->second;
 }
 
 std::vector<common::FileDescriptor> OverlayFiles::Under(const common::FileDescriptor& file,
@@ -63,7 +98,7 @@ std::vector<common::FileDescriptor> OverlayFiles::Under(const common::FileDescri
   // the upper directory may have its bytes in a lower one.
   const bool is_metacopy = HasOption(mount->filesystem_options, "metacopy=on");
   std::vector<common::FileDescriptor> found;
-  for (const std::string& path : PathsUnderOverlay(*mount, PathOfOpen(file))) {
+  for (const std::string& path : PathsUnderOverlay(*mount, PathOfOpen(file), BaseOf(*mount))) {
     const auto location = mounts_->Find(path);
     if (!location.ok() || !location->is_local) continue;
     common::FileDescriptor real(open(location->path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));

@@ -38,6 +38,7 @@ TEST(OverlayFilesTest, AnotherPathIsNotBeneathIt) {
   MountLine relative = Overlay("/merged");
   relative.filesystem_options = "rw,lowerdir=low,upperdir=up";
   EXPECT_TRUE(PathsUnderOverlay(relative, "/merged/f").empty());
+  EXPECT_EQ(PathsUnderOverlay(relative, "/merged/f", "/mnt"), (Paths{"/mnt/up/f", "/mnt/low/f"}));
 }
 
 TEST(OverlayFilesTest, AFileOnNoOverlayHasNoneUnderneath) {
