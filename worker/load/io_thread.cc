@@ -360,6 +360,7 @@ bool IoThread::Step(int64_t* now_ns) {
   // An I/O belongs to the interval in which it completes. The intervals up to this instant close
   // before it is recorded.
   if (has_ended) CloseThrough(done);
+  const bool only_syncs = AwaitsOnlySyncs();
   if (plain_) {
     CompletePlain(*reaped, done);
   } else if (setup_.copy != nullptr) {
@@ -369,7 +370,7 @@ bool IoThread::Step(int64_t* now_ns) {
   }
   in_flight_ -= *reaped;
   if (*reaped != 0) {
-    outcome_.AddCompletion(done, *timeline_);
+    only_syncs ? outcome_.AddSyncs(done) : outcome_.AddCompletion(done, *timeline_);
   }
   *now_ns = done;
   return true;

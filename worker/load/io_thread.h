@@ -71,9 +71,12 @@ struct IoThreadOutcome {
   uint64_t exchanges = 0;     // batches submitted
   uint64_t submitted = 0;
   // Measured time between two batches of completions, and before the first one, added up by the
-  // binary logarithm of its nanoseconds.
+  // binary logarithm of its nanoseconds. Without the time that was spent on syncs alone.
   std::array<int64_t, 64> gaps_ns{};
   int64_t measured_from_ns = 0;  // the ramp's end, or the workload's begin where that is later
+  // A batch that was waited for with nothing but syncs in flight. The load has asked for the pause,
+  // and syncs have latencies of their own: it hides no I/Os.
+  void AddSyncs(int64_t at_ns) { last_io_ns = at_ns; }
   void AddCompletion(int64_t at_ns, const Timeline& timeline) {
     const int64_t from = std::max(last_io_ns, measured_from_ns);
     if (const int64_t gap = std::min(at_ns, timeline.load_end_ns()) - from; gap > 0) {
@@ -194,6 +197,7 @@ class IoThread {
   int64_t MeasuredAcross(int64_t from_ns, int64_t to_ns) const;
   enum class QueueState { kNotFull, kFull };
   // Adds a wait to what the thread waited for.
+  bool AwaitsOnlySyncs() const { return syncs_in_flight_ != 0 && syncs_in_flight_ == in_flight_; }
   void Account(int64_t time_ns, QueueState queue);
   // One turn: submits what may start, waits for some of what is in flight, and records what has
   // completed. False when the thread is done.

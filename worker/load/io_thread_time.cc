@@ -56,7 +56,7 @@ int64_t IoThread::MeasuredAcross(int64_t from_ns, int64_t to_ns) const {
 }
 
 void IoThread::Account(int64_t time_ns, QueueState queue) {
-  if (syncs_in_flight_ != 0 && syncs_in_flight_ == in_flight_) {
+  if (AwaitsOnlySyncs()) {
     outcome_.sync_ns += time_ns;
   } else if (waiting_ == Waiting::kThink) {
     outcome_.think_ns += time_ns;

@@ -87,6 +87,19 @@ TEST(PaceTest, BeforeItsBeginAThreadDoesNothing) {
   EXPECT_LE(longest, kLatencyNs);
 }
 
+// A write and its sync take 10 ms each, in turn: the syncs' half of the time is in no gap.
+TEST(PaceTest, ThePauseOfASyncIsNoGap) {
+  SimulatedTime time;
+  IoThreadSetup setup = SetupOf(&time);
+  setup.sync.every_writes = 1;
+  const Ran ran = RunFor(std::move(setup), 0, &time);
+  int64_t gaps = 0;
+  for (const int64_t sum : ran.io.gaps_ns) gaps += sum;
+  EXPECT_NEAR(static_cast<double>(SumOf(ran.writes)), 200, 2);
+  EXPECT_NEAR(static_cast<double>(ran.io.sync_ns), 2e9, 2e7);
+  EXPECT_NEAR(static_cast<double>(gaps), 2e9, 2e7);
+}
+
 TEST(PaceTest, AThreadEndsOnTimeAndSaysWhen) {
   SimulatedTime time;
   IoThreadSetup setup = SetupOf(&time);
