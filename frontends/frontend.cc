@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/limits.h"
 #include "common/text.h"
@@ -57,6 +58,36 @@ uint64_t NameCount(absl::string_view name) {
 
 RegisterFrontEnd::RegisterFrontEnd(const FrontEnd& front_end) {
   Registered()->push_back(front_end);
+}
+
+Translation Translate(const FrontEnd& front_end, const Request& request) {
+  Translation out = front_end.translate(request);
+  const Takes& takes = front_end.takes;
+  std::vector<Message> unused;
+  const auto refuse = [&](const std::string& flag, const std::string& text) {
+    unused.push_back({{"", 0, flag}, text});
+  };
+  const std::string disks_instead =
+      takes.disks ? "; --disk NAME=PATH puts something in the place of a disk that it names" : "";
+  if (!request.directory.empty() && !takes.directory) {
+    refuse(absl::StrCat("--directory ", request.directory),
+           absl::StrCat("a file of ", front_end.name, " has no use for it", disks_instead));
+  }
+  if (!request.target.empty() && !takes.target) {
+    refuse(absl::StrCat("--target ", request.target),
+           absl::StrCat("a file of ", front_end.name, " has no use for it", disks_instead));
+  }
+  for (const auto& [name, path] : request.disks) {
+    const std::string flag = absl::StrCat("--disk ", name, "=", path);
+    if (!takes.disks) {
+      refuse(flag, absl::StrCat("a file of ", front_end.name, " names no disks to replace"));
+    } else if (out.errors.empty() && !out.disks.contains(name)) {
+      refuse(flag, absl::StrCat("the file has no disk of this name; it has ",
+                                absl::StrJoin(out.disks, ", ")));
+    }
+  }
+  out.errors.insert(out.errors.begin(), unused.begin(), unused.end());
+  return out;
 }
 
 std::vector<FrontEnd> FrontEnds() {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,12 @@ struct Translation {
   std::map<std::string, Origin> origins;  // of its fields, by path: phases[0].run.duration
   std::vector<Message> remarks;           // where the meaning differs
   std::vector<Message> errors;            // what is wrong, or cannot be expressed; at most 20
+  std::set<std::string> disks;            // names under which the request's disks are looked up
+};
+
+// The parts of a request, beside files and hosts, that mean something to a language.
+struct Takes {
+  bool directory = false, target = false, disks = false;
 };
 
 // A language that jobs are translated from.
@@ -71,6 +78,7 @@ struct FrontEnd {
   // Whether the file, by its name or its content, is of this language.
   bool (*recognizes)(const SourceFile& file) = nullptr;
   Translation (*translate)(const Request& request) = nullptr;
+  Takes takes;
 };
 
 // Registers a front end. A file with one defines a constant of this type, and linking the file is
@@ -79,6 +87,10 @@ class RegisterFrontEnd {
  public:
   explicit RegisterFrontEnd(const FrontEnd& front_end);
 };
+
+// Translates the request. A directory, target or disk that the language has no use for is an error:
+// the load would run somewhere else than the caller named.
+Translation Translate(const FrontEnd& front_end, const Request& request);
 
 // All registered front ends, by name.
 std::vector<FrontEnd> FrontEnds();

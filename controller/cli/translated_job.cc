@@ -69,7 +69,7 @@ JobFile TranslateJob(const frontends::FrontEnd& front_end,
     }
     request.disks[disk.substr(0, middle)] = disk.substr(middle + 1);
   }
-  return JobFileOf(front_end.translate(request), files[0].name, sets, remarks);
+  return JobFileOf(frontends::Translate(front_end, request), files[0].name, sets, remarks);
 }
 
 JobFile JobFileOf(const frontends::Translation& translation, const std::string& name,

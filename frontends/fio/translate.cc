@@ -400,7 +400,8 @@ bool RecognizesFio(const SourceFile& file) {
   return absl::EndsWithIgnoreCase(file.name, ".fio") || LooksLikeJobFile(file.text);
 }
 
-const RegisterFrontEnd kRegistered({"fio", &RecognizesFio, &TranslateFio});
+const RegisterFrontEnd kRegistered(
+    {"fio", &RecognizesFio, &TranslateFio, {.directory = true, .target = true}});
 
 }  // namespace
 

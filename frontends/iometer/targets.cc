@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/text.h"
 
 namespace lockstep::frontends::iometer {
 namespace {
@@ -74,9 +75,11 @@ std::string TargetTable::PathOf(const Named& disk) {
     return absl::StrCat(request_.directory, "/{host}/", FileNameOf(disk.name));
   }
   if (!request_.target.empty() && disks_.size() == 1) return request_.target;
-  findings_->Fail(disk.where,
-                  "is a disk of the machine of that test. Say what stands in its place: "
-                  "--disk 'NAME=/dev/…', or --directory for files");
+  findings_->Fail(
+      disk.where,
+      absl::StrCat("is a disk of the machine of that test. Say what stands in its "
+                   "place: --disk '",
+                   common::Printable(disk.name, 64), "=/dev/…', or --directory for files"));
   return "";
 }
 
@@ -148,6 +151,7 @@ bool TargetTable::HasFiles() const {
 }
 
 void TargetTable::AddTo(Translation* translation) const {
+  translation->disks = disks_;
   for (size_t i = 0; i < known_.size(); ++i) {
     const Known& known = known_[i];
     *translation->job.add_targets() = known.target;

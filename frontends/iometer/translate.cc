@@ -381,7 +381,10 @@ bool RecognizesIometer(const SourceFile& file) {
   return absl::EndsWithIgnoreCase(file.name, ".icf") || LooksLikeConfig(file.text);
 }
 
-const RegisterFrontEnd kRegistered({"iometer", &RecognizesIometer, &TranslateIometer});
+const RegisterFrontEnd kRegistered({"iometer",
+                                    &RecognizesIometer,
+                                    &TranslateIometer,
+                                    {.directory = true, .target = true, .disks = true}});
 
 }  // namespace
 

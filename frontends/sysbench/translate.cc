@@ -237,7 +237,7 @@ bool Recognizes(const SourceFile& file) {
   return absl::EndsWithIgnoreCase(file.name, ".sysbench") || LooksLikeScript(file.text);
 }
 
-const RegisterFrontEnd kRegistered({"sysbench", &Recognizes, &TranslateFile});
+const RegisterFrontEnd kRegistered({"sysbench", &Recognizes, &TranslateFile, {.directory = true}});
 
 }  // namespace
 

@@ -134,6 +134,7 @@ void SetTarget(const Request& request, const Statement& statement, const std::st
   if (lun == nullptr) return findings->Fail(statement.where, "has no lun");
   storage->lun_from = lun->where;
   std::string path = lun->value + suffix;
+  storage->lun = path;
   for (const std::string& name : {storage->name, path}) {
     const auto mapped = request.disks.find(name);
     if (mapped == request.disks.end()) continue;

@@ -58,6 +58,7 @@ class Translator {
           if (storages_.size() == kMaxTargets) {
             return findings_.Fail(statement.where, "is beyond the 256 targets of a job");
           }
+          out_.disks.insert({storage.name, storage.lun});
           storages_.push_back(std::move(storage));
         }
         return;
@@ -463,7 +464,8 @@ class Translator {
 
 bool RecognizesVdbench(const SourceFile& file) { return LooksLikeParameters(file.text); }
 
-const RegisterFrontEnd kRegistered({"vdbench", &RecognizesVdbench, &TranslateVdbench});
+const RegisterFrontEnd kRegistered(
+    {"vdbench", &RecognizesVdbench, &TranslateVdbench, {.disks = true}});
 
 }  // namespace
 

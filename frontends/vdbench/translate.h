@@ -17,6 +17,7 @@ using Origins = std::map<std::string, Origin>;
 // A storage: a target of the job, and what its workloads take from it.
 struct Storage {
   std::string name;
+  std::string lun;  // as the file names it
   v1::Target target;
   Origin where, lun_from, size_from;
   uint32_t threads = 8;
