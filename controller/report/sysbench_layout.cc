@@ -141,6 +141,33 @@ std::string IntervalLines(const v1::PhaseReport& phase, const SysbenchLook& look
   return text;
 }
 
+// sysbench's execution time is what a thread spent in events. Without a schedule that is all of its
+// time. With one it is the sum of its latencies; a thread's share of the sum is the share of its
+// time in I/O and syncs, as latencies are not kept by thread.
+struct ExecutionTimes {
+  double mean = 0, deviation = 0;  // seconds
+};
+
+ExecutionTimes ExecutionTimesOf(const v1::PhaseReport& phase, const SysbenchLook& look,
+                                const SysbenchLatencies& latencies) {
+  const v1::ThreadFairness& f = phase.thread_fairness();
+  const ExecutionTimes alive{f.execution_time_avg_seconds(), f.execution_time_stddev_seconds()};
+  if (!look.is_paced) return alive;
+  const auto busy = [](const v1::ThreadReport& t) {
+    return (t.wait_ratio() + t.fsync_ratio()) * t.execution_time_seconds();
+  };
+  double all = 0;
+  for (const v1::ThreadReport& t : phase.threads()) all += busy(t);
+  if (!(all > 0)) return alive;
+  const double threads = phase.threads_size();
+  const double sum = latencies.sum_ns / 1e9;
+  double squares = 0;
+  for (const v1::ThreadReport& t : phase.threads()) {
+    squares += std::pow(sum * busy(t) / all - sum / threads, 2);
+  }
+  return {sum / threads, std::sqrt(squares / threads)};
+}
+
 std::string Run(const v1::PhaseReport& phase, const SysbenchLook& look, const SysbenchData& data) {
   const KindSum reads = SumOfKind(phase, "read");
   const KindSum writes = SumOfKind(phase, "write");
@@ -154,6 +181,7 @@ std::string Run(const v1::PhaseReport& phase, const SysbenchLook& look, const Sy
   }
   const v1::ThreadFairness& f = phase.thread_fairness();
   const double threads = std::max(1, phase.threads_size());
+  const ExecutionTimes times = ExecutionTimesOf(phase, look, latencies);
   std::string text = look.has_preamble ? absl::StrCat(kVersionLine, look.preamble) : "";
   text += IntervalLines(phase, look, data.intervals);
   return absl::StrCat(
@@ -175,8 +203,8 @@ std::string Run(const v1::PhaseReport& phase, const SysbenchLook& look, const Sy
       absl::StrFormat("\nThreads fairness:\n"
                       "    events (avg/stddev):           %.4f/%.2f\n"
                       "    execution time (avg/stddev):   %.4f/%.2f\n\n",
-                      f.events_avg() + sync_events / threads, f.events_stddev(),
-                      f.execution_time_avg_seconds(), f.execution_time_stddev_seconds()));
+                      f.events_avg() + sync_events / threads, f.events_stddev(), times.mean,
+                      times.deviation));
 }
 
 std::string Prepare(const v1::PhaseReport& phase, const SysbenchLook& look) {

@@ -194,6 +194,7 @@ SysbenchLook SysbenchLookOf(const v1::JobSpec& job, const std::string& phase, ui
   }
   if (run == nullptr || run->workloads_size() != 1) return look;
   look.syncs_with_writes = w.fsync().every() != 0;
+  look.is_paced = w.has_open_loop() && w.queue_depth() <= 1;
   look.operations = w.fsync().shared() ? w.operations() : 0;
   look.has_preamble = look.files > 0 && w.block_size_bytes() > 0 && !w.has_copy();
   if (!look.has_preamble) return look;

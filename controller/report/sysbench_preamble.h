@@ -19,6 +19,8 @@ struct SysbenchLook {
   int64_t report_interval_seconds = 0;
   // A sync belongs to the write before it, and is no event.
   bool syncs_with_writes = false;
+  // Events begin by a schedule (--rate), so that threads also wait between them.
+  bool is_paced = false;
   uint64_t operations = 0;  // the limit of events; 0: none
   std::string preamble;     // from "Running the test" to "Threads started!"
   uint32_t files = 0;

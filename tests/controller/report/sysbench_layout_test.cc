@@ -165,6 +165,26 @@ Threads fairness:
 )");
 }
 
+// With --rate threads wait between events, and sysbench counts the events alone.
+TEST(SysbenchLayoutTest, WithARateTheExecutionTimeIsThatOfEvents) {
+  v1::JobSpec job = JobOf("");
+  WorkloadOf(&job)->mutable_open_loop()->set_rate_per_second(400);
+  v1::Report report = ReportOf();
+  v1::PhaseReport* phase = report.mutable_phases(0);
+  phase->add_threads();
+  const double kBusy[] = {0.2, 0.6};
+  for (int t = 0; t < 2; ++t) {
+    phase->mutable_threads(t)->set_execution_time_seconds(2);
+    phase->mutable_threads(t)->set_wait_ratio(kBusy[t] - 0.1);
+    phase->mutable_threads(t)->set_fsync_ratio(0.1);
+    phase->mutable_threads(t)->set_rate_ratio(1 - kBusy[t]);
+  }
+  // The latencies sum up to 1.3 s: a quarter is of the first thread, the rest of the second.
+  const std::string text = RenderSysbench(report, DataOf(job));
+  EXPECT_TRUE(absl::StrContains(text, "sum:                                 1300.00\n")) << text;
+  EXPECT_TRUE(absl::StrContains(text, "execution time (avg/stddev):   0.6500/0.33\n")) << text;
+}
+
 TEST(SysbenchLayoutTest, ARunWhoseSamplesWerePrunedHasNoIntervalLines) {
   const std::string text = RenderSysbench(ReportOf(), DataOf(JobOf(" report-interval=1")));
   EXPECT_TRUE(absl::StrContains(text, "Threads started!\n\n\nFile operations:\n")) << text;
