@@ -43,6 +43,7 @@ struct Job {
   const Option* rate = nullptr;
   const Option* rate_bytes = nullptr;
   bool poisson = false;
+  bool has_joined_rates = false;  // `iops` is that of both directions of a mix together
   double min_iops = 0, min_bytes = 0;
   const Option* least = nullptr;
   int64_t min_window_ns = 0;

@@ -37,6 +37,55 @@ double OwnRate(const Job& job, const Rates& rates) {
   return job.reads ? rates.read : job.writes ? rates.write : rates.trim;
 }
 
+// The lines of one direction: the sum of their weights, and the mean size of their blocks, in
+// bytes.
+struct Lines {
+  double weight = 0, mean_block = 0;
+};
+
+Lines LinesOf(const v1::Workload& w, double read_ratio) {
+  Lines lines;
+  double bytes = 0;
+  for (const v1::AccessLine& line : w.access()) {
+    if (line.read_ratio() != read_ratio) continue;
+    const int64_t largest = std::max(line.block_size_bytes(), line.up_to_bytes());
+    lines.weight += line.weight();
+    bytes += line.weight() * static_cast<double>(line.block_size_bytes() + largest) / 2;
+  }
+  if (lines.weight > 0) lines.mean_block = bytes / lines.weight;
+  return lines;
+}
+
+// With block sizes for each direction, the lines fix the mix, and limits of both directions would
+// change it. Both rates together are a mix and one rate: that of all I/Os.
+void JoinLines(const SectionReader& section, const Rates& iops, const Rates& bytes, Job* job) {
+  v1::Workload& w = job->workload;
+  double all = 0;
+  for (const bool is_read : {true, false}) {
+    const Lines lines = LinesOf(w, is_read ? 1 : 0);
+    if (!(lines.weight > 0)) {
+      return section.Fail(*job->rate,
+                          "has a rate for a direction that rwmixread gives no I/Os; give the rate "
+                          "of the other direction alone");
+    }
+    // Of two rates of a direction the lower one holds.
+    double rate = is_read ? iops.read : iops.write;
+    const double in_bytes = (is_read ? bytes.read : bytes.write) / lines.mean_block;
+    if (!(rate > 0) || (in_bytes > 0 && in_bytes < rate)) rate = in_bytes;
+    for (v1::AccessLine& line : *w.mutable_access()) {
+      if (line.read_ratio() == (is_read ? 1 : 0)) {
+        line.set_weight(line.weight() / lines.weight * rate);
+      }
+    }
+    all += rate;
+  }
+  job->iops = all;
+  job->has_joined_rates = true;
+  section.Remark(*job->rate,
+                 "with block sizes for each direction both rates decide the share of reads, and "
+                 "the sum of their I/Os is the limit");
+}
+
 void ReadLimits(const SectionReader& section, const Rates& iops, const Rates& bytes, Job* job) {
   if (!IsMix(*job)) {
     job->iops = OwnRate(*job, iops);
@@ -50,7 +99,7 @@ void ReadLimits(const SectionReader& section, const Rates& iops, const Rates& by
   if (!reads && !writes) return;
   job->rate = iops.read > 0 || iops.write > 0 ? iops.from : bytes.from;
   if (reads && writes && !job->workload.access().empty()) {
-    return section.Refuse(*job->rate, "rates for each direction with block sizes for each");
+    return JoinLines(section, iops, bytes, job);
   }
   const auto set = [](double per_second, double bytes_per_second, v1::DirectionLimit* limit) {
     if (per_second > 0) limit->set_iops(per_second);
@@ -88,11 +137,11 @@ void ReadSchedule(const SectionReader& section, const Rates& iops, const Rates& 
   }
   if (process.value != "poisson" || job->rate == nullptr) return;
   const bool in_bytes = iops.from != job->rate;
-  if (in_bytes && job->smallest_block != job->largest_block) {
+  if (in_bytes && !job->has_joined_rates && job->smallest_block != job->largest_block) {
     section.Refuse(*process.from, "a rate in bytes of blocks of several sizes; give rate_iops");
     return;
   }
-  if (IsMix(*job)) {
+  if (IsMix(*job) && !job->has_joined_rates) {
     JoinSchedules(section, iops, bytes, job);
   } else if (job->iops == 0) {
     job->iops = job->bytes_per_second / static_cast<double>(job->largest_block);

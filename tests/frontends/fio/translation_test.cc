@@ -140,7 +140,29 @@ TEST(FioTranslationTest, ARateOfAMixIsOfEachDirection) {
   w = WorkloadOf("rw=randrw\nrate=,500k\n");
   EXPECT_FALSE(w.has_read_limit());
   EXPECT_EQ(w.write_limit().throughput_bytes_per_second(), 500 << 10);
-  EXPECT_NE(ErrorsOf("[j]\nsize=1m\nrw=randrw\nbs=4k,8k\nrate=1m\n").find("a.fio:5: rate=1m"),
+}
+
+TEST(FioTranslationTest, RatesOfBothDirectionsWithTheirOwnSizesAreAMixAndALimit) {
+  // 1,024 reads of 4 KiB and 128 writes of 16 KiB per second.
+  v1::Workload w = WorkloadOf("rw=randrw\nrwmixread=60\nbs=4k,16k\nrate=4m,2m\nnumjobs=2\n");
+  EXPECT_EQ(w.max_iops(), 2304);
+  EXPECT_FALSE(w.has_read_limit() || w.has_write_limit());
+  ASSERT_EQ(w.access_size(), 2);
+  EXPECT_EQ(w.access(0).read_ratio(), 1);
+  EXPECT_EQ(w.access(0).weight(), 1024);
+  EXPECT_EQ(w.access(1).weight(), 128);
+  // Half of the writes have 8 KiB: 12 KiB in the mean. The lower one of two rates holds.
+  w = WorkloadOf("rw=randrw\nbssplit=4k,8k/50:16k/50\nrate=4m,1200k\nrate_iops=500,900\n");
+  ASSERT_EQ(w.access_size(), 3);
+  EXPECT_EQ(w.max_iops(), 600);
+  EXPECT_EQ(w.access(0).weight(), 500);
+  EXPECT_EQ(w.access(1).weight(), 50);
+  EXPECT_EQ(w.access(2).weight(), 50);
+  w = WorkloadOf("rw=randrw\nbs=4k,8k\nrate=1m\nrate_process=poisson\n");
+  EXPECT_EQ(w.open_loop().rate_per_second(), 384);
+  EXPECT_EQ(w.max_iops(), 0);
+  EXPECT_NE(ErrorsOf("[j]\nsize=1m\nrw=randrw\nrwmixread=100\nbs=4k,8k\nrate=1m\n")
+                .find("a.fio:6: rate=1m: has a rate for a direction that rwmixread gives no I/Os"),
             std::string::npos);
 }
 
