@@ -150,6 +150,11 @@ std::string FormatCount(double count) {
   return absl::StrFormat("%d,%03d", whole / 1000, whole % 1000);
 }
 
+std::string FormatPerIo(double count) {
+  // %.3g writes 1.01e+03 from a thousand on.
+  return count >= 999.5 ? FormatCount(count) : absl::StrFormat("%.3g", count);
+}
+
 std::string FormatBitRate(double bits_per_second) {
   // Networks count in powers of 1000.
   return absl::StrCat(Scaled(bits_per_second, 1000, {"bit", "kbit", "Mbit", "Gbit", "Tbit"}), "/s");

@@ -77,10 +77,11 @@ void AddSwitches(v1::SweepReport* sweep) {
   const v1::TimeSpent& most = found.most->time_spent();
   const v1::TimeSpent& least = found.least->time_spent();
   sweep->add_remarks(absl::StrFormat(
-      "%s: %s context switches/s, %.3g per I/O; %s: %s, %.3g", NameOfPoint(*sweep, *found.most),
-      common::FormatCount(most.context_switches_per_second()), most.context_switches_per_io(),
-      NameOfPoint(*sweep, *found.least), common::FormatCount(least.context_switches_per_second()),
-      least.context_switches_per_io()));
+      "%s: %s context switches/s, %s per I/O; %s: %s, %s", NameOfPoint(*sweep, *found.most),
+      common::FormatCount(most.context_switches_per_second()),
+      common::FormatPerIo(most.context_switches_per_io()), NameOfPoint(*sweep, *found.least),
+      common::FormatCount(least.context_switches_per_second()),
+      common::FormatPerIo(least.context_switches_per_io())));
 }
 
 void AddSyncs(v1::SweepReport* sweep) {

@@ -20,7 +20,7 @@ std::string Value(const std::string& unit, double value) {
   if (unit == "ns") return common::FormatDuration(value);
   if (unit == "%") return absl::StrFormat("%.3g %%", 100 * value);
   if (unit == "B/s") return absl::StrFormat("%.1f MiB/s", value / 1048576);
-  if (unit == "1/IO" || unit == "B/B") return absl::StrFormat("%.3g", value);
+  if (unit == "1/IO" || unit == "B/B") return common::FormatPerIo(value);
   // Only Jain's index has no unit (figure_table.cc). It is close to 1, so its last digits matter.
   if (unit.empty()) return absl::StrFormat("%.4f", value);
   return common::FormatCount(value);

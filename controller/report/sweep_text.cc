@@ -48,11 +48,11 @@ const Spent kKernels[] = {
     {"cs/s", [](const v1::TimeSpent& s) { return s.has_context_switches_per_second(); },
      [](const v1::TimeSpent& s) { return common::FormatCount(s.context_switches_per_second()); }},
     {"cs per I/O", [](const v1::TimeSpent& s) { return s.has_context_switches_per_io(); },
-     [](const v1::TimeSpent& s) { return absl::StrFormat("%.3g", s.context_switches_per_io()); }},
+     [](const v1::TimeSpent& s) { return common::FormatPerIo(s.context_switches_per_io()); }},
     {"interrupts/s", [](const v1::TimeSpent& s) { return s.has_interrupts_per_second(); },
      [](const v1::TimeSpent& s) { return common::FormatCount(s.interrupts_per_second()); }},
     {"interrupts per I/O", [](const v1::TimeSpent& s) { return s.has_interrupts_per_io(); },
-     [](const v1::TimeSpent& s) { return absl::StrFormat("%.3g", s.interrupts_per_io()); }},
+     [](const v1::TimeSpent& s) { return common::FormatPerIo(s.interrupts_per_io()); }},
     {"CPU per I/O", [](const v1::TimeSpent& s) { return s.has_cpu_ns_per_io(); },
      [](const v1::TimeSpent& s) { return common::FormatDuration(s.cpu_ns_per_io()); }},
 };

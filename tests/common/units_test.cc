@@ -56,6 +56,10 @@ TEST(UnitsTest, FiguresForPeople) {
   EXPECT_EQ(FormatDuration(300e9), "5 min");
   EXPECT_EQ(FormatCount(5432), "5,432");
   EXPECT_EQ(FormatCount(123456), "123 k");
+  EXPECT_EQ(FormatPerIo(0.05274), "0.0527");
+  EXPECT_EQ(FormatPerIo(999.4), "999");
+  EXPECT_EQ(FormatPerIo(999.6), "1,000");
+  EXPECT_EQ(FormatPerIo(1012.6), "1,013");
   EXPECT_EQ(FormatCount(0), "0");
   EXPECT_EQ(FormatThroughput(327680000), "312.5 MiB/s (327.7 MB/s)");
   EXPECT_EQ(FormatBitRate(10e9), "10 Gbit/s");
