@@ -204,6 +204,7 @@ class FleetChecker {
     for (const std::string& problem : CopyProblems(job_, workers_)) Refuse(problem);
     for (const std::string& problem : RegionProblems(job_, workers_)) Refuse(problem);
     CheckSpace();
+    WarnOfStore();
     return std::move(check_);
   }
 
@@ -257,11 +258,7 @@ class FleetChecker {
     for (const auto* devices : {&under.top, &under.lower}) {
       for (const std::string& name : *devices) {
         if (store_.device != absl::StrCat(boot_id, "/", name)) continue;
-        if (!warned_.insert(target.name()).second) continue;
-        check_.warnings.push_back(absl::StrCat("target ", target.name(), " lies on ", name,
-                                               ", where Lockstep's own store writes too; for "
-                                               "figures that count, use another device or "
-                                               "--store"));
+        if (warned_.insert(target.name()).second) beside_store_[name].push_back(target.name());
       }
     }
     WarnOfPageCache(w, found, under);
@@ -270,6 +267,21 @@ class FleetChecker {
       check_.warnings.push_back(absl::StrCat(
           "target ", target.name(), " has no block device underneath (", found.filesystem(),
           "): memory or a network is measured, and nothing can be cross-checked"));
+    }
+  }
+
+  // One warning for each device, however many targets lie on it.
+  void WarnOfStore() {
+    for (const auto& [device, targets] : beside_store_) {
+      constexpr size_t kNamed = 3;
+      const size_t named = targets.size() > kNamed + 1 ? kNamed : targets.size();
+      const auto end = targets.begin() + static_cast<std::ptrdiff_t>(named);
+      check_.warnings.push_back(absl::StrCat(
+          targets.size() == 1 ? "target " : "targets ", absl::StrJoin(targets.begin(), end, ", "),
+          named < targets.size() ? absl::StrCat(" and ", targets.size() - named, " more") : "",
+          targets.size() == 1 ? " lies on " : " lie on ", device,
+          ", where Lockstep's own store writes too; for figures that count, use another device or "
+          "--store"));
     }
   }
 
@@ -444,6 +456,7 @@ class FleetChecker {
   const std::vector<TargetUse> use_;
   FleetCheck check_;
   std::set<std::string> warned_;
+  std::map<std::string, std::vector<std::string>> beside_store_;  // targets by device
   std::set<std::string> stored_;
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "controller/plan/assign.h"
 #include "gtest/gtest.h"
 #include "tests/controller/plan/plan_job.h"
@@ -123,6 +124,29 @@ TEST(PlacementTest, TwoWorkersInOnePrivateFileAreRefused) {
   EXPECT_NE(check.refusals[0].find("is also used by node0"), std::string::npos);
   ASSERT_EQ(check.warnings.size(), 1u);
   EXPECT_NE(check.warnings[0].find("where Lockstep's own store writes too"), std::string::npos);
+}
+
+TEST(PlacementTest, TargetsBesideTheStoreShareOneWarning) {
+  v1::JobSpec job = Job();
+  SettledRun run = Settled(job, 1);
+  const auto warning_of = [&](int targets) {
+    while (job.targets_size() < targets) {
+      const v1::Target like = job.targets(0);
+      *job.add_targets() = like;
+      job.mutable_targets()->rbegin()->set_name(absl::StrCat("t", job.targets_size()));
+      const v1::TargetInspection found = run.workers[0].inspection.targets(0);
+      *run.workers[0].inspection.add_targets() = found;
+      run.workers[0].inspection.mutable_targets()->rbegin()->set_target(
+          static_cast<uint32_t>(job.targets_size() - 1));
+    }
+    const FleetCheck check = CheckFleet(job, run.workers, {"bootA/sda", "", false});
+    EXPECT_EQ(check.warnings.size(), 1u);
+    return check.warnings.empty() ? std::string() : check.warnings[0];
+  };
+  const std::string first = job.targets(0).name();
+  EXPECT_EQ(warning_of(1).find(absl::StrCat("target ", first, " lies on sda, where")), 0u);
+  EXPECT_EQ(warning_of(2).find(absl::StrCat("targets ", first, ", t2 lie on sda, where")), 0u);
+  EXPECT_NE(warning_of(6).find(", t2, t3 and 3 more lie on sda, where"), std::string::npos);
 }
 
 TEST(PlacementTest, OneThingUnderTwoNamesIsRefused) {
