@@ -76,7 +76,7 @@ std::string MoreText(const CrossCheckInput& in, const char* verb, double device,
 std::string CausesOfReads(const CrossCheckInput& in) {
   if (in.own_read_bytes && in.own_is_here && !More(*in.own_read_bytes, in.engine_read_bytes)) {
     return absl::StrFormat(
-        "others', since of its own the load had the kernel read %s "
+        "other programs read them, because the kernel counts %s for the load itself "
         "(/proc/self/io)",
         Bytes(*in.own_read_bytes));
   }
@@ -125,8 +125,8 @@ std::string WhyMayBeOthers(const CrossCheckInput& in) {
   if (!in.buffered) return "";
   if (AskedForLess(in)) {
     return absl::StrFormat(
-        "but of its own the load had the kernel read %s and write %s (/proc/self/io): the page "
-        "cache served the rest, and the device moved others' bytes%s",
+        "but for the load itself the kernel counts only %s read and %s written (/proc/self/io): "
+        "the page cache served the rest, and the device moved bytes of other programs%s",
         Bytes(in.own_read_bytes.value_or(0)), Bytes(in.own_write_bytes.value_or(0)),
         in.others.empty() ? "" : absl::StrCat(" (", in.others, ")"));
   }

@@ -62,8 +62,8 @@ TEST(CrossCheckTest, Verdicts) {
   EXPECT_NE(CrossCheckOf(beside).reason().find("read-ahead"), std::string::npos);
   beside.own_read_bytes = 0.1 * kGiB;
   beside.own_is_here = true;
-  EXPECT_NE(CrossCheckOf(beside).reason().find("others', since of its own the load had the kernel "
-                                               "read 102 MiB (/proc/self/io)"),
+  EXPECT_NE(CrossCheckOf(beside).reason().find("other programs read them, because the kernel "
+                                               "counts 102 MiB for the load itself"),
             std::string::npos)
       << CrossCheckOf(beside).reason();
   beside.own_read_bytes = kGiB;

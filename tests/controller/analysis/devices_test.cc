@@ -182,13 +182,14 @@ TEST(CrossCheckTest, ReadsThatTheWorkersDidNotAskForAreOthers) {
   EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
   EXPECT_EQ(
       check().reason(),
-      "the device moved 4.69 MiB, the engines 4.69 MiB, but of its own the load had the kernel "
-      "read 1.18 MiB and write 0 B (/proc/self/io): the page cache served the rest, and the "
-      "device moved others' bytes");
+      "the device moved 4.69 MiB, the engines 4.69 MiB, but for the load itself the kernel counts "
+      "only 1.18 MiB read and 0 B written (/proc/self/io): the page cache served the rest, and the "
+      "device moved bytes of other programs");
   v1::ProcessIo* other = data.phases[0].workers[0].result.add_others();
   other->set_command("python3");
   other->set_read_bytes(uint64_t{1100} * 4096);
-  EXPECT_TRUE(absl::StrContains(check().reason(), "others' bytes (python3[0] read 4.30 MiB)"))
+  EXPECT_TRUE(
+      absl::StrContains(check().reason(), "bytes of other programs (python3[0] read 4.30 MiB)"))
       << check().reason();
   // What all of them asked for reached the device, beside whatever another program did elsewhere.
   set_own(300, 900);
