@@ -37,6 +37,7 @@ struct Context {
   bool no_colour = false;
   std::string program = "lockstep";  // as it was called
   bool is_local = false;             // the controller ends with this command
+  std::string up_command;            // if it does: what starts one on the same results
 
   // Colours are for terminals, and NO_COLOR is heard (no-color.org).
   bool Colour(int descriptor) const;

@@ -77,6 +77,17 @@ void AddLocalFlags(CLI::App* command, LocalFlags* flags) {
       ->needs(local);
 }
 
+namespace {
+
+std::string UpCommand(const std::string& state_directory) {
+  if (state_directory == common::AbsolutePath(common::DefaultStateDirectory())) {
+    return "lockstep up";
+  }
+  return absl::StrCat("lockstep up --state-dir ", state_directory);
+}
+
+}  // namespace
+
 int WithLocalFleet(const Context& caller, const LocalFlags& flags,
                    const std::function<int(const Context&)>& run) {
   if (!flags.is_local) return run(caller);
@@ -102,6 +113,7 @@ int WithLocalFleet(const Context& caller, const LocalFlags& flags,
   Context context = caller;
   context.controller = (*fleet)->address();
   context.is_local = true;
+  context.up_command = UpCommand(state_directory);
   // The controller that was just started speaks plaintext. The environment may name certificates
   // for another one.
   context.tls = {};

@@ -149,8 +149,8 @@ absl::StatusOr<std::string> FetchReport(const Context& context, v1::Controller::
     // Lines of more than 100 columns are hard to read, however wide the terminal is.
     const size_t width = context.Width();
     return controller::RenderText(
-        *report,
-        {context.Colour(1), width == 0 ? 100 : std::min<size_t>(width, 100), format.detail});
+        *report, {context.Colour(1), width == 0 ? 100 : std::min<size_t>(width, 100), format.detail,
+                  context.up_command});
   }
   // Further requests name the run by the report's id: `last` could be another run by then.
   if (maker->needs == Needs::kPage) {

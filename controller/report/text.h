@@ -11,6 +11,9 @@ struct TextOptions {
   bool colour = false;
   size_t width = 100;   // columns; tables of figures may need more
   bool detail = false;  // all that is known, instead of one screen
+  // The command that starts a controller on the results, when this one ends with its command.
+  // Empty: the controller stays.
+  std::string up_command;
 };
 
 // The report as text for people: the verdict, a table of the phases and what to look at; in detail
