@@ -46,8 +46,16 @@ class FirstScreen : private ReportWriter {
     // A run without a phase has no details to point at.
     if (report_.phases().empty()) return Take();
     Line("");
-    Line(Dim(absl::StrCat("lockstep report ", report_.run().run_id().substr(0, 8),
-                          " --detail has the workloads, hosts, threads, devices and kernels.")));
+    const std::string detail =
+        absl::StrCat("lockstep report ", report_.run().run_id().substr(0, 8),
+                     " --detail has the workloads, hosts, threads, devices and kernels");
+    if (options_.up_command.empty()) {
+      Line(Dim(detail + "."));
+      return Take();
+    }
+    // No controller answers any more when this is read.
+    Line(Dim(detail + ";"));
+    Line(Dim(absl::StrCat("start `", options_.up_command, "` before it.")));
     return Take();
   }
 
@@ -61,6 +69,9 @@ class FirstScreen : private ReportWriter {
       if (!elsewhere.contains(phase.index())) Phase(phase, &table);
     }
     if (!table.empty()) {
+      // One host shares with nobody, and the room is others'.
+      constexpr size_t kJain = 9;
+      table.RemoveIfEmpty(kJain);
       Line("");
       out_ += table.Render("  ", width_);
     }
@@ -105,6 +116,12 @@ class FirstScreen : private ReportWriter {
         Wrapped(absl::StrCat("devices under the load: ", absl::StrJoin(parts, ", ")), "    ", "  ");
   }
 
+  static bool LimitsDiffer(const v1::PhaseReport& phase) {
+    return std::any_of(phase.workloads().begin(), phase.workloads().end(), [&](const auto& w) {
+      return w.limited_by() != phase.workloads(0).limited_by();
+    });
+  }
+
   void Phase(const v1::PhaseReport& phase, TextTable* table) {
     const std::string state = measure::Is(phase, measure::PhaseState::kDone) ? "" : phase.state();
     // Phases without figures share one line. In the table they would be rows without a value.
@@ -118,6 +135,8 @@ class FirstScreen : private ReportWriter {
     }
     if (phase.has_observed()) return Observed(phase, state, table);
     std::vector<v1::OperationReport> rows;
+    const bool limits_differ = LimitsDiffer(phase);
+    std::map<size_t, std::string> limits;  // by row
     for (const v1::WorkloadReport& w : phase.workloads()) {
       for (const v1::OperationReport& o : w.operations()) {
         rows.push_back(o);
@@ -125,22 +144,19 @@ class FirstScreen : private ReportWriter {
           rows.back().set_kind(absl::StrCat(w.name(), " ", o.kind()));
         }
       }
+      // Several limits in one row would not fit it, and would not say whose they are.
+      if (limits_differ && !w.operations().empty()) limits[rows.size() - 1] = w.limited_by();
     }
     // A single row is the total. A phase without any I/O has no row, and shows its total of 0.
     if (rows.size() != 1) {
       rows.push_back(phase.total());
       rows.back().set_kind("all");
     }
+    if (!limits_differ) limits[rows.size() - 1] = phase.workloads(0).limited_by();
     bool first = true;
     for (const v1::OperationReport& o : rows) {
-      // Fairness and limits are those of the whole phase, so they stand in its last row only.
+      // Fairness, and a limit of all workloads, are the whole phase's: they stand in its last row.
       const bool last = &o == &rows.back();
-      std::vector<std::string> limits;
-      for (const v1::WorkloadReport& w : phase.workloads()) {
-        if (std::find(limits.begin(), limits.end(), w.limited_by()) == limits.end()) {
-          limits.push_back(w.limited_by());
-        }
-      }
       // The first entry of the fairness is the one over the hosts (fairness.cc).
       const bool fair = last && phase.hosts_size() > 1 && phase.fairness_size() > 0;
       table->Add({first ? phase.name() + (state.empty() ? "" : " (" + state + ")") : "", o.kind(),
@@ -148,7 +164,7 @@ class FirstScreen : private ReportWriter {
                   PercentileText(o, 50), PercentileText(o, 99), PercentileText(o, 99.9),
                   FormatDuration(o.latency_max_ns()), FormatCount(o.errors()),
                   fair ? absl::StrFormat("%.4f", phase.fairness(0).jain()) : "",
-                  last ? absl::StrJoin(limits, ", ") : ""});
+                  limits[static_cast<size_t>(&o - rows.data())]});
       first = false;
     }
   }

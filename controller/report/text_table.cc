@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 namespace lockstep::controller {
 
@@ -26,6 +27,19 @@ std::string Cut(const std::string& text, size_t width) {
 }
 
 }  // namespace
+
+void TextTable::RemoveIfEmpty(size_t column) {
+  for (size_t row = 1; row < rows_.size(); ++row) {
+    if (column < rows_[row].size() && !rows_[row][column].empty()) return;
+  }
+  for (auto& row : rows_) {
+    if (column < row.size()) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+  }
+  for (std::vector<size_t>* columns : {&left_, &names_}) {
+    std::erase(*columns, column);
+    for (size_t& each : *columns) each -= each > column ? 1 : 0;
+  }
+}
 
 std::string TextTable::Render(const std::string& indent, size_t width) const {
   std::vector<size_t> widths;

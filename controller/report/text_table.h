@@ -20,6 +20,8 @@ class TextTable {
   }
   void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.size() == 1; }
+  // Takes a column out if no row has a text in it.
+  void RemoveIfEmpty(size_t column);
   // Every line begins with `indent` and ends without blanks. No line is wider than `width` (0: as
   // wide as it needs) as long as the texts on the left can be cut, which then end in "…".
   std::string Render(const std::string& indent = "", size_t width = 0) const;

@@ -55,6 +55,21 @@ TEST(TextTableTest, FiguresAreNeverCut) {
   EXPECT_NE(table.Render("", 10).find("123456789012345  123456789012345"), std::string::npos);
 }
 
+TEST(TextTableTest, AColumnWithoutATextIsTakenOut) {
+  TextTable table({"host", "Jain", "why"}, {0, 2}, {0});
+  table.Add({"node1", "", "rate"});
+  table.Add({"n2", "", "device"});
+  TextTable kept = table;
+  table.RemoveIfEmpty(1);
+  EXPECT_EQ(table.Render(),
+            "host   why\n"
+            "node1  rate\n"
+            "n2     device\n");
+  kept.Add({"all", "1.0000", ""});
+  kept.RemoveIfEmpty(1);
+  EXPECT_NE(kept.Render().find("Jain"), std::string::npos);
+}
+
 TEST(SparklineTest, OneCharacterAValueFromZeroToTheLargest) {
   EXPECT_EQ(Sparkline({0, 50, 100}, 10, 100), "▁▅█");
   EXPECT_EQ(Sparkline({}, 10, 1), "");
