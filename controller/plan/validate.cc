@@ -5,6 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "common/limits.h"
 #include "common/units.h"
 #include "controller/plan/copy_rules.h"
@@ -284,8 +286,10 @@ class Checker {
     }
     for (size_t i = before; i < problems_.size(); ++i) {
       v1::Problem& problem = problems_[i];
-      problem.set_message(absl::StrCat("at ", NameOf(point), ": ", problem.path(),
-                                       problem.path().empty() ? "" : " ", problem.message()));
+      // A path begins with the dot that would follow the phase.
+      const absl::string_view field = absl::StripPrefix(problem.path(), ".");
+      problem.set_message(absl::StrCat("at ", NameOf(point), ": ", field, field.empty() ? "" : " ",
+                                       problem.message()));
       problem.set_path(path);
     }
   }

@@ -64,6 +64,17 @@ std::vector<std::string> StepsOf(const v1::JobSpec& job, size_t whole = SIZE_MAX
   }
 }
 
+TEST(TargetAxesTest, AProblemOfAPointNamesItsField) {
+  v1::JobSpec job = Series();
+  v1::RunPhase* run = job.mutable_phases(0)->mutable_run();
+  run->clear_sweep();
+  AddAxis("block_size", {"4KiB", "8KiB"}, run->mutable_sweep());
+  run->mutable_until_steady();
+  const std::string said = Said(job);
+  EXPECT_NE(said.find("run.sweep: at block_size="), std::string::npos) << said;
+  EXPECT_NE(said.find("KiB: until_steady cannot be reached"), std::string::npos) << said;
+}
+
 TEST(TargetAxesTest, EachValueGivesATargetOfItsOwn) {
   v1::JobSpec job = Series();
   ASSERT_EQ(Said(job), "");
