@@ -42,6 +42,7 @@ void DescribePhases(const v1::JobSpec& job, v1::PlanReply* reply) {
     line->set_kind(KindName(phase));
     const v1::RunPhase load = LoadOf(job, phase);
     line->set_duration_seconds(static_cast<double>(load.ramp_ns() + load.duration_ns()) / 1e9);
+    line->set_ramp_seconds(static_cast<double>(load.ramp_ns()) / 1e9);
     if (const std::string settings = DescribeEnvironment(load.environment()); !settings.empty()) {
       line->add_lines(absl::StrCat("with ", settings, ", restored afterwards"));
     }

@@ -1,5 +1,6 @@
 #include "controller/cli/plan_view.h"
 
+#include <cmath>
 #include <iostream>
 #include <set>
 #include <string>
@@ -40,15 +41,24 @@ void PrintObserves(const v1::PlanReply& plan) {
   }
 }
 
+// ", 5 s ramp + 60 s"; empty where the time depends on the device.
+std::string TimesOf(const v1::PlannedPhase& phase) {
+  if (!(phase.duration_seconds() > 0)) return "";
+  const auto text = [](double seconds) {
+    const double tenths = std::round(10 * seconds);
+    return absl::StrFormat("%.*f s", std::fmod(tenths, 10) == 0 ? 0 : 1, tenths / 10);
+  };
+  const std::string measured = text(phase.duration_seconds() - phase.ramp_seconds());
+  if (!(phase.ramp_seconds() > 0)) return ", " + measured;
+  return absl::StrCat(", ", text(phase.ramp_seconds()), " ramp + ", measured);
+}
+
 }  // namespace
 
 void PrintPlan(const v1::PlanReply& plan, size_t width) {
   for (const v1::PlannedPhase& phase : plan.phases()) {
     std::cout << phase.name() << (phase.name() == phase.kind() ? "" : " (" + phase.kind() + ")")
-              << (phase.duration_seconds() > 0
-                      ? absl::StrFormat(", %.0f s", phase.duration_seconds())
-                      : "")
-              << "\n";
+              << TimesOf(phase) << "\n";
     for (const std::string& line : phase.lines()) std::cout << "  " << line << "\n";
   }
   controller::TextTable table({"host", "target", "on", "size", "free", "would write"}, {0, 1, 2, 5},

@@ -327,6 +327,7 @@ phases:
             "plan", "-", stdin=job.replace("/mnt/test", self.fleet.data).replace("4GiB", "4MiB")
         )
         self.assertIn("makes 1 file of 4 MiB", self.ok(planned).out)
+        self.assertIn("mix (run), 5 s ramp + 60 s\n", planned.out)
 
     def test_interrupt_asks_and_may_end_only_the_watching(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as job:
