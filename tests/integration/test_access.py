@@ -302,7 +302,8 @@ class Principals(unittest.TestCase):
         self.assertIn(("label", "anna", "OK"), kinds)
         self.assertIn(("note", "anna", "OK"), kinds)
         self.assertIn("a cable was pulled", str(of_run))
-        removals = {(e["principal"], e["answer"]) for e in of_run if e["details"].startswith("remove 2")}
+        removed = [e for e in of_run if e["details"].startswith("remove 2")]
+        removals = {(e["principal"], e["answer"]) for e in removed}
         self.assertEqual(removals, {("anna", "PERMISSION_DENIED"), ("alma", "OK")})
         self.assertIn(("stop", "anna", "FAILED_PRECONDITION"), kinds)
         denied = {(e["action"], e["principal"]) for e in entries() if "DENIED" in e["answer"]}

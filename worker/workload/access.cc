@@ -196,7 +196,7 @@ BlockSpace::Offset Access::RandomOffset(Line* line) {
 }
 
 // Where an I/O of the line may begin at the earliest, `from` or after it.
-uint64_t Access::NextPlace(const Line& line, const BlockSpace::Run& run, uint64_t from) const {
+uint64_t Access::OffsetFrom(const Line& line, const BlockSpace::Run& run, uint64_t from) const {
   if (!has_own_places_) return RoundUp(std::max(from, run.offset), line.align);
   return run.offset + (from > run.offset ? RoundUp(from - run.offset, line.space.step_bytes()) : 0);
 }
@@ -218,7 +218,7 @@ BlockSpace::Offset Access::SequentialOffset(Line* line, uint32_t length) {
   // its begin.
   for (size_t tries = 0; tries <= runs.size(); ++tries) {
     const BlockSpace::Run& run = runs[cursor_run_];
-    const uint64_t offset = NextPlace(*line, run, cursor_);
+    const uint64_t offset = OffsetFrom(*line, run, cursor_);
     if (offset + length <= run.end) {
       cursor_ = offset + length;
       return {run.file, offset};

@@ -153,7 +153,7 @@ class Access {
   Next OneAt(uint64_t block);
   BlockSpace::Offset RandomOffset(Line* line);
   BlockSpace::Offset SequentialOffset(Line* line, uint32_t length);
-  uint64_t NextPlace(const Line& line, const BlockSpace::Run& run, uint64_t from) const;
+  uint64_t OffsetFrom(const Line& line, const BlockSpace::Run& run, uint64_t from) const;
   uint64_t TakeShuffled();
 
   std::vector<Line> lines_;
