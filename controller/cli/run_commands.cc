@@ -119,7 +119,9 @@ int ReportFollowed(const Context& context, std::unique_ptr<v1::Controller::Stub>
     const absl::StatusOr<int> printed = TryPrintReport(context, stub.get(), run_id, format);
     if (printed.ok()) return *printed;
     if (ended_early) {
-      Fail(printed.status());
+      // A run that was refused has nothing that sysbench's form, or another one, shows. That would
+      // stand before the reason, and hide it.
+      if (!absl::IsFailedPrecondition(printed.status())) Fail(printed.status());
       v1::Report known;
       *known.mutable_run() = summary;
       std::cerr << common::Printable(absl::StrCat("the run is ", state,

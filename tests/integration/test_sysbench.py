@@ -147,6 +147,9 @@ class Lines(FleetTest):
             done = self.fleet.lockstep("sysbench", *flags, "fileio", *FILES, *words)
             if words != ("cleanup",):
                 self.assertNotIn(done.status, (0, 1), done.out + done.err)
+                # The reason, and not that a refused run has no figures.
+                self.assertIn("was not made by Lockstep", done.err)
+                self.assertNotIn("which --format sysbench shows", done.err)
             for path, stat in before.items():
                 now = os.stat(path)
                 self.assertEqual((now.st_ino, now.st_mtime_ns), (stat.st_ino, stat.st_mtime_ns))
