@@ -28,6 +28,9 @@ bool IsPlainText(std::string_view text);
 // be called.
 bool IsHostName(std::string_view text);
 
+// How many bytes must be inserted, removed or replaced to make one text the other.
+size_t EditDistance(std::string_view a, std::string_view b);
+
 // What HTML and XML take for text alone.
 std::string EscapeHtml(const std::string& text);
 

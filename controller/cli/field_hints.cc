@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/text.h"
 #include "proto/fields.h"
 #include "proto/job.pb.h"
 
@@ -75,21 +76,6 @@ constexpr Word kWords[] = {
     {"host", "hosts"},
     {"nodes", "hosts"},
 };
-
-size_t EditDistance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    // One row of the matrix is enough: a cell needs its left, upper and upper left neighbours only.
-    size_t diagonal = row[0]++;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-    }
-  }
-  return row[b.size()];
-}
 
 // The fields that a job file may have. The controller fills the others in.
 std::vector<const FieldDescriptor*> FieldsOf(const Descriptor& type) {
@@ -164,7 +150,7 @@ std::string MostSimilar(const Descriptor& type, const std::string& key) {
   size_t least = 1 + key.size() / 2;
   for (const FieldDescriptor* field : FieldsOf(type)) {
     const std::string name = v1::JobFieldName(*field);
-    const size_t distance = EditDistance(key, name);
+    const size_t distance = common::EditDistance(key, name);
     if (distance >= least) continue;
     least = distance;
     nearest = name;

@@ -1,7 +1,10 @@
 #include "frontends/fio/options.h"
 
+#include <algorithm>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_split.h"
+#include "common/text.h"
 
 namespace lockstep::frontends::fio {
 namespace {
@@ -310,6 +313,22 @@ const OptionRule* FindRule(absl::string_view name) {
   }();
   const auto found = kByName->find(name);
   return found == kByName->end() ? nullptr : found->second;
+}
+
+std::string NearestOption(absl::string_view name) {
+  // Two letters that are swapped are two changes.
+  size_t least = std::min<size_t>(3, 1 + name.size() / 3);
+  const std::string wanted(name);
+  std::string nearest;
+  const auto compare = [&](const char* known) {
+    const size_t distance = common::EditDistance(wanted, known);
+    if (distance >= least) return;
+    least = distance;
+    nearest = known;
+  };
+  for (const OptionRule& rule : kRules) compare(rule.name);
+  for (const Alias& alias : kAliases) compare(alias.alias);
+  return nearest;
 }
 
 std::string CanonicalName(absl::string_view name) {

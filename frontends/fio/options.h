@@ -25,6 +25,9 @@ struct OptionRule {
 // know no such option.
 const OptionRule* FindRule(absl::string_view name);
 
+// The name of the option that is most like `name`, which is none; empty if none is like it.
+std::string NearestOption(absl::string_view name);
+
 // fio's first name for an option that is written as `name`: `bs` for `blocksize`.
 std::string CanonicalName(absl::string_view name);
 

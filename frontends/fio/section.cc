@@ -1,6 +1,7 @@
 #include "frontends/fio/section.h"
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "frontends/fio/options.h"
 
 namespace lockstep::frontends::fio {
@@ -124,9 +125,11 @@ void CheckOptions(const SectionReader& section) {
   for (const auto& [name, option] : section.section().options) {
     const OptionRule* rule = FindRule(name);
     if (rule == nullptr) {
-      section.Fail(*option,
-                   "is no option of fio, or one of an engine that Lockstep has not; fio's are in "
-                   "fio(1)");
+      const std::string nearest = NearestOption(name);
+      section.Fail(*option, nearest.empty()
+                                ? "is no option of fio, or one of an engine that Lockstep has "
+                                  "not; fio's are in fio(1)"
+                                : absl::StrCat("is no option of fio; did you mean ", nearest, "?"));
     } else if (option->has_value && IsIdle(*rule, option->value)) {
       continue;
     } else if (rule->fate == Fate::kRefused) {

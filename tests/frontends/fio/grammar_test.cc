@@ -50,6 +50,13 @@ TEST(FioGrammarTest, UnknownOptionsAreRefusedAsFioDoes) {
   // Of fio's own waitfor.fio and steadystate.fio.
   EXPECT_NE(ErrorsOf("[a]\nthreads=1\nsize=1m\n").find("a.fio:2: threads=1: is no option of fio"),
             std::string::npos);
+  EXPECT_NE(ErrorsOf("[a]\niodpeth=4\nsize=1m\n")
+                .find("iodpeth=4: is no option of fio; did you mean iodepth?"),
+            std::string::npos);
+  EXPECT_NE(ErrorsOf("[a]\nblocksiz=4k\nsize=1m\n").find("did you mean blocksize?"),
+            std::string::npos);
+  EXPECT_NE(ErrorsOf("[a]\nclustername=ceph\nsize=1m\n").find("of an engine that Lockstep has"),
+            std::string::npos);
 }
 
 TEST(FioGrammarTest, IncludesNestAndHaveNoSections) {
