@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/files.h"
 #include "controller/cli/local_fleet.h"
 #include "controller/cli/local_signals.h"
@@ -79,6 +82,27 @@ void AddLocalFlags(CLI::App* command, LocalFlags* flags) {
 
 namespace {
 
+// The worker would refuse the job's files when everything is up, in words for the one who starts
+// workers.
+absl::Status CheckAllowed(const std::string& directory, const std::vector<std::string>& allow) {
+  if (directory.empty()) return absl::OkStatus();
+  const auto real = [](const std::string& path) {
+    std::error_code ignored;
+    const auto found = std::filesystem::weakly_canonical(path, ignored);
+    return ignored ? path : found.string();
+  };
+  const std::string wanted = real(common::AbsolutePath(directory));
+  for (const std::string& entry : allow) {
+    const std::string allowed = real(entry);
+    if (wanted == allowed || wanted.starts_with(allowed.ends_with('/') ? allowed : allowed + "/")) {
+      return absl::OkStatus();
+    }
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--directory ", directory, ": is outside of what the job may use (",
+      absl::StrJoin(allow, ", "), "); with --local, give --allow ", directory, ", too"));
+}
+
 std::string UpCommand(const std::string& state_directory) {
   if (state_directory == common::AbsolutePath(common::DefaultStateDirectory())) {
     return "lockstep up";
@@ -94,6 +118,9 @@ int WithLocalFleet(const Context& caller, const LocalFlags& flags,
   const std::string state_directory = common::AbsolutePath(flags.state_directory);
   const auto allow = AllowedOr(state_directory, flags.allow);
   if (!allow.ok()) return Fail(allow.status());
+  if (absl::Status status = CheckAllowed(flags.directory, *allow); !status.ok()) {
+    return Fail(status);
+  }
   const LocalSignals signals;
   LocalFleet::Options options;
   options.is_cancelled = [] { return LocalSignals::received() != 0; };

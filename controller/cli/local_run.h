@@ -16,6 +16,8 @@ struct LocalFlags {
   std::vector<std::string> allow;
   std::vector<std::string> allow_expendable;
   std::string state_directory;
+  // Where the command itself has the job make its files; empty: the job says it.
+  std::string directory;
 };
 
 // --local and what belongs to it; `flags` outlive the command.

@@ -67,7 +67,9 @@ int RunPreset(const Context& context, const PresetFlags& flags) {
   for (const std::string& error : file.errors) std::cerr << common::Printable(error) << "\n";
   if (!file.errors.empty()) return kInvalidJob;
   const Submitter by{UserName(), flags.confirm, flags.local.is_local};
-  return WithLocalFleet(context, flags.local, [&](const Context& with) {
+  LocalFlags local = flags.local;
+  local.directory = flags.use.directory;
+  return WithLocalFleet(context, local, [&](const Context& with) {
     return SubmitAndFollow(with, file, by, flags.report);
   });
 }

@@ -35,7 +35,9 @@ int Run(const Context& context, const Flags& flags, const std::vector<std::strin
     std::cerr << "remark: " << common::Printable(remark) << "\n";
   }
   const Submitter by{UserName(), flags.confirm, flags.local.is_local};
-  return WithLocalFleet(context, flags.local, [&](const Context& with) {
+  LocalFlags local = flags.local;
+  local.directory = flags.request.directory;
+  return WithLocalFleet(context, local, [&](const Context& with) {
     return SubmitAndFollow(with, file, by, flags.report);
   });
 }

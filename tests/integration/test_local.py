@@ -60,6 +60,15 @@ class Local(unittest.TestCase):
         done = self.run_local(job, "--allow", self.data + "/nothing")
         self.assertEqual(done.returncode, 1)
         self.assertIn("make it first", done.stderr)
+        # A directory that the command names itself is compared before anything starts.
+        for words in (
+            ("preset", "dd", "--directory", self.data),
+            ("sysbench", "--directory", self.data, "fileio", "prepare"),
+        ):
+            done = lockstep(*words, "--local", "--state-dir", self.state)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn(f"with --local, give --allow {self.data}, too", done.stderr)
+            self.assertEqual([], os.listdir(self.data))
         # Not more than the disk has, either.
         big = files_job(self.data, hosts=1, size="1PiB")
         done = self.run_local(big, "--allow", self.data)
