@@ -119,14 +119,12 @@ int ReportFollowed(const Context& context, std::unique_ptr<v1::Controller::Stub>
     const absl::StatusOr<int> printed = TryPrintReport(context, stub.get(), run_id, format);
     if (printed.ok()) return *printed;
     if (ended_early) {
-      // A run that was refused has nothing that sysbench's form, or another one, shows. That would
-      // stand before the reason, and hide it.
-      if (!absl::IsFailedPrecondition(printed.status())) Fail(printed.status());
       v1::Report known;
       *known.mutable_run() = summary;
-      std::cerr << common::Printable(absl::StrCat("the run is ", state,
-                                                  summary.outcome().empty() ? "" : ": ",
-                                                  summary.outcome()))
+      // Why the run ended is what its user needs, before why there is no report of it.
+      Fail(absl::StrCat("the run is ", state, summary.outcome().empty() ? "" : ": ",
+                        summary.outcome()));
+      std::cerr << common::Printable(absl::StrCat("no report: ", printed.status().message()))
                 << "; its report is in the store\n";
       return StatusOf(known, format);
     }
@@ -354,7 +352,9 @@ void AddRun(CLI::App* app, const Context* context, int* status, const SharedRunF
     // Errors of the file are shown before anything is started.
     const auto file = LoadJobFile(flags->file, flags->sets, flags->translate);
     if (file == nullptr) return void(*status = kInvalidJob);
-    *status = WithLocalFleet(*context, flags->local, [&](const Context& with) {
+    LocalFlags local = flags->local;
+    local.directory = flags->translate.directory;
+    *status = WithLocalFleet(*context, local, [&](const Context& with) {
       return SubmitAndFollow(with, *file, by, flags->report);
     });
   });
