@@ -8,6 +8,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "common/units.h"
 #include "controller/report/conclusion.h"
 #include "controller/report/notes.h"
@@ -85,13 +87,37 @@ std::string ReportWriter::InColourOf(VerdictSeverity severity, const std::string
   return text;
 }
 
+namespace {
+
+// The reason that the conclusion ("failed: …") repeats, whole or cut to the length that lists of
+// runs have room for; null if there is none. The report has the room, and shows it once.
+const std::string* ReasonIn(const std::string& conclusion,
+                            const std::vector<std::string>& reasons) {
+  constexpr absl::string_view kCut = "…";
+  const size_t colon = conclusion.find(": ");
+  if (colon == std::string::npos) return nullptr;
+  absl::string_view said = absl::string_view(conclusion).substr(colon + 2);
+  const bool is_cut = absl::ConsumeSuffix(&said, kCut);
+  said = absl::StripTrailingAsciiWhitespace(said);
+  for (const std::string& reason : reasons) {
+    if (said.empty() || (is_cut ? !absl::StartsWith(reason, said) : reason != said)) continue;
+    return &reason;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 void ReportWriter::Head() {
   const v1::RunSummary& run = report_.run();
   const Verdict verdict = VerdictOf(report_);
   const std::string word = absl::AsciiStrToUpper(verdict.word);
   Line(Bold(absl::StrCat("Lockstep: ", run.job_name())), "   ", InColourOf(verdict.severity, word));
-  if (const std::string conclusion = ConclusionOf(report_); !conclusion.empty()) {
-    out_ += Wrapped(Bold(conclusion), "  ", "  ");
+  const std::string conclusion = ConclusionOf(report_);
+  const std::string* whole = ReasonIn(conclusion, verdict.reasons);
+  if (!conclusion.empty()) {
+    const std::string state = conclusion.substr(0, conclusion.find(": ") + 2);
+    out_ += Wrapped(Bold(whole == nullptr ? conclusion : state + *whole), "  ", "  ");
   }
   if (!report_.description().empty()) out_ += Wrapped(report_.description(), "  ", "  ");
   // A run that never started shows when it was submitted.
@@ -110,6 +136,7 @@ void ReportWriter::Head() {
     Line("  the samples of its intervals were pruned; this is the report as it was before");
   }
   for (const std::string& reason : verdict.reasons) {
+    if (&reason == whole) continue;
     out_ += Wrapped(verdict.good ? reason : InColourOf(verdict.severity, reason), "  ", "  ");
   }
 }

@@ -192,6 +192,19 @@ TEST(ConclusionTest, ItOpensTextAndMarkdown) {
                                 "\n\n**4,461 IOPS, p99 5.93 ms, limited by the device**\n\n"));
 }
 
+// Lists of runs have room for some of the reason. A report has it whole, and once.
+TEST(ConclusionTest, TheReasonOfAFailureStandsInTheReportOnce) {
+  v1::Report report = DoneRun();
+  report.mutable_run()->set_state(Text(measure::RunState::kFailed));
+  const std::string begin = "refused before anything was written: node1: target data:";
+  for (const std::string& rest : {std::string(" no"), " " + std::string(300, 'x') + " end"}) {
+    report.mutable_run()->set_outcome(begin + rest);
+    const std::string text = RenderText(report, {false, 1000, false});
+    EXPECT_TRUE(absl::StrContains(text, absl::StrCat("  failed: ", begin, rest, "\n"))) << text;
+    EXPECT_EQ(text.find(begin), text.rfind(begin)) << text;
+  }
+}
+
 TEST(HeadlineTest, ACurveIsKnownByItsBestPoint) {
   v1::Report report = DoneRun();
   AddLoad("curve 10 %", 1912, 1e6, &report);
