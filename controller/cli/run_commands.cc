@@ -124,8 +124,11 @@ int ReportFollowed(const Context& context, std::unique_ptr<v1::Controller::Stub>
       // Why the run ended is what its user needs, before why there is no report of it.
       Fail(absl::StrCat("the run is ", state, summary.outcome().empty() ? "" : ": ",
                         summary.outcome()));
-      std::cerr << common::Printable(absl::StrCat("no report: ", printed.status().message()))
-                << "; its report is in the store\n";
+      // A run that was refused has nothing that sysbench's form, or another one, shows.
+      if (!absl::IsFailedPrecondition(printed.status())) {
+        std::cerr << common::Printable(std::string(printed.status().message())) << "\n";
+      }
+      std::cerr << "lockstep report " << run_id.substr(0, 8) << " shows what is known of it\n";
       return StatusOf(known, format);
     }
     if (!IsControllerLost(printed.status())) return Fail(printed.status());
