@@ -198,7 +198,7 @@ function ranTogether(phase: PhaseReport): boolean {
   const same = 0.01; // ends that count as one differ by less
   return phase.workloads.every(
     (w) =>
-      w.total.operations === 0 ||
+      (w.total?.operations ?? 0) === 0 ||
       (w.windowEndSeconds > w.windowBeginSeconds &&
         w.windowBeginSeconds <= phase.windowBeginSeconds + same &&
         w.windowEndSeconds >= phase.windowEndSeconds - same),
