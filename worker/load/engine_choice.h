@@ -15,9 +15,10 @@ namespace lockstep::worker {
 // As the registry has it: ENGINE_IO_URING is io_uring.
 std::string NameOf(v1::Engine engine);
 
+// The files, the queue and the options of an engine. The buffers are left to the thread.
 EngineSetup EngineSetupOf(const v1::Workload& w, const OpenTargets& targets);
 
-// For ioprio_set(2) and an entry of io_uring.
+// As ioprio_set(2) takes it.
 int PriorityOf(const v1::IoPriority& priority);
 
 // Engines that do the load where the kernel refuses io_uring, best first.
