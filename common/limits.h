@@ -25,16 +25,17 @@ namespace lockstep::limits {
   LIMIT(kSlowCallsWaiting, 32, "calls",                                                            \
         "slow calls that wait for a thread (report, history, job, devices)",                       \
         "further ones: RESOURCE_EXHAUSTED")                                                        \
-  LIMIT(kSlowThreads, 2, "threads", "that serve each kind of slow calls: questions, reports",      \
+  LIMIT(kSlowThreads, 2, "threads", "that serve each kind of slow calls: queries, reports",        \
         "calls wait; stop and status have threads of their own")                                   \
   LIMIT(kStopCallersPerRun, 100, "calls", "that stop one run and wait until the store has it",     \
         "further ones: UNAVAILABLE, at once")                                                      \
-  LIMIT(kPlansAtOnce, 8, "calls", "plans whose workers are being asked",                           \
+  LIMIT(kPlansAtOnce, 8, "calls", "plans that wait for answers of workers",                        \
         "further ones: RESOURCE_EXHAUSTED")                                                        \
   LIMIT(kWatchersAtOnce, 2000, "streams", "that watch runs", "further ones: RESOURCE_EXHAUSTED")   \
   LIMIT(kWatchHistories, 16, "runs", "in progress whose history can be replayed",                  \
         "whoever joins a further run sees new events only")                                        \
-  LIMIT(kWatchHistoryBytes, 8388608, "bytes", "of a run in progress, kept for who watches late",   \
+  LIMIT(kWatchHistoryBytes, 8388608, "bytes",                                                      \
+        "of a run in progress, kept for those who join late",                                      \
         "the hosts of the earliest intervals are dropped, then these intervals")                   \
   LIMIT(kWatchQueue, 1000, "events", "that wait for one watcher",                                  \
         "it loses intervals; beyond twice as many it is cut off")                                  \
@@ -198,12 +199,12 @@ namespace lockstep::limits {
   LIMIT(kTransfersWaiting, 16, "such calls", "that wait", "further ones: RESOURCE_EXHAUSTED")      \
   LIMIT(kTransferNs, 86400000000000, "ns", "an export, an import, or histograms that are sent",    \
         "it is ended")                                                                             \
-  LIMIT(kMaxWriteLogReads, 4, "workers", "that are told what others have written, at once",        \
+  LIMIT(kMaxWriteLogReads, 4, "workers", "that load what others have written, at once",            \
         "others wait")                                                                             \
   LIMIT(kFollowersWaiting, 256, "workers", "that wait for what others write in the phase",         \
         "more ask again a second later, and check less until then")                                \
-  LIMIT(kWriteLogNs, 600000000000, "ns", "that a worker is told what others have written",         \
-        "its phase fails")                                                                         \
+  LIMIT(kWriteLogNs, 600000000000, "ns",                                                           \
+        "that a worker may take to load what others have written", "its phase fails")              \
   LIMIT(kTransferStallNs, 20000000000, "ns", "that such a call waits for its caller",              \
         "it is ended; an import leaves nothing")                                                   \
   /* The store. */                                                                                 \

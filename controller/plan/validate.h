@@ -18,8 +18,7 @@ std::vector<v1::Problem> CheckLimits(const v1::JobSpec& job);
 void FillJob(v1::JobSpec* job);
 
 // Returns every problem of a job whose defaults are filled in, with field paths as a job file
-// writes them ("phases[1].run.workloads[0].block_size"); empty when this version can run the job.
-// Fields that the contract has and this version does not implement are problems, too.
+// writes them ("phases[1].run.workloads[0].block_size"); empty when the job can run.
 std::vector<v1::Problem> Validate(const v1::JobSpec& job);
 
 // What a valid job asks for and its author probably did not mean, in words.
