@@ -57,7 +57,7 @@ void AddAuditCommand(CLI::App* app, const Context* context, int* status) {
   audit->add_option("--principal", *flags->request.mutable_principal(), "Only of this caller");
   audit->add_option(
       "--action", *flags->request.mutable_action(),
-      "Only this action: submit, stop, label, prune, forget, import, enroll, release");
+      "Only this action: submit, stop, label, note, prune, forget, import, enroll, release");
   audit->add_option("--format", flags->format, "How to print")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();

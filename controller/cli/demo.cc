@@ -1,4 +1,4 @@
-// demo: the main job on four hosts of this machine.
+// demo: a mixed load on four hosts of this machine.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -126,7 +126,7 @@ int RunDemo(const Context& caller, const DemoFlags& flags) {
 void AddDemoCommand(CLI::App* app, const Context* context, int* status) {
   const auto flags = std::make_shared<DemoFlags>();
   CLI::App* demo = app->add_subcommand(
-      "demo", "The main job on four hosts of this machine, in half a minute of test time");
+      "demo", "Run a mixed load on four hosts of this machine, for half a minute");
   demo->add_option("--state-dir", flags->state_directory, "Where the store lives")
       ->capture_default_str();
   demo->add_option("--directory", flags->directory,

@@ -245,8 +245,8 @@ int EnrollDevices(const Context& context, v1::EnrollRequest request, const std::
     return !reply.devices().empty() && IsAllDone(reply, StampCommand::kEnroll) ? kOk : kError;
   }
   const int count = CountOf(reply);
-  std::cout << "What " << (count == 1 ? "this device carries" : "these devices carry")
-            << " is lost at once, and from then on jobs overwrite " << (count == 1 ? "it" : "them")
+  std::cout << "All data on " << (count == 1 ? "this device" : "these devices")
+            << " is lost at once. After that, jobs overwrite " << (count == 1 ? "it" : "them")
             << " without asking.\n";
   // The exit status is an error: a script must not take the listing for an enrolment.
   if (!IsInteractive()) {

@@ -266,7 +266,8 @@ void WithJudged(CLI::App* command, const SharedHistoryFlags& flags) {
 void AddCompare(CLI::App* app, const Context* context, int* status) {
   const auto flags = std::make_shared<HistoryFlags>();
   CLI::App* compare = app->add_subcommand(
-      "compare", "Compare sets of runs, figure by figure, and say what is no chance");
+      "compare",
+      "Compare sets of runs, figure by figure, and say which differences are more than chance");
   WithSets(compare, flags,
            "Two sets of runs or more; the first is what the others are compared with. A set is ids "
            "with commas between, or key=value: all runs with that label",
@@ -298,9 +299,9 @@ void AddGate(CLI::App* app, const Context* context, int* status) {
       ->check(CLI::IsMember({"text", "json", "junit", "markdown"}))
       ->capture_default_str();
   gate->footer(
-      "Exit status: 0 no regression found, 4 a regression, 5 too few runs to tell or figures of "
-      "the "
-      "baseline missing, 1 anything else.\n\nExample:\n  lockstep gate build=771 --baseline "
+      "Exit status: 0 no regression found, 4 a regression, 5 it cannot tell (too few runs, figures "
+      "of the baseline missing, or no more than a drift of the machine), 1 anything "
+      "else.\n\nExample:\n  lockstep gate build=771 --baseline "
       "build=770 --job nightly "
       "--max-regression 5%");
   gate->callback([=] { *status = Gate(*context, *flags); });
@@ -351,8 +352,10 @@ void AddPrune(CLI::App* app, const Context* context, int* status) {
   prune->add_option("--older-than", flags->older_than, "Only those submitted so long ago: 90d");
   prune->add_flag("--samples", flags->samples,
                   "Only what was sampled in intervals: results and figures stay");
-  prune->add_flag("--yes", flags->yes, "Remove them; without this it only says what would go");
-  prune->add_flag("--dry-run", flags->dry_run, "Only say what would go")->excludes("--yes");
+  prune->add_flag("--yes", flags->yes,
+                  "Remove them; without this it only lists what would be removed");
+  prune->add_flag("--dry-run", flags->dry_run, "Only list what would be removed")
+      ->excludes("--yes");
   prune->footer("Example:\n  lockstep prune --older-than 90d --label keep=no --samples --yes");
   prune->callback([=] { *status = Prune(*context, *flags); });
 }

@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
                "Dial a controller on another machine without TLS");
   app.add_flag("--no-color", context.no_colour, "No colours; NO_COLOR does the same");
   app.footer(
-      "Examples:\n  lockstep demo                      # the main job, on four hosts of this "
+      "Examples:\n  lockstep demo                      # a mixed load on four hosts of this "
       "machine\n  lockstep up --allow /mnt/san       # everything on this machine\n"
       "  lockstep run job.yaml              # submit, watch, report\n  lockstep COMMAND --help     "
       "       # each command has examples");

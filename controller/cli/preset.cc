@@ -1,4 +1,4 @@
-// preset: jobs that Lockstep brings along.
+// preset: jobs that come with Lockstep.
 
 #include <algorithm>
 #include <iostream>
@@ -79,7 +79,7 @@ int RunPreset(const Context& context, const PresetFlags& flags) {
 void AddPresetCommand(CLI::App* app, const Context* context, int* status) {
   const auto flags = std::make_shared<PresetFlags>();
   CLI::App* preset =
-      app->add_subcommand("preset", "Run a job that Lockstep brings along, or list these jobs");
+      app->add_subcommand("preset", "Run a job that comes with Lockstep, or list these jobs");
   preset->add_option("NAME", flags->name, "Which one; without a name they are listed");
   preset->add_option("--device", flags->use.device, "The device that the job works on: /dev/…");
   preset->add_option("--directory", flags->use.directory,

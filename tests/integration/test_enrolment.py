@@ -94,7 +94,7 @@ class Devices(EnrolmentTest):
         listed = self.ok(fleet.lockstep("devices", "enroll", device.path), 1)
         self.assertIn("nothing was written; to enrol 1 device", listed.out)
         self.assertIn("data without a known signature (not zero at offset", listed.text)
-        self.assertIn("What this device carries is lost at once", listed.out)
+        self.assertIn("All data on this device is lost at once", listed.out)
         self.assertEqual(digest(device.file), before, "a listing writes nothing")
         self.assertIn("1 device enrolled", self.enrol(fleet, device.path).out)
         stamps = ends(device.file)

@@ -1,4 +1,4 @@
-"""`lockstep preset`: jobs that Lockstep brings along."""
+"""`lockstep preset`: jobs that come with Lockstep."""
 
 import json
 import os
