@@ -11,7 +11,7 @@ namespace {
 int64_t Read(clockid_t id) {
   timespec now;
   clock_gettime(id, &now);
-  return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
+  return now.tv_sec * timing::kSecond + now.tv_nsec;
 }
 
 class RealClock final : public Clock {
@@ -19,8 +19,8 @@ class RealClock final : public Clock {
   int64_t MonotonicNs() const override { return Read(CLOCK_MONOTONIC); }
   int64_t WallNs() const override { return Read(CLOCK_REALTIME); }
   void SleepUntil(int64_t at_ns) const override {
-    const timespec at = {static_cast<time_t>(at_ns / 1000000000),
-                         static_cast<long>(at_ns % 1000000000)};
+    const timespec at = {static_cast<time_t>(at_ns / timing::kSecond),
+                         static_cast<long>(at_ns % timing::kSecond)};
     // The instant is absolute: a sleep that a signal has interrupted does not become longer.
     // clock_nanosleep(2) returns the error and leaves errno alone.
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {

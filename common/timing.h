@@ -14,8 +14,8 @@ inline constexpr int64_t kSecond = 1000 * kMs;
 inline constexpr int64_t kMinute = 60 * kSecond;
 
 // --- A worker and its controller. ---
-// Either side gives the other one up after the lease; until Welcome has said what it is, a worker
-// goes by the first.
+// After the lease without a message, either side considers the other one lost. Until Welcome names
+// the lease, a worker uses kFirstLeaseNs.
 inline constexpr int64_t kFirstLeaseNs = 10 * kSecond;
 inline constexpr int64_t kDefaultLeaseNs = 10 * kSecond;
 inline constexpr int64_t kHeartbeatNs = 1 * kSecond;
@@ -24,22 +24,23 @@ inline constexpr int64_t kSparseHeartbeatNs = 5 * kSecond;
 inline constexpr int64_t kMinLeaseNs = 2 * kSecond;  // that --lease accepts
 static_assert(kHeartbeatNs < kMinLeaseNs && 2 * kHeartbeatNs < kDefaultLeaseNs);
 static_assert(kSparseHeartbeatNs < kDefaultLeaseNs);
-// The controller pings each worker's clock so often.
+// The period in which the controller pings each worker's clock.
 inline constexpr int64_t kPingNs = 1 * kSecond;
 static_assert(kPingNs < kMinLeaseNs);
-// A worker's connection says so often that it lives; a server that allows it less often drops it.
+// The period of gRPC's keepalive on a worker's connection, and the shortest period that the server
+// accepts. A server that accepts only longer ones would drop the connection.
 inline constexpr int64_t kKeepaliveNs = 10 * kSecond;
 inline constexpr int64_t kKeepaliveAllowedNs = 5 * kSecond;
 static_assert(kKeepaliveAllowedNs < kKeepaliveNs);
 
 // --- Before a run. ---
-// The controller waits so long for what a worker finds at its targets, and on its devices.
+// The controller waits this long for a worker's inspection of its targets, and of its devices.
 inline constexpr int64_t kInspectAnswerNs = 30 * kSecond;
 static_assert(limits::kInspectNs < kInspectAnswerNs);
 static_assert(limits::kProbeNs + limits::kEmptinessNs < limits::kInspectNs);
 inline constexpr int64_t kDevicesAnswerNs = 5 * kSecond;
 static_assert(limits::kProbeNs < kDevicesAnswerNs);
-// The controller waits so long for devices to be stamped.
+// The controller waits this long for devices to be stamped.
 inline constexpr int64_t kStampAnswerNs = 30 * kSecond;
 static_assert(limits::kStampNs < kStampAnswerNs);
 
@@ -47,8 +48,8 @@ static_assert(limits::kStampNs < kStampAnswerNs);
 inline constexpr int64_t kConnectNs = 2 * kSecond;
 inline constexpr int64_t kFirstPauseNs = 200 * kMs;
 inline constexpr int64_t kMaxPauseNs = 2 * kSecond;
-// After the lease, workers of an inherited run have this long to come back to a new controller:
-// longer than a round of two controllers takes, with its pause and jitter.
+// A new controller waits this long after the lease for the workers of the runs that it took over.
+// It is longer than a worker's round of two controllers takes, with its pause and jitter.
 inline constexpr int64_t kReturnNs = 10 * kSecond;
 static_assert(kReturnNs > 2 * kConnectNs + kMaxPauseNs * 3 / 2);
 
@@ -58,14 +59,14 @@ inline constexpr int64_t kHangGraceNs = 3 * kSecond;
 // … and the controller this long before it takes the I/O of a silent worker to be over.
 inline constexpr int64_t kGivenUpNs = 5 * kSecond;
 static_assert(kGivenUpNs > kHangGraceNs);
-// Beyond the drain a worker's answer to a stop has so long to arrive.
+// A worker's answer to a stop may arrive this long after the drain.
 inline constexpr int64_t kStopAnswerNs = 10 * kSecond;
 static_assert(kStopAnswerNs > kHangGraceNs);
 
 // A change of the store may take this long; the server cancels the statement before.
 inline constexpr int64_t kStoreChangeNs = 16 * kSecond;
 static_assert(limits::kStatementNs < kStoreChangeNs);
-// Results have this long to arrive after the drain: one change of the store that hangs does not
+// Results may arrive this long after the drain, so that one change of the store that hangs does not
 // make them late.
 inline constexpr int64_t kResultNs = 20 * kSecond;
 static_assert(kResultNs > kStoreChangeNs);

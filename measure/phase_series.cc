@@ -15,7 +15,7 @@ namespace {
 constexpr uint32_t kMaxGap = 1000000;
 // Instants come from other machines. Sums of instants below this bound stay far from the end of
 // int64_t, which is 292 years.
-constexpr int64_t kMaxNs = int64_t{366} * 24 * 3600 * 1000000000;
+constexpr int64_t kMaxNs = int64_t{366} * 24 * 3600 * timing::kSecond;
 // A measured interval that is shorter than the others by this factor is no point of a series.
 constexpr int64_t kShortestPart = 10;
 // Gaps of one worker. Where there are more, the last one reaches to the newest.

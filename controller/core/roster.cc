@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "common/ids.h"
 #include "common/text.h"
+#include "common/timing.h"
 
 namespace lockstep::controller {
 namespace {
@@ -144,7 +145,7 @@ std::vector<Roster::Expired> Roster::Expire(int64_t now_ns) {
         {member->first,
          absl::StrCat(
              member->second.connected ? "silent" : "its connection ended and did not come back",
-             " for ", silent / 1000000000, " s")});
+             " for ", silent / timing::kSecond, " s")});
     const size_t named = names_.erase(member->second.identity.host_name);
     LOCKSTEP_CHECK(named == 1, "an attached worker has no name");
     member = members_.erase(member);

@@ -24,7 +24,7 @@ void SetLimits(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
                               static_cast<int>(limits::kIdleConnectionMs));
   builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
-                              static_cast<int>(limits::kHelloNs / 1000000));
+                              static_cast<int>(limits::kHelloNs / timing::kMs));
   builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                               static_cast<int>(limits::kStreamsOfAConnection));
   builder->SetResourceQuota(

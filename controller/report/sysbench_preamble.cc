@@ -7,11 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "common/timing.h"
 
 namespace lockstep::controller {
 namespace {
-
-constexpr int64_t kSecond = 1000000000;
 
 // The options of a line that its label has, else sysbench's defaults.
 class Label {
@@ -114,9 +113,9 @@ std::string Options(const v1::JobSpec& job, const v1::RunPhase& run, const v1::W
               ? absl::StrCat("Initializing random number generator from seed (", seed, ").\n\n")
               : "Initializing random number generator from current time\n\n";
   // Only a line that asks for it has another deadline than a job's default.
-  const int64_t drain = job.deadlines().drain_ns() / kSecond;
+  const int64_t drain = job.deadlines().drain_ns() / timing::kSecond;
   if (label.is_line() && drain != 60 && run.duration_ns() > 0) {
-    absl::StrAppend(&text, "Forcing shutdown in ", run.duration_ns() / kSecond + drain,
+    absl::StrAppend(&text, "Forcing shutdown in ", run.duration_ns() / timing::kSecond + drain,
                     " seconds\n");
   }
   return text + "\n";

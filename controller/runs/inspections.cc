@@ -39,12 +39,12 @@ v1::Inspect RequestAbout(const std::string& id, const v1::JobSpec& job) {
 
 }  // namespace
 
-void Inspections::Send(const v1::Inspect& question, uint32_t worker_index,
+void Inspections::Send(const v1::Inspect& request, uint32_t worker_index,
                        const std::string& worker_id) {
   v1::ControllerMessage message;
-  *message.mutable_inspect() = question;
+  *message.mutable_inspect() = request;
   message.mutable_inspect()->set_worker_index(worker_index);
-  // A worker without a connection gets the question when it attaches again, and if it does not,
+  // A worker without a connection gets the request when it attaches again, and if it does not,
   // OnLost() ends the inspection.
   fleet_->Send(worker_id, std::move(message));
 }
@@ -52,7 +52,7 @@ void Inspections::Send(const v1::Inspect& question, uint32_t worker_index,
 void Inspections::Inspect(const std::string& id, const v1::JobSpec& job,
                           std::vector<PlanWorker> workers, Done done) {
   Pending& pending = pending_[id];
-  pending.question = RequestAbout(id, job);
+  pending.request = RequestAbout(id, job);
   pending.missing = workers.size();
   pending.workers = std::move(workers);
   pending.done = std::move(done);
@@ -60,7 +60,7 @@ void Inspections::Inspect(const std::string& id, const v1::JobSpec& job,
   // not end this one.
   pending.serial = ++made_;
   for (uint32_t i = 0; i < pending.workers.size(); ++i) {
-    Send(pending.question, i, pending.workers[i].hello.worker_id());
+    Send(pending.request, i, pending.workers[i].hello.worker_id());
   }
   loop_->After(absl::Nanoseconds(timing::kInspectAnswerNs), [this, id, serial = pending.serial] {
     const auto found = pending_.find(id);
@@ -84,9 +84,9 @@ void Inspections::Finish(PendingMap::iterator found, const std::string& missing)
 void Inspections::OnAttached(const std::string& worker_id) {
   for (const auto& [id, pending] : pending_) {
     for (uint32_t i = 0; i < pending.workers.size(); ++i) {
-      // The worker may have got the question twice. OnAnswer() counts its first answer only.
+      // The worker may have received the request twice. OnAnswer() counts its first answer only.
       if (pending.workers[i].hello.worker_id() == worker_id && IsMissing(pending.workers[i])) {
-        Send(pending.question, i, worker_id);
+        Send(pending.request, i, worker_id);
       }
     }
   }
@@ -101,7 +101,7 @@ void Inspections::OnAnswer(const std::string& worker_id, const v1::Inspection& i
       [&](const PlanWorker& w) { return w.hello.worker_id() == worker_id && IsMissing(w); });
   if (worker == pending.workers.end()) return;
   // The planner uses these numbers as indices into the job's targets.
-  const auto targets = static_cast<uint32_t>(pending.question.targets_size());
+  const auto targets = static_cast<uint32_t>(pending.request.targets_size());
   // The layers underneath each are walked.
   if (static_cast<uint32_t>(inspection.targets_size()) > targets) {
     return Finish(
@@ -118,7 +118,7 @@ void Inspections::OnAnswer(const std::string& worker_id, const v1::Inspection& i
   // They are kept with the run. Without the rest a target has its topmost device alone.
   if (inspection.layers_size() > limits::kStorageLayers) worker->inspection.clear_layers();
   (*worker->inspection.mutable_facts())["wall_clock.difference_ms"] =
-      absl::StrCat(fleet_->WallDifferenceNs(worker_id) / 1000000);
+      absl::StrCat(fleet_->WallDifferenceNs(worker_id) / timing::kMs);
   if (--pending.missing == 0) Finish(found, "");
 }
 

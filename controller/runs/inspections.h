@@ -14,7 +14,7 @@
 
 namespace lockstep::controller {
 
-// Lets workers inspect the targets of a job. Each question is answered once: with all
+// Lets workers inspect the targets of a job. Each request is answered once: with all
 // inspections, or with the reason why some are missing. Used only on the loop's deciding thread.
 class Inspections {
  public:
@@ -30,7 +30,7 @@ class Inspections {
   void Inspect(const std::string& id, const v1::JobSpec& job, std::vector<PlanWorker> workers,
                Done done);
 
-  // The worker has attached again: repeats questions that may have been lost with its old
+  // The worker has attached again: repeats requests that may have been lost with its old
   // connection.
   void OnAttached(const std::string& worker_id);
   void OnAnswer(const std::string& worker_id, const v1::Inspection& inspection);
@@ -42,7 +42,7 @@ class Inspections {
 
  private:
   struct Pending {
-    v1::Inspect question;  // as it goes to every worker, but for its index
+    v1::Inspect request;  // as it goes to every worker, but for its index
     std::vector<PlanWorker> workers;
     size_t missing = 0;
     Done done;
@@ -50,7 +50,7 @@ class Inspections {
   };
   using PendingMap = std::map<std::string, Pending>;
 
-  void Send(const v1::Inspect& question, uint32_t worker_index, const std::string& worker_id);
+  void Send(const v1::Inspect& request, uint32_t worker_index, const std::string& worker_id);
   void Finish(PendingMap::iterator found, const std::string& missing);
 
   Loop* const loop_;

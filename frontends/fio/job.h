@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "common/timing.h"
 #include "frontends/fio/section.h"
 #include "frontends/frontend.h"
 #include "proto/job.pb.h"
 
 namespace lockstep::frontends::fio {
 
-inline constexpr int64_t kSecond = 1000000000;  // ns
+using timing::kSecond;
 // The smallest file or part of one, in bytes.
 inline constexpr int64_t kMinFile = 4096;
 

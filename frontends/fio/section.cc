@@ -65,12 +65,12 @@ Value<int64_t> SectionReader::Bytes(absl::string_view name, int64_t otherwise) c
   return {BytesOf(*text.from, text.value).value_or(otherwise), text.from};
 }
 
-Value<int64_t> SectionReader::Count(absl::string_view name, int64_t otherwise, int64_t most) const {
+Value<int64_t> SectionReader::Count(absl::string_view name, int64_t otherwise, int64_t max) const {
   const Value<std::string> text = Text(name, "");
   if (text.from == nullptr || !text.from->has_value) return {otherwise, text.from};
   const std::optional<Number> number = ParseBytes(text.value, kb_base_);
-  if (!number || number->mark != 0 || number->value < 0 || number->value > most) {
-    Fail(*text.from, absl::StrCat("is not a whole number from 0 to ", most));
+  if (!number || number->mark != 0 || number->value < 0 || number->value > max) {
+    Fail(*text.from, absl::StrCat("is not a whole number from 0 to ", max));
     return {otherwise, text.from};
   }
   return {number->value, text.from};

@@ -35,8 +35,8 @@ class SectionReader {
   Value<std::string> Text(absl::string_view name, const std::string& otherwise) const;
   // Bytes, at least 0.
   Value<int64_t> Bytes(absl::string_view name, int64_t otherwise) const;
-  // A whole number from 0 to `most`.
-  Value<int64_t> Count(absl::string_view name, int64_t otherwise, int64_t most) const;
+  // A whole number from 0 to `max`.
+  Value<int64_t> Count(absl::string_view name, int64_t otherwise, int64_t max) const;
   // Nanoseconds, at least 0.
   Value<int64_t> Time(absl::string_view name, TimeUnit unit) const;
   // Booleans are numbers. `bare`: whether the option may stand without a value.

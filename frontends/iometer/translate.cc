@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "common/timing.h"
 #include "frontends/iometer/config.h"
 #include "frontends/iometer/cycles.h"
 #include "frontends/iometer/targets.h"
@@ -18,8 +19,8 @@
 namespace lockstep::frontends::iometer {
 namespace {
 
-constexpr int64_t kSecond = 1000000000;
-constexpr int64_t kMillisecond = 1000000;
+using timing::kMs;
+using timing::kSecond;
 constexpr int kMaxWorkloads = 64;
 constexpr int kMaxPhases = 1000;
 
@@ -296,7 +297,7 @@ class Translator {
       out->set_align_bytes(AlignmentOf(line));
       if (line.burst > 1) out->set_burst(static_cast<uint32_t>(line.burst));
       if (line.delay_ms > 0) {
-        out->set_delay_ns(line.delay_ms * kMillisecond);
+        out->set_delay_ns(line.delay_ms * kMs);
         findings_.Remark(line.where, "pauses before each burst; the job pauses after it");
       }
       writes = writes || line.reads < 100;

@@ -7,11 +7,12 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/timing.h"
 
 namespace lockstep::frontends::sysbench {
 namespace {
 
-constexpr int64_t kSecond = 1000000000;
+using timing::kSecond;
 constexpr int64_t kMinBlock = 512;
 constexpr int64_t kMaxBlock = 67108864;
 

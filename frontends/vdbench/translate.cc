@@ -10,13 +10,14 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "common/timing.h"
 #include "frontends/vdbench/rates.h"
 #include "frontends/vdbench/values.h"
 
 namespace lockstep::frontends::vdbench {
 namespace {
 
-constexpr int64_t kSecond = 1000000000;
+using timing::kSecond;
 constexpr int kMaxWorkloads = 64;
 constexpr size_t kMaxTargets = 256;
 

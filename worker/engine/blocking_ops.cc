@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <ctime>
 
+#include "common/timing.h"
+
 namespace lockstep::worker {
 namespace {
 
@@ -18,7 +20,7 @@ int32_t ResultOf(int result) { return result < 0 ? -errno : 0; }
 int64_t MonotonicNowNs() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
+  return now.tv_sec * timing::kSecond + now.tv_nsec;
 }
 
 int32_t SyncNow(const EngineFile& file, SyncMode mode) {

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
+#include "common/timing.h"
 #include "worker/engine/blocking_ops.h"
 #include "worker/engine/registry.h"
 
@@ -75,7 +76,7 @@ class LibaioEngine final : public IoEngine {
     count = Reap(completions, count);
     if (count >= min_complete) return count;
     const int64_t rest = deadline_ns - MonotonicNowNs();
-    timespec timeout = {rest / 1000000000, rest % 1000000000};
+    timespec timeout = {rest / timing::kSecond, rest % timing::kSecond};
     // The kernel refuses a negative timeout.
     if (rest <= 0) timeout = {0, 0};
     // io_getevents() refuses a minimum above the maximum (EINVAL).

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/files.h"
+#include "common/timing.h"
 #include "worker/engine/blocking_ops.h"
 #include "worker/engine/registry.h"
 
@@ -301,7 +302,7 @@ class UringEngine final : public IoEngine {
       const int result = io_uring_submit_and_get_events(&ring_);
       return result < 0 ? -result : 0;
     }
-    __kernel_timespec timeout = {rest / 1000000000, rest % 1000000000};
+    __kernel_timespec timeout = {rest / timing::kSecond, rest % timing::kSecond};
     io_uring_cqe* first = nullptr;
     const int result =
         io_uring_submit_and_wait_timeout(&ring_, &first, min_complete, &timeout, nullptr);

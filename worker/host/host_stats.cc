@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "common/files.h"
+#include "common/timing.h"
 
 namespace lockstep::worker {
 namespace {
@@ -136,7 +137,7 @@ v1::HostSample Difference(const HostCounters& earlier, const HostCounters& later
   return sample;
 }
 
-int64_t ClockTickNs() { return 1000000000 / sysconf(_SC_CLK_TCK); }
+int64_t ClockTickNs() { return timing::kSecond / sysconf(_SC_CLK_TCK); }
 uint32_t PageBytes() { return static_cast<uint32_t>(sysconf(_SC_PAGESIZE)); }
 
 }  // namespace lockstep::worker

@@ -32,7 +32,7 @@ constexpr char kQuestion[] = "show paths raw format \"%d %t %T\"";
 bool Await(int socket, short events, int64_t deadline_ns) {
   const int64_t left_ns = deadline_ns - common::SystemClock().MonotonicNs();
   pollfd waiting = {socket, events, 0};
-  return left_ns > 0 && poll(&waiting, 1, static_cast<int>(left_ns / 1000000) + 1) == 1;
+  return left_ns > 0 && poll(&waiting, 1, static_cast<int>(left_ns / timing::kMs) + 1) == 1;
 }
 
 bool SendAll(int socket, const void* bytes, size_t length, int64_t deadline_ns) {

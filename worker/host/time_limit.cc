@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/mutex.h"
+#include "common/timing.h"
 
 namespace lockstep::worker {
 namespace {
@@ -35,7 +36,7 @@ struct Attempt {
 
 absl::Status Late(const std::string& what, int64_t limit_ns) {
   return absl::DeadlineExceededError(
-      absl::StrCat(what, ": does not answer within ", limit_ns / 1000000, " ms"));
+      absl::StrCat(what, ": does not answer within ", limit_ns / timing::kMs, " ms"));
 }
 
 absl::Status Run(const std::shared_ptr<Attempt>& attempt, const std::string& what, int64_t limit_ns,

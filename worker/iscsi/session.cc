@@ -390,7 +390,7 @@ void IscsiSession::Wait(absl::Span<IscsiSession* const> sessions, int64_t deadli
   }
   // The wait ends at the next NOP at the latest.
   const int64_t rest = std::clamp<int64_t>(deadline_ns - now, 0, kKeepNs);
-  const timespec limit = {rest / 1000000000, rest % 1000000000};
+  const timespec limit = {rest / timing::kSecond, rest % timing::kSecond};
   if (ppoll(polled.data(), count, &limit, nullptr) <= 0) return;
   for (nfds_t i = 0; i < count; ++i) {
     const int events = polled[i].revents;

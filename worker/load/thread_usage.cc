@@ -4,6 +4,8 @@
 
 #include <ctime>
 
+#include "common/timing.h"
+
 namespace lockstep::worker {
 
 ThreadUsage::Counters ThreadUsage::Read() {
@@ -13,7 +15,7 @@ ThreadUsage::Counters ThreadUsage::Read() {
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   rusage usage = {};
   getrusage(RUSAGE_THREAD, &usage);
-  return {time.tv_sec * int64_t{1000000000} + time.tv_nsec, static_cast<uint64_t>(usage.ru_nvcsw),
+  return {time.tv_sec * timing::kSecond + time.tv_nsec, static_cast<uint64_t>(usage.ru_nvcsw),
           static_cast<uint64_t>(usage.ru_nivcsw)};
 }
 

@@ -26,7 +26,7 @@ static_assert(static_cast<int>(v1::OPERATION_KIND_READ) == static_cast<int>(IoKi
               static_cast<int>(v1::OPERATION_KIND_FSYNC) == static_cast<int>(IoKind::kSync) + 1);
 
 int64_t CpuNs(const timeval& time) {
-  return time.tv_sec * int64_t{1000000000} + time.tv_usec * int64_t{1000};
+  return time.tv_sec * timing::kSecond + time.tv_usec * timing::kUs;
 }
 
 template <typename List>
