@@ -14,6 +14,8 @@ constexpr std::array<std::string_view, 6> kRunStates = {"queued", "running", "do
                                                         "failed", "aborted", "cancelled"};
 constexpr std::array<std::string_view, 9> kPhaseStates = {
     "", "arming", "running", "draining", "done", "failed", "aborted", "cancelled", "void"};
+constexpr std::array<std::string_view, 6> kPhaseKinds = {"prepare", "precondition", "run",
+                                                         "verify",  "cleanup",      "observe"};
 constexpr std::array<std::string_view, 3> kSeverities = {"info", "warning", "error"};
 
 template <typename Enum, size_t count>
@@ -27,6 +29,7 @@ std::optional<Enum> Parse(const std::array<std::string_view, count>& names, std:
 
 std::string Text(RunState state) { return std::string(kRunStates[static_cast<size_t>(state)]); }
 std::string Text(PhaseState state) { return std::string(kPhaseStates[static_cast<size_t>(state)]); }
+std::string Text(PhaseKind kind) { return std::string(kPhaseKinds[static_cast<size_t>(kind)]); }
 std::string Text(Severity severity) {
   return std::string(kSeverities[static_cast<size_t>(severity)]);
 }

@@ -20,6 +20,7 @@ enum class PhaseState {
   kCancelled,
   kVoid,  // the attempt came to nothing through no fault of the job; another one follows
 };
+enum class PhaseKind { kPrepare, kPrecondition, kRun, kVerify, kCleanup, kObserve };
 // What becomes of the clean-up phases of a run that is stopped.
 enum class Cleanup { kRun, kSkip };
 // Of an event.
@@ -28,6 +29,7 @@ enum class Severity { kInfo, kWarning, kError };
 // As SQL, JSON and people have them: "queued", "arming", "warning"; "" for PhaseState::kNone.
 std::string Text(RunState state);
 std::string Text(PhaseState state);
+std::string Text(PhaseKind kind);
 std::string Text(Severity severity);
 // Nothing where the text is none of these.
 std::optional<RunState> ParseRunState(std::string_view text);
@@ -55,6 +57,11 @@ bool Is(const Message& message, PhaseState state) {
 template <typename Message>
 bool Is(const Message& message, Severity severity) {
   return message.severity() == Text(severity);
+}
+// Likewise the kind of PhaseReport and PhaseChange.
+template <typename Message>
+bool Is(const Message& message, PhaseKind kind) {
+  return message.kind() == Text(kind);
 }
 template <typename Summary>
 bool IsInProgress(const Summary& run) {

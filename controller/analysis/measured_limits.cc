@@ -115,7 +115,8 @@ void AddMeasured(const v1::PhaseReport& phase, std::vector<Measured>* all) {
   // A host that is missing would make the limit look smaller than it is.
   const bool is_whole = measure::Is(phase, measure::PhaseState::kDone) && !phase.invalid() &&
                         phase.workers_lost() == 0;
-  if (phase.kind() != "run" || !is_whole || phase.workloads().empty()) return;
+  if (!measure::Is(phase, measure::PhaseKind::kRun) || !is_whole || phase.workloads().empty())
+    return;
   const bool is_held = IsHeld(phase);
   const std::optional<double> p99_ns = LatencyAtRate(phase);
   for (const auto& [key, hosts] : ByKey(phase)) {

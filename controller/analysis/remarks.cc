@@ -10,6 +10,7 @@
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/statistics.h"
+#include "measure/states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -188,7 +189,7 @@ void AddVerification(const std::string& phase_kind, bool whole, const v1::Worklo
                                   : "none could be checked");
   // Nothing to check is no failure of a mixed load; of a phase that is there to check it is, and so
   // is an end before all was read.
-  const bool checks = phase_kind == "verify";
+  const bool checks = phase_kind == measure::Text(measure::PhaseKind::kVerify);
   if (checks && !whole) e->set_found(e->found() + ", and the phase ended before it had read all");
   e->set_met(v.mismatches() == 0 && (!checks || (v.checked() > 0 && whole)));
   if (v.not_checkable() > v.checked()) {

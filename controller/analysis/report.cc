@@ -19,6 +19,7 @@
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
 #include "controller/plan/sweep.h"
+#include "measure/states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -204,9 +205,11 @@ v1::PhaseReport BuildFilePhase(const measure::RunData& data, const measure::Phas
   report.set_workers_lost(static_cast<uint32_t>(without.size()));
   const bool over = IsOver(phase.phase.state);
   if (over && !without.empty()) {
-    report.add_remarks(absl::StrCat(
-        "not done, or not known, on ", absl::StrJoin(without, ", "), ", lost, stopped or failed",
-        phase.phase.kind == "cleanup" ? ": files that prepare made may still be there" : ""));
+    report.add_remarks(absl::StrCat("not done, or not known, on ", absl::StrJoin(without, ", "),
+                                    ", lost, stopped or failed",
+                                    phase.phase.kind == measure::Text(measure::PhaseKind::kCleanup)
+                                        ? ": files that prepare made may still be there"
+                                        : ""));
   }
   return report;
 }

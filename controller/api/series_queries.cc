@@ -8,6 +8,7 @@
 #include "controller/api/report_parts.h"
 #include "controller/report/verdict.h"
 #include "controller/runs/reports.h"
+#include "measure/states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -96,7 +97,7 @@ grpc::ServerUnaryReactor* ControllerService::GetSeries(grpc::CallbackServerConte
     const v1::PhaseId id = IdOf(run_id, stored->phase);
     const size_t most = request->max_points() == 0 ? kPoints : request->max_points();
     const auto step_ns = static_cast<int64_t>(step * 1e9);
-    const bool has_load = stored->phase.kind != "observe";
+    const bool has_load = stored->phase.kind != measure::Text(measure::PhaseKind::kObserve);
     if (!has_load && (request->what() == v1::SeriesRequest::WHAT_HOSTS ||
                       request->what() == v1::SeriesRequest::WHAT_LATENCIES)) {
       return grpc::Status(grpc::StatusCode::NOT_FOUND,

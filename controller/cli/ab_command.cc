@@ -23,11 +23,11 @@ int RunOnce(const Context& context, const JobFile& file, const Submitter& by, st
   const Watched watched = FollowToEnd(context, *run_id, Owner::kSubmitter, &*stub);
   if (watched.left) return Fail("the run goes on, and no further one is started");
   if (!watched.status.ok()) return Fail(watched.status);
-  const std::string& state = watched.summary.state();
-  if (state == "cancelled") return kCancelled;
-  if (state == "done") return kOk;
-  Fail(absl::StrCat("run ", run_id->substr(0, 8), " of ", file.name, " is ", state, ": ",
-                    watched.summary.outcome()));
+  const v1::RunSummary& run = watched.summary;
+  if (measure::Is(run, measure::RunState::kCancelled)) return kCancelled;
+  if (measure::Is(run, measure::RunState::kDone)) return kOk;
+  Fail(absl::StrCat("run ", run_id->substr(0, 8), " of ", file.name, " is ", run.state(), ": ",
+                    run.outcome()));
   return kRunFailed;
 }
 

@@ -72,7 +72,7 @@ class Printer {
 
   void PrintPhase(const v1::PhaseChange& phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (phase.state() == shown_state_ && phase.index() == shown_phase_) return;
-    is_observe_ = phase.kind() == "observe";
+    is_observe_ = measure::Is(phase, measure::PhaseKind::kObserve);
     shown_state_ = phase.state();
     shown_phase_ = phase.index();
     EndLineNow();

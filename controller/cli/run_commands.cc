@@ -15,6 +15,7 @@
 #include "controller/cli/refusals.h"
 #include "controller/report/json.h"
 #include "controller/report/verdict.h"
+#include "measure/states.h"
 #include "proto/fields.h"
 
 namespace lockstep::cli {
@@ -45,12 +46,13 @@ void AddFormat(CLI::App* command, RunFlags* flags, const std::vector<std::string
 
 int StatusOf(const v1::Report& report, const ReportFormat& format) {
   if (!controller::CorruptionText(report).empty()) return kCorrupted;
-  const std::string& state = report.run().state();
-  if (state == "cancelled") return kCancelled;
+  const v1::RunSummary& run = report.run();
+  const bool is_done = measure::Is(run, measure::RunState::kDone);
+  if (measure::Is(run, measure::RunState::kCancelled)) return kCancelled;
   // A run in progress has not failed. Its expectations count only when it is done, because those of
   // phases that are still to come count as not met.
-  if (state != "done" && state != "running" && state != "queued") return kRunFailed;
-  if (!report.expectations_met() && state == "done") return kNotMet;
+  if (!is_done && !measure::IsInProgress(run)) return kRunFailed;
+  if (!report.expectations_met() && is_done) return kNotMet;
   return format.require_all_hosts && report.run().degraded() ? kDegraded : kOk;
 }
 
@@ -111,9 +113,8 @@ absl::StatusOr<int> TryPrintReport(const Context& context, v1::Controller::Stub*
 int ReportFollowed(const Context& context, std::unique_ptr<v1::Controller::Stub> stub,
                    const v1::RunSummary& summary, const std::string& run_id,
                    const ReportFormat& format) {
-  const std::string& state = summary.state();
-  const bool ended_early =
-      !state.empty() && state != "queued" && state != "running" && state != "done";
+  const bool ended_early = !summary.state().empty() && !measure::IsInProgress(summary) &&
+                           !measure::Is(summary, measure::RunState::kDone);
   Successors successors(context);
   while (true) {
     const absl::StatusOr<int> printed = TryPrintReport(context, stub.get(), run_id, format);
@@ -122,7 +123,7 @@ int ReportFollowed(const Context& context, std::unique_ptr<v1::Controller::Stub>
       v1::Report known;
       *known.mutable_run() = summary;
       // Why the run ended is what its user needs, before why there is no report of it.
-      Fail(absl::StrCat("the run is ", state, summary.outcome().empty() ? "" : ": ",
+      Fail(absl::StrCat("the run is ", summary.state(), summary.outcome().empty() ? "" : ": ",
                         summary.outcome()));
       // A run that was refused has nothing that sysbench's form, or another one, shows.
       if (!absl::IsFailedPrecondition(printed.status())) {
@@ -309,8 +310,7 @@ using SharedRunFlags = std::shared_ptr<RunFlags>;
 
 void WithFile(CLI::App* command, const SharedRunFlags& flags) {
   command
-      ->add_option("FILE", flags->file,
-                   "The job file, or one of fio or sysbench; - is standard input")
+      ->add_option("FILE", flags->file, "The job file, or one of another tool; - is standard input")
       ->required();
   // By default, CLI11 lets an option with a vector take all words that follow, FILE among them.
   command->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")

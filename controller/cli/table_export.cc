@@ -20,6 +20,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/gzip_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl.h"
+#include "measure/states.h"
 
 namespace lockstep::cli {
 namespace {
@@ -193,7 +194,8 @@ absl::Status ExportTables(v1::Controller::Stub* stub, const std::vector<std::str
     const std::string run_id = PQgetvalue(found->get(), 0, 0);
     const std::string month = PQgetvalue(found->get(), 0, 1);
     const std::string state = PQgetvalue(found->get(), 0, 2);
-    if (state == "queued" || state == "running") {
+    const auto known = measure::ParseRunState(state);
+    if (known.has_value() && !measure::IsOver(*known)) {
       return absl::FailedPreconditionError(
           absl::StrCat("run ", run_id, " is ", state, "; it is exported when it has ended"));
     }

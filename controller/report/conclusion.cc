@@ -253,11 +253,11 @@ class Sentence {
   void Figures() {
     const std::string simulated = report_.run().synthetic() ? "of simulated workers: " : "";
     if (!headline_) {
-      const bool tried = std::any_of(report_.phases().begin(), report_.phases().end(),
-                                     [](const v1::PhaseReport& phase) {
-                                       return phase.kind() == "run" && !phase.workloads().empty() &&
-                                              measure::Is(phase, measure::PhaseState::kDone);
-                                     });
+      const bool tried = std::any_of(
+          report_.phases().begin(), report_.phases().end(), [](const v1::PhaseReport& phase) {
+            return measure::Is(phase, measure::PhaseKind::kRun) && !phase.workloads().empty() &&
+                   measure::Is(phase, measure::PhaseState::kDone);
+          });
       if (tried) parts_.Add("no I/O was measured");
       return;
     }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/report/report_writer.h"
+#include "measure/states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -123,7 +124,8 @@ std::optional<v1::Headline> OfLoad(const v1::Report& report) {
   const v1::PhaseReport* chosen = nullptr;
   int loads = 0;
   for (const v1::PhaseReport& phase : report.phases()) {
-    if (phase.kind() != "run" || !(phase.total().operations() + phase.total().errors() > 0)) {
+    if (!measure::Is(phase, measure::PhaseKind::kRun) ||
+        !(phase.total().operations() + phase.total().errors() > 0)) {
       continue;
     }
     ++loads;
@@ -155,7 +157,7 @@ std::optional<v1::Headline> OfVerify(const v1::Report& report) {
   v1::Headline headline;
   headline.set_kind("verify");
   for (const v1::PhaseReport& phase : report.phases()) {
-    if (phase.kind() != "verify" || phase.workloads().empty()) continue;
+    if (!measure::Is(phase, measure::PhaseKind::kVerify) || phase.workloads().empty()) continue;
     headline.set_phase(phase.name());
     double checked = 0;
     for (const v1::WorkloadReport& w : phase.workloads()) checked += w.verification().checked();

@@ -60,10 +60,11 @@ std::string RenderRunJUnit(const v1::Report& report) {
   const std::string corruption = CorruptionText(report);
   suite.Add(report.run().job_name(), "run " + report.run().run_id().substr(0, 8),
             !corruption.empty() ? suite.Error(corruption)
-            : state == "done"   ? ""
-                                : suite.Error(absl::StrCat("the run is ", state,
-                                                         report.run().outcome().empty() ? "" : ": ",
-                                                           report.run().outcome())));
+            : measure::Is(report.run(), measure::RunState::kDone)
+                ? ""
+                : suite.Error(absl::StrCat("the run is ", state,
+                                           report.run().outcome().empty() ? "" : ": ",
+                                           report.run().outcome())));
   for (const v1::PhaseReport& phase : report.phases()) {
     // The run's own case has the reason why a phase did not end. A failure of each of its
     // expectations would count that one cause many times.

@@ -10,6 +10,7 @@
 #include "controller/report/kind_sums.h"
 #include "controller/report/sysbench_preamble.h"
 #include "controller/report/verdict.h"
+#include "measure/states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -242,14 +243,14 @@ std::string RenderSysbench(const v1::Report& report, const SysbenchData& data) {
     const uint32_t workers =
         phase.workloads().empty() ? 1 : phase.workloads(0).settings().workers();
     const SysbenchLook look = SysbenchLookOf(data.job, phase.name(), workers);
-    if (phase.kind() == "run" && !phase.workloads().empty()) {
+    if (measure::Is(phase, measure::PhaseKind::kRun) && !phase.workloads().empty()) {
       out += Run(phase, look, data);
-    } else if (!look.is_line || phase.state() != "done") {
+    } else if (!look.is_line || !measure::Is(phase, measure::PhaseState::kDone)) {
       // sysbench would have ended with an error.
       continue;
-    } else if (phase.kind() == "prepare" && look.files > 0) {
+    } else if (measure::Is(phase, measure::PhaseKind::kPrepare) && look.files > 0) {
       out += Prepare(phase, look);
-    } else if (phase.kind() == "cleanup") {
+    } else if (measure::Is(phase, measure::PhaseKind::kCleanup)) {
       absl::StrAppend(&out, kVersionLine, "Removing test files...\n");
     }
   }
