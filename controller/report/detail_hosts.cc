@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/units.h"
+#include "controller/report/detail_writer.h"
+#include "controller/report/finding_groups.h"
+#include "controller/report/text_table.h"
+
+namespace lockstep::controller {
+namespace {
+
+using common::FormatCount;
+using common::FormatDuration;
+
+// Longer tables would bury the rest of the phase. --format json has all rows.
+constexpr int kThreadsShown = 16;
+
+}  // namespace
+
+bool DetailWriter::HasInterval(const v1::OperationReport& operation) {
+  return std::any_of(operation.percentiles().begin(), operation.percentiles().end(),
+                     [](const v1::Percentile& p) { return p.has_low_ns(); });
+}
+
+std::vector<std::string> DetailWriter::Intervals(const std::string& name,
+                                                 const v1::OperationReport& operation,
+                                                 const std::vector<double>& percents) {
+  std::vector<std::string> cells = {name};
+  for (const double percent : percents) cells.push_back(IntervalText(operation, percent));
+  return cells;
+}
+
+void DetailWriter::HostConfidence(const v1::PhaseReport& phase) {
+  TextTable table({"95 % interval", "p50", "p99"});
+  int shown = 0;
+  for (const v1::HostReport& host : phase.hosts()) {
+    if (++shown > kHostsShown) break;
+    if (HasInterval(host.total())) table.Add(Intervals(host.host(), host.total(), {50, 99}));
+  }
+  if (!table.empty()) out_ += table.Render("    ", width_);
+}
+
+void DetailWriter::Hosts(const v1::PhaseReport& phase) {
+  // All hosts share one scale. With scales of their own, a slow host would look like a fast one.
+  double scale = 0;
+  for (const v1::HostReport& host : phase.hosts()) {
+    for (double value : host.iops_by_interval()) scale = std::max(scale, value);
+  }
+  TextTable table({"host", "IOPS", "MiB/s", "p50", "p99", "errors", "start", "IOPS over time"},
+                  {0, 7});
+  int shown = 0;
+  for (const v1::HostReport& host : phase.hosts()) {
+    if (++shown > kHostsShown) break;
+    const std::vector<double> values(host.iops_by_interval().begin(),
+                                     host.iops_by_interval().end());
+    // A lost host has sent no result, so it has no percentiles. Its rate is that of the samples
+    // that arrived.
+    table.Add({absl::StrCat(host.host(), host.lost() ? Bad(" (lost)") : ""),
+               FormatCount(host.iops()), absl::StrFormat("%.1f", host.bytes_per_second() / 1048576),
+               host.lost() ? "-" : PercentileText(host.total(), 50),
+               host.lost() ? "-" : PercentileText(host.total(), 99),
+               host.lost() ? "-" : FormatCount(host.errors()),
+               host.lost() ? "-" : absl::StrCat("+", FormatDuration(host.start_offset_ns())),
+               Sparkline(values, 30, scale)});
+  }
+  out_ += table.Render("    ", width_);
+  if (phase.hosts_size() > kHostsShown) {
+    Line("    and ", phase.hosts_size() - kHostsShown, " more; --format json lists all");
+  }
+  HostConfidence(phase);
+  Fairness(phase);
+}
+
+void DetailWriter::Fairness(const v1::PhaseReport& phase) {
+  for (const v1::Fairness& fairness : phase.fairness()) {
+    // A single value is always fair, which says nothing.
+    if (fairness.count() < 2) continue;
+    Line(absl::StrFormat("  fairness of %s: Jain %.4f, max/min %.2f, variation %.1f %% (n = %d)",
+                         fairness.of(), fairness.jain(), fairness.max_over_min(),
+                         100 * fairness.variation(), fairness.count()));
+  }
+  // With a single host or interval the range stays 0 (AddJainRange()).
+  if (phase.jain_max() > 0) {
+    Line(absl::StrFormat("  over time: Jain from %.4f to %.4f%s", phase.jain_min(),
+                         phase.jain_max(),
+                         phase.p99_spread_median() > 0
+                             ? absl::StrFormat("; p99 of the slowest host over the fastest's "
+                                               "%.2f (median), %.2f (worst)",
+                                               phase.p99_spread_median(), phase.p99_spread_worst())
+                             : ""));
+  }
+  // Devices() has what is of devices.
+  for (const v1::FindingGroup& group : FindingGroupsOf(phase)) {
+    if (group.kind() == "straggler" || group.kind() == "slow" || group.kind() == "starvation") {
+      Group(group);
+    }
+  }
+}
+
+void DetailWriter::Group(const v1::FindingGroup& group) {
+  constexpr size_t kNamed = 16;
+  out_ += Wrapped(Bad(group.sentence()), "    ", "  ! ");
+  // The sentence of a single finding has its host and its reason.
+  if (group.findings() < 2) return;
+  if (group.causes().empty()) out_ += Wrapped(NamesText(group.hosts(), kNamed), "      ", "    ");
+  for (const v1::FindingCause& cause : group.causes()) {
+    out_ += Wrapped(absl::StrCat(cause.cause(), ": ", NamesText(cause.hosts(), kNamed), "; on ",
+                                 cause.hosts(0), ": ", cause.reason()),
+                    "      ", "    ");
+  }
+}
+
+void DetailWriter::Threads(const v1::PhaseReport& phase) {
+  if (phase.threads_size() > 0 && phase.threads_size() <= kThreadsShown) {
+    TextTable table({"thread", "workload", "I/Os", "IOPS", "exec time", "in I/O", "fsync", "rate",
+                     "think", "CPU"},
+                    {0, 1});
+    const auto share = [](double ratio) { return absl::StrFormat("%.0f %%", 100 * ratio); };
+    for (const v1::ThreadReport& t : phase.threads()) {
+      table.Add({absl::StrCat(t.host(), "/", t.thread()), t.workload(), FormatCount(t.operations()),
+                 FormatCount(t.iops()), absl::StrFormat("%.3f s", t.execution_time_seconds()),
+                 share(t.wait_ratio()), share(t.fsync_ratio()), share(t.rate_ratio()),
+                 share(t.think_ratio()), share(t.cpu_ratio())});
+    }
+    out_ += table.Render("    ", width_);
+  }
+  // The wording and the figures are sysbench's, for readers who compare both.
+  const v1::ThreadFairness& f = phase.thread_fairness();
+  Line(
+      absl::StrFormat("  threads fairness: events (avg/stddev) %.4f/%.2f, execution time "
+                      "(avg/stddev) %.4f/%.2f s",
+                      f.events_avg(), f.events_stddev(), f.execution_time_avg_seconds(),
+                      f.execution_time_stddev_seconds()));
+}
+
+}  // namespace lockstep::controller
