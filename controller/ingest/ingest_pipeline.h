@@ -37,11 +37,11 @@ class IngestPipeline {
     // The worker's result is committed; `integrity` is empty when it is the sum of its intervals.
     std::function<void(uint32_t worker, const v1::PhaseResult&, const std::string& integrity)>
         result;
-    // Whether the worker may say this of blocks. What is not its to say is not taken: the item
-    // stays in its place, empty, so that the delivery goes on.
+    // Whether the worker may report these writes of blocks. If it may not, the item is stored
+    // without its contents, so that the sequence numbers stay complete.
     std::function<absl::Status(uint32_t worker, const v1::BlockWrites&)> check_blocks =
         [](uint32_t, const v1::BlockWrites&) { return absl::OkStatus(); };
-    // Why, the first time in a phase.
+    // The first time in a phase that check_blocks refuses a worker's report, with the reason.
     std::function<void(uint32_t worker, const std::string& reason)> contradicted =
         [](uint32_t, const std::string&) {};
   };
@@ -59,7 +59,7 @@ class IngestPipeline {
     // Pump() has something to do.
     std::function<void()> work = [] {};
   };
-  // What an earlier controller had already received of a phase.
+  // The part of a phase that an earlier controller had already received.
   struct Earlier {
     std::map<uint32_t, uint64_t> cursors;  // by worker index
     std::shared_ptr<LivePhase> live;  // what is stored of it; null when it has only been recorded
@@ -113,7 +113,7 @@ class IngestPipeline {
     std::string integrity;      // of its result
     Acknowledge acknowledge;    // of its last batch
   };
-  // What is committed was spooled or need not be, and nothing is stored that had not come.
+  // Checks that committed <= spooled <= received.
   static void CheckCursors(const Feed& feed);
   struct Phase {
     std::shared_ptr<LivePhase> live;
@@ -133,7 +133,7 @@ class IngestPipeline {
   enum class Refusal { kForNow, kFinal };
   void Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason,
               Refusal refusal, const Acknowledge& acknowledge);
-  // Tells the phase's callbacks what the samples that came make of it.
+  // Calls the phase's callbacks for the intervals and conditions that new samples have completed.
   static void Announce(Phase* phase);
   static void CheckBlocks(const Phase& phase, Feed* feed, v1::DeliveryItem* item);
   absl::Status TakeLocked(Phase* phase, Feed* feed, const v1::DeliveryItem& item)

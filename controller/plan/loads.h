@@ -18,8 +18,8 @@ std::string KindName(const v1::PhaseSpec& phase);
 // Whether a phase is measured on the fleet between a common begin and end: run, precondition,
 // verify, observe.
 bool IsLoad(const v1::PhaseSpec& phase);
-// What such a phase does, as a run phase: a precondition is one workload that writes everything, a
-// verify one that reads and checks everything, and an observe phase has no workload. Empty for
+// The load of such a phase, as a run phase: a precondition is one workload that writes everything,
+// a verify one that reads and checks everything, and an observe phase has no workload. Empty for
 // other kinds. Defaults are filled in.
 v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase);
 
@@ -37,12 +37,14 @@ void ChooseEngines(v1::JobSpec* job);
 // other workloads. Before the defaults are filled in.
 void FillCopies(v1::JobSpec* job);
 
-// Fills in what a workload leaves out, as proto/load.proto says. `index` is its place in the phase.
+// Fills in the fields that a workload leaves out, as proto/load.proto says. `index` is its position
+// in the phase.
 void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload);
 
-// Whether it is through after so many operations, bytes or passes, perhaps before its phase is.
+// Whether a limit of its own (operations, bytes, passes, runtime) may end the workload before its
+// phase.
 bool HasOwnEnd(const v1::Workload& workload);
-// When the phase's workloads begin that begin after T, by their index, nanoseconds from T.
+// The begins of the workloads that do not begin at T, by index, in nanoseconds from T.
 std::map<uint32_t, int64_t> BeginsOf(const v1::RunPhase& load);
 
 // Whether the job chooses what it writes.

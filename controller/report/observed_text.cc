@@ -94,14 +94,14 @@ std::string SummaryOf(const v1::ObservedReport& observed) {
                                       f.queue_size(), f.busiest(), WholePercent(f.busy_ratio())));
 }
 
-std::vector<std::string> ShareSentencesOf(const v1::ObservedReport& observed, int most) {
+std::vector<std::string> ShareSentencesOf(const v1::ObservedReport& observed, int max) {
   std::vector<std::string> sentences;
   for (const v1::ObservedShare& share : observed.shares()) {
-    if (static_cast<int>(sentences.size()) == most) break;
+    if (static_cast<int>(sentences.size()) == max) break;
     sentences.push_back(share.sentence());
   }
-  if (observed.shares_size() > most) {
-    sentences.push_back(absl::StrCat("and ", observed.shares_size() - most,
+  if (observed.shares_size() > max) {
+    sentences.push_back(absl::StrCat("and ", observed.shares_size() - max,
                                      " more devices; --format json lists all"));
   }
   if (!observed.not_measured().empty()) sentences.push_back(observed.not_measured());

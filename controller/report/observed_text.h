@@ -21,9 +21,9 @@ std::vector<ObservedRow> RowsOf(const v1::ObservedFigures& figures);
 // "3 devices on 2 hosts, 58 % reads: reads of 16 KiB in 1.2 ms, …".
 std::string SummaryOf(const v1::ObservedReport& observed);
 
-// The devices' shares of limits that an earlier run measured, a sentence each, with what was left
-// out. Empty where nothing was compared.
-std::vector<std::string> ShareSentencesOf(const v1::ObservedReport& observed, int most);
+// The devices' shares of limits that an earlier run measured, a sentence each: at most `max`, and
+// the number of the others. Empty where nothing was compared.
+std::vector<std::string> ShareSentencesOf(const v1::ObservedReport& observed, int max);
 
 // A table of the hosts, with columns of iostat -x, and one of the devices, as RenderIostat() makes
 // it, and one of their layers, as RenderLayers() makes it.

@@ -16,9 +16,9 @@ struct TextOptions {
   std::string up_command;
 };
 
-// The report as text for people: the verdict, a table of the phases and what to look at; in detail
-// also workloads, hosts, threads, devices and kernels. What came from elsewhere (names, messages)
-// is made safe for a terminal. Ends with a line break.
+// The report as text for people: the verdict, a table of the phases and the warnings; in detail
+// also workloads, hosts, threads, devices and kernels. Names and messages from outside are made
+// safe for a terminal. Ends with a line break.
 std::string RenderText(const v1::Report& report, const TextOptions& options);
 
 }  // namespace lockstep::controller

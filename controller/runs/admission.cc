@@ -65,11 +65,11 @@ bool HasContent(const std::vector<PlanWorker>& workers) {
 
 }  // namespace
 
-Admission::Admission(Options options, Callbacks callbacks, TargetLocks* holds,
+Admission::Admission(Options options, Callbacks callbacks, TargetLocks* locks,
                      Inspections* inspections, DeviceQueries* kernels)
     : options_(std::move(options)),
       callbacks_(std::move(callbacks)),
-      locks_(holds),
+      locks_(locks),
       inspections_(inspections),
       kernels_(kernels) {}
 

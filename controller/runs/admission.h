@@ -24,10 +24,10 @@ namespace lockstep::controller {
 using measure::RunState;
 using measure::Severity;
 
-// Decides whether a run may start on its workers: asks each of them what it would open, and checks
-// that all of it is allowed, free, and fits. A run that may start gets its targets, and its start
-// is stored. A run that may not is ended in the store. A run whose targets another run holds goes
-// back to the queue. Used only on the loop's deciding thread.
+// Decides whether a run may start on its workers: lets each of them inspect its targets, and checks
+// that all of them are allowed and free, and that their files fit. A run that may start gets its
+// targets, and its start is stored. A run that may not is ended in the store. A run whose targets
+// another run holds goes back to the queue. Used only on the loop's deciding thread.
 class Admission {
  public:
   struct Options {
@@ -56,7 +56,7 @@ class Admission {
   };
 
   // The pointers outlive this.
-  Admission(Options options, Callbacks callbacks, TargetLocks* holds, Inspections* inspections,
+  Admission(Options options, Callbacks callbacks, TargetLocks* locks, Inspections* inspections,
             DeviceQueries* kernels);
 
   void Begin(measure::RunRecord run, std::vector<PlanWorker> workers);
@@ -83,10 +83,10 @@ class Admission {
     // Before its workers were asked: grants of space that had ended, and writers.
     uint64_t grants_ended = 0, writers_ended = 0;
   };
-  // What the workers and the fleet's kernels have said.
+  // The answers of the workers and of the fleet's kernels.
   struct Found {
     std::vector<PlanWorker> workers;
-    std::string missing;            // what did not come in time, and from whom; empty when all did
+    std::string missing;            // answers that did not arrive in time; empty if all did
     std::vector<std::string> uses;  // UsesInFleet()
   };
   // Lets the workers inspect the job's targets and, where it writes devices, the fleet's

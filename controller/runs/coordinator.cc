@@ -56,7 +56,7 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, RecoveredState
     ends_.Record(run.run_id, {.state = RunState::kCancelled, .outcome = run.outcome},
                  [this, id = run.run_id] { Finish(id); });
   }
-  for (const storage::Quarantine& held : recovered.held) {
+  for (const storage::Quarantine& held : recovered.quarantines) {
     locks_.Restore(
         held, std::any_of(recovered.active.begin(), recovered.active.end(),
                           [&](const auto& active) { return active.run.run_id == held.run_id; }));

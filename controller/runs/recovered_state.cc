@@ -204,7 +204,7 @@ absl::StatusOr<RecoveredState> RecoverState(storage::Store* store, const common:
   }
   auto held = store->Quarantines();
   if (!held.ok()) return held.status();
-  recovered.held = *std::move(held);
+  recovered.quarantines = *std::move(held);
   auto stamps = store->Stamps();
   if (!stamps.ok()) return stamps.status();
   recovered.stamps = *std::move(stamps);

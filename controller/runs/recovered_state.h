@@ -14,23 +14,24 @@
 
 namespace lockstep::controller {
 
-// What another controller left in the store.
+// The state that another controller left in the store.
 struct RecoveredState {
   std::vector<measure::RunRecord> queue;
   std::vector<storage::ActiveRun> active;
-  // By run, of those whose last attempt is in progress: what is stored of it.
+  // The stored samples of each run whose last attempt is in progress, by run.
   std::map<std::string, std::shared_ptr<LivePhase>> live;
-  std::vector<storage::Quarantine> held;
+  std::vector<storage::Quarantine> quarantines;
   std::vector<measure::StampRecord> stamps;
 };
 
-// What this controller goes on with. A phase whose samples cannot be read fails its run alone.
+// Loads the state with which this controller continues. If the samples of a phase cannot be read,
+// only the phase's run fails.
 absl::StatusOr<RecoveredState> RecoverState(storage::Store* store, const common::Clock* clock);
 
-// Where the run's state machine goes on.
+// The point at which the run's state machine continues.
 ResumePoint PointOf(const storage::ActiveRun& active);
 
-// What the run may have written so far, and left. `run` is the same run.
+// The contents that the run may have written so far. `run` is the same run.
 WrittenContents WrittenBy(const storage::ActiveRun& active, const SettledRun& run);
 
 }  // namespace lockstep::controller

@@ -277,7 +277,7 @@ class Mounts(unittest.TestCase):
                 self.assertEqual(len(done.json()["sweeps"][0]["points"]), 8)
                 self.assertEqual(options_of(mount), before)
                 self.assertEqual(queue(device.path, "scheduler"), "none")
-                # Killed in the middle: the next start puts it back.
+                # Killed in the middle: the next start restores it.
                 fleet.start_lockstep("submit", "-", stdin=job("nobarrier")).communicate()
                 fleet.await_phase("load")
                 self.assertIn("nobarrier", options_of(mount))

@@ -14,8 +14,8 @@
 
 namespace lockstep::worker {
 
-// Changes settings of the kernel for a phase, and puts them back. What was there before is on disk
-// before anything is changed (the journal), so that a worker that was killed puts it back when it
+// Changes settings of the kernel for a phase, and restores them. Their earlier values are on disk
+// before anything is changed (the journal), so that a worker that was killed restores them when it
 // is started again. Two workers of a kernel never change the same thing at once (flock(2) beneath
 // /run/lockstep). Not thread-safe.
 class EnvironmentKeeper {

@@ -245,7 +245,7 @@ void PhaseRunner::RunLoadAsItIs(const v1::Assignment& assignment, const RunIdent
     for (v1::SettingChange& change :
          load->hangs() ? parts_.environment->Leave("an I/O of the device has not come back; the "
                                                    "next phase, or the next start of this worker, "
-                                                   "puts it back")
+                                                   "restores the setting")
                        : parts_.environment->Restore()) {
       if (!change.not_restored().empty())
         callbacks_.report(measure::Severity::kError, change.not_restored());

@@ -54,7 +54,7 @@ class PhaseRunner final : public PhaseExecutor {
   // Runs the load in the environment as it is.
   void RunLoadAsItIs(const v1::Assignment& assignment, const RunIdentity& who);
   absl::Status ChangeSettings(const v1::RunAssignment& run) const;
-  // Waits until the load of all workers is over, as far as this one knows when that is.
+  // Waits until the planned end of the load, if this worker's own load has ended before it.
   void AwaitOthers(const v1::Assignment& assignment, const Load& load);
   absl::Status DropCaches() const;
   // For prepare and cleanup: arms at once, and runs `work`, which fills in the result, from T on.

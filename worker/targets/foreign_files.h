@@ -14,16 +14,16 @@ namespace lockstep::worker {
 // Files that Lockstep did not make are overwritten only where the job and the worker declare them
 // expendable, and only as they were when the run was confirmed.
 
-// How much of a file its fingerprint covers. All bytes where they are read at all: a time of
-// modification may lag behind writes through memory maps.
+// How much of a file its fingerprint covers. The time of modification alone would not do, because
+// it may lag behind writes through memory maps.
 enum class FileDepth {
   kWhole,
   kSamples,  // the first and the last MiB, and blocks between
 };
 
-// What the file is and holds now. `number`: among its target's files. What others have written to
-// it and this host has not yet, is written first. UNAVAILABLE where it cannot be read,
-// FAILED_PRECONDITION where its file system gives it no identity.
+// The file's identity and content as they are now. `number`: among its target's files. Dirty pages
+// of the file are written to its storage first. UNAVAILABLE if the file cannot be read,
+// FAILED_PRECONDITION if its file system gives it no identity.
 absl::StatusOr<v1::ForeignFile> DescribeForeign(uint32_t number, const common::FileDescriptor& fd,
                                                 const std::string& path, FileDepth depth);
 

@@ -71,8 +71,8 @@ TEST_F(CrashLoopTest, ARunWhoseSamplesCannotBeReadFailsAlone) {
   const auto run = store_.GetRun("odd");
   EXPECT_EQ(run->state, measure::RunState::kFailed);
   EXPECT_EQ(run->outcome, "quarantined: no histogram");
-  ASSERT_EQ(inherited->held.size(), 1u);
-  EXPECT_EQ(inherited->held[0].worker_id, "worker of odd");
+  ASSERT_EQ(inherited->quarantines.size(), 1u);
+  EXPECT_EQ(inherited->quarantines[0].worker_id, "worker of odd");
 }
 
 TEST_F(CrashLoopTest, ARunThatWaitsIsEndedToo) {
