@@ -183,6 +183,8 @@ void RunMachine::CheckArmed() {
       !safeguards_.Pass(Safeguard::kAllArmed, armed_ == members_)) {
     return;
   }
+  // T is stored before any worker hears of it. A controller that takes over then either finds T, or
+  // knows that no worker has begun.
   Enter(Stage::kCommitting);
   Do(action::CommitGo{phase_, attempt_, Members()});
 }
@@ -334,6 +336,7 @@ bool RunMachine::CleansAlone() const {
 }
 
 void RunMachine::On(const event::Deadline& e) {
+  // Timers are not cancelled: a deadline that was replaced arrives with an earlier token.
   if (!safeguards_.Pass(Safeguard::kCurrentDeadline, e.token == token_)) return;
   if (stage_ == Stage::kRejoining) return RejoinedInVain();
   // By now the workers have ended by themselves, whether they could say so or not.
@@ -386,6 +389,8 @@ void RunMachine::NotStoppedInTime() {
   }
 }
 
+// The worker may be attached all the same, and still do I/O. It is recorded as lost, so that its
+// targets stay in quarantine.
 void RunMachine::GiveUp(uint32_t worker, const std::string& reason) {
   members_.erase(worker);
   armed_.erase(worker);
@@ -411,6 +416,9 @@ void RunMachine::CheckComplete() {
   Close();
 }
 
+// A result that is stored does not end a worker's part of the phase by itself: it came on Deliver,
+// where a forged one could end the load of a worker that still runs. The worker's own word on
+// Control is needed, too, or the deadline.
 bool RunMachine::AwaitsIdle() const {
   return std::any_of(delivered_.begin(), delivered_.end(),
                      [this](uint32_t worker) { return !said_idle_.contains(worker); });
