@@ -77,11 +77,13 @@ constexpr char kAll[] =
     "WHERE b.run_id = $1 AND b.target_key = ANY ($2::bigint[]) AND "
     "(b.block_size_bytes = $3 OR b.runs = '') "
     "ORDER BY b.phase, b.attempt, b.runs <> '', b.worker_index, b.sequence) ordered";
-// What the workers of a phase have reported since the caller was last told.
+// What the workers of a phase have reported since the caller last received any.
 constexpr char kSince[] =
-    "LEFT JOIN unnest($6::int[], $7::bigint[]) AS told (worker_index, items) USING (worker_index) "
+    "LEFT JOIN unnest($6::int[], $7::bigint[]) AS received (worker_index, items) USING "
+    "(worker_index) "
     "WHERE b.run_id = $1 AND b.target_key = ANY ($2::bigint[]) AND b.block_size_bytes = $3 AND "
-    "b.runs <> '' AND b.phase = $4 AND b.attempt = $5 AND b.sequence >= coalesce(told.items, 0) "
+    "b.runs <> '' AND b.phase = $4 AND b.attempt = $5 AND b.sequence >= coalesce(received.items, "
+    "0) "
     "ORDER BY b.worker_index, b.sequence) ordered";
 
 absl::Status DeclareRows(PgConnection* connection, const v1::WriteLogRequest& what) {
@@ -94,9 +96,9 @@ absl::Status DeclareRows(PgConnection* connection, const v1::WriteLogRequest& wh
     values.push_back(absl::StrCat(what.phase().phase()));
     values.push_back(absl::StrCat(what.phase().attempt()));
     values.push_back(
-        NumberArray(what.told(), [](const v1::ReportedBy& told) { return told.worker_index(); }));
+        NumberArray(what.received(), [](const v1::ReportedBy& by) { return by.worker_index(); }));
     values.push_back(
-        NumberArray(what.told(), [](const v1::ReportedBy& told) { return told.items(); }));
+        NumberArray(what.received(), [](const v1::ReportedBy& by) { return by.items(); }));
   }
   return connection
       ->Query(absl::StrCat("DECLARE block_writes_rows NO SCROLL CURSOR FOR ", kRows,

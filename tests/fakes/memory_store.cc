@@ -414,8 +414,8 @@ absl::Status MemoryStore::ReadIntervals(const v1::PhaseId& id, IntervalDetail de
 
 absl::Status MemoryStore::ReadBlockWrites(const v1::WriteLogRequest& what, const PutWriteLog& put) {
   if (absl::Status status = CheckFate(); !status.ok()) return status;
-  std::map<uint32_t, uint64_t> told;
-  for (const v1::ReportedBy& by : what.told()) told[by.worker_index()] = by.items();
+  std::map<uint32_t, uint64_t> received;
+  for (const v1::ReportedBy& by : what.received()) received[by.worker_index()] = by.items();
   std::vector<v1::WriteLogPart> parts;
   {
     std::lock_guard<std::mutex> lock(db_->mutex);
@@ -435,7 +435,7 @@ absl::Status MemoryStore::ReadBlockWrites(const v1::WriteLogRequest& what, const
             const bool wanted = std::find(what.target_keys().begin(), what.target_keys().end(),
                                           writes.target_key()) != what.target_keys().end() &&
                                 (is_void || writes.block_size_bytes() == what.block_size_bytes()) &&
-                                (!what.has_phase() || number >= told[worker]);
+                                (!what.has_phase() || number >= received[worker]);
             if (!item.has_block_writes() || !wanted || writes.runs().empty() != is_void) continue;
             v1::WriteLogPart& part = parts.emplace_back();
             *part.mutable_writes() = writes;

@@ -69,7 +69,7 @@ absl::Status LoadVerification::LoadExpected(const v1::WorkloadAssignment& assign
   if (request.target_keys().empty() || !environment_.write_log) return absl::OkStatus();
   // A ledger takes four bytes of memory for each block. It is made only for a target of which the
   // log has something.
-  std::map<uint64_t, std::shared_ptr<BlockLedger>> learned;
+  std::map<uint64_t, std::shared_ptr<BlockLedger>> reported;
   const absl::Status read = environment_.write_log(
       request, limits::kWriteLogNs, [&](const v1::WriteLogPart& part) -> absl::Status {
         if (part.has_unfinished()) {
@@ -85,29 +85,29 @@ absl::Status LoadVerification::LoadExpected(const v1::WorkloadAssignment& assign
           const uint64_t begin = targets.front().stamp_bytes();
           const uint64_t first = (begin + each * (part.unfinished() - uint64_t{1})) / block;
           const uint64_t end = (begin + each * part.unfinished() + block - 1) / block;
-          for (const auto& [target_key, ledger] : learned) {
+          for (const auto& [target_key, ledger] : reported) {
             ledger->ExpectUnfinished(first, is_sliced ? end - first : ledger->blocks());
           }
           return absl::OkStatus();
         }
         const auto file = files.find(part.writes().target_key());
         if (file == files.end()) return absl::OkStatus();
-        const auto known = learned.find(file->first);
+        const auto known = reported.find(file->first);
         // Parts come phase by phase. Blocks of another size have overwritten what earlier phases
         // wrote.
         if (part.writes().block_size_bytes() != block) {
-          if (known != learned.end()) known->second->ExpectNothing();
+          if (known != reported.end()) known->second->ExpectNothing();
           return absl::OkStatus();
         }
-        if (known != learned.end()) return known->second->ExpectRuns(part.writes().runs());
+        if (known != reported.end()) return known->second->ExpectRuns(part.writes().runs());
         const OpenedFile& opened_file = *file->second;
         auto made = environment_.ledgers->FindOrMake(LedgerNameOf(opened_file, assignment),
                                                      opened_file.engine_file.size_bytes, block);
         if (!made.ok()) return made.status();
-        return learned.emplace(file->first, *std::move(made))
+        return reported.emplace(file->first, *std::move(made))
             .first->second->ExpectRuns(part.writes().runs());
       });
-  if (!read.ok() || of_this_run || !learned.empty()) return read;
+  if (!read.ok() || of_this_run || !reported.empty()) return read;
   // Without this, whatever another run has written there would count as stale.
   return absl::FailedPreconditionError(absl::StrCat(
       "verify: run ", assignment.check_run_id().substr(0, 8), " wrote no block of ", block,
@@ -160,36 +160,37 @@ void LoadVerification::ExplainMissing(const LoadParts& parts) {
     request.set_run_id(of_this_run ? assignment_.phase().run_id() : workload->check_run_id());
     // Without an answer the mismatch is reported without its writer.
     const absl::Status ignored =
-        environment_.write_log(request, left, [&](const v1::WriteLogPart& told) -> absl::Status {
-          if (told.has_writes()) {
-            ExplainFrom(told, of_this_run ? WriterOf(*part, told) : "", &missing);
+        environment_.write_log(request, left, [&](const v1::WriteLogPart& written) -> absl::Status {
+          if (written.has_writes()) {
+            ExplainFrom(written, of_this_run ? WriterOf(*part, written) : "", &missing);
           }
           return absl::OkStatus();
         });
   }
 }
 
-std::string LoadVerification::WriterOf(const LoadPart& part, const v1::WriteLogPart& told) const {
+std::string LoadVerification::WriterOf(const LoadPart& part,
+                                       const v1::WriteLogPart& written) const {
   for (const OpenedFile& file : part.targets.files) {
-    if (TargetKey(file.thing) != told.writes().target_key()) continue;
+    if (TargetKey(file.thing) != written.writes().target_key()) continue;
     for (const v1::TargetAssignment& target : assignment_.targets()) {
       const bool is_it = target.index() == file.target;
-      if (is_it && static_cast<int>(told.worker_index()) < target.writers_size()) {
-        return target.writers(static_cast<int>(told.worker_index()));
+      if (is_it && static_cast<int>(written.worker_index()) < target.writers_size()) {
+        return target.writers(static_cast<int>(written.worker_index()));
       }
     }
   }
   return "";
 }
 
-void LoadVerification::ExplainFrom(const v1::WriteLogPart& told, const std::string& writer_name,
+void LoadVerification::ExplainFrom(const v1::WriteLogPart& written, const std::string& writer_name,
                                    Missing* missing) {
   const std::string writer =
-      absl::StrCat("worker ", told.worker_index(),
+      absl::StrCat("worker ", written.worker_index(),
                    writer_name.empty() ? "" : absl::StrCat(" (", writer_name, ")"));
-  const v1::BlockWrites& writes = told.writes();
+  const v1::BlockWrites& writes = written.writes();
   const std::string words =
-      absl::StrCat("; ", writer, " wrote that in phase ", told.phase(),
+      absl::StrCat("; ", writer, " wrote that in phase ", written.phase(),
                    writes.until_wall_ns() == 0
                        ? ""
                        : absl::StrCat(" between ", UtcText(writes.from_wall_ns()), " and ",
@@ -215,13 +216,13 @@ void LoadVerification::ReportOverwritten(const LoadParts& parts) {
     if (!Writes(workload->workload())) continue;
     for (const OpenedFile& file : part->targets.files) {
       if (!file.engine_file.has_storage() || !file.is_writable) continue;
-      v1::BlockWrites told;
-      told.set_target_key(TargetKey(file.thing));
+      v1::BlockWrites report;
+      report.set_target_key(TargetKey(file.thing));
       // A file that begins empty has nothing of what was there before.
       const bool verifies = workload->workload().verify() && !workload->workload().create();
-      told.set_block_size_bytes(
+      report.set_block_size_bytes(
           verifies ? static_cast<uint32_t>(workload->workload().block_size_bytes()) : 0);
-      environment_.block_writes(told);
+      environment_.block_writes(report);
     }
   }
 }
@@ -247,10 +248,10 @@ void LoadVerification::Report(int64_t go_ns, BlockLedger::Writes which) {
                   [](const auto& w) { return w.workload().verify() && !w.check_reads_only(); });
   if (!writes) return;
   environment_.ledgers->TakeWrites(which, [&](const v1::BlockWrites& taken) {
-    v1::BlockWrites told = taken;
-    told.set_from_wall_ns(from);
-    told.set_until_wall_ns(clock_->WallNs());  // threads write while these are collected
-    environment_.block_writes(told);
+    v1::BlockWrites report = taken;
+    report.set_from_wall_ns(from);
+    report.set_until_wall_ns(clock_->WallNs());  // threads write while these are collected
+    environment_.block_writes(report);
   });
 }
 

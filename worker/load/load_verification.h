@@ -52,8 +52,8 @@ class LoadVerification {
   absl::Status FollowWrites(const v1::WorkloadAssignment& assignment, const OpenTargets& opened);
   const v1::WorkloadAssignment* AssignmentOf(const LoadPart& part) const;
   // The writer's name on the target. Empty if it is not known.
-  std::string WriterOf(const LoadPart& part, const v1::WriteLogPart& told) const;
-  static void ExplainFrom(const v1::WriteLogPart& told, const std::string& writer_name,
+  std::string WriterOf(const LoadPart& part, const v1::WriteLogPart& written) const;
+  static void ExplainFrom(const v1::WriteLogPart& written, const std::string& writer_name,
                           Missing* missing);
   void Report(int64_t go_ns, BlockLedger::Writes which);
 

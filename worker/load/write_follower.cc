@@ -41,14 +41,15 @@ void WriteFollower::Poll() {
 
 void WriteFollower::Fetch(Member* member, int64_t limit_ns) const {
   v1::WriteLogRequest request = member->followed.request;
-  for (const auto& [worker, items] : member->told) {
-    v1::ReportedBy* told = request.add_told();
-    told->set_worker_index(worker);
-    told->set_items(items);
+  for (const auto& [worker, items] : member->received) {
+    v1::ReportedBy* received = request.add_received();
+    received->set_worker_index(worker);
+    received->set_items(items);
   }
-  // Parts that arrived before an error are kept. `told` makes the next request go on after them.
+  // Parts that arrived before an error are kept. `received` makes the next request go on after
+  // them.
   const absl::Status ignored = fetch_(request, limit_ns, [&](const v1::WriteLogPart& part) {
-    uint64_t& items = member->told[part.worker_index()];
+    uint64_t& items = member->received[part.worker_index()];
     items = std::max(items, part.sequence() + 1);
     member->waiting_bytes += part.writes().runs().size();
     member->waiting.push_back(

@@ -46,7 +46,7 @@ class WriteFollower {
   };
   struct Member {
     Followed followed;
-    std::map<uint32_t, uint64_t> told;  // items by worker
+    std::map<uint32_t, uint64_t> received;  // items by worker
     std::deque<Waiting> waiting;
     size_t waiting_bytes = 0;
   };

@@ -32,8 +32,8 @@ BlockLedger::~BlockLedger() { munmap(cells_, blocks_ * sizeof(State)); }
 
 void BlockLedger::Expect(uint64_t first, uint64_t count, uint32_t generation,
                          measure::BlockContent content) {
-  const State learned = (generation & kGeneration) |
-                        (content == measure::BlockContent::kUnknown ? kUnknown : State{0});
+  const State reported = (generation & kGeneration) |
+                         (content == measure::BlockContent::kUnknown ? kUnknown : State{0});
   for (uint64_t block = first; block < std::min(first + count, blocks_); ++block) {
     // A load and a store suffice. Reports are taken before the I/O threads start, or, while they
     // run, for targets that no thread of this worker writes (DescribeWriters() in
@@ -41,8 +41,8 @@ void BlockLedger::Expect(uint64_t first, uint64_t count, uint32_t generation,
     State state = Cell(block).load(std::memory_order_relaxed);
     // Reports arrive late and in any order: an older one must not lower what is expected. A block
     // that is being written belongs to its writer.
-    if ((state & kWriting) == 0 && GenerationOf(state) <= GenerationOf(learned)) {
-      Cell(block).store(learned, std::memory_order_release);
+    if ((state & kWriting) == 0 && GenerationOf(state) <= GenerationOf(reported)) {
+      Cell(block).store(reported, std::memory_order_release);
     }
   }
 }
@@ -65,6 +65,8 @@ void BlockLedger::ExpectNothing() {
 }
 
 void BlockLedger::ExpectUnfinished(uint64_t first, uint64_t count) {
+  // A lost worker may have written more than it reported: the generation stays, as the smallest one
+  // that counts as good.
   for (uint64_t block = first; block < blocks_ && block - first < count; ++block) {
     Cell(block).fetch_or(kAtLeast, std::memory_order_release);
   }

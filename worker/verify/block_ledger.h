@@ -62,8 +62,8 @@ class BlockLedger {
 
   // What another worker of the run has written, or this one before: the later generation counts.
   void Expect(uint64_t first, uint64_t count, uint32_t generation, measure::BlockContent content);
-  // The same of BlockWrites::runs. INVALID_ARGUMENT when they are no such encoding; what came
-  // before the block where that shows is learned.
+  // The same of BlockWrites::runs. INVALID_ARGUMENT when they are no such encoding; the blocks
+  // before the error are expected as they say.
   absl::Status ExpectRuns(const std::string& runs);
   // All of it was written without headers, or in blocks of another size.
   void ExpectNothing();

@@ -57,17 +57,17 @@ TEST_F(WriteFollowerTest, WhatWasToldIsNotAskedForAgain) {
   follower.Poll();
   EXPECT_EQ(Known(3), 2u);
   EXPECT_EQ(Known(5), 7u);
-  EXPECT_TRUE(asked_[0].told().empty());
+  EXPECT_TRUE(asked_[0].received().empty());
   // An answer that breaks off has told what came.
   answer_ = {Part(2, 11, 6, 1)};
   status_ = absl::UnavailableError("gone");
   follower.Poll();
   EXPECT_EQ(Known(6), 1u);
   follower.Poll();
-  ASSERT_EQ(asked_[2].told_size(), 2);
-  EXPECT_EQ(asked_[2].told(0).items(), 7u);
-  EXPECT_EQ(asked_[2].told(1).worker_index(), 2u);
-  EXPECT_EQ(asked_[2].told(1).items(), 12u);
+  ASSERT_EQ(asked_[2].received_size(), 2);
+  EXPECT_EQ(asked_[2].received(0).items(), 7u);
+  EXPECT_EQ(asked_[2].received(1).worker_index(), 2u);
+  EXPECT_EQ(asked_[2].received(1).items(), 12u);
 }
 
 TEST_F(WriteFollowerTest, WhatMayStayUnseenIsExpectedLater) {
