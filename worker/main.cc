@@ -73,9 +73,10 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--allow-expendable", flags->allow_expendable,
                   "Identity of a device that jobs may overwrite although it carries a signature or "
                   "data (see lockstep devices)");
-  app->add_flag("--allow-enroll", flags->allow_enroll,
-                "Let admins enrol devices that --allow names (lockstep devices enroll): from then "
-                "on jobs overwrite these without asking");
+  app->add_flag(
+      "--allow-enroll", flags->allow_enroll,
+      "Let admins enrol devices that --allow names (lockstep devices enroll). After that, "
+      "jobs overwrite these without asking");
   app->add_option("--approve-label", flags->approve_labels,
                   "KEY=VALUE: a job with this label overwrites what is expendable here without a "
                   "plan's token (for CI)");
@@ -108,7 +109,7 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--tls-ca", flags->tls.authority,
                   "PEM certificate of the authority that signed the controller's");
   app->add_option("--simulate", flags->simulate,
-                  "Rehearse a fleet: attach so many synthetic workers that do no I/O and make "
+                  "Rehearse a fleet: attach this many synthetic workers, which do no I/O and make "
                   "their figures up")
       ->check(CLI::Range(1, 100000));
   app->add_option(

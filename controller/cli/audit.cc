@@ -51,7 +51,7 @@ void AddAuditCommand(CLI::App* app, const Context* context, int* status) {
   const auto flags = std::make_shared<AuditFlags>();
   CLI::App* audit = app->add_subcommand(
       "audit", "Who changed what, or was refused, newest first: kept for 400 days (admin)");
-  audit->add_option("--limit", flags->limit, "At most so many entries")
+  audit->add_option("--limit", flags->limit, "The maximum number of entries")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
   audit->add_option("--principal", *flags->request.mutable_principal(), "Only of this caller");

@@ -269,7 +269,7 @@ void AddCompare(CLI::App* app, const Context* context, int* status) {
       "compare",
       "Compare sets of runs, figure by figure, and say which differences are more than chance");
   WithSets(compare, flags,
-           "Two sets of runs or more; the first is what the others are compared with. A set is ids "
+           "Two or more sets of runs; the others are compared with the first one. A set is ids "
            "with commas between, or key=value: all runs with that label",
            2);
   WithJudged(compare, flags);
@@ -349,9 +349,10 @@ void AddPrune(CLI::App* app, const Context* context, int* status) {
   const auto flags = std::make_shared<HistoryFlags>();
   CLI::App* prune = app->add_subcommand("prune", "Remove old runs, or only their samples (admin)");
   AddRunFilter(prune, &flags->filter);
-  prune->add_option("--older-than", flags->older_than, "Only those submitted so long ago: 90d");
+  prune->add_option("--older-than", flags->older_than,
+                    "Only those submitted longer ago than this: 90d");
   prune->add_flag("--samples", flags->samples,
-                  "Only what was sampled in intervals: results and figures stay");
+                  "Remove only the samples of intervals: results and figures stay");
   prune->add_flag("--yes", flags->yes,
                   "Remove them; without this it only lists what would be removed");
   prune->add_flag("--dry-run", flags->dry_run, "Only list what would be removed")

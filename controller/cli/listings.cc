@@ -164,7 +164,7 @@ void AddHistory(CLI::App* app, const Context* context, int* status,
   CLI::App* history = app->add_subcommand("history", "Runs, newest first");
   history->add_option("-n,--limit", *limit, "How many; 20, with --trends 100")
       ->check(CLI::Range(int64_t{1}, limits::kHistoryLimit));
-  history->add_option("--offset", *offset, "Leave out so many of the newest");
+  history->add_option("--offset", *offset, "Skip this many of the newest");
   history->add_flag("--trends", *trends,
                     "Each figure's course over these runs, and where its level changed");
   AddRunFilter(history, request->mutable_filter());
@@ -202,8 +202,9 @@ void AddRunFilter(CLI::App* command, v1::RunFilter* filter) {
   text("--device", filter->mutable_device(),
        "Only those on this device: its identity, or its name on a host");
   text("--state", filter->mutable_state(), "Only in this state: done, failed, aborted, …");
-  text("--since", filter->mutable_since(), "Only those submitted from then on: 2026-11-22");
-  text("--until", filter->mutable_until(), "Only those submitted before then");
+  text("--since", filter->mutable_since(),
+       "Only those submitted at this time or later: 2026-11-22");
+  text("--until", filter->mutable_until(), "Only those submitted before this time");
   command
       ->add_option_function<std::vector<std::string>>(
           "--label",

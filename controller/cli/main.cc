@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
   app.add_option("--controller", context.controller, "HOST:PORT of the controller")
       ->envname("LOCKSTEP_CONTROLLER")
       ->capture_default_str();
-  app.add_option("--tls-cert", context.tls.certificate, "PEM certificate of yours")
+  app.add_option("--tls-cert", context.tls.certificate, "Your certificate, PEM")
       ->envname("LOCKSTEP_TLS_CERT");
   app.add_option("--tls-key", context.tls.key, "PEM key of the certificate")
       ->envname("LOCKSTEP_TLS_KEY");
