@@ -37,7 +37,7 @@ struct StoredPhase {
   std::map<uint32_t, std::string> hosts;
 };
 
-// What workers measured, interval by interval, and phases over time. A part of Store, whose
+// The samples of workers, interval by interval, and phases over time. A part of Store, whose
 // contract holds: thread-safety, errors, retries.
 class SampleStore {
  public:
@@ -45,17 +45,18 @@ class SampleStore {
 
   // Commits the batches in one transaction that moves each worker's cursor from first_sequence to
   // first_sequence + items. FAILED_PRECONDITION when a cursor is elsewhere or there is none:
-  // nothing was stored then. After UNAVAILABLE, ask Cursor() before sending again, and once more
-  // should that then fail: the first try may have come through in between.
+  // nothing was stored then. After UNAVAILABLE, read Cursor() before sending again. If sending
+  // fails again, read it once more: the first try may have come through in between.
   virtual absl::Status Ingest(const std::vector<IngestBatch>& batches) = 0;
   // Hands out what is stored of an attempt, in the order of the intervals, and of one interval in
   // the order of the workers; one at a time, whatever their number. An error of `take` ends it.
   virtual absl::Status ReadIntervals(const v1::PhaseId& phase, IntervalDetail detail,
                                      const TakeInterval& take) = 0;
-  // What a run's workers have written last to blocks with headers of these places, attempt by
-  // attempt, and after each attempt who was lost in it. An error of `put` ends it. A row without
-  // runs says that blocks of other sizes are known no more; it comes before its attempt's others.
-  // Of a phase that `what` names: what its workers have said since they said what was told.
+  // Hands out the last writes of a run's workers to blocks with headers of the targets that `what`
+  // names: attempt by attempt, and after each attempt the workers that were lost in it. An error of
+  // `put` ends it. A row without runs means that the contents of blocks of other sizes are no
+  // longer known; it comes before the other rows of its attempt. If `what` names a phase, only
+  // those reports of its workers are handed out that `received` does not cover.
   using PutWriteLog = std::function<absl::Status(v1::WriteLogPart)>;
   virtual absl::Status ReadBlockWrites(const v1::WriteLogRequest& what, const PutWriteLog& put) = 0;
   // The next sequence number of a worker's delivery.

@@ -8,8 +8,8 @@
 namespace lockstep::web {
 
 // The page's own files, compressed when it was built. Scripts and styles have their content's hash
-// in their names and stay in browsers for good; what names them, the page itself, is asked for
-// again. Immutable once made.
+// in their names, so browsers keep them for good. The page itself, which names them, is requested
+// again each time. Immutable once made.
 class Assets {
  public:
   Assets();

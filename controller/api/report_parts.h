@@ -8,8 +8,8 @@
 
 namespace lockstep::controller {
 
-// Leaves of a whole report, with its verdict, the part that is asked for. NOT_FOUND, in words, for
-// a phase that it does not have.
+// Leaves only the requested part of a whole report, with its verdict. NOT_FOUND, with a message,
+// for a phase that it does not have.
 std::string CutTo(const v1::ReportRequest& request, v1::Report* report);
 
 // Puts notes among the report's events, each before the first event that is later.

@@ -14,7 +14,7 @@ namespace lockstep::controller {
 // The stamps of the store: which count, and which were released. A worker knows that a stamp is
 // whole and signed; whether it counts is decided here, by its number. Each device has one that
 // counts at most: enrolling it anew, from whatever host, and releasing it end the others, so that
-// whoever saved these and writes them back has a device that is not enrolled. Not thread-safe.
+// somebody who saved these and writes them back has a device that is not enrolled. Not thread-safe.
 class StampRegistry {
  public:
   // `stamps`: as Store::Stamps().

@@ -15,8 +15,8 @@ struct ComparisonText {
 // For people: a table of the figures, then what makes the comparison doubtful.
 std::string RenderComparison(const v1::Comparison& comparison, const ComparisonText& options);
 
-// For a pull request: the conclusion, the table and the warnings. What came from elsewhere is made
-// plain text.
+// For a pull request: the conclusion, the table and the warnings. Texts from outside are made plain
+// text.
 std::string RenderMarkdown(const v1::Comparison& comparison);
 
 // JUnit's XML: a test case for each figure, which fails where it regressed.

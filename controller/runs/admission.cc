@@ -75,24 +75,26 @@ Admission::Admission(Options options, Callbacks callbacks, TargetLocks* locks,
 
 void Admission::Inspect(const std::string& id, const std::shared_ptr<const v1::JobSpec>& job,
                         std::vector<PlanWorker> workers, std::function<void(Found)> done) {
-  inspections_->Inspect(
-      id, *job, std::move(workers),
-      [this, job, done = std::move(done)](std::vector<PlanWorker> inspected,
-                                          const std::string& missing) {
-        Found found{std::move(inspected), missing, {}};
-        for (PlanWorker& worker : found.workers) options_.stamps->Judge(&worker.inspection);
-        // A host that takes no part in the run may have a shared device mounted. Only the kernel of
-        // that host knows, so every attached worker is queried.
-        if (!missing.empty() || !WritesDevices(*job)) return done(std::move(found));
-        const bool asked =
-            kernels_->Query([job, found, done](const v1::DevicesReply& kernels) mutable {
-              found.uses = UsesInFleet(*job, found.workers, kernels);
-              done(std::move(found));
-            });
-        if (asked) return;
-        found.missing = "too many questions to the fleet's kernels wait; try again";
-        done(std::move(found));
-      });
+  inspections_->Inspect(id, *job, std::move(workers),
+                        [this, job, done = std::move(done)](std::vector<PlanWorker> inspected,
+                                                            const std::string& missing) {
+                          Found found{std::move(inspected), missing, {}};
+                          for (PlanWorker& worker : found.workers)
+                            options_.stamps->Judge(&worker.inspection);
+                          // A host that takes no part in the run may have a shared device mounted.
+                          // Only the kernel of that host knows, so every attached worker is
+                          // queried.
+                          if (!missing.empty() || !WritesDevices(*job))
+                            return done(std::move(found));
+                          const bool asked = kernels_->Query(
+                              [job, found, done](const v1::DevicesReply& kernels) mutable {
+                                found.uses = UsesInFleet(*job, found.workers, kernels);
+                                done(std::move(found));
+                              });
+                          if (asked) return;
+                          found.missing = "too many queries of the fleet's kernels wait; try again";
+                          done(std::move(found));
+                        });
 }
 
 void Admission::Begin(measure::RunRecord run, std::vector<PlanWorker> workers) {

@@ -12,9 +12,9 @@
 
 namespace lockstep::controller {
 
-// Queries every attached worker for its block devices and answers after a few seconds at the
-// latest with what has come in. One question to the workers at a time serves all callers. Workers
-// that are lost before they answer are left out. Used only on the loop's deciding thread.
+// Queries every attached worker for its block devices and answers after a few seconds at the latest
+// with what has come in. One query of the workers at a time serves all callers. Workers that are
+// lost before they answer are left out. Used only on the loop's deciding thread.
 class DeviceQueries {
  public:
   enum class Kind {
@@ -49,7 +49,7 @@ class DeviceQueries {
   Loop* const loop_;
   const Kind kind_;
   FleetLink* fleet_ = nullptr;
-  uint64_t made_ = 0;          // the question that is under way, or the last
+  uint64_t made_ = 0;          // the query that is under way, or the last
   std::vector<Done> waiting_;  // for its answer; empty when none is under way
   v1::DevicesReply reply_;
   std::map<std::string, int> missing_;  // worker → place in the reply

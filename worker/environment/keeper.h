@@ -23,11 +23,11 @@ class EnvironmentKeeper {
   // `directory` has the journal. `root` is where /sys, /proc and /run are looked for.
   explicit EnvironmentKeeper(const std::string& directory, const std::string& root = "");
 
-  // What a killed worker has left changed is restored. Returns what was done, or could not be, in
-  // words, for the log.
+  // Restores the settings that a killed worker has left changed. Returns messages for the log: what
+  // was restored, and what could not be.
   std::vector<std::string> Recover();
-  // Makes all of it hold, or nothing: after an error all is as it was before, or what is not is
-  // part of the error.
+  // Makes all changes, or none: after an error all settings have their earlier values, or the error
+  // names those that do not.
   absl::Status Apply(const std::vector<WantedSetting>& wanted);
   bool has_changes() const { return !journal_.entries().empty(); }
   // Puts all back, and says what was changed, and what could not be restored.
@@ -51,7 +51,7 @@ class EnvironmentKeeper {
   // Why the setting of a queue is not what it was; empty when it is.
   std::string Restore(const v1::SettingsJournal::Entry& entry) const;
   std::vector<v1::SettingChange> Changes(const std::vector<std::string>& problems) const;
-  // Puts all back that can be; what cannot is told once, and forgotten.
+  // Restores every setting that can be restored. The others are reported once, and forgotten.
   std::vector<std::string> PutAllBack();
 
   const std::string path_;

@@ -46,7 +46,7 @@ void WriteFollower::Fetch(Member* member, int64_t limit_ns) const {
     received->set_worker_index(worker);
     received->set_items(items);
   }
-  // Parts that arrived before an error are kept. `received` makes the next request go on after
+  // Parts that arrived before an error are kept. `received` makes the next request continue after
   // them.
   const absl::Status ignored = fetch_(request, limit_ns, [&](const v1::WriteLogPart& part) {
     uint64_t& items = member->received[part.worker_index()];

@@ -23,8 +23,8 @@ struct PrepareResult {
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
 // Lays out this worker's files of the assignment, many chunks at a time; those that fit are kept.
-// Checks the free space for all of them first. When it fails or `stop` becomes true, what it made
-// is removed again.
+// Checks the free space for all of them first. When it fails or `stop` becomes true, it removes the
+// files that it has made.
 absl::StatusOr<PrepareResult> PrepareFiles(const Guard& guard, const v1::Assignment& assignment,
                                            const RunIdentity& who, const std::atomic<bool>& stop,
                                            const Progress& progress);
