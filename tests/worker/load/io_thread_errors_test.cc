@@ -1,5 +1,6 @@
 // I/Os that fail, and engines that the kernel refuses.
 
+#include <cerrno>
 #include <utility>
 #include <vector>
 
