@@ -78,25 +78,29 @@ std::string Quoted(const std::string& name) {
   return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\"", "\"\""}}), "\"");
 }
 
+std::string ColumnText(const PGresult* rows, int row, const char* column) {
+  return PQgetvalue(rows, row, PQfnumber(rows, column));
+}
+
 absl::StatusOr<std::vector<View>> ListViews(PGconn* store, bool intervals) {
   const auto rows = Query(
       store,
-      "SELECT c.relname, a.attname, format_type(a.atttypid, NULL) ~ '(^|[.])histogram$' "
+      "SELECT c.relname, a.attname, format_type(a.atttypid, NULL) ~ '(^|[.])histogram$' AS is_list "
       "FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 "
       "WHERE c.relnamespace = 'lockstep'::regnamespace AND c.relkind = 'v' AND EXISTS (SELECT FROM "
       "pg_attribute k WHERE k.attrelid = c.oid AND k.attname = 'run_id') ORDER BY 1, a.attnum");
   if (!rows.ok()) return rows.status();
   std::vector<View> views;
   for (int i = 0; i < PQntuples(rows->get()); ++i) {
-    const std::string name = PQgetvalue(rows->get(), i, 0);
+    const std::string name = ColumnText(rows->get(), i, "relname");
     if (name == "interval_latency" && !intervals) continue;
     // The name becomes a directory. The store that answers must not choose where files are written.
     if (!common::IsHostName(name))
       return absl::InternalError("the store has a view of a strange name");
     if (views.empty() || views.back().name != name) views.push_back({name, {}});
-    const std::string column = Quoted(PQgetvalue(rows->get(), i, 1));
+    const std::string column = Quoted(ColumnText(rows->get(), i, "attname"));
     views.back().columns.push_back(
-        PQgetvalue(rows->get(), i, 2)[0] == 't'
+        ColumnText(rows->get(), i, "is_list") == "t"
             ? absl::StrCat(
                   "(SELECT coalesce(json_agg(json_build_array(b.low_ns, b.high_ns, b.count)"
                   " ORDER BY b.bucket), '[]') FROM hist_buckets(v.",
@@ -180,7 +184,7 @@ absl::Status ExportTables(v1::Controller::Stub* stub, const std::vector<std::str
     // Two rows are enough to see that the start of an id is ambiguous.
     const auto found = Query(
         store.get(),
-        "SELECT run_id, to_char(submitted_at AT TIME ZONE 'UTC', 'YYYY-MM'), state FROM "
+        "SELECT run_id, to_char(submitted_at AT TIME ZONE 'UTC', 'YYYY-MM') AS month, state FROM "
         "run_overview "
         "WHERE run_id = CASE WHEN $1 = 'last' THEN last_run() ELSE run_id END AND ($1 = 'last' OR "
         "starts_with(run_id::text, $1)) LIMIT 2",
@@ -191,9 +195,9 @@ absl::Status ExportTables(v1::Controller::Stub* stub, const std::vector<std::str
           PQntuples(found->get()) == 0 ? "no run's id begins" : "several runs' ids begin",
           " with '", text, "'"));
     }
-    const std::string run_id = PQgetvalue(found->get(), 0, 0);
-    const std::string month = PQgetvalue(found->get(), 0, 1);
-    const std::string state = PQgetvalue(found->get(), 0, 2);
+    const std::string run_id = ColumnText(found->get(), 0, "run_id");
+    const std::string month = ColumnText(found->get(), 0, "month");
+    const std::string state = ColumnText(found->get(), 0, "state");
     const auto known = measure::ParseRunState(state);
     if (known.has_value() && !measure::IsOver(*known)) {
       return absl::FailedPreconditionError(
