@@ -47,7 +47,7 @@ export class FleetView implements View {
   private readonly sorting = keptSorting("workers");
   private readonly clockSorting = keptSorting("clocks");
   private status?: StatusReply;
-  private told?: DevicesReply;
+  private devicesReply?: DevicesReply;
 
   constructor(main: HTMLElement) {
     this.find.value = choices().get("find") ?? "";
@@ -111,7 +111,7 @@ export class FleetView implements View {
   private draw(): void {
     const { status } = this;
     if (!status) return;
-    const members = membersOf(status, this.told);
+    const members = membersOf(status, this.devicesReply);
     const found = members.filter((member) => this.matches(member));
     const hosts = new Set(members.map(({ name }) => name)).size;
     const workers = plural(members.length, "worker");
@@ -208,8 +208,8 @@ export class FleetView implements View {
   private async askDevices(): Promise<void> {
     this.devices.replaceChildren(element("p", { class: "muted" }, "loading every host"));
     try {
-      this.told = await get<DevicesReply>("/api/devices", this.requests.signal);
-      this.drawDevices(this.told.hosts);
+      this.devicesReply = await get<DevicesReply>("/api/devices", this.requests.signal);
+      this.drawDevices(this.devicesReply.hosts);
       this.draw();
     } catch (error) {
       if (this.requests.isOver) return;

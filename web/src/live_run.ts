@@ -24,7 +24,7 @@ interface Absence {
 
 export class LiveRun {
   phases: PhaseChange[] = [];
-  current = -1; // the phase that was told last
+  current = -1; // the phase of the last change
   phase = -1; // that of the figures
   names: string[] = []; // of its hosts
   data = new LiveData();
@@ -44,7 +44,7 @@ export class LiveRun {
     private readonly hasEvent: (event: EventReport) => void,
   ) {}
 
-  // All is told from the begin.
+  // The stream starts again at the beginning of the run.
   forget(): void {
     this.phases = [];
     this.phase = this.current = -1;
@@ -56,7 +56,7 @@ export class LiveRun {
   get change(): PhaseChange | undefined {
     return this.phases[this.current];
   }
-  // The phase of the figures, as it was told last.
+  // The phase of the figures, as its last change says.
   get measured(): PhaseChange | undefined {
     return this.phases[this.phase];
   }
@@ -88,8 +88,8 @@ export class LiveRun {
   }
 
   private takeRun(run: RunSummary): void {
-    const told = Object.fromEntries(Object.entries(run).filter(([, value]) => value));
-    this.run = { ...this.run, ...told };
+    const changed = Object.fromEntries(Object.entries(run).filter(([, value]) => value));
+    this.run = { ...this.run, ...changed };
   }
 
   // What a message leaves out is 0, or none.
@@ -140,7 +140,7 @@ export class LiveRun {
   }
 
   private takeInterval(interval: FleetInterval): void {
-    if (interval.phase < this.phase) return; // told before
+    if (interval.phase < this.phase) return; // it has that interval already
     if (interval.phase !== this.phase) this.begin(interval.phase);
     const { errors, last } = this.data;
     this.data.add(interval);

@@ -111,7 +111,7 @@ export class PhaseCharts {
     private readonly phase: PhaseReport,
     private readonly requests: Requests,
     // Told the fleet's figures when they are there.
-    private readonly told: (fleet: SeriesReply) => void = () => {},
+    private readonly onFleet: (fleet: SeriesReply) => void = () => {},
   ) {
     this.group = new ChartGroup(
       `phase-${phase.index}`,
@@ -145,7 +145,7 @@ export class PhaseCharts {
       return undefined;
     }
     this.drawFleet(fleet);
-    this.told(fleet);
+    this.onFleet(fleet);
     // An observe phase has no load, and so neither hosts' IOPS nor latencies.
     if (this.phase.observed) return undefined;
     const [hosts, latencies] = await Promise.all([
