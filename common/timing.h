@@ -19,7 +19,7 @@ inline constexpr int64_t kMinute = 60 * kSecond;
 inline constexpr int64_t kFirstLeaseNs = 10 * kSecond;
 inline constexpr int64_t kDefaultLeaseNs = 10 * kSecond;
 inline constexpr int64_t kHeartbeatNs = 1 * kSecond;
-// Of synthetic workers: replies to clock pings show that they live.
+// The heartbeat of synthetic workers. Their replies to clock pings show in between that they live.
 inline constexpr int64_t kSparseHeartbeatNs = 5 * kSecond;
 inline constexpr int64_t kMinLeaseNs = 2 * kSecond;  // that --lease accepts
 static_assert(kHeartbeatNs < kMinLeaseNs && 2 * kHeartbeatNs < kDefaultLeaseNs);

@@ -29,11 +29,11 @@ std::string FormatSize(double bytes);
 std::string FormatDuration(double nanoseconds);
 // "5,432" below 100,000; then "123 k", "1.23 M".
 std::string FormatCount(double count);
-// Of something per I/O: three digits ("0.0527", "31.8"), from 1,000 on as FormatCount().
+// A count for each I/O, with three digits ("0.0527", "31.8"), from 1,000 on as FormatCount().
 std::string FormatPerIo(double count);
 // "312.5 MiB/s (327.7 MB/s)".
 std::string FormatThroughput(double bytes_per_second);
-// Of a network: "10 Gbit/s", "1.50 Mbit/s".
+// A network's speed: "10 Gbit/s", "1.50 Mbit/s".
 std::string FormatBitRate(double bits_per_second);
 // "2026-01-31T12:00:00.250Z": UTC, RFC 3339, of nanoseconds since 1970.
 std::string FormatInstant(int64_t wall_ns);

@@ -18,7 +18,7 @@ struct Findings {
 
   // A remark on one line of a file is made once, however many parts of the job have it from there.
   void Remark(const Origin& where, const std::string& text);
-  // Of several errors on one line the first is kept; at most kMaxErrors in all.
+  // Keeps the first error of each line, and at most kMaxErrors in all.
   void Fail(const Origin& where, const std::string& text);
   // An error: what the option asks for has no field in a job. `need`: what a job would need.
   void Refuse(const Origin& where, const std::string& need);

@@ -69,7 +69,7 @@ class OperationStats {
   v1::Metric main_metric() const {
     return has(v1::METRIC_RESPONSE_TIME) ? v1::METRIC_RESPONSE_TIME : v1::METRIC_SERVICE_TIME;
   }
-  // Of the main metric.
+  // A percentile of the main metric.
   double Percentile(double percent) const { return histogram(main_metric()).Percentile(percent); }
   v1::OperationCounters Encode(v1::OperationKind kind) const;
   // Whether the delta equals this sum: operations, bytes, errors and every bucket.

@@ -45,7 +45,7 @@ struct WorkerSeries {
   // The measured intervals reach from the one to the other, seconds from T.
   double first_measured_seconds = std::numeric_limits<double>::infinity();
   double last_measured_seconds = 0;
-  // Of the measured intervals, all equally long.
+  // Rates over the measured intervals, which are equally long.
   WorkerRates rates;
   int64_t longest_interval_ns = 0;
   // Intervals that are not there: first and last.
@@ -133,8 +133,8 @@ class PhaseSeries {
   // worker's own time where there is none.
   v1::PhaseFigures Figures() const;
   std::vector<Rollup> Rollups() const { return rollups_.Take(); }
-  // Of the intervals that were merged; nothing where one was merged without a worker whose part
-  // may have come later.
+  // The timeline of the merged intervals. It is empty if an interval was merged without a worker
+  // whose part may have come later.
   Timeline TakeTimeline() { return all_whole_ ? std::move(timeline_) : Timeline(); }
   // Intervals that one point of WorkerSeries::rates stands for.
   uint32_t points_step() const { return step_; }

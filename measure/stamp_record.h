@@ -9,7 +9,8 @@ namespace lockstep::measure {
 // what the store has as live is enrolled, whatever lies on the device.
 struct StampRecord {
   std::string number;  // UUID
-  // Of the device (controller/plan/fleet_uses.h, DeviceKey()): the same on all hosts that see it.
+  // The device's key (controller/plan/fleet_uses.h, DeviceKey()): the same on all hosts that see
+  // it.
   std::string device_key;
   std::string identity;  // as BlockDevice
   std::string host, path;

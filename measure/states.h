@@ -6,9 +6,9 @@
 
 namespace lockstep::measure {
 
-// Of a run. The last four are its ends.
+// The state of a run. The last four are ends.
 enum class RunState { kQueued, kRunning, kDone, kFailed, kAborted, kCancelled };
-// Of an attempt of a phase.
+// The state of an attempt of a phase.
 enum class PhaseState {
   kNone,  // no attempt was recorded
   kArming,
@@ -23,7 +23,7 @@ enum class PhaseState {
 enum class PhaseKind { kPrepare, kPrecondition, kRun, kVerify, kCleanup, kObserve };
 // What becomes of the clean-up phases of a run that is stopped.
 enum class Cleanup { kRun, kSkip };
-// Of an event.
+// The severity of an event.
 enum class Severity { kInfo, kWarning, kError };
 
 // As SQL, JSON and people have them: "queued", "arming", "warning"; "" for PhaseState::kNone.

@@ -20,7 +20,7 @@ struct Variation {
   double range = 0;  // largest minus smallest
   double slope = 0;  // of the line fitted by least squares, from its first to its last round
 };
-// Of two values or more; everything is 0 where the mean is.
+// Needs two values or more. If the mean is 0, everything is 0.
 Variation VariationOf(const std::vector<double>& values);
 
 // Rounds of one series: so many intervals each, one after the other. Not thread-safe.
@@ -32,7 +32,7 @@ class Rounds {
   // Intervals come in ascending order. One that is missing ends the round that it is in: the next
   // round begins after it.
   void Add(uint32_t interval, const MergedInterval::Part& part);
-  // Of the complete rounds.
+  // A complete round.
   struct Round {
     uint32_t first = 0, last = 0;  // intervals
     double begin_seconds = 0, end_seconds = 0;
@@ -69,7 +69,7 @@ class SteadyState {
   struct Verdict {
     bool steady = false;
     uint32_t rounds = 0;  // complete ones, until it was steady or in all
-    // Of the window that was steady, or else of the last one.
+    // The times of the window that was steady, or else of the last one.
     double begin_seconds = 0, end_seconds = 0;
     Variation fleet;
     std::vector<double> values;  // the fleet's, round by round

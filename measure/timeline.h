@@ -11,7 +11,7 @@
 
 namespace lockstep::measure {
 
-// Of a host in its fleet: least, 10th percentile, median, 90th percentile and most IOPS.
+// Quantiles of the IOPS over hosts: minimum, 10th percentile, median, 90th percentile and maximum.
 inline constexpr size_t kHostQuantiles = 5;
 std::array<double, kHostQuantiles> QuantilesOf(std::vector<double> values);
 // (sum x)^2 / (n * sum x^2); 1 of nothing.
@@ -29,7 +29,7 @@ struct FleetPoint {
   uint64_t latency_sum_ns = 0, latency_max_ns = 0;  // of I/Os
   common::Buckets latencies;                        // of I/Os, as they are reported
   uint32_t hosts = 0;
-  // Of several intervals: the means of theirs.
+  // A span of several intervals has the means of theirs.
   std::array<double, kHostQuantiles> host_iops = {};
   double jain = 1;
   DeviceLoad devices;
@@ -82,7 +82,7 @@ class Timeline {
   void Add(const MergedInterval& merged);
   const std::vector<FleetPoint>& points() const { return points_; }
   const HostTable& hosts() const { return hosts_; }
-  // Of its measured intervals.
+  // The blocks of the measured intervals.
   const std::vector<LatencyBlock>& blocks() const { return blocks_.blocks(); }
   bool empty() const { return points_.empty(); }
 

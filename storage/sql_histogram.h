@@ -11,8 +11,8 @@ namespace lockstep::storage {
 // count * 10^(16 * bucket) (storage/schema/interface/1_functions.sql).
 inline constexpr int kDigitsOfABucket = 16;
 
-// Of an encoded histogram (common/histogram.h). INVALID_ARGUMENT when it is none, or a bucket holds
-// 10^16 or more.
+// The number that SQL has for an encoded histogram (common/histogram.h). INVALID_ARGUMENT if it is
+// none, or if a bucket holds 10^16 or more.
 absl::StatusOr<std::string> HistogramNumber(const std::string& encoded);
 
 // Encodes what the digits say. INTERNAL when they are no histogram.

@@ -17,7 +17,8 @@ namespace lockstep::storage {
 
 // The time limit of statements that read or write a whole run.
 inline constexpr absl::Duration kWholeRunLimit = absl::Minutes(30);
-// Of what lasts as long as its caller reads or writes: longer than the caller may take.
+// The time limit of statements that last as long as their caller reads or writes. It is longer than
+// the caller may take.
 inline constexpr absl::Duration kTransferLimit = absl::Nanoseconds(2 * limits::kTransferNs);
 
 // The columns with the histogram of each metric.

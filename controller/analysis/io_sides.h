@@ -19,7 +19,7 @@ struct IoSides {
   // How long the threads waited for I/Os.
   double waited_ns = 0;
 
-  // Of the time of both; 0 where there was none.
+  // The reads' share of the time of both sides; 0 if there was none.
   double ReadShare() const;
   // The share of the threads' waiting that I/Os explain that completed: no thread waits for longer
   // than an I/O that it has in flight takes. 1 where nothing was waited for.

@@ -6,7 +6,8 @@
 
 namespace lockstep::controller {
 
-// Of the rate that a job asks for: what is below was not kept, so that it did not limit.
+// The share of a job's rate from which on the rate counts as reached. A rate that was not reached
+// did not limit the load.
 inline constexpr double kKeptRate = 0.95;
 
 // Whether the workload came close to its rate, or to one of its limits, which are those of all of

@@ -15,10 +15,10 @@ namespace lockstep::controller {
 // Both ends lie on the line: of three points only the middle one could be the knee.
 inline constexpr size_t kMinKneePoints = 4;
 
-// Of a curve that rises steeply and then flattens: throughput over parallelism. Points after the
-// last that is within 1 % of the highest are left out.
+// The knee of a curve that rises steeply and then flattens: throughput over parallelism. Points
+// after the last that is within 1 % of the highest are left out.
 std::optional<size_t> KneeOfGain(const std::vector<double>& x, const std::vector<double>& y);
-// Of one that is flat and then rises steeply: latency over load.
+// The knee of a curve that is flat and then rises steeply: latency over load.
 std::optional<size_t> KneeOfCost(const std::vector<double>& x, const std::vector<double>& y);
 
 }  // namespace lockstep::controller

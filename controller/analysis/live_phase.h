@@ -48,7 +48,7 @@ class LivePhase {
 
   // Names, in the order in which intervals give what all hosts did.
   std::vector<std::string> Hosts() const;
-  // Of those whom the others' intervals wait for.
+  // The hosts for whose samples the intervals of the others wait.
   std::vector<std::string> Behind() const;
   // TakeComplete() of what another controller has received: kept for those who watch from the
   // begin, of long phases without the hosts of the earliest.

@@ -34,7 +34,7 @@ struct NetworkEvidence {
   // How busy the interfaces were otherwise.
   std::string use;
 };
-// Of a phase's report that has the interfaces and mounts already.
+// `report` must have the phase's interfaces and mounts already.
 NetworkEvidence NetworkEvidenceOf(const PhaseView& view, const v1::PhaseReport& report,
                                   const v1::Workload& workload);
 

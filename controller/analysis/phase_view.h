@@ -104,7 +104,7 @@ struct Done {
 };
 Done DoneOf(const measure::PhaseData& phase);
 
-// Of all workloads; syncs are no I/Os.
+// The sum over all workloads, without syncs.
 measure::IoSums IosOf(const std::map<measure::WorkloadKind, measure::IoSums>& sums);
 
 // `report` with rates of `sums` over `seconds`.

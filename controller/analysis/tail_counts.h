@@ -26,9 +26,9 @@ class TailCounts {
   // of them may come in parts.
   void Add(uint32_t interval, const common::Buckets& latencies);
 
-  // Of the blocks in which an operation completed: the latencies above the bucket of this one,
-  // which is a percentile of the report. Blocks without an operation say nothing of the latencies:
-  // the load had ended, or had not begun.
+  // The share of latencies above the bucket of `latency_ns`, a percentile of the report, for each
+  // block in which an operation completed. Blocks without an operation are left out: the load had
+  // ended, or had not begun.
   std::vector<Share> SharesAbove(double latency_ns) const;
   // How many blocks that are.
   size_t blocks() const;
@@ -43,7 +43,7 @@ class TailCounts {
   size_t max_blocks_;
   uint32_t first_ = 0;            // the first interval
   uint32_t block_intervals_ = 1;  // that make a block
-  // Of each block the count, then the counts above each bound.
+  // For each block its count, then the counts above each bound.
   std::vector<double> numbers_;
 };
 

@@ -171,7 +171,7 @@ class WorkerGateway final : public v1::WorkerService::CallbackService {
 
  private:
   const ServiceParts parts_;
-  // Of a whole fleet that arms at once, some at a time.
+  // When a whole fleet arms at once, only some workers load the write log at a time.
   CallPool write_log_{static_cast<int>(limits::kMaxWriteLogReads), limits::kWorkers};
   CallPool following_{static_cast<int>(limits::kMaxWriteLogReads), limits::kFollowersWaiting};
 };

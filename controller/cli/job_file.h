@@ -21,8 +21,8 @@ struct JobFile {
   // 4k": all of them.
   std::vector<std::string> errors;
   std::map<std::string, int> lines;  // of field paths
-  // Of a job that was translated from another tool's file, which `name` is: the line of `source` →
-  // "mixed.fio:14: bs=4k: ".
+  // Whether the job was translated from another tool's file, whose name is `name`. Then a line of
+  // `source` has its origin: "mixed.fio:14: bs=4k: ".
   bool is_translated = false;
   std::map<int, std::string> origins;
   // overridden fields, and the words that did it

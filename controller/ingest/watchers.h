@@ -66,7 +66,7 @@ class Watchers {
     WatchHistory history;
     uint64_t used = 0;  // when an event came last
   };
-  // Of runs in progress, the limits::kWatchHistories that had an event last.
+  // The events of the limits::kWatchHistories runs in progress that had an event last.
   std::map<std::string, Kept> histories_ ABSL_GUARDED_BY(mutex_);
   uint64_t published_ ABSL_GUARDED_BY(mutex_) = 0;
   std::atomic<size_t> count_{0};

@@ -30,7 +30,7 @@ struct TargetUse {
   bool prepared = false;
   bool changed() const { return written || prepared; }
 };
-// Of each target, in one pass.
+// The uses of all targets, in one pass.
 std::vector<TargetUse> UseOfTargets(const v1::JobSpec& job);
 // Indices of the targets that a phase uses.
 std::vector<uint32_t> TargetsOf(const v1::JobSpec& job, const v1::PhaseSpec& phase);

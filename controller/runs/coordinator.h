@@ -92,7 +92,7 @@ class Coordinator {
   void Enroll(const v1::EnrollRequest& request, const std::string& by, Enrolments::Done done);
   // Worker id → run id.
   void Leases(std::function<void(std::map<std::string, std::string>)> done);
-  // Of a token that a job is submitted with, as PlanTokens::CheckAge() says.
+  // Checks a token that a job is submitted with, as PlanTokens::CheckAge() does.
   absl::Status CheckTokenAge(const std::string& token) const;
   // OK when enough workers are attached for the job, busy or not; else RESOURCE_EXHAUSTED with the
   // reason.

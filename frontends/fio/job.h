@@ -127,7 +127,8 @@ struct TargetUse {
   v1::Target target;  // without a name
   Origin path_origin, size_origin, count_origin;
   std::string name;  // a proposal
-  // Of each file or device, from the offset of the job's region on; 0: up to the end.
+  // The bytes of each file or device that the job reaches, from the offset of its region on; 0: up
+  // to the end.
   int64_t reached_bytes = 0;
   bool needs_data = false;  // its files are written when they are laid out
   bool unlink = false;
@@ -143,7 +144,7 @@ struct FilePlan {
   std::vector<Share> shares;
   Value<int64_t> size;     // bytes of a clone
   Value<int64_t> io_size;  // the same, where it ends a clone before or after the end of its files
-  // Of each file. Its size may depend on what other jobs do with the file.
+  // The job's region of each file. Its size may depend on other jobs that use the file.
   v1::Region region;
   Origins region_origins;
 };

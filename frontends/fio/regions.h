@@ -24,7 +24,7 @@ class FileRegion {
   // The option of an offset or increment that is a share of a size that is not known; else null.
   const Option* unknown() const;
   int64_t offset_bytes() const { return offset_.bytes; }
-  // Of each file, where the size is a percentage of it; else 0.
+  // The size of each file, if the region's size is a percentage of it; else 0.
   int64_t size_bytes() const { return size_share_.bytes; }
   // The end of the last clone's region, where each has `bytes`.
   int64_t EndOf(int64_t bytes) const;

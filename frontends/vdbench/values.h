@@ -9,7 +9,7 @@
 
 namespace lockstep::frontends::vdbench {
 
-// Of a transfer, in bytes.
+// The limits of a transfer, in bytes.
 inline constexpr int64_t kMinBlock = 512;
 inline constexpr int64_t kMaxBlock = 64 << 20;
 inline constexpr int64_t kMaxThreads = 1024;

@@ -13,7 +13,7 @@
 
 namespace lockstep::storage {
 
-// Of the program that includes this: its files share one PostgreSQL.
+// All files of a program that include this share one PostgreSQL.
 inline Cluster* const cluster =
     static_cast<Cluster*>(testing::AddGlobalTestEnvironment(new Cluster));
 

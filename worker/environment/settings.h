@@ -36,7 +36,7 @@ class KernelSettings {
   // NOT_FOUND if the device or mount has no such setting. A mount point has the options of what is
   // mounted there now.
   absl::StatusOr<std::string> Read(const std::string& thing, const std::string& name) const;
-  // Of a queue (mounts: Remount()). Errors have the kernel's message.
+  // Changes a setting of a queue (mounts: Remount()). Errors have the kernel's message.
   absl::Status Write(const std::string& thing, const std::string& name,
                      const std::string& value) const;
 
@@ -60,7 +60,8 @@ class KernelSettings {
   const std::string root_;
 };
 
-// Of a mount and of its file system, as KernelSettings::Read() has them: "rw,noatime;rw,discard".
+// The options of a mount and of its file system, as KernelSettings::Read() has them:
+// "rw,noatime;rw,discard".
 std::string OptionsOf(const MountEntry& mount);
 // Splits and checks the requested mount options, given the mount's current options `now`. The
 // result has the options to write, and those that restore the mount.

@@ -31,11 +31,11 @@ class Reserver {
   virtual absl::StatusOr<ReservationFacts> Read() = 0;
 };
 
-// Of a block device, through the kernel (linux/pr.h): SCSI, NVMe and multipath devices. All of the
-// kernel's writers are one registrant. `device` is open for writing.
+// Reserves a block device through the kernel (linux/pr.h): SCSI, NVMe and multipath devices. All of
+// the kernel's writers are one registrant. `device` is open for writing.
 std::unique_ptr<Reserver> NewDeviceReserver(common::FileDescriptor device, std::string path);
 
-// Of a LUN, through a session of its own. UNAVAILABLE, DEADLINE_EXCEEDED.
+// Reserves a LUN through a session of its own. UNAVAILABLE, DEADLINE_EXCEEDED.
 absl::StatusOr<std::unique_ptr<Reserver>> NewLunReserver(const LunSpec& lun, int64_t limit_ns);
 
 }  // namespace lockstep::worker

@@ -159,10 +159,10 @@ class Guard {
     enum class Kind { kPath, kDevice, kIdentity, kLun };
     std::string text;
     Kind kind = Kind::kPath;  // kPath: a directory or a file
-    // Of a device: which one it was when the worker started.
+    // The identity of a device, as it was when the worker started.
     std::string identity;
     uint64_t disk_sequence = 0;
-    // Of a directory or a file: where it led then, without links.
+    // The path to which a directory or a file led then, without links.
     std::string real_path;
   };
   std::vector<Named> Names() const;
@@ -192,8 +192,8 @@ class Guard {
     std::string real_path;
   };
   static absl::StatusOr<Probe> ProbePath(const std::string& path);
-  // Of a device, or a directory of devices, as it is named now, without links; empty for other
-  // entries, and where the name no longer permits anything.
+  // The present path of a device, or of a directory of devices, without links. Empty for other
+  // entries, and if the name no longer permits anything.
   static std::string PathOfEntry(const Entry& entry);
   // Whether the name, or the identity, of what was looked at is allowed: enough to open it for a
   // closer look.

@@ -36,7 +36,7 @@ class KernelBlocks {
 
   // All with a size, whole disks and partitions, by name.
   std::vector<v1::BlockDevice> List() const;
-  // Of a name that exists.
+  // Describes a device whose name exists.
   v1::BlockDevice Describe(const std::string& name) const;
   // The kernel's name of the device with this number: sda1. NOT_FOUND when there is none.
   absl::StatusOr<std::string> NameOf(dev_t number) const;
@@ -49,8 +49,9 @@ class KernelBlocks {
   BlockDeviceParts PartsOf(const std::string& name) const;
   // The whole disk of a partition, or the device itself.
   std::string WholeDiskOf(const std::string& name) const;
-  // Of a multipath device each path, of others the device itself, with its state as the kernel has
-  // it: running, offline, optimized, connecting. None where it has no state.
+  // The paths of a multipath device, or the device itself as its only path, with their states as
+  // the kernel has them: running, offline, optimized, connecting. Nothing if the device has no
+  // state.
   std::vector<v1::DevicePath> PathsOf(const std::string& name) const;
   // What kind of device a whole disk or mapped device is: lvm, crypt, multipath, dm, "md raid1",
   // drbd, loop. Of another disk its transport, or "disk" where that is not known.
@@ -114,7 +115,7 @@ class KernelBlocks {
   void DescribeQueue(const std::string& disk, v1::BlockDevice* device) const;
   v1::BlockDevice Describe(const std::string& name, const KernelUses& uses) const;
   std::string UseOf(const std::string& name, const KernelUses& uses) const;
-  // Of the device and its partitions.
+  // The use of the device, or of one of its partitions.
   std::string WholeUseOf(const std::string& disk, const KernelUses& uses) const;
   // Through other loop devices that show bytes of it.
   std::string UseThroughLoops(const std::string& name, const KernelUses& uses) const;
@@ -123,7 +124,7 @@ class KernelBlocks {
   // These loop devices, and all others over them, over their files, or over these disks.
   std::vector<const LoopEntry*> LoopsOver(std::vector<const LoopEntry*> found,
                                           std::set<dev_t> disks, const KernelUses& uses) const;
-  // Of the device itself, not of its partitions.
+  // The use of the device itself, not of its partitions.
   std::string DirectUseOf(const std::string& name, const KernelUses& uses) const;
 
   const std::string root_;

@@ -24,8 +24,8 @@ struct LoopEntry {
   std::string name;
   std::string backing;  // the path as the kernel has it; with " (deleted)" when it is
   dev_t disk = 0;       // 0: it is over a file
-  // Of a file, as its path leads now; 0 where it is not known: on a network's file system nothing
-  // is asked, which might not answer.
+  // The device number of a file, as its path leads now. 0 if it is not known: a network file system
+  // is not queried, because it might not answer.
   dev_t device = 0;
   uint64_t inode = 0;
 };
@@ -38,7 +38,7 @@ class KernelUses {
   // `root` is where /proc and /sys are looked for.
   explicit KernelUses(const std::string& root);
 
-  // Of a device; later mounts last.
+  // The mounts of a device, later ones last.
   std::vector<const MountEntry*> MountsOf(dev_t number) const;
   bool IsSwap(dev_t number) const { return swaps_.contains(number); }
   const std::vector<LoopEntry>& loops() const { return loops_; }

@@ -23,8 +23,8 @@ struct MarkSignature {
 // worker key forges that worker's marks, and no other's. Thread-safe.
 class MarkKeys {
  public:
-  // Of a worker: the key is kept in `state_directory`/mark-key (mode 0600), made when missing.
-  // INVALID_ARGUMENT where the file is not one.
+  // Loads a worker's keys. The worker's own key is kept in `state_directory`/mark-key (mode 0600),
+  // made when missing. INVALID_ARGUMENT where the file is not one.
   static absl::StatusOr<std::shared_ptr<MarkKeys>> Load(const std::string& state_directory);
   // A key and an authority of its own, for as long as it lives.
   static std::shared_ptr<MarkKeys> Temporary();

@@ -17,7 +17,7 @@ struct MountLine {
   std::string written_target;  // the same as mountinfo and mountstats write it, with escapes
   std::string type;            // ext4, nfs4, …
   std::string source;          // /dev/sda1, nas:/export, tmpfs
-  // Of the mount and of the file system, as they are written, with escapes.
+  // The options of the mount and of its file system, as they are written, with escapes.
   std::string options, filesystem_options;
 };
 

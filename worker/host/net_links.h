@@ -62,8 +62,9 @@ class NetLinks {
   virtual std::optional<uint64_t> SpeedOf(const std::string& name) = 0;
 };
 
-// Of this process's network namespace. The kernel answers from memory: a call takes microseconds,
-// and never waits for another host. Without the right to ask, everything is unknown.
+// The links of this process's network namespace. The kernel answers from memory: a call takes
+// microseconds, and never waits for another host. Without the right to query it, everything is
+// unknown.
 class KernelNetLinks : public NetLinks {
  public:
   KernelNetLinks();

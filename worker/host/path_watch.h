@@ -76,7 +76,8 @@ class PathWatch {
   const Ports ports_;
   const KernelBlocks kernel_;
   std::vector<std::string> sources_;  // devices whose paths are read
-  // Of the looking thread: what multipathd said last, and when; when it is asked again.
+  // Used by the polling thread alone: multipathd's last answers with their time, and when it is
+  // queried again.
   std::map<std::string, MultipathdState> asked_;
   int64_t asked_ns_ = 0;
   int64_t query_multipathd_at_ns_ = 0;
@@ -85,7 +86,7 @@ class PathWatch {
   Paths paths_ ABSL_GUARDED_BY(mutex_);
   bool has_looked_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<Event> events_ ABSL_GUARDED_BY(mutex_);
-  // Of the loss that I/O may still wait for: since when, which path, and the longest wait so far.
+  // The loss for which I/O may still wait: since when, which path, and the longest wait so far.
   int64_t stall_since_ns_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string stall_cause_ ABSL_GUARDED_BY(mutex_);
   int64_t stall_ns_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -30,7 +30,7 @@ class StorageNetwork {
     std::function<std::string()> mountstats;         // as /proc/self/mountstats
     std::function<std::string()> network_namespace;  // "net:[4026531840]"
   };
-  // Of this process.
+  // Samples the network of this process.
   StorageNetwork();
   explicit StorageNetwork(Sources sources) : sources_(std::move(sources)) {}
 

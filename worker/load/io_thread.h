@@ -41,8 +41,8 @@ struct IoThreadSetup {
   bool idle = false;         // its share of the limit is nothing
   uint64_t quota = 0;        // I/Os; 0 is no limit
   uint64_t quota_bytes = 0;  // 0 is no limit
-  // Of a copy, whose access is that of its source: where its blocks go. A block is one I/O of the
-  // quota. Null for other workloads.
+  // The destinations of a copy's blocks; null for other workloads. A copy's access is that of its
+  // source, and a block is one I/O of the quota.
   std::shared_ptr<const CopyMap> copy;
   StartGate::Options start;
   int64_t begin_ns = 0;  // from T: no I/O starts before
@@ -259,7 +259,7 @@ class IoThread {
   bool plain_ = false;
   // What follows until the next end of an interval is measured time.
   bool is_measured_ = false;
-  // Of the running interval, by the grid; the workload's own end where that comes first.
+  // The end of the running interval by the grid, or the workload's own end if that comes first.
   int64_t interval_end_ns_ = 0;
   int64_t begin_ns_ = 0;
   int64_t own_end_ns_ = std::numeric_limits<int64_t>::max();
@@ -273,8 +273,8 @@ class IoThread {
   uint64_t durable_sequence_ = 0;
   uint32_t sync_epoch_ = 0;
 
-  // Of a copy: the slots whose block has been read and is not being written yet, in the order of
-  // their reads' completions.
+  // The slots of a copy whose block has been read and whose write has not begun, in the order in
+  // which the reads completed.
   struct SlotQueue {
     explicit SlotQueue(size_t most) : ring(most) {}
     bool empty() const { return count == 0; }

@@ -15,7 +15,7 @@ namespace lockstep::worker {
 class StartGate {
  public:
   enum class Waits { kNothing, kThink, kRate };
-  // Of one direction, 0 is no limit.
+  // The limit of one direction; 0 is no limit.
   struct Limit {
     double iops = 0;
     double bytes_per_second = 0;

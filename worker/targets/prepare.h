@@ -16,7 +16,7 @@ struct PrepareResult {
   uint64_t files_made = 0;
   uint64_t files_reused = 0;
   uint64_t bytes_written = 0;
-  // Of files that Lockstep did not make, in which it laid out content.
+  // The contents of files that Lockstep did not make and has laid out.
   std::vector<v1::LeftContent> left_contents;
 };
 // Called periodically with the bytes done and to do. From several threads.

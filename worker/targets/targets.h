@@ -47,7 +47,7 @@ struct OpenedFile {
 struct OpenTargets {
   std::vector<OpenedFile> files;
   std::vector<BlockSpace::Extent> extents;
-  // Of a copy, whose source has the extents above: those of its destination.
+  // The extents of a copy's destination. Its source has the extents above.
   std::vector<BlockSpace::Extent> copy_extents;
   // all are devices in memory (zram, ram, pmem): I/O completes in the call
   bool in_memory = false;

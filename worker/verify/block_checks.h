@@ -31,8 +31,8 @@ class BlockChecks {
     // The wall clock against the clock of Progress::now_ns, nanoseconds.
     int64_t wall_offset_ns = 0;
     std::vector<std::string> writers;  // as BlockExpectation's
-    // Of a target that is one file: each of them writes so much, in this order, after that. 0:
-    // not known.
+    // If the target is one file: the bytes that each writer writes, in this order, and the offset
+    // at which the first one begins. 0: not known.
     uint64_t each_slice_bytes = 0, slices_begin_bytes = 0;
     // of each file; null where nothing is known
     std::vector<std::shared_ptr<BlockLedger>> ledgers;
@@ -76,7 +76,7 @@ class BlockChecks {
     uint32_t generation = 0;
     std::string* expected = nullptr;  // the words for it
   };
-  // Of those that are described.
+  // The missing writes among the mismatches that are described.
   std::vector<Missing> missing();
   uint32_t block_size_bytes() const { return options_.block_size_bytes; }
   // Adds what was found, without the mismatches themselves.

@@ -67,7 +67,7 @@ class BlockLedger {
   absl::Status ExpectRuns(const std::string& runs);
   // All of it was written without headers, or in blocks of another size.
   void ExpectNothing();
-  // Of these blocks: what is there may be newer than what is known so far.
+  // These blocks may hold newer contents than those that are known so far.
   void ExpectUnfinished(uint64_t first, uint64_t count);
   // Calls `take`, in ascending order, for the blocks that were written since the last time, and
   // with kAll also for those of which a write has not ended.

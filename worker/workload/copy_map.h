@@ -18,7 +18,8 @@ class CopyMap {
                                       const std::vector<BlockSpace::Extent>& to,
                                       uint32_t block_size_bytes);
 
-  // Of the block that begins there. Both are the engine's files and bytes from a file's begin.
+  // The destination of the block that begins at `offset` of `file`. Both sides count the engine's
+  // files, and bytes from a file's begin.
   BlockSpace::Offset DestinationOf(uint16_t file, uint64_t offset) const;
 
  private:
