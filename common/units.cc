@@ -155,6 +155,12 @@ std::string FormatPerIo(double count) {
   return count >= 999.5 ? FormatCount(count) : absl::StrFormat("%.3g", count);
 }
 
+std::string FormatDigits(double value, int digits) {
+  // %g rounds first: 99.96 would be 1e+02 with two digits.
+  return std::abs(value) >= std::pow(10, digits) - 0.5 ? absl::StrFormat("%.0f", value)
+                                                       : absl::StrFormat("%.*g", digits, value);
+}
+
 std::string FormatBitRate(double bits_per_second) {
   // Networks count in powers of 1000.
   return absl::StrCat(Scaled(bits_per_second, 1000, {"bit", "kbit", "Mbit", "Gbit", "Tbit"}), "/s");

@@ -31,6 +31,9 @@ std::string FormatDuration(double nanoseconds);
 std::string FormatCount(double count);
 // A count for each I/O, with three digits ("0.0527", "31.8"), from 1,000 on as FormatCount().
 std::string FormatPerIo(double count);
+// So many significant digits, and all digits of larger numbers: "6.93", "12345". Never an exponent,
+// which %g has for them. For numbers from 0.0001 on, and 0.
+std::string FormatDigits(double value, int digits);
 // "312.5 MiB/s (327.7 MB/s)".
 std::string FormatThroughput(double bytes_per_second);
 // A network's speed: "10 Gbit/s", "1.50 Mbit/s".

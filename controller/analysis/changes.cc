@@ -80,10 +80,10 @@ std::string FigureText(const v1::LevelChange& change, double value) {
 
 // "IOPS fell from 742 to 246 at 9 s"
 std::string TextOf(const v1::LevelChange& change) {
-  return absl::StrFormat("%s %s from %s to %s at %.4g s", change.figure(),
+  return absl::StrFormat("%s %s from %s to %s at %s s", change.figure(),
                          change.after() < change.before() ? "fell" : "rose",
                          FigureText(change, change.before()), FigureText(change, change.after()),
-                         change.at_seconds());
+                         common::FormatDigits(change.at_seconds(), 4));
 }
 
 std::vector<v1::LevelChange> ChangesOf(const PhasePoints& points, double least) {
@@ -111,8 +111,9 @@ void HoldSteadyAgainst(const PhasePoints& points, v1::PhaseReport* report) {
     steady->set_steady(false);
     steady->set_changed_at_seconds(change.at_seconds());
     report->add_remarks(
-        absl::StrFormat("STEADY ONLY UNTIL %.4g s: the load was steady from %.4g s on, then %s",
-                        change.at_seconds(), steady->begin_seconds(), change.sentence()));
+        absl::StrFormat("STEADY ONLY UNTIL %s s: the load was steady from %s s on, then %s",
+                        common::FormatDigits(change.at_seconds(), 4),
+                        common::FormatDigits(steady->begin_seconds(), 4), change.sentence()));
     return;
   }
 }
@@ -132,8 +133,8 @@ void AddChanges(const PhaseView& view, v1::PhaseReport* report) {
       break;
     }
     absl::StrAppend(&sentence,
-                    absl::StrFormat(", to %s at %.4g s", FigureText(changes[i], changes[i].after()),
-                                    changes[i].at_seconds()));
+                    absl::StrFormat(", to %s at %s s", FigureText(changes[i], changes[i].after()),
+                                    common::FormatDigits(changes[i].at_seconds(), 4)));
   }
   report->add_remarks(sentence + ": figures of the whole phase are means of different states");
 }

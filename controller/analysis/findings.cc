@@ -201,8 +201,9 @@ void AddInterference(const Device& d) {
   }
   if (seconds == 0) return;
   Add("interference",
-      absl::StrFormat("others moved %s on it in %.3g s of the time from %.3g to %.3g s: %s",
-                      Size(excess), seconds, first, last, Programs(d, excess)),
+      absl::StrFormat("others moved %s on it in %s s of the time from %s to %s s: %s", Size(excess),
+                      common::FormatDigits(seconds, 3), common::FormatDigits(first, 3),
+                      common::FormatDigits(last, 3), Programs(d, excess)),
       d.out);
   v1::Finding* finding = d.out->mutable_findings(d.out->findings_size() - 1);
   finding->set_begin_seconds(first);
@@ -217,13 +218,14 @@ void AddPaths(const Device& d) {
   if (sums == devices.end() || !(sums->second.paths.seconds > 0)) return;
   const measure::PathSums& paths = sums->second.paths;
   Add("paths",
-      absl::StrFormat("of its %d paths only %d ran, in %.3g s of the time from %.3g to %.3g s%s",
-                      paths.paths, paths.min_running, paths.seconds, paths.begin_seconds,
-                      paths.end_seconds,
+      absl::StrFormat("of its %d paths only %d ran, in %s s of the time from %s to %s s%s",
+                      paths.paths, paths.min_running, common::FormatDigits(paths.seconds, 3),
+                      common::FormatDigits(paths.begin_seconds, 3),
+                      common::FormatDigits(paths.end_seconds, 3),
                       // Without a load no I/O of this host completes in any case.
                       paths.silent_seconds > 0 && !d.view.IsObserve()
-                          ? absl::StrFormat("; in %.3g s of them no I/O of this host completed",
-                                            paths.silent_seconds)
+                          ? absl::StrFormat("; in %s s of them no I/O of this host completed",
+                                            common::FormatDigits(paths.silent_seconds, 3))
                           : ""),
       d.out);
   v1::Finding* finding = d.out->mutable_findings(d.out->findings_size() - 1);

@@ -72,7 +72,9 @@ std::string PercentOf(double share) {
 // "3.0 times the 2.00 ms allowed", "18 % above the 2.00 ms allowed".
 std::string AboveText(double value, double required, const std::string& bound) {
   const double ratio = required > 0 ? value / required : 0;
-  if (ratio >= 2) return absl::StrFormat("%.2g times the %s allowed", ratio, bound);
+  if (ratio >= 2) {
+    return absl::StrCat(common::FormatDigits(ratio, 2), " times the ", bound, " allowed");
+  }
   if (ratio >= 1.01) {
     return absl::StrFormat("%.0f %% above the %s allowed", 100 * (ratio - 1), bound);
   }

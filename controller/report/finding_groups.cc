@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/units.h"
 #include "controller/report/verdict.h"
 
 namespace lockstep::controller {
@@ -33,10 +34,7 @@ struct ValueRange {
 };
 
 std::string WholeText(double value) { return absl::StrFormat("%.0f", value); }
-// Without an exponent, which %g has beyond its digits.
-std::string ShortText(double value) {
-  return value < 100 ? absl::StrFormat("%.3g", value) : WholeText(value);
-}
+std::string ShortText(double value) { return common::FormatDigits(value, 3); }
 
 // "22 of 64 hosts".
 std::string HostCountText(const v1::PhaseReport& phase, uint32_t hosts) {

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "common/units.h"
 
 namespace lockstep::controller {
 namespace {
@@ -17,7 +17,7 @@ std::optional<absl::Time> InstantOf(const std::string& text) {
 }
 
 std::string SecondsText(absl::Duration since) {
-  return absl::StrFormat("%.4g s", absl::ToDoubleSeconds(since));
+  return absl::StrCat(common::FormatDigits(absl::ToDoubleSeconds(since), 4), " s");
 }
 
 std::string WhereOf(absl::Time at, const v1::Report& report) {

@@ -56,6 +56,12 @@ TEST(UnitsTest, FiguresForPeople) {
   EXPECT_EQ(FormatDuration(300e9), "5 min");
   EXPECT_EQ(FormatCount(5432), "5,432");
   EXPECT_EQ(FormatCount(123456), "123 k");
+  EXPECT_EQ(FormatDigits(0, 3), "0");
+  EXPECT_EQ(FormatDigits(6.928, 2), "6.9");
+  EXPECT_EQ(FormatDigits(99.4, 2), "99");
+  EXPECT_EQ(FormatDigits(99.6, 2), "100");
+  EXPECT_EQ(FormatDigits(692.8, 2), "693");
+  EXPECT_EQ(FormatDigits(12345.6, 4), "12346");
   EXPECT_EQ(FormatPerIo(0.05274), "0.0527");
   EXPECT_EQ(FormatPerIo(999.4), "999");
   EXPECT_EQ(FormatPerIo(999.6), "1,000");
