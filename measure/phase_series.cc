@@ -446,8 +446,9 @@ v1::PhaseFigures PhaseSeries::Figures() const {
       if (key.interval_class == v1::INTERVAL_CLASS_MEASURED && IsIo(key.kind)) ios.Add(stats);
     }
   }
-  figures.set_p50_ns(ios.Percentile(50));
-  figures.set_p99_ns(ios.Percentile(99));
+  const common::Histogram& latencies = ios.histogram(ios.main_metric());
+  figures.set_p50_ns(latencies.PercentileIfAbove(50));
+  figures.set_p99_ns(latencies.PercentileIfAbove(99));
   figures.set_errors(static_cast<double>(errors_));
   return figures;
 }

@@ -64,7 +64,7 @@ double Rounds::Value() const {
     case v1::STEADY_FIGURE_MEAN:
       return operations_ > 0 ? latency_sum_ns_ / operations_ : 0;
     case v1::STEADY_FIGURE_PERCENTILE:
-      return latencies_.Percentile(percent_);
+      return latencies_.PercentileIfAbove(percent_);
     default:
       return seconds_ > 0 ? operations_ / seconds_ : 0;
   }
@@ -76,6 +76,8 @@ std::optional<Variation> Rounds::Last(uint32_t window) const {
   const size_t from = complete_.size() - window;
   for (size_t i = from; i < complete_.size(); ++i) {
     if (i > from && complete_[i].first != complete_[i - 1].last + 1) return std::nullopt;
+    // A round with too few I/Os for the percentile has none. Its largest latency is no stand-in.
+    if (figure_ == v1::STEADY_FIGURE_PERCENTILE && !(complete_[i].value > 0)) return std::nullopt;
     values.push_back(complete_[i].value);
   }
   const Variation variation = VariationOf(values);

@@ -26,8 +26,10 @@ double UncopiedBlocks(const v1::PhaseReport& phase) {
 
 std::string FoundSteady(const v1::SteadyReport& steady) {
   if (steady.rounds() < steady.window()) return "too few rounds";
+  if (!(steady.mean() > 0)) return "not known";
   return steady.has_changed_at_seconds()
-             ? absl::StrFormat("only until %.4g s", steady.changed_at_seconds())
+             ? absl::StrCat("only until ", common::FormatDigits(steady.changed_at_seconds(), 4),
+                            " s")
              : absl::StrFormat("%.1f %%, slope %.1f %%", 100 * steady.range(),
                                100 * steady.slope());
 }

@@ -55,6 +55,10 @@ void AddSteady(const PhaseView& view, v1::PhaseReport* report) {
         verdict.rounds < rule.window()
             ? absl::StrFormat("NOT KNOWN TO BE STEADY: %d whole rounds, %d are needed",
                               verdict.rounds, rule.window())
+        : !(verdict.fleet.mean > 0)
+            ? absl::StrFormat("NOT KNOWN TO BE STEADY: no %d rounds in a row all have a value of "
+                              "%s; too few I/Os, or intervals are missing",
+                              rule.window(), named.figure)
             : absl::StrFormat("NOT STEADY: over the last %d rounds %s varied by %.1f %% (limit "
                               "%.3g %%), the fitted line by %.1f %% (limit %.3g %%)",
                               rule.window(), named.figure, 100 * verdict.fleet.range,

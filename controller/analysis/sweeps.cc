@@ -30,8 +30,12 @@
 namespace lockstep::controller {
 namespace {
 
-// 0: too few I/Os for one.
-std::string P99Text(double ns) { return ns > 0 ? common::FormatDuration(ns) : "–"; }
+// What follows the IOPS of a point. `separator` stands between the two.
+std::string WithP99(const v1::SweepPointReport& point, const char* separator) {
+  return point.has_p99_ns()
+             ? absl::StrCat(separator, "with a p99 of ", common::FormatDuration(point.p99_ns()))
+             : " (too few I/Os for a p99)";
+}
 
 // The runs of one point, each figure by itself.
 struct Runs {
@@ -186,7 +190,7 @@ v1::KneeReport* AddKneeAt(const Row& row, size_t index, const std::string& at,
   knee->set_at(at);
   knee->set_value(ValueOf(*sweep, point));
   knee->set_iops(point.iops());
-  knee->set_p99_ns(point.p99_ns());
+  if (point.has_p99_ns()) knee->set_p99_ns(point.p99_ns());
   return knee;
 }
 
@@ -210,11 +214,15 @@ void AddGeometricKnee(const Row& row, const std::string& at, v1::SweepReport* sw
   v1::KneeReport* knee = AddKneeAt(row, *found, at, sweep);
   knee->set_confidence(ConfidenceOf(
       iops, *found, [&](const std::vector<double>& y) { return KneeOfGain(row.x, y); }));
+  const v1::SweepPointReport& most = *row.points[top];
   knee->set_reason(absl::StrFormat(
-      "%s%s=%s gives %.0f %% of the most IOPS (%s at %s), with a p99 of %s instead of %s",
-      Prefix(at), knee->of(), knee->value(), 100 * knee->iops() / row.points[top]->iops(),
-      common::FormatCount(row.points[top]->iops()), ValueOf(*sweep, *row.points[top]),
-      P99Text(knee->p99_ns()), P99Text(row.points[top]->p99_ns())));
+      "%s%s=%s gives %.0f %% of the most IOPS (%s at %s)%s", Prefix(at), knee->of(), knee->value(),
+      100 * knee->iops() / most.iops(), common::FormatCount(most.iops()), ValueOf(*sweep, most),
+      knee->has_p99_ns() && most.has_p99_ns()
+          ? absl::StrFormat(", with a p99 of %s instead of %s",
+                            common::FormatDuration(knee->p99_ns()),
+                            common::FormatDuration(most.p99_ns()))
+          : "; too few I/Os to compare their p99"));
 }
 
 // What was done of what was due, by run; empty where the axis is no rate, or cannot be told from
@@ -259,11 +267,10 @@ void AddRateKnee(const Row& row, const std::vector<std::vector<double>>& served,
   v1::KneeReport* knee = AddKneeAt(row, *found, at, sweep);
   knee->set_confidence(ConfidenceOf(served, *found, &LastServed));
   knee->set_reason(absl::StrFormat(
-      "%s%s=%s is the last rate that is served: %s IOPS with a p99 of %s; of %s only %s IOPS are, "
-      "with a p99 of %s",
-      Prefix(at), knee->of(), knee->value(), common::FormatCount(knee->iops()),
-      P99Text(knee->p99_ns()), ValueOf(*sweep, next), common::FormatCount(next.iops()),
-      P99Text(next.p99_ns())));
+      "%s%s=%s is the last rate that is served: %s IOPS%s; of %s only %s IOPS are%s", Prefix(at),
+      knee->of(), knee->value(), common::FormatCount(knee->iops()),
+      WithP99(*row.points[*found], " "), ValueOf(*sweep, next), common::FormatCount(next.iops()),
+      WithP99(next, ", ")));
   knee->set_is_last_served_rate(true);
 }
 
@@ -363,8 +370,8 @@ void AddCurve(const measure::RunData& data, uint32_t job_phase, v1::Report* repo
     }
     point->set_achieved(phase.total().iops());
     point->set_mean_ns(phase.total().latency_avg_ns());
-    point->set_p50_ns(PercentileOf(phase.total(), 50));
-    point->set_p99_ns(PercentileOf(phase.total(), 99));
+    if (const double p50 = PercentileOf(phase.total(), 50); p50 > 0) point->set_p50_ns(p50);
+    if (const double p99 = PercentileOf(phase.total(), 99); p99 > 0) point->set_p99_ns(p99);
     point->set_phase(record.phase);
   }
   std::vector<const v1::CurvePointReport*> points;

@@ -24,6 +24,10 @@ double FigureOf(v1::RepeatFigure figure, const v1::PhaseFigures& figures) {
   }
 }
 
+bool IsPercentile(v1::RepeatFigure figure) {
+  return figure == v1::REPEAT_FIGURE_P50 || figure == v1::REPEAT_FIGURE_P99;
+}
+
 }  // namespace
 
 RepetitionState StateOfRepetitions(const v1::Sweep& sweep, const std::vector<StepResult>& results) {
@@ -47,7 +51,10 @@ RepetitionState StateOfRepetitions(const v1::Sweep& sweep, const std::vector<Ste
     // repetition of its point either.
     const uint32_t had = result.figures.workers();
     const bool whole = result.done && (had == 0 || had == workers[point.indices]);
-    if (whole) values.push_back(FigureOf(sweep.until().figure(), result.figures));
+    const double value = FigureOf(sweep.until().figure(), result.figures);
+    // Nor does one with too few I/Os for the percentile.
+    const bool is_known = value > 0 || !IsPercentile(sweep.until().figure());
+    if (whole && is_known) values.push_back(value);
   }
   const uint64_t all = PointsOf(sweep) / std::max(1U, sweep.repeat());
   // The point with the widest margin decides below. Before each point has a result there is no

@@ -18,20 +18,22 @@ namespace {
 struct Figure {
   const char* title;
   bool higher_is_better;
+  bool may_be_zero;  // otherwise 0 says that there is none
   double (*of)(const v1::SweepPointReport& point);
   std::string (*text)(double value);
 };
 
 const Figure kFigures[] = {
-    {"IOPS", true, [](const v1::SweepPointReport& p) { return p.iops(); },
+    {"IOPS", true, true, [](const v1::SweepPointReport& p) { return p.iops(); },
      [](double v) { return common::FormatCount(v); }},
-    {"MiB/s", true, [](const v1::SweepPointReport& p) { return p.bytes_per_second() / 1048576; },
+    {"MiB/s", true, true,
+     [](const v1::SweepPointReport& p) { return p.bytes_per_second() / 1048576; },
      [](double v) { return absl::StrFormat("%.1f", v); }},
-    {"p50", false, [](const v1::SweepPointReport& p) { return p.p50_ns(); }, &KnownDuration},
-    {"p99", false, [](const v1::SweepPointReport& p) { return p.p99_ns(); }, &KnownDuration},
-    {"Jain", true, [](const v1::SweepPointReport& p) { return p.jain(); },
+    {"p50", false, false, [](const v1::SweepPointReport& p) { return p.p50_ns(); }, &KnownDuration},
+    {"p99", false, false, [](const v1::SweepPointReport& p) { return p.p99_ns(); }, &KnownDuration},
+    {"Jain", true, false, [](const v1::SweepPointReport& p) { return p.jain(); },
      [](double v) { return absl::StrFormat("%.4f", v); }},
-    {"thread Jain", true, [](const v1::SweepPointReport& p) { return p.thread_jain(); },
+    {"thread Jain", true, false, [](const v1::SweepPointReport& p) { return p.thread_jain(); },
      [](double v) { return absl::StrFormat("%.4f", v); }},
 };
 
@@ -88,8 +90,9 @@ class Heat {
   Heat(const v1::SweepReport& sweep, const Figure& figure) : figure_(figure) {
     bool any = false;
     for (const v1::SweepPointReport& point : sweep.points()) {
-      // A point without a whole run has no value. A 0 would stretch the scale.
-      if (point.runs() == 0) continue;
+      // A point without a whole run, or with too few I/Os for a percentile, has no value. A 0
+      // would stretch the scale, and be the best of all.
+      if (point.runs() == 0 || !IsKnown(point)) continue;
       const double value = figure.of(point);
       min_ = any ? std::min(min_, value) : value;
       max_ = any ? std::max(max_, value) : value;
@@ -99,6 +102,7 @@ class Heat {
   std::string Cell(const v1::SweepPointReport& point) const {
     static constexpr const char* kMarks[] = {" ", "░", "▒", "▓", "█"};
     if (point.runs() == 0) return "-  ";
+    if (!IsKnown(point)) return "–  ";
     const double value = figure_.of(point);
     // A variation of less than one percent is noise, and gets no mark.
     if (max_ - min_ <= 0.01 * max_) return absl::StrCat(figure_.text(value), "  ");
@@ -110,6 +114,11 @@ class Heat {
   }
 
  private:
+  // Latencies and Jain's index are above 0. IOPS may be 0.
+  bool IsKnown(const v1::SweepPointReport& point) const {
+    return figure_.may_be_zero || figure_.of(point) > 0;
+  }
+
   const Figure& figure_;
   double min_ = 0, max_ = 0;
 };

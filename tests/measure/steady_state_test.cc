@@ -167,5 +167,24 @@ TEST(SteadyStateTest, LatenciesAreOfTheRoundsMergedHistograms) {
   EXPECT_DOUBLE_EQ(mean.verdict().fleet.mean, 1000);
 }
 
+TEST(SteadyStateTest, RoundsWithTooFewIosHaveNoPercentile) {
+  v1::SteadyState rule = Rule();
+  rule.set_figure(v1::STEADY_FIGURE_PERCENTILE);
+  const auto fed = [&](uint64_t ios) {
+    SteadyState steady(rule, kSecondNs);
+    for (uint32_t number = 0; number < 5; ++number) {
+      MergedInterval merged = Interval(number, {static_cast<double>(ios)});
+      merged.workers[0].latencies = {{500, ios}};
+      steady.Add(merged);
+    }
+    return steady;
+  };
+  EXPECT_TRUE(fed(100 * 1000).verdict().steady);
+  // The p99 of 99 I/Os would be the largest of them, and steady by chance.
+  EXPECT_FALSE(fed(99).verdict().steady);
+  EXPECT_EQ(fed(99).verdict().rounds, 5u);
+  EXPECT_EQ(fed(99).verdict().fleet.mean, 0);
+}
+
 }  // namespace
 }  // namespace lockstep::measure

@@ -201,6 +201,49 @@ class Percentiles(TruthTest):
         self.assertEqual(many["run"]["state"], "aborted")
         self.assertRegex(many["run"]["outcome"], r"abort_if\.p99: [\d.]+ m?s in interval")
 
+    @situation("5", "points of 20, 60 and 400 I/Os; only the last one has a p99")
+    def test_a_point_of_a_sweep_without_a_p99_is_not_the_best(self):
+        sweep = "      sweep: {axes: [{field: operations, values: [20, 60, 400]}]}\n"
+        report = self.run_report(job(["name: w"], duration="9s", more=sweep))
+        points = report["sweeps"][0]["points"]
+        self.assertEqual(["p99Ns" in point for point in points], [False, False, True])
+        self.assertTrue(all(point["p50Ns"] > 0 for point in points))
+        for text in (self.printed_last("text"), self.printed_last("markdown")):
+            rows = [line for line in text.splitlines() if re.match(r"    (20|60|400) ", line)]
+            self.says(" ".join(rows[0].split()))
+            # The mark is of the best, and of one value there is no best.
+            cells = [re.split(r"  +", row.strip())[4] for row in rows]
+            self.assertEqual(cells[:2], ["–", "–"])
+            self.assertRegex(cells[2], r"^[\d.]+ [mµ]s$")
+        columns = "SELECT p99_ms FROM sweep_points WHERE run_id = last_run() ORDER BY number"
+        self.assertEqual([row["p99_ms"] == "" for row in self.rows(columns)], [True, True, False])
+
+    def printed_last(self, form):
+        return self.ok(self.fleet.lockstep("report", "last", "--format", form)).out
+
+    @situation("5", "runs of 50 I/Os, until the mean of their p99 is known to 90 %")
+    def test_repetitions_do_not_take_the_largest_latency_for_a_p99(self):
+        sweep = "      sweep: {repeat: 4, until: {figure: p99, within: 90%}}\n"
+        report = self.run_report(job(["operations: 50"], more=sweep))
+        (found,) = report["sweeps"]
+        self.says(f"{len(report['phases'])} runs: {found['ended']}")
+        self.assertEqual(len(report["phases"]), 4)
+        self.assertEqual(found["ended"], "too few of them to know how well the figures are known")
+
+    @situation("5", "rounds of 20 I/Os each, until their p99 is steady")
+    def test_rounds_of_few_ios_are_not_steady_by_their_p99(self):
+        steady = (
+            "      until_steady: {figure: percentile, round: 500ms, window: 3, range: 90%, "
+            "slope: 90%}\n      expect: {steady: true}\n"
+        )
+        few = job(["max_iops: 40"], more=steady).replace("name: few", "name: few\ninterval: 500ms")
+        report = self.run_report(few, status=4)
+        mix = report["phases"][0]
+        self.says(next(remark for remark in mix["remarks"] if "STEADY" in remark))
+        self.assertFalse(mix["steady"]["steady"])
+        self.assertIn("NOT KNOWN TO BE STEADY: no 3 rounds in a row", " ".join(mix["remarks"]))
+        self.assertEqual(mix["expectations"][0]["found"], "not known")
+
     def check_rows(self, percentiles, rows, key, known):
         """Intervals in JSON and in SQL, and whether there are any."""
         for p in percentiles:

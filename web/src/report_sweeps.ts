@@ -22,8 +22,8 @@ const jain = orNone((v) => v.toFixed(4));
 const figures: Figure[] = [
   ["IOPS", (p) => p.iops, count],
   ["throughput", (p) => p.bytesPerSecond, throughput],
-  ["p50", (p) => p.p50Ns, orNone(latency)],
-  ["p99", (p) => p.p99Ns, orNone(latency)],
+  ["p50", (p) => p.p50Ns ?? 0, orNone(latency)],
+  ["p99", (p) => p.p99Ns ?? 0, orNone(latency)],
   ["Jain", (p) => p.jain, jain],
   ["thread Jain", (p) => p.threadJain, jain],
 ];
@@ -91,7 +91,7 @@ function cellsOf(sweep: SweepReport, chosen: Figure, others: number[]): HTMLElem
   const [down, across] = sweep.axes;
   const [name, of] = chosen;
   const best = bestPoint(sweep);
-  const there = sweep.points.filter((p) => p.runs > 0).map(of);
+  const there = sweep.points.filter((p) => cellOf(p, chosen).show !== none).map(of);
   const [least, most] = [Math.min(...there), Math.max(...there)];
   const cell = (d: number, a: number): HTMLElement => {
     const place = [d, a, ...others];
@@ -264,9 +264,11 @@ class SweepCharts {
     );
     // The point that leads in the other figure need not have the best p99: only its sign is here.
     times.set(
-      lines((p) => ({ y: p.p99Ns })).map(({ label, points }) => ({
+      lines((p) => ({ y: p.p99Ns ?? 0 })).map(({ label, points }) => ({
         label,
-        points: points.map((point) => ({ ...point, mark: point.mark && "★" })),
+        points: points
+          .filter(({ y }) => y > 0)
+          .map((point) => ({ ...point, mark: point.mark && "★" })),
       })),
     );
   }
@@ -337,8 +339,8 @@ function stepTable(curve: CurveReport, best?: Step): HTMLElement {
       figure(point.offered, count),
       figure(point.achieved, count),
       figure(point.meanNs, orNone(latency)),
-      figure(point.p50Ns, orNone(latency)),
-      figure(point.p99Ns, orNone(latency)),
+      figure(point.p50Ns ?? 0, orNone(latency)),
+      figure(point.p99Ns ?? 0, orNone(latency)),
     ]),
   );
 }
@@ -372,8 +374,8 @@ function drawCurve(plots: HTMLElement, curve: CurveReport, best?: Step): TimeCha
     ...common,
   });
   times.set(x, [
-    { label: "p50", values: points.map((p) => p.p50Ns) },
-    { label: "p99", values: points.map((p) => p.p99Ns) },
+    { label: "p50", values: points.map((p) => p.p50Ns ?? null) },
+    { label: "p99", values: points.map((p) => p.p99Ns ?? null) },
   ]);
   return [load, times];
 }
@@ -385,7 +387,7 @@ export function curveSection(curve: CurveReport, number: number): Section {
   const charts: TimeChart[] = [];
   const most = best
     ? `The most (green flag) is ${count(best.achieved)} IOPS at ${percent(best.share)} of the ` +
-      `load, p99 ${orNone(latency)(best.p99Ns)}.`
+      `load, p99 ${orNone(latency)(best.p99Ns ?? 0)}.`
     : "";
   const root = element(
     "section",

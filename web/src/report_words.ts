@@ -72,8 +72,8 @@ export function bestPoint(sweep: Sweep): Point | undefined {
   if (best) return best;
   const { figure } = sweep.conclusion ?? { figure: "IOPS" };
   const value = (p: Point) =>
-    figure === "p99" ? -p.p99Ns : figure === "throughput" ? p.bytesPerSecond : p.iops;
-  const whole = sweep.points.filter((p) => p.runs > 0 && (figure !== "p99" || p.p99Ns > 0));
+    figure === "p99" ? -(p.p99Ns ?? 0) : figure === "throughput" ? p.bytesPerSecond : p.iops;
+  const whole = sweep.points.filter((p) => p.runs > 0 && (figure !== "p99" || (p.p99Ns ?? 0) > 0));
   return whole.reduce<Point | undefined>(
     (a, b) => (a === undefined || value(b) > value(a) ? b : a),
     undefined,

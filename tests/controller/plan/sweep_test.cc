@@ -164,6 +164,23 @@ TEST(SweepTest, ALimitIsNeverCut) {
   EXPECT_NE(wide.find("above the device\n"), std::string::npos) << wide;
 }
 
+TEST(SweepTest, APercentileThatIsNotThereIsNotTheBest) {
+  v1::SweepReport report;
+  v1::SweepAxisReport* axis = report.add_axes();
+  axis->set_field("operations");
+  for (uint32_t i = 0; i < 3; ++i) {
+    axis->add_values(absl::StrCat(i));
+    v1::SweepPointReport* point = report.add_points();
+    point->add_indices(i);
+    point->set_runs(1);
+    if (i > 0) point->set_p99_ns(i * 1e6);
+  }
+  const std::string text = RenderSweep(report, 200);
+  EXPECT_EQ(text.find("– █"), std::string::npos) << text;
+  EXPECT_NE(text.find("1 ms █"), std::string::npos) << text;
+  EXPECT_NE(text.find("2 ms  "), std::string::npos) << text;
+}
+
 // A job whose only phase repeats two depths until the mean is known to 5 %.
 v1::JobSpec Repeated(uint32_t repeat, uint32_t warm_up) {
   v1::JobSpec job;
@@ -195,6 +212,7 @@ size_t StepsOf(const v1::JobSpec& job, const std::vector<double>& iops, size_t f
                       .done = true};
     result.done = results.size() != fails;
     result.figures.set_iops(iops[results.size() % iops.size()]);
+    result.figures.set_p99_ns(result.figures.iops());
     result.figures.set_workers(results.size() == without_a_host ? 3 : 4);
     results.push_back(result);
   }
@@ -216,6 +234,16 @@ TEST(RepetitionTest, GoesOnUntilTheMeanIsKnownWellEnoughAndNoFurther) {
   EXPECT_EQ(StepsOf(Repeated(20, 0), {100, 200}, 3), 8u);
   // Nor is one that lost a host.
   EXPECT_EQ(StepsOf(Repeated(20, 0), {100, 200}, SIZE_MAX, 2), 8u);
+}
+
+TEST(RepetitionTest, ARunWithTooFewIosForThePercentileGivesNoValue) {
+  v1::JobSpec job = Repeated(20, 0);
+  std::vector<double> p99 = {0, 200};  // 0: none
+  for (int i = 0; i < 40; ++i) p99.push_back(i % 2 == 0 ? 100 : 200);
+  job.mutable_phases(0)->mutable_run()->mutable_sweep()->mutable_until()->set_figure(
+      v1::REPEAT_FIGURE_P99);
+  EXPECT_EQ(StepsOf(job, p99), 8u);
+  EXPECT_EQ(StepsOf(job, {0, 200}), 40u) << "never known";
 }
 
 TEST(StopTest, TheFirstPointThatIsTooSlowEndsTheSweep) {
