@@ -37,9 +37,9 @@ class FirstScreen : private ReportWriter {
   std::string Render() {
     Head();
     Phases();
-    Curves();
+    Curves(PointDetail::kFigures);
     // Things() has the remarks of all phases, those of the sweeps included.
-    Sweeps(SweepDetail::kMatrix);
+    Sweeps(PointDetail::kFigures);
     Things();
     Notes(kNotes);
     Events(kEvents);

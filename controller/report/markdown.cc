@@ -138,11 +138,14 @@ std::string RenderMarkdown(const v1::Report& report) {
   const Verdict verdict = VerdictOf(safe);
   std::string out = absl::StrCat("### ", SignOf(verdict), PlainMarkdown(run.job_name()), ": ",
                                  PlainMarkdown(verdict.word), "\n\n");
-  if (const std::string conclusion = ConclusionOf(safe); !conclusion.empty()) {
-    absl::StrAppend(&out, "**", PlainMarkdown(conclusion), "**\n\n");
+  const std::string conclusion = ConclusionOf(safe);
+  const std::string* whole = ReasonIn(conclusion, verdict.reasons);
+  if (!conclusion.empty()) {
+    absl::StrAppend(&out, "**", PlainMarkdown(WithWholeReason(conclusion, whole)), "**\n\n");
   }
-  for (const std::string& reason : verdict.reasons)
-    absl::StrAppend(&out, PlainMarkdown(reason), "\n\n");
+  for (const std::string& reason : verdict.reasons) {
+    if (&reason != whole) absl::StrAppend(&out, PlainMarkdown(reason), "\n\n");
+  }
   absl::StrAppend(&out, "Run `", run.run_id(), "`, ", run.hosts(),
                   run.hosts() == 1 ? " host" : " hosts", ", by ", PlainMarkdown(run.owner()), ", ",
                   PlainMarkdown(run.started_at()), ".");

@@ -1,6 +1,5 @@
 #include "controller/report/report_writer.h"
 
-#include <map>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -87,10 +86,6 @@ std::string ReportWriter::InColourOf(VerdictSeverity severity, const std::string
   return text;
 }
 
-namespace {
-
-// The reason that the conclusion ("failed: …") repeats, whole or cut to the length that lists of
-// runs have room for; null if there is none. The report has the room, and shows it once.
 const std::string* ReasonIn(const std::string& conclusion,
                             const std::vector<std::string>& reasons) {
   constexpr absl::string_view kCut = "…";
@@ -106,7 +101,10 @@ const std::string* ReasonIn(const std::string& conclusion,
   return nullptr;
 }
 
-}  // namespace
+std::string WithWholeReason(const std::string& conclusion, const std::string* whole) {
+  return whole == nullptr ? conclusion
+                          : absl::StrCat(conclusion.substr(0, conclusion.find(": ") + 2), *whole);
+}
 
 void ReportWriter::Head() {
   const v1::RunSummary& run = report_.run();
@@ -116,8 +114,7 @@ void ReportWriter::Head() {
   const std::string conclusion = ConclusionOf(report_);
   const std::string* whole = ReasonIn(conclusion, verdict.reasons);
   if (!conclusion.empty()) {
-    const std::string state = conclusion.substr(0, conclusion.find(": ") + 2);
-    out_ += Wrapped(Bold(whole == nullptr ? conclusion : state + *whole), "  ", "  ");
+    out_ += Wrapped(Bold(WithWholeReason(conclusion, whole)), "  ", "  ");
   }
   if (!report_.description().empty()) out_ += Wrapped(report_.description(), "  ", "  ");
   // A run that never started shows when it was submitted.
@@ -147,6 +144,11 @@ void ReportWriter::Steady(const v1::PhaseReport& phase, const std::string& name)
   if (s.rounds() < s.window()) {
     Line("  ", name, "steady: ", Bad("not known"), ", ", s.rounds(), " whole rounds of ",
          s.window());
+    return;
+  }
+  if (!(s.mean() > 0)) {
+    Line("  ", name, "steady: ", Bad("not known"), ", no ", s.window(),
+         " rounds in a row all have a value of ", s.figure());
     return;
   }
   const std::string mean = s.unit() == "ns"    ? FormatDuration(s.mean())
@@ -198,14 +200,14 @@ std::set<uint32_t> ReportWriter::ShownTogether() const {
   return swept;
 }
 
-void ReportWriter::Sweep(const v1::SweepReport& sweep, SweepDetail detail) {
+void ReportWriter::Sweep(const v1::SweepReport& sweep, PointDetail detail) {
   Rule(absl::StrCat(sweep.phase(), " (sweep), ", Plural(sweep.points_size(), "point")));
   if (sweep.has_conclusion()) {
     out_ += Wrapped(sweep.conclusion().sentence(), "  ", "  ");
     Line("");
   }
   out_ += RenderSweep(sweep, width_);
-  if (detail == SweepDetail::kAll) out_ += RenderTimeSpent(sweep, width_);
+  if (detail == PointDetail::kAll) out_ += RenderTimeSpent(sweep, width_);
   for (const std::string& remark : sweep.remarks()) out_ += Wrapped(remark, "    ", "  ");
   for (const v1::KneeReport& knee : sweep.knees()) Knee(knee);
   for (const std::string& reason : sweep.without_knee()) Line("  ", reason);
@@ -217,23 +219,11 @@ void ReportWriter::Sweep(const v1::SweepReport& sweep, SweepDetail detail) {
   Line("  (medians over the runs of a point; --format json has everything of each)");
 }
 
-void ReportWriter::SweepRemarks(const v1::SweepReport& sweep) {
-  std::set<uint32_t> swept;
-  for (const v1::SweepPointReport& point : sweep.points()) {
-    swept.insert(point.phases().begin(), point.phases().end());
-  }
-  // Points of one sweep often say the same. A remark stands once, with its count.
-  std::map<std::string, int> remarks;  // of how many points
+void ReportWriter::WarningsOfPoints(const std::set<uint32_t>& phases) {
   int met = 0;
   int expected = 0;
   for (const v1::PhaseReport& phase : report_.phases()) {
-    if (!swept.contains(phase.index())) continue;
-    for (const std::string& remark : phase.remarks()) ++remarks[remark];
-    for (const v1::PromiseReport& promise : phase.promised()) {
-      if (promise.exceeded()) ++remarks[absl::StrCat(phase.name(), ": ", promise.text())];
-    }
-    if (!measure::Is(phase, measure::PhaseState::kDone))
-      ++remarks[absl::StrCat(phase.name(), " is ", phase.state())];
+    if (!phases.contains(phase.index())) continue;
     for (const v1::Expectation& e : phase.expectations()) {
       ++expected;
       met += e.met();
@@ -244,16 +234,25 @@ void ReportWriter::SweepRemarks(const v1::SweepReport& sweep) {
     }
   }
   if (expected > 0) Line("  expect  ", met, " of ", expected, " met");
-  for (const auto& [remark, count] : remarks) {
-    out_ +=
-        Wrapped(count > 1 ? absl::StrCat(remark, " (", count, " points)") : remark, "    ", "  ! ");
+  for (const v1::PhaseReport& phase : report_.phases()) {
+    if (phases.contains(phase.index()) && !measure::Is(phase, measure::PhaseState::kDone)) {
+      out_ += Wrapped(absl::StrCat(phase.name(), " is ", phase.state()), "    ", "  ! ");
+    }
+  }
+  for (const std::string& warning : WarningsOf(report_, phases)) {
+    out_ += Wrapped(warning, "    ", "  ! ");
   }
 }
 
-void ReportWriter::Sweeps(SweepDetail detail) {
+void ReportWriter::Sweeps(PointDetail detail) {
   for (const v1::SweepReport& sweep : report_.sweeps()) {
     Sweep(sweep, detail);
-    if (detail == SweepDetail::kAll) SweepRemarks(sweep);
+    if (detail != PointDetail::kAll) continue;
+    std::set<uint32_t> phases;
+    for (const v1::SweepPointReport& point : sweep.points()) {
+      phases.insert(point.phases().begin(), point.phases().end());
+    }
+    WarningsOfPoints(phases);
   }
 }
 
@@ -267,7 +266,7 @@ void ReportWriter::Knee(const v1::KneeReport& knee) {
       "        ", "  knee: ");
 }
 
-void ReportWriter::Curves() {
+void ReportWriter::Curves(PointDetail detail) {
   for (const v1::CurveReport& curve : report_.curves()) {
     Rule(absl::StrCat(curve.phase(), " (curve), ", Plural(curve.points_size(), "point")));
     TextTable table({"load", "offered/s", "IOPS", "mean", "p50", "p99"});
@@ -279,6 +278,10 @@ void ReportWriter::Curves() {
     out_ += table.Render("    ", width_);
     if (curve.has_knee()) Knee(curve.knee());
     if (!curve.without_knee().empty()) Line("  ", curve.without_knee());
+    if (detail != PointDetail::kAll) continue;
+    std::set<uint32_t> phases;
+    for (const v1::CurvePointReport& point : curve.points()) phases.insert(point.phase());
+    WarningsOfPoints(phases);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "controller/report/text.h"
@@ -22,6 +23,12 @@ std::string KnownDuration(double ns);
 std::string PercentileText(const v1::OperationReport& operation, double percent);
 // Its 95 % confidence interval: "1.20 ms to 1.30 ms", "from 1.20 ms"; a dash where there is none.
 std::string IntervalText(const v1::OperationReport& operation, double percent);
+
+// The reason that the conclusion ("failed: …") repeats, whole or cut to the length that lists of
+// runs have room for; null if there is none. A report has the room, and shows it once.
+const std::string* ReasonIn(const std::string& conclusion, const std::vector<std::string>& reasons);
+// The conclusion with it. `whole`: what ReasonIn() found.
+std::string WithWholeReason(const std::string& conclusion, const std::string* whole);
 
 // What texts about a run are made of. `report` outlives it, and its texts are safe to show.
 class ReportWriter {
@@ -54,9 +61,9 @@ class ReportWriter {
   void Promises(const v1::PhaseReport& phase, const std::string& name);
   // Phases that a matrix or a curve shows.
   std::set<uint32_t> ShownTogether() const;
-  enum class SweepDetail { kMatrix, kAll };  // kAll: also times and remarks
-  void Sweeps(SweepDetail detail);
-  void Curves();
+  enum class PointDetail { kFigures, kAll };  // kAll: also times, expectations and warnings
+  void Sweeps(PointDetail detail);
+  void Curves(PointDetail detail);
   // What people noted; at most so many, the last ones.
   void Notes(size_t max);
   // Warnings and errors; at most so many, the last ones.
@@ -71,9 +78,9 @@ class ReportWriter {
 
  private:
   static constexpr size_t kNarrowest = 40;
-  void Sweep(const v1::SweepReport& sweep, SweepDetail detail);
-  // What the phases of its points have in common.
-  void SweepRemarks(const v1::SweepReport& sweep);
+  void Sweep(const v1::SweepReport& sweep, PointDetail detail);
+  // Expectations and warnings of phases that no other part of the text shows.
+  void WarningsOfPoints(const std::set<uint32_t>& phases);
   void Knee(const v1::KneeReport& knee);
 };
 

@@ -36,8 +36,8 @@ class Renderer : private DetailWriter {
     for (const v1::PhaseReport& phase : report_.phases()) {
       if (!ShownTogether().contains(phase.index())) Phase(phase);
     }
-    Curves();
-    Sweeps(SweepDetail::kAll);
+    Curves(PointDetail::kAll);
+    Sweeps(PointDetail::kAll);
     Notes(std::numeric_limits<size_t>::max());
     Events(std::numeric_limits<size_t>::max());
     return Take();

@@ -71,12 +71,11 @@ class Collected {
   std::map<std::string, size_t> places_;  // by sentence
 };
 
-// Short times have three digits. %.3g would print long ones with an exponent.
-std::string Seconds(double seconds) {
-  return seconds < 100 ? absl::StrFormat("%.3g", seconds) : absl::StrFormat("%.0f", seconds);
-}
+std::string Seconds(double seconds) { return common::FormatDigits(seconds, 3); }
 
-void AddPhase(const v1::PhaseReport& phase, Collected* found) {
+enum class Expectations { kToo, kLeftOut };
+
+void AddPhase(const v1::PhaseReport& phase, Expectations expectations, Collected* found) {
   // The gravity follows what a reader has to do: with 0 the figures must not be used, with 1 a
   // demand of the job was not met, 2 to 4 name what went wrong and where, and with 5 something else
   // than the storage may have been measured. Wrong data comes before all.
@@ -96,7 +95,8 @@ void AddPhase(const v1::PhaseReport& phase, Collected* found) {
   if (phase.outage_summary().count() > 0) add(1, phase.outage_summary().sentence());
   for (const v1::Omission& omission : phase.omissions()) add(3, omission.sentence());
   for (const v1::Expectation& e : phase.expectations()) {
-    if (!e.met()) add(1, absl::StrCat("FAILED: ", e.text(), "; found ", e.found()));
+    if (e.met() || expectations == Expectations::kLeftOut) continue;
+    add(1, absl::StrCat("FAILED: ", e.text(), "; found ", e.found()));
   }
   for (const v1::PromiseReport& promise : phase.promised()) {
     if (promise.exceeded()) add(2, promise.text());
@@ -127,7 +127,8 @@ std::string StragglerText(const v1::Straggler& s) {
   return absl::StrCat(
       s.host(), " is a straggler: ",
       s.has_latency_ratio()
-          ? absl::StrFormat("its I/Os took %.3g times as long as the others'", s.latency_ratio())
+          ? absl::StrCat("its I/Os took ", common::FormatDigits(s.latency_ratio(), 3),
+                         " times as long as the others'")
           : absl::StrFormat("%.0f %% of the others' IOPS", 100 * s.share()),
       ", slow for ", Seconds(s.slow_seconds()), " s of the time from ", Seconds(s.begin_seconds()),
       " to ", Seconds(s.end_seconds()), " s; likely cause: ", s.cause(), " (", s.reason(), ")");
@@ -266,10 +267,18 @@ std::vector<std::string> Warnings(const v1::Report& report) {
   Collected found;
   size_t loads = 0;
   for (const v1::PhaseReport& phase : report.phases()) {
-    AddPhase(phase, &found);
+    AddPhase(phase, Expectations::kToo, &found);
     ++loads;
   }
   return found.Take(loads);
+}
+
+std::vector<std::string> WarningsOf(const v1::Report& report, const std::set<uint32_t>& phases) {
+  Collected found;
+  for (const v1::PhaseReport& phase : report.phases()) {
+    if (phases.contains(phase.index())) AddPhase(phase, Expectations::kLeftOut, &found);
+  }
+  return found.Take(phases.size());
 }
 
 void AddVerdict(v1::Report* report) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ void AddVerdict(v1::Report* report);
 // What somebody who has one minute should look at, the gravest first: each once, with the phases
 // that it is of.
 std::vector<std::string> Warnings(const v1::Report& report);
+// Of these phases alone, and without the expectations that they did not meet.
+std::vector<std::string> WarningsOf(const v1::Report& report, const std::set<uint32_t>& phases);
 
 // How long rates are over: of a workload, of all together. Reports of earlier versions say only
 // from when to when.

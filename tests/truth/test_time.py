@@ -23,6 +23,31 @@ class Levels(TruthTest):
         self.assertIn(running.returncode, (0, 4), err)
         return json.loads(out)
 
+    @situation("19", "a device stands still for 500 ms at each point of a sweep, and of a curve")
+    def test_the_details_of_points_name_their_outages(self):
+        load = "engine: 'null', queue_depth: 4, open_loop: {rate: 1000, arrival: fixed}"
+        phases = "".join(
+            f"  - {{name: {name}, run: {{duration: 1s, {points}, workloads: [{{{load}}}], "
+            "expect: {p99: 1ns}}}\n"
+            for name, points in (
+                ("swept", "sweep: {axes: [{field: queue_depth, values: [4, 8]}]}"),
+                ("bent", "curve: {share: [50%, 100%]}"),
+            )
+        )
+        job = (
+            "name: points\ninterval: 100ms\nhosts: {count: 1}\ntargets: [{name: n, null: "
+            f"{{latency: 1ms, stall_every: 1h, stall: 500ms}}}}]\nphases:\n{phases}"
+        )
+        report = self.run_report(job, status=4)
+        self.assertTrue(all(p["outageSummary"]["count"] == 1 for p in report["phases"]))
+        detail = self.ok(self.fleet.lockstep("report", "--detail"), 4).text
+        screen = report["verdict"]["warnings"]
+        self.says(f"{len(screen)} warnings; in detail {detail.count('NO I/O COMPLETED')} outages")
+        for phase in report["phases"]:
+            self.assertIn(phase["outageSummary"]["sentence"], detail)
+            self.assertIn(f"p99 <= 1 ns at {phase['name']} found", detail)
+        self.assertIn("expect 0 of 2 met", detail)
+
     @situation("6", "steady for 8 s, then the worker stands still for three quarters of the time")
     def test_a_load_that_was_steady_and_collapsed(self):
         job = null_job(

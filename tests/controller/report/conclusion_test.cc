@@ -115,6 +115,10 @@ TEST(ConclusionTest, AnIncompleteCopyIsSaidBeforeItsFigures) {
 TEST(ConclusionTest, ALatencyAboveItsBoundSaysByHowMuch) {
   v1::Report report = DoneRun();
   v1::PhaseReport* phase = AddLoad("mix", 1000, 6e6, &report);
+  AddMiss("p99_ns", 1e6, 692e6, phase);
+  EXPECT_TRUE(absl::StartsWith(ConclusionOf(report), "p99 692 ms, 692 times the 1 ms allowed; "))
+      << ConclusionOf(report);
+  phase->clear_expectations();
   AddMiss("p99_ns", 2e6, 6e6, phase);
   EXPECT_TRUE(absl::StartsWith(ConclusionOf(report),
                                "p99 6 ms, 3 times the 2 ms allowed; 1,000 IOPS, limited by "))
@@ -202,6 +206,11 @@ TEST(ConclusionTest, TheReasonOfAFailureStandsInTheReportOnce) {
     const std::string text = RenderText(report, {false, 1000, false});
     EXPECT_TRUE(absl::StrContains(text, absl::StrCat("  failed: ", begin, rest, "\n"))) << text;
     EXPECT_EQ(text.find(begin), text.rfind(begin)) << text;
+    const std::string markdown = RenderMarkdown(report);
+    const size_t first = markdown.find("refused before anything");
+    EXPECT_NE(first, std::string::npos) << markdown;
+    EXPECT_EQ(first, markdown.rfind("refused before anything")) << markdown;
+    EXPECT_EQ(absl::StrContains(markdown, " end**"), rest.size() > 10) << markdown;
   }
 }
 

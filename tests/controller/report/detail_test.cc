@@ -1,0 +1,73 @@
+// What --detail says of phases that a sweep or a curve shows together.
+
+#include <string>
+
+#include "controller/report/text.h"
+#include "gtest/gtest.h"
+
+namespace lockstep::controller {
+namespace {
+
+// Two phases: in the second one no I/O completed for a time, and one host was slow.
+v1::Report WithAnOutage() {
+  v1::Report report;
+  for (uint32_t i = 0; i < 2; ++i) {
+    v1::PhaseReport* phase = report.add_phases();
+    phase->set_index(i);
+    phase->set_name(i == 0 ? "mix, 1" : "mix, 2");
+    phase->set_kind("run");
+    phase->set_state("done");
+    phase->add_remarks("no storage");
+  }
+  v1::PhaseReport* phase = report.mutable_phases(1);
+  phase->mutable_outage_summary()->set_count(1);
+  phase->mutable_outage_summary()->set_sentence("NO I/O COMPLETED on 1 of 3 hosts");
+  phase->add_omissions()->set_sentence("the threads completed nothing for 26 % of their time");
+  v1::Straggler* straggler = phase->add_stragglers();
+  straggler->set_host("vm-3");
+  straggler->set_cause("not known");
+  v1::Expectation* expectation = phase->add_expectations();
+  expectation->set_text("p99 <= 10 ms");
+  return report;
+}
+
+std::string Detail(const v1::Report& report) {
+  TextOptions options;
+  options.detail = true;
+  options.width = 200;
+  return RenderText(report, options);
+}
+
+void ExpectAllOfIt(const std::string& text) {
+  const size_t outage = text.find("  ! mix, 2: NO I/O COMPLETED on 1 of 3 hosts\n");
+  EXPECT_NE(outage, std::string::npos) << text;
+  EXPECT_LT(outage, text.find("  ! mix, 1 and 1 more: no storage\n")) << text;
+  EXPECT_NE(text.find("  ! mix, 2: the threads completed nothing for 26 %"), std::string::npos);
+  EXPECT_NE(text.find("  ! mix, 2: vm-3 is a straggler"), std::string::npos) << text;
+  EXPECT_NE(text.find("  expect  FAILED  p99 <= 10 ms at mix, 2"), std::string::npos) << text;
+  EXPECT_NE(text.find("  expect  0 of 1 met\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("FAILED:"), std::string::npos) << "said once\n" << text;
+}
+
+TEST(DetailTest, WarningsOfTheStepsOfACurve) {
+  v1::Report report = WithAnOutage();
+  v1::CurveReport* curve = report.add_curves();
+  curve->set_phase("mix");
+  for (uint32_t i = 0; i < 2; ++i) curve->add_points()->set_phase(i);
+  ExpectAllOfIt(Detail(report));
+}
+
+TEST(DetailTest, WarningsOfThePointsOfASweep) {
+  v1::Report report = WithAnOutage();
+  v1::SweepReport* sweep = report.add_sweeps();
+  sweep->set_phase("mix");
+  for (uint32_t i = 0; i < 2; ++i) {
+    v1::SweepPointReport* point = sweep->add_points();
+    point->add_phases(i);
+    point->set_runs(1);
+  }
+  ExpectAllOfIt(Detail(report));
+}
+
+}  // namespace
+}  // namespace lockstep::controller
