@@ -65,6 +65,29 @@ void AddWindow(const measure::CommonWindow& window, double seconds, v1::Workload
   out->set_window_end_seconds(static_cast<double>(window.end_ns()) / 1e9);
 }
 
+// Rates of each kind over the time in which all workloads ran, if that is not the time of each:
+// rates over different times have no sum.
+void AddKindRates(const PhaseView& view,
+                  const std::map<measure::WorkloadKind, measure::IoSums>& all,
+                  v1::PhaseReport* report) {
+  const measure::CommonWindow& common = view.series().window();
+  bool is_one_window = true;
+  for (int w = 0; w < report->workloads_size(); ++w) {
+    const measure::CommonWindow& own = view.series().WindowOf(static_cast<uint32_t>(w));
+    is_one_window = is_one_window && own.begin_ns() == common.begin_ns() &&
+                    own.end_ns() == common.end_ns() && own.covered_ns() == common.covered_ns();
+  }
+  if (is_one_window || !(view.window_seconds() > 0)) return;
+  std::map<v1::OperationKind, measure::IoSums> kinds;
+  for (const auto& [key, sums] : all) kinds[key.second].Add(sums);
+  for (const auto& [kind, sums] : kinds) {
+    v1::KindRate* rate = report->add_kind_rates();
+    rate->set_kind(KindText(kind));
+    rate->set_iops(static_cast<double>(sums.operations) / view.window_seconds());
+    rate->set_bytes_per_second(static_cast<double>(sums.bytes) / view.window_seconds());
+  }
+}
+
 void AddThroughput(const PhaseView& view, v1::PhaseReport* report) {
   measure::OperationStats everything;
   std::map<measure::WorkloadKind, measure::IoSums> all;
@@ -111,6 +134,7 @@ void AddThroughput(const PhaseView& view, v1::PhaseReport* report) {
       WithRate(ReportOf(everything, "total"), IosOf(all), view.window_seconds());
   AddConfidence(BlocksOf(view, std::nullopt, v1::OPERATION_KIND_UNSPECIFIED),
                 everything.histogram(everything.main_metric()), report->mutable_total());
+  AddKindRates(view, all, report);
 }
 
 const RegisterAnalysis kThroughputRegistered(order::kThroughput, "throughput", &AddThroughput);

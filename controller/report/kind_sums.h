@@ -8,7 +8,7 @@ namespace lockstep::controller {
 
 // Sums of one kind over the workloads of a phase.
 struct KindSum {
-  // Latency: the sum over all operations.
+  // Rates over the window of the phase. Counts and latencies (summed up) of the workloads.
   double iops = 0, bytes_per_second = 0, operations = 0, latency_ns = 0;
 };
 // `kind`: read, write, trim, fsync. Pure.

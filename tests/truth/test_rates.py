@@ -169,6 +169,31 @@ class Rates(TruthTest):
         self.says(f"report {total:,.0f} IOPS, sysbench's form {reads:,.0f} reads/s")
         self.assert_near(reads, total, 0.005, "sysbench's form")
 
+    @situation("1", "4,000 fast reads at first, 200 slow writes/s later: never at the same time")
+    def test_sysbench_s_form_has_the_rates_of_each_kind(self):
+        """The shares of the workloads' own rates are not those of what was done."""
+        job = null_job(
+            [
+                "name: a, queue_depth: 4, operations: 4000",
+                "name: b, read: 0%, max_iops: 200, start_delay: 1500ms",
+            ],
+            duration="3s",
+            interval="100ms",
+        )
+        mix = self.phase(self.run_report(job))
+        form = self.report("sysbench")
+        for kind in ("read", "write"):
+            counted = sum(
+                o["operations"]
+                for w in mix["workloads"]
+                for o in w["operations"]
+                if o["kind"] == kind
+            )
+            (rate,) = re.findall(rf"{kind}s/s: +(\S+)", form)
+            truth = counted / mix["windowSeconds"]
+            self.says(f"{counted:,.0f} {kind}s: {rate}/s, {truth:,.1f}/s in truth")
+            self.assert_near(number(rate), truth, 0.05, kind)
+
     @situation("1", "a limit of 16 IOPS over 4 hosts, kept for 2 s")
     def test_threads_are_no_faster_than_their_workload(self):
         """A part that ends with the load ran until then, also if its last I/O was before."""
