@@ -1,5 +1,6 @@
 #include "controller/analysis/cross_check.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -72,15 +73,49 @@ std::string MoreText(const CrossCheckInput& in, const char* verb, double device,
                            : causes);
 }
 
-// Read-ahead, parts of blocks and metadata are read by whoever needs them, and count as its own.
+// The kernel counts read-ahead, parts of blocks and metadata for the process that reads them. What
+// the device read beyond that, others read.
+bool ReadsAreCounted(const CrossCheckInput& in) { return in.own_read_bytes && in.own_is_here; }
+
+// What others can have moved on the device, at most what it moved beyond the engines. Programs that
+// ended during the load are not among them, other devices' bytes may be.
+double BeyondEngines(double others, double device, double engine) {
+  return std::min(others, std::max(0.0, device - engine));
+}
+double OthersRead(const CrossCheckInput& in) {
+  const double not_own = ReadsAreCounted(in) ? in.device_read_bytes - *in.own_read_bytes : 0;
+  return BeyondEngines(std::max(in.others_read_bytes, not_own), in.device_read_bytes,
+                       in.engine_read_bytes);
+}
+double OthersWritten(const CrossCheckInput& in) {
+  // A load that writes nothing has nothing that could be amplified. Dirty pages of earlier phases
+  // are not its own either.
+  if (!(in.engine_write_bytes > 0)) return in.device_write_bytes;
+  return BeyondEngines(in.others_write_bytes, in.device_write_bytes, in.engine_write_bytes);
+}
+
+// Why the device moved more. `others`: bytes that others can have moved.
+std::string CausesOf(const CrossCheckInput& in, const char* causes, double others, double device,
+                     double engine) {
+  if (!(others > 0) || in.others.empty()) return causes;
+  return More(device - others, engine)
+             ? absl::StrFormat("%s; up to %s of them may be other programs' (%s)", causes,
+                               Bytes(others), in.others)
+             : absl::StrFormat(
+                   "other programs of this host moved bytes at the same time (%s), and these may "
+                   "be theirs",
+                   in.others);
+}
+
 std::string CausesOfReads(const CrossCheckInput& in) {
-  if (in.own_read_bytes && in.own_is_here && !More(*in.own_read_bytes, in.engine_read_bytes)) {
+  if (ReadsAreCounted(in) && !More(*in.own_read_bytes, in.engine_read_bytes)) {
     return absl::StrFormat(
         "other programs read them, because the kernel counts %s for the load itself "
         "(/proc/self/io)",
         Bytes(*in.own_read_bytes));
   }
-  return "read-ahead, partial blocks, the file system's metadata, or other programs";
+  return CausesOf(in, "read-ahead, partial blocks, the file system's metadata, or other programs",
+                  OthersRead(in), in.device_read_bytes, in.engine_read_bytes);
 }
 
 // Trims on the device itself against its discards; empty when they agree, or cannot be compared.
@@ -177,7 +212,10 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
       MoreText(in, "read", in.device_read_bytes, in.engine_read_bytes, CausesOfReads(in));
   const std::string more_written =
       MoreText(in, "wrote", in.device_write_bytes, in.engine_write_bytes,
-               "the file system's journal and metadata, earlier dirty pages, or other programs");
+               CausesOf(in,
+                        "the file system's journal and metadata, earlier dirty pages, or other "
+                        "programs",
+                        OthersWritten(in), in.device_write_bytes, in.engine_write_bytes));
   const std::string discarded = DiscardText(in);
   const bool less = !less_read.empty() || !less_written.empty();
   const bool more = !more_read.empty() || !more_written.empty() || !discarded.empty();
@@ -194,10 +232,15 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
     if ((less && !in.buffered) || (!discarded.empty() && less_discarded))
       return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor, reason);
     if (less) return Make(v1::CrossCheck::VERDICT_PAGE_CACHE, factor, reason);
-    const bool is_amplified = in.concurrent.empty() && in.beyond.empty();
-    return Make(
-        is_amplified ? v1::CrossCheck::VERDICT_AMPLIFIED : v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE,
-        factor, reason);
+    // Only what the load itself caused is its amplification.
+    const double others = OthersRead(in) + OthersWritten(in);
+    const bool is_own = !discarded.empty() ||
+                        More(in.device_read_bytes - OthersRead(in), in.engine_read_bytes) ||
+                        More(in.device_write_bytes - OthersWritten(in), in.engine_write_bytes);
+    if (!in.concurrent.empty() || !in.beyond.empty() || !is_own)
+      return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor, reason);
+    return Make(v1::CrossCheck::VERDICT_AMPLIFIED, engine > 0 ? (device - others) / engine : factor,
+                reason);
   }
   if (const std::string why = WhyMayBeOthers(in); !why.empty()) {
     return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor,

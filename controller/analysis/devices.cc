@@ -351,23 +351,34 @@ bool IsKernelThread(const std::string& command) {
                      [&](const char* name) { return absl::StartsWith(command, name); });
 }
 
-// Adds what other programs can have moved on the device: no more than it did itself. Of a program
-// that moved more, on another device or while its counters alone were read, all that the device did
-// can be its own.
-void AddOthers(const PhaseView& view, const SampledDevice& device, CrossCheckInput* input) {
-  const auto add = [](double bytes, double device_bytes, double* sum) {
-    *sum = std::min(*sum + bytes, device_bytes);
-  };
+}  // namespace
+
+// Of a program that moved more than the device, on another one or while its counters alone were
+// read, all that the device did can be its own.
+OthersMoved OthersMovedOn(const PhaseView& view, const measure::WorkerPhaseData& sampler,
+                          double device_read_bytes, double device_write_bytes) {
+  OthersMoved moved;
   std::vector<std::string> named;
-  for (const v1::ProcessIo& process : OthersOf(view, *device.sampler)) {
+  for (const v1::ProcessIo& process : OthersOf(view, sampler)) {
     if (IsKernelThread(process.command())) continue;
-    add(static_cast<double>(process.read_bytes()), input->device_read_bytes,
-        &input->others_read_bytes);
-    add(static_cast<double>(process.write_bytes()), input->device_write_bytes,
-        &input->others_write_bytes);
+    moved.read_bytes =
+        std::min(moved.read_bytes + static_cast<double>(process.read_bytes()), device_read_bytes);
+    moved.write_bytes = std::min(moved.write_bytes + static_cast<double>(process.write_bytes()),
+                                 device_write_bytes);
     if (named.size() < 3) named.push_back(DescribeProcess(process));
   }
-  input->others = absl::StrJoin(named, ", ");
+  moved.names = absl::StrJoin(named, ", ");
+  return moved;
+}
+
+namespace {
+
+void AddOthers(const PhaseView& view, const SampledDevice& device, CrossCheckInput* input) {
+  OthersMoved moved =
+      OthersMovedOn(view, *device.sampler, input->device_read_bytes, input->device_write_bytes);
+  input->others_read_bytes = moved.read_bytes;
+  input->others_write_bytes = moved.write_bytes;
+  input->others = std::move(moved.names);
 }
 
 // The other runs on the device while this one was in progress; empty when there was none.

@@ -83,4 +83,13 @@ std::vector<std::string> OtherPrograms(
     double max_read_bytes = std::numeric_limits<double>::infinity(),
     double max_write_bytes = std::numeric_limits<double>::infinity());
 
+// What other programs on the kernel of a worker moved that can have been on some devices, at most
+// as much as these devices moved.
+struct OthersMoved {
+  double read_bytes = 0, write_bytes = 0;
+  std::string names;  // of some of them, with what each moved
+};
+OthersMoved OthersMovedOn(const PhaseView& view, const measure::WorkerPhaseData& sampler,
+                          double device_read_bytes, double device_write_bytes);
+
 }  // namespace lockstep::controller

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "controller/analysis/analysis.h"
+#include "controller/analysis/devices.h"
 #include "controller/plan/layers.h"
 #include "measure/result_stats.h"
 
@@ -116,6 +117,12 @@ double MeasuredBytes(const v1::WorkloadResult& result) {
   return bytes;
 }
 
+// What a device moved, by its own counters.
+struct DeviceBytes {
+  double measured = 0;           // bytes, of the measured time
+  double read = 0, written = 0;  // of the whole load, as those of programs are
+};
+
 // Adds up the bytes of the engines and those of the devices under them, on one layer of each stack.
 class Bytes {
  public:
@@ -129,7 +136,10 @@ class Bytes {
         if (sums.nested) continue;
         is_known_ = is_known_ && view.SamplesFit(worker);
         const v1::DeviceSample& d = sums.measured;
-        sampled_[{self->boot_id, name}] += static_cast<double>(d.read_bytes() + d.write_bytes());
+        DeviceBytes& moved = sampled_[{self->boot_id, name}];
+        moved.measured += static_cast<double>(d.read_bytes() + d.write_bytes());
+        moved.read += sums.read_bytes;
+        moved.written += sums.write_bytes;
       }
     }
     for (const measure::WorkerPhaseData& worker : view.phase().workers) {
@@ -140,9 +150,9 @@ class Bytes {
   }
 
   std::optional<double> Amplification() const {
-    if (!is_known_ || !(engine_ > 0)) return std::nullopt;
+    if (!is_known_ || !(engine_ > 0) || OthersMovedThem()) return std::nullopt;
     double device = 0;
-    for (const DeviceKey& key : used_) device += sampled_.at(key);
+    for (const DeviceKey& key : used_) device += sampled_.at(key).measured;
     return device / engine_;
   }
 
@@ -170,6 +180,44 @@ class Bytes {
     used_.merge(devices);
   }
 
+  // Whether more than a small part of the devices' bytes can be other programs'.
+  bool OthersMovedThem() const {
+    constexpr double kSmallPart = 0.05;
+    std::map<std::string, DeviceBytes> kernels;
+    for (const DeviceKey& key : used_) {
+      DeviceBytes& kernel = kernels[key.first];
+      kernel.read += sampled_.at(key).read;
+      kernel.written += sampled_.at(key).written;
+    }
+    double all = 0;
+    double others = 0;
+    for (const auto& [boot_id, kernel] : kernels) {
+      all += kernel.read + kernel.written;
+      others += OthersOnKernel(boot_id, kernel);
+    }
+    return others > kSmallPart * all;
+  }
+
+  double OthersOnKernel(const std::string& boot_id, const DeviceBytes& devices) const {
+    double read = 0;
+    double written = 0;
+    double own_read = 0;
+    bool is_own_known = true;
+    for (const measure::WorkerPhaseData& worker : view_.phase().workers) {
+      const measure::RunWorker* self = view_.WorkerOf(worker.worker_index);
+      if (self == nullptr || self->boot_id != boot_id) continue;
+      // Each worker of a kernel sees the same programs.
+      const OthersMoved moved = OthersMovedOn(view_, worker, devices.read, devices.written);
+      read = std::max(read, moved.read_bytes);
+      written = std::max(written, moved.write_bytes);
+      is_own_known = is_own_known && worker.result.has_own_read_bytes();
+      own_read += static_cast<double>(worker.result.own_read_bytes());
+    }
+    // What the kernel did not count for the workers was read by others, also if they have ended.
+    if (is_own_known) read = std::max(read, devices.read - own_read);
+    return read + written;
+  }
+
   // Whether all I/O of the target passes the devices that it adds.
   bool AddSampledUnder(const measure::RunWorker& self, const v1::TargetInspection& target,
                        std::set<DeviceKey>* devices) const {
@@ -188,9 +236,9 @@ class Bytes {
   }
 
   const PhaseView& view_;
-  std::set<std::string> lost_;           // kernels with a worker that was lost
-  std::map<DeviceKey, double> sampled_;  // bytes by device, nested ones left out
-  std::set<DeviceKey> used_;             // by engines of the phase
+  std::set<std::string> lost_;                // kernels with a worker that was lost
+  std::map<DeviceKey, DeviceBytes> sampled_;  // by device, nested ones left out
+  std::set<DeviceKey> used_;                  // by engines of the phase
   double engine_ = 0;
   bool is_known_ = true;
 };

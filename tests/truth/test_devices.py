@@ -4,6 +4,7 @@ pruned.
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -125,3 +126,36 @@ class Devices(TruthTest):
                 f"name: gone\nhosts: {{count: 1}}\ntargets: [{targets}]\nphases:\n  - cleanup:\n"
             )
         )
+
+    @situation("13", "500 direct reads/s of 4 KiB beside dd's reads of 64 KiB: nobody amplifies")
+    def test_bytes_of_others_are_no_amplification(self):
+        foreign = os.path.join(self.mount, "foreign")
+        self.addCleanup(os.unlink, foreign)
+        words = [f"if=/dev/zero of={foreign} oflag=direct", f"if={foreign} of=/dev/null"]
+        fill, again = (f"dd bs=64K count=512 status=none {which}" for which in words)
+        subprocess.run(["sh", "-c", fill], check=True)
+        loop = f"while {again} iflag=direct; do :; done"
+        with subprocess.Popen(["sh", "-c", loop], start_new_session=True) as other:
+            self.addCleanup(other.wait)
+            try:
+                report = self.run_report(
+                    "name: beside\nhosts: {count: 1}\ntargets: [{name: f, file: {path: "
+                    f'"{self.mount}/{{host}}/file", size: 64MiB}}}}]\nphases:\n  - prepare:\n'
+                    "  - name: mix\n    run: {duration: 2s, workloads: [{max_iops: 500}]}\n"
+                    "  - cleanup:\n"
+                )
+            finally:
+                os.killpg(other.pid, signal.SIGTERM)
+        mix = self.phase(report)
+        device = next(d for d in mix["devices"] if d["name"] == self.device)
+        share = device["deviceReadBytes"] / device["engineReadBytes"]
+        self.says(f"×{share:.1f}: {device['crossCheck']['reason']}")
+        if share < 2:
+            self.skipTest("the other program got too little of the device")
+        self.assertEqual(device["crossCheck"]["verdict"], "VERDICT_NOT_ATTRIBUTABLE")
+        self.assertIn("other programs read them", device["crossCheck"]["reason"])
+        self.assertNotIn("amplification", mix["timeSpent"])
+        detail = self.ok(self.fleet.lockstep("report", "last", "--detail")).out
+        self.assertNotIn("amplif", detail)
+        findings = "SELECT kind FROM phase_findings WHERE run_id = last_run()"
+        self.assertNotIn("amplified", [row["kind"] for row in self.rows(findings)])

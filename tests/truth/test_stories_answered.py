@@ -258,13 +258,14 @@ phases:
         more = (
             r"the device wrote \S+ MiB where the engines asked for 2\.93 MiB, \S+ MiB more: "
             # Beside busy neighbours the counters may be read too late for such a short load.
-            "(the file system's journal and metadata|the counters are of)"
+            "(the file system's journal and metadata|the counters are of|other programs of this)"
         )
         self.assertRegex(device["crossCheck"]["reason"], more)
         if device["crossCheck"]["verdict"] == "VERDICT_AMPLIFIED":
             # What was read beyond the load, such as metadata, is said before it.
             self.checked("synced", "amplified", more)
-        self.assertGreater(device["crossCheck"]["factor"], 3)
+        if "other programs" not in device["crossCheck"]["reason"].split("more:")[-1]:
+            self.assertGreater(device["crossCheck"]["factor"], 3)
         # The kernel's own count says whether the device was busy: beside busy neighbours it waits
         # for the load.
         points = report["sweeps"][0]["points"]

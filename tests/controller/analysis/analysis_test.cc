@@ -3,6 +3,7 @@
 #include "controller/analysis/cross_check.h"
 #include "controller/analysis/expectations.h"
 #include "controller/analysis/fairness.h"
+#include "controller/report/kind_sums.h"
 #include "tests/controller/analysis/stored_phases.h"
 
 namespace lockstep::controller {
@@ -66,11 +67,41 @@ TEST(CrossCheckTest, Verdicts) {
                                                "counts 102 MiB for the load itself"),
             std::string::npos)
       << CrossCheckOf(beside).reason();
+  EXPECT_EQ(CrossCheckOf(beside).verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
   beside.own_read_bytes = kGiB;
   EXPECT_NE(CrossCheckOf(beside).reason().find("read-ahead"), std::string::npos);
+  EXPECT_EQ(CrossCheckOf(beside).verdict(), v1::CrossCheck::VERDICT_AMPLIFIED);
   CrossCheckInput spread = Input(kGiB, kGiB);
   spread.attributable = false;
   EXPECT_EQ(CrossCheckOf(spread).verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+}
+
+TEST(CrossCheckTest, OthersBytesAreNoAmplification) {
+  CrossCheckInput in = Input(0, 0, kGiB, 1.5 * kGiB);
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_AMPLIFIED);
+  in.others = "dd[7] wrote 500 MiB";
+  in.others_write_bytes = 0.49 * kGiB;
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+  EXPECT_TRUE(absl::StrContains(CrossCheckOf(in).reason(),
+                                "moved bytes at the same time (dd[7] wrote 500 MiB), and these may "
+                                "be theirs"))
+      << CrossCheckOf(in).reason();
+  // They explain a part: the rest is the load's.
+  in.device_write_bytes = 3 * kGiB;
+  in.others_write_bytes = 0.5 * kGiB;
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_AMPLIFIED);
+  EXPECT_DOUBLE_EQ(CrossCheckOf(in).factor(), 2.5);
+  EXPECT_TRUE(absl::StrContains(CrossCheckOf(in).reason(), "up to 512 MiB of them"))
+      << CrossCheckOf(in).reason();
+  // Of a load that only reads no write is amplified.
+  EXPECT_EQ(CrossCheckOf(Input(kGiB, kGiB, 0, kGiB)).verdict(),
+            v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+  // What the kernel counts for the load is the load's, whatever others read beside it.
+  CrossCheckInput ahead = Input(kGiB, 3 * kGiB);
+  ahead.own_read_bytes = 2 * kGiB;
+  ahead.own_is_here = true;
+  EXPECT_EQ(CrossCheckOf(ahead).verdict(), v1::CrossCheck::VERDICT_AMPLIFIED);
+  EXPECT_DOUBLE_EQ(CrossCheckOf(ahead).factor(), 2);
 }
 
 TEST(ReportTest, FiguresByHand) {
@@ -109,6 +140,37 @@ TEST(ReportTest, RatesOfAnEarlyFinisherAreComparedOnlyWhileAllRan) {
   EXPECT_DOUBLE_EQ(phase.hosts(1).iops(), 300);
   EXPECT_DOUBLE_EQ(phase.first_done_seconds(), 1.5);
   EXPECT_DOUBLE_EQ(phase.last_done_seconds(), 3);
+}
+
+TEST(ReportTest, RatesOfKindsAreOverTheWindowOfThePhase) {
+  EXPECT_EQ(ReportOf(TwoWorkers()).phases(0).kind_rates_size(), 0) << "one window: sums say it";
+  Stored data = TwoWorkers();
+  // A second workload of the first host writes from 2 s on, 50 a second. The first reads less then.
+  for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+    v1::Workload* late = spec->mutable_run()->add_workloads();
+    *late = spec->run().workloads(0);
+    late->set_name("late");
+    late->set_read_ratio(0);
+    late->set_start_delay_ns(2000000000);
+  }
+  v1::IntervalSample& last = data.intervals[0][2];
+  *last.mutable_workloads(0)->mutable_operations(0) =
+      Counters(v1::OPERATION_KIND_READ, std::vector<uint64_t>(10, 500000));
+  v1::WorkloadSample* late = last.add_workloads();
+  late->set_workload(1);
+  *late->add_operations() = Counters(v1::OPERATION_KIND_WRITE, std::vector<uint64_t>(50, 500000));
+  v1::PhaseResult& result = data.phases[0].workers[0].result;
+  v1::WorkloadResult* written = result.add_workloads();
+  written->set_workload(1);
+  *written->add_measured() = Counters(v1::OPERATION_KIND_WRITE, std::vector<uint64_t>(50, 500000));
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_DOUBLE_EQ(phase.window_begin_seconds(), 2);
+  EXPECT_DOUBLE_EQ(phase.total().iops(), 360);
+  EXPECT_DOUBLE_EQ(phase.workloads(0).total().iops(), 370) << "over its own three seconds";
+  EXPECT_DOUBLE_EQ(SumOfKind(phase, "read").iops, 310);
+  EXPECT_DOUBLE_EQ(SumOfKind(phase, "read").bytes_per_second, 310 * 4096);
+  EXPECT_DOUBLE_EQ(SumOfKind(phase, "write").iops, 50);
+  EXPECT_DOUBLE_EQ(SumOfKind(phase, "trim").iops, 0);
 }
 
 TEST(ReportTest, ALostHostDegradesAndHoldsNoExpectation) {

@@ -243,6 +243,29 @@ TEST(TimeSpentTest, AKernelThatTwoWorkersSampleCountsOnce) {
   EXPECT_DOUBLE_EQ(phase.time_spent().context_switches_per_second(), 800);
 }
 
+TEST(TimeSpentTest, BytesOfOthersGiveNoAmplification) {
+  Stored data = TwoWorkers();
+  const auto spent = [&] { return ReportOf(data).phases(0).time_spent(); };
+  ASSERT_DOUBLE_EQ(spent().amplification(), 1);
+  // A small part of what the device moved changes little.
+  v1::ProcessIo* process = data.phases[0].workers[0].result.add_others();
+  process->set_command("dd");
+  process->set_read_bytes(4096);
+  EXPECT_DOUBLE_EQ(spent().amplification(), 1);
+  process->set_read_bytes(uint64_t{4096} * 1000);
+  EXPECT_FALSE(spent().has_amplification());
+  // Those that have ended are not in /proc. The kernel counts less for the workers then.
+  data.phases[0].workers[0].result.clear_others();
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.set_own_read_bytes(uint64_t{4096} * 1000000);
+  }
+  EXPECT_DOUBLE_EQ(spent().amplification(), 1);
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.set_own_read_bytes(uint64_t{4096} * 100);
+  }
+  EXPECT_FALSE(spent().has_amplification());
+}
+
 TEST(TimeSpentTest, BytesThatHaveNoCounterpartGiveNoAmplification) {
   Stored data = WithDrain();
   data.phases[0].workers[1].has_result = false;
