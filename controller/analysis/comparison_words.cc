@@ -184,7 +184,9 @@ class SetSentence {
       if (can_tell_ && value.has_interval()) {
         absl::StrAppend(&text, " (", SignedPercent(value.change_low()), " to ",
                         SignedPercent(value.change_high()),
-                        told_ > 0 && !IsTold(value) ? ", may be chance)" : ")");
+                        told_ == 0 || IsTold(value) ? ")"
+                        : value.may_be_drift()      ? ", may be drift)"
+                                                    : ", may be chance)");
       }
       texts.push_back(std::move(text));
     }

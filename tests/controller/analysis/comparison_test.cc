@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "controller/analysis/comparison_words.h"
 #include "controller/report/comparison_text.h"
 #include "gtest/gtest.h"
 
@@ -296,6 +297,40 @@ TEST(ComparisonTest, TheConclusionSaysWhatIsFasterAndByHowMuch) {
   const v1::Comparison same = Compare({before, runs.Set("c", 5)}, std::nullopt);
   EXPECT_EQ(same.conclusions(0).rfind("no difference found between a and c in p0: ", 0), 0u)
       << same.conclusions(0);
+}
+
+TEST(ComparisonTest, AFigureThatMayBeDriftIsNotSaidToBeChance) {
+  v1::Comparison comparison;
+  for (const char* title : {"a", "b"}) {
+    v1::ComparedSet* set = comparison.add_sets();
+    set->set_title(title);
+    set->add_runs("run");
+  }
+  comparison.add_can_tell(true);
+  for (const char* name : {"iops", "p50"}) {
+    v1::ComparedFigure* figure = comparison.add_figures();
+    figure->set_phase("mix");
+    figure->set_figure(name);
+    figure->set_judged(true);
+    figure->add_values();
+    v1::ComparedValue* value = figure->add_values();
+    value->set_has_interval(true);
+    value->set_change(0.5);
+    value->set_change_low(0.4);
+    value->set_change_high(0.6);
+    value->set_p_value(0.029);
+    value->set_verdict(std::string(name) == "p50" ? v1::CHANGE_WORSE : v1::CHANGE_NONE);
+  }
+  const auto said = [&] {
+    comparison.clear_conclusions();
+    AddConclusions(&comparison);
+    return comparison.conclusions(0);
+  };
+  EXPECT_NE(said().find("+50 % IOPS (+40 % to +60 %, may be chance), p50"), std::string::npos)
+      << said();
+  comparison.mutable_figures(0)->mutable_values(1)->set_may_be_drift(true);
+  EXPECT_NE(said().find("+50 % IOPS (+40 % to +60 %, may be drift), p50"), std::string::npos)
+      << said();
 }
 
 TEST(ComparisonTest, OneRunOfEachProvesNothing) {
