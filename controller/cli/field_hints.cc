@@ -183,9 +183,10 @@ std::string UnknownFieldText(const Descriptor& type, const std::string& path,
         FieldNames(type));
   }
   if (const std::string nearby = NearestPath(path, name); !nearby.empty()) {
-    return absl::StrCat("is not a field here; ",
-                        name == key ? "" : absl::StrCat("it is called ", name, ", and "),
-                        "belongs to ", nearby);
+    return absl::StrCat(
+        "is not a field here; ", name == key ? "" : absl::StrCat("it is called ", name, ", and "),
+        "belongs to ",
+        absl::StrContains(nearby, ".") ? nearby : "the file's top level, beside name and phases");
   }
   const std::string nearest = MostSimilar(type, key);
   return nearest.empty() ? absl::StrCat("is not a field; known here: ", FieldNames(type))

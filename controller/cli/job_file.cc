@@ -26,6 +26,17 @@
 namespace lockstep::cli {
 namespace {
 
+// A field of a map. An unquoted `null` is no text in YAML, and yet the name of a target's kind:
+// keys are compared as ReadYaml() reads them.
+YAML::Node FieldOf(const std::string& name, YAML::Node* map) {
+  if (map->IsMap()) {
+    for (const auto& entry : *map) {
+      if (entry.first.as<std::string>("") == name) return entry.second;
+    }
+  }
+  return (*map)[name];
+}
+
 // Sets one value in the tree: phases.0.run.duration=10s. Returns what is wrong, or nothing; `path`
 // is then the field's as errors name it.
 std::string ApplySet(const std::string& set, YAML::Node* root, std::string* path) {
@@ -51,7 +62,7 @@ std::string ApplySet(const std::string& set, YAML::Node* root, std::string* path
       chain.push_back(here[index]);
       absl::StrAppend(path, "[", index, "]");
     } else if (here.IsMap() || here.IsNull() || !here.IsDefined()) {
-      chain.push_back(here[parts[i]]);
+      chain.push_back(FieldOf(parts[i], &here));
       absl::StrAppend(path, path->empty() ? "" : ".", parts[i]);
     } else {
       return absl::StrCat("--set ", set, ": '", parts[i - 1], "' has no fields");

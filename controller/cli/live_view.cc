@@ -86,6 +86,16 @@ class Printer {
               << ": " << phase.state() << expected << "\n";
   }
 
+  // The controller knows which load would have completed I/Os: one of 2 IOPS completes none in most
+  // intervals.
+  static std::string SilenceText(const v1::FleetInterval& interval) {
+    const uint32_t silent = interval.silent_hosts();
+    if (silent == 0) return "";
+    return silent >= interval.hosts()
+               ? "  NO I/O COMPLETED"
+               : absl::StrFormat("  no I/O completed on %d of %d hosts", silent, interval.hosts());
+  }
+
   void PrintInterval(const v1::FleetInterval& interval) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     EndLineNow();
     if (interval.interval_class() == "drain") return;  // a fraction of a second: no rate for people
@@ -96,9 +106,7 @@ class Printer {
         common::FormatCount(interval.iops()), interval.bytes_per_second() / 1048576,
         // Without an I/O there is no latency.
         interval.p99_ns() > 0 ? common::FormatDuration(interval.p99_ns()) : "-",
-        !counted              ? "  (" + interval.interval_class() + ")"
-        : interval.iops() > 0 ? ""
-                              : "  NO I/O COMPLETED",
+        counted ? SilenceText(interval) : "  (" + interval.interval_class() + ")",
         interval.errors() > 0 ? absl::StrFormat("  %.0f errors", interval.errors()) : "");
   }
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
@@ -209,6 +210,23 @@ class Reader {
     }
   }
 
+  // Why no single value can be read here.
+  static std::string WhyNoScalar(const YAML::Node& node, const std::string& path) {
+    if (node.IsNull()) return "has no value";
+    if (node.IsMap()) {
+      // YAML reads `path: {host}` as a map whose only key has no value.
+      const bool is_text = node.size() == 0 || (node.size() == 1 && node.begin()->second.IsNull());
+      return is_text ? absl::StrCat(BracesOf(node),
+                                    " is a map in YAML; a text that begins with a brace needs "
+                                    "quotes")
+                     : "is a map; a single value is expected here";
+    }
+    return absl::StrCat("is a list; a single value is expected here",
+                        absl::StrContains(path, ".run.")
+                            ? " (a phase that runs with several values has run.sweep.axes)"
+                            : "");
+  }
+
   // "{host}"
   static std::string BracesOf(const YAML::Node& map) {
     if (map.size() == 0) return "{}";
@@ -230,15 +248,7 @@ class Reader {
         field.enum_type()->full_name() == "lockstep.v1.Engine") {
       return reflection->SetEnumValue(message, &field, v1::ENGINE_NULL);
     }
-    if (!node.IsScalar()) {
-      // YAML reads `path: {host}` as a map.
-      return Error(node, path,
-                   node.IsNull()  ? "has no value"
-                   : node.IsMap() ? absl::StrCat(BracesOf(node),
-                                                 " is a map in YAML; a text that "
-                                                 "begins with a brace needs quotes")
-                                  : "is not a single value");
-    }
+    if (!node.IsScalar()) return Error(node, path, WhyNoScalar(node, path));
     std::string text = node.Scalar();
     if (!common::IsUtf8(text)) return Error(node, path, "is not valid UTF-8");
     // YAML has other words for true and false: yes, no, on, off.

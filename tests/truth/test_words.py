@@ -85,6 +85,9 @@ class Commands(TruthTest):
             ("quue_depth: 4", "did you mean queue_depth"),
             ("duration: 5s", r"belongs to phases\[\].run.duration"),
             ("size: 4MiB", r"belongs to targets\[\].file.size"),
+            ("store_filesystem: true", "belongs to the file's top level"),
+            ("queue_depth: [1, 4]", r"a phase that runs with several values has run\.sweep\.axes"),
+            ("queue_depth: {from: 1}", "is a map; a single value is expected here"),
             ("read: 70", "write 70%"),
             ("queue_depth: many", "not a number; write 20000"),
             ("pattern: randread", "random"),
@@ -136,6 +139,31 @@ class Commands(TruthTest):
             self.assertIn(int(error.split(":")[1]), lines, error)
             lacks += [] if "indent" in error else [f"{new.strip()} ({error})"]
         self.assertEqual(lacks, [])
+
+    @situation("25", "a null target's latency by --set, where YAML reads the key as no text")
+    def test_set_finds_the_key_null(self):
+        job = NULL.replace("SECONDS", "300ms")
+        report = self.run_report(job, "--set", "targets.0.null.latency=5ms")
+        least = self.phase(report)["total"]["latencyMinNs"]
+        self.says(f"the fastest I/O took {least / 1e6:.2f} ms")
+        self.assertGreaterEqual(least, 5e6)
+
+    @situation("19", "2 I/Os per second, in intervals of 300 ms; then a device that stands still")
+    def test_an_interval_without_a_due_io_is_no_outage(self):
+        def lines(null, load):
+            phase = f"run: {{duration: 1500ms, workloads: [{{engine: 'null', {load}}}]}}"
+            done = self.fleet.run_job(
+                f"name: live\ninterval: 300ms\ntargets: [{{name: n, null: {{{null}}}}}]\n"
+                f"phases: [{{name: mix, {phase}}}]"
+            )
+            return [line for line in self.ok(done).err.splitlines() if " IOPS " in line]
+
+        alive = lines("latency: 1ms", "max_iops: 2")
+        still = lines("latency: 1ms, stall_every: 1h, stall: 900ms", "queue_depth: 1")
+        self.says(f"{alive[1].strip()}; {still[0].strip()}")
+        self.assertTrue(any(" 0 IOPS " in line for line in alive), alive)
+        self.assertEqual([line for line in alive if "COMPLETED" in line], [])
+        self.assertIn("NO I/O COMPLETED", still[0])
 
     @situation(
         "25", "values given by --set: no duration, no field, no such phase, no target, no path"

@@ -92,6 +92,16 @@ TEST(JobFileTest, AFieldOfAnotherToolOrLevelIsNamed) {
       error_of("bs: 4k"),
       "x.yaml:3: phases[0].run.workloads[0].bs: is not a field; it is called block_size here");
   EXPECT_NE(error_of("iodepth: 4").find("it is called queue_depth here"), std::string::npos);
+  EXPECT_NE(error_of("", "store_filesystem: true, ").find("belongs to the file's top level"),
+            std::string::npos);
+  EXPECT_NE(error_of("queue_depth: [1, 4]")
+                .find("is a list; a single value is expected here (a "
+                      "phase that runs with several values has "
+                      "run.sweep.axes)"),
+            std::string::npos);
+  EXPECT_NE(error_of("queue_depth: {from: 1}").find("is a map; a single value is expected here"),
+            std::string::npos);
+  EXPECT_NE(error_of("name: {host}").find("needs quotes"), std::string::npos);
   EXPECT_NE(error_of("duration: 4s").find("belongs to phases[].run.duration"), std::string::npos)
       << error_of("duration: 4s");
   EXPECT_NE(
@@ -160,6 +170,12 @@ TEST(JobFileTest, MergeKeysUnitsTabsAndSecondDocuments) {
   EXPECT_NE(first("name: a\n\tphases: []\n").find("tab"), std::string::npos);
   EXPECT_EQ(
       first(kJob, {"phases.0.run.duration=soon"}).rfind("--set phases.0.run.duration=soon", 0), 0u);
+  // YAML reads the key `null` as no text.
+  const JobFile larger = ParseJobFile("f", kJob, {"targets.0.null.size=2MiB"});
+  ASSERT_TRUE(larger.errors.empty()) << larger.errors[0];
+  EXPECT_EQ(larger.job.targets(0).null().size_bytes(), 2u << 20);
+  EXPECT_EQ(first(kJob, {"targets.0.null.size=soon"}).rfind("--set targets.0.null.size=soon", 0),
+            0u);
   // What a text of a file says does not reach the terminal as it is.
   const std::string escape =
       first("name: a\nphases: [{run: {duration: \"\\e]0;owned\\a\", workloads: [{}]}}]\n");
