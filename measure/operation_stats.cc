@@ -64,6 +64,15 @@ v1::Metric OperationDelta::main_metric() const {
   return histograms[kResponse].has_value() ? v1::METRIC_RESPONSE_TIME : v1::METRIC_SERVICE_TIME;
 }
 
+double OperationStats::InFlightNs() const {
+  if (!has(v1::METRIC_RESPONSE_TIME)) return static_cast<double>(counts_.latency_sum_ns);
+  double sum = 0;
+  for (const auto& [bucket, count] : histogram(v1::METRIC_SERVICE_TIME).Occupied()) {
+    sum += common::BucketMidpoint(bucket) * static_cast<double>(count);
+  }
+  return sum;
+}
+
 common::Histogram* OperationStats::Recorded(int metric) {
   if (!histograms_[metric].has_value()) histograms_[metric].emplace();
   return &*histograms_[metric];

@@ -69,6 +69,10 @@ class OperationStats {
   v1::Metric main_metric() const {
     return has(v1::METRIC_RESPONSE_TIME) ? v1::METRIC_RESPONSE_TIME : v1::METRIC_SERVICE_TIME;
   }
+  // How long the operations were in flight, all added up, nanoseconds: their service times. The
+  // counters have the sum of response times in an open loop, which also waits for free slots. The
+  // sum is then that of the buckets' midpoints.
+  double InFlightNs() const;
   // A percentile of the main metric.
   double Percentile(double percent) const { return histogram(main_metric()).Percentile(percent); }
   v1::OperationCounters Encode(v1::OperationKind kind) const;

@@ -317,13 +317,13 @@ void AddEngines(const PhaseView& view, const EnginesOn& engines, CrossCheckInput
     measure::AddMeasured(result, &kinds);
     if (!part.reads) kinds.erase(v1::OPERATION_KIND_READ);
     if (!part.writes) kinds.erase(v1::OPERATION_KIND_WRITE);
-    const measure::OperationCounts ios = measure::Ios(kinds).counts();
+    const measure::OperationStats ios = measure::Ios(kinds);
     if (!(series.measured_seconds > 0)) continue;
     const double seconds = series.measured_seconds;
-    out->set_engine_iops(out->engine_iops() + static_cast<double>(ios.operations) / seconds);
+    out->set_engine_iops(out->engine_iops() +
+                         static_cast<double>(ios.counts().operations) / seconds);
     // J. D. C. Little, 1961: what is in flight is the rate times the time that each takes.
-    out->set_engine_queue_size(out->engine_queue_size() +
-                               static_cast<double>(ios.latency_sum_ns) / 1e9 / seconds);
+    out->set_engine_queue_size(out->engine_queue_size() + ios.InFlightNs() / 1e9 / seconds);
   }
 }
 

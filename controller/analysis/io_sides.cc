@@ -17,7 +17,7 @@ void AddKind(const measure::StatsOfKinds& kinds, v1::OperationKind kind, IoSides
   if (found == kinds.end()) return;
   const measure::OperationCounts counts = found->second.counts();
   side->ios += static_cast<double>(counts.operations);
-  side->time_ns += static_cast<double>(counts.latency_sum_ns);
+  side->time_ns += found->second.InFlightNs();
   side->longest_ns = std::max(side->longest_ns, static_cast<double>(counts.latency_max_ns));
 }
 

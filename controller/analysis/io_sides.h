@@ -11,7 +11,7 @@ namespace lockstep::controller {
 // Where the I/Os of one workload spent their time over the measured time, all workers together.
 struct IoSides {
   struct Side {
-    double ios = 0, time_ns = 0;  // completed I/Os, and their latencies added up
+    double ios = 0, time_ns = 0;  // completed I/Os, and their times in flight added up
     double longest_ns = 0;
     double mean_ns() const { return ios > 0 ? time_ns / ios : 0; }
   };

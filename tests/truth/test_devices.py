@@ -159,3 +159,21 @@ class Devices(TruthTest):
         self.assertNotIn("amplif", detail)
         findings = "SELECT kind FROM phase_findings WHERE run_id = last_run()"
         self.assertNotIn("amplified", [row["kind"] for row in self.rows(findings)])
+
+    @situation("8", "an open loop of depth 2, at 300,000/s: far more than a loop device serves")
+    def test_what_waits_for_its_slot_is_not_in_flight(self):
+        """Its response times are seconds, and no layer above the device holds anything up."""
+        load = "block_size: 4KiB, queue_depth: 2, open_loop: {rate: 300000, arrival: fixed}"
+        report = self.run_report(
+            "name: behind\nhosts: {count: 1}\ntargets: [{name: f, file: {path: "
+            f'"{self.mount}/{{host}}/file", size: 64MiB}}}}]\nphases:\n  - prepare:\n'
+            f"  - name: mix\n    run: {{duration: 2s, workloads: [{{{load}}}]}}\n  - cleanup:\n"
+        )
+        mix = self.phase(report)
+        device = next(d for d in mix["devices"] if d["name"] == self.device)
+        mean = mix["total"]["latencyAvgNs"]
+        self.says(f"responses of {mean / 1e6:,.0f} ms, {device['engineQueueSize']:.2f} in flight")
+        self.assertGreater(mean, 1e8)
+        self.assertTrue(0 < device["engineQueueSize"] <= 2.1, device["engineQueueSize"])
+        self.assertNotIn("queue", [finding["kind"] for finding in device["findings"]])
+        self.assertNotIn("waited above", self.ok(self.fleet.lockstep("report", "last")).text)

@@ -443,6 +443,29 @@ TEST(FindingsTest, WhatWaitsAboveTheDeviceIsTold) {
       << found;
 }
 
+TEST(FindingsTest, WhatWaitsForItsSlotIsNotInFlight) {
+  // An open loop: each I/O takes 1 ms, as the device's requests do, and was due 49 ms earlier.
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 200; }, 1000000);
+  for (v1::IntervalSample& sample : data.intervals[0]) {
+    sample.mutable_devices(0)->set_read_time_ms(200);
+    sample.mutable_devices(0)->set_queue_time_ms(200);
+  }
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    v1::OperationCounters* reads = worker.result.mutable_workloads(0)->mutable_measured(0);
+    common::Histogram response;
+    for (uint64_t i = 0; i < reads->operations(); ++i) response.Record(50000000);
+    v1::Histogram* encoded = reads->add_histograms();
+    encoded->set_metric(v1::METRIC_RESPONSE_TIME);
+    encoded->set_scheme(common::kHistogramScheme);
+    encoded->set_buckets(response.Encode());
+    reads->set_latency_sum_ns(reads->operations() * 50000000);
+    reads->set_latency_max_ns(50000000);
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_NEAR(phase.devices(0).engine_queue_size(), 0.2, 0.01);
+  EXPECT_EQ(FindingsOf(phase).find("queue:"), std::string::npos) << FindingsOf(phase);
+}
+
 TEST(FindingsTest, WriteBackThatFillsTheQueueIsTold) {
   // dd of story 3: a buffered writer, 156 requests of 504 KiB in the device's queue.
   Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
