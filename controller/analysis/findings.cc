@@ -16,6 +16,7 @@
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/devices.h"
+#include "controller/analysis/underneath.h"
 
 namespace lockstep::controller {
 namespace {
@@ -101,7 +102,9 @@ void AddQueue(const Device& d) {
   const double await_ms = times.mean_ms();
   const double latency_ms =
       out.engine_iops() > 0 ? 1e3 * out.engine_queue_size() / out.engine_iops() : 0;
+  const double block = d.engines.blocks.empty() ? 0 : *d.engines.blocks.rbegin();
   if (!d.engines.buffered && out.engine_queue_size() >= kDeep &&
+      CanBeMostRequests(out.engine_iops(), block, times.per_second) &&
       out.queue_size() < kAbove * out.engine_queue_size() && await_ms < kAbove * latency_ms) {
     Add("queue",
         absl::StrFormat("the engines had %.1f I/Os in flight, the device's queue held %.1f: each "

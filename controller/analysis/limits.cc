@@ -34,7 +34,7 @@
 #include "controller/analysis/kept_rates.h"
 #include "controller/analysis/network_limit.h"
 #include "controller/analysis/thread_shares.h"
-#include "controller/plan/layers.h"
+#include "controller/analysis/underneath.h"
 #include "controller/plan/loads.h"
 #include "proto/workload.h"
 
@@ -55,55 +55,6 @@ constexpr double kNoticeableMs = 0.2;
 void Set(const char* limit, std::string because, v1::WorkloadReport* out) {
   out->set_limited_by(limit);
   out->set_limited_because(std::move(because));
-}
-
-// The topmost devices under the workload's targets, those underneath them, and the file system of a
-// target that another host or a daemon serves.
-struct Underneath {
-  std::vector<const v1::DeviceReport*> devices;
-  std::vector<const v1::DeviceReport*> lower;
-  std::string remote;
-  // A target has no device: its I/Os are not among the devices' requests.
-  bool elsewhere = false;
-};
-
-// Whether such a file system has no block device of this host below it. A FUSE daemon often serves
-// a remote store.
-bool IsRemote(const std::string& filesystem) {
-  static const std::set<std::string> kRemote = {"nfs", "smb", "ceph", "lustre", "beegfs", "fuse"};
-  return kRemote.contains(filesystem);
-}
-
-// Adds the reports of these devices of the host, each once.
-void AddReports(const v1::PhaseReport& report, const std::string& host,
-                const std::vector<std::string>& names,
-                std::vector<const v1::DeviceReport*>* found) {
-  for (const v1::DeviceReport& device : report.devices()) {
-    const bool here =
-        std::find(device.hosts().begin(), device.hosts().end(), host) != device.hosts().end();
-    if (here && std::find(names.begin(), names.end(), device.name()) != names.end() &&
-        std::find(found->begin(), found->end(), &device) == found->end()) {
-      found->push_back(&device);
-    }
-  }
-}
-
-Underneath FindUnderneath(const PhaseView& view, const v1::Workload& w,
-                          const v1::PhaseReport& report) {
-  Underneath found;
-  for (const measure::RunWorker& worker : view.data().workers) {
-    for (const v1::TargetInspection& target : worker.inspection.targets()) {
-      const std::string& name =
-          view.data().run.job.targets(static_cast<int>(target.target())).name();
-      if (std::find(w.targets().begin(), w.targets().end(), name) == w.targets().end()) continue;
-      if (IsRemote(target.filesystem())) found.remote = target.filesystem();
-      const TargetDevices under = DevicesUnder(worker.inspection, target);
-      found.elsewhere = found.elsewhere || under.top.empty();
-      AddReports(report, worker.host, under.top, &found.devices);
-      AddReports(report, worker.host, under.lower, &found.lower);
-    }
-  }
-  return found;
 }
 
 // What is known of one workload.
@@ -237,28 +188,44 @@ bool LimitedByThrottle(const LimitEvidence& e, v1::WorkloadReport* out) {
   return true;
 }
 
+// What direct I/Os took, and the requests of the devices under them, if the I/Os took much longer;
+// otherwise empty.
+std::string LongerThanRequests(const LimitEvidence& e, const v1::WorkloadReport& out) {
+  // A response time has the wait for a free slot in it, which is above every device.
+  if (!e.workload.direct() || out.total().metric() == "response_time") return "";
+  // Of I/Os that other devices, a server or a daemon served, these devices have no requests.
+  if (e.under.elsewhere || (e.workload.has_copy() && !e.side)) return "";
+  const double latency_ms = (e.side ? e.side->ios.mean_ns() : out.total().latency_avg_ns()) / 1e6;
+  const double await_ms = e.under.requests.mean_ms();
+  if (!(await_ms > 0) || await_ms >= kWaitsAbove * latency_ms ||
+      latency_ms - await_ms < kNoticeableMs) {
+    return "";
+  }
+  return absl::StrFormat("its I/Os took %s on average, the requests of the device under them %s",
+                         common::FormatDuration(1e6 * latency_ms),
+                         common::FormatDuration(1e6 * await_ms));
+}
+
+bool HasMostRequests(const LimitEvidence& e, const v1::WorkloadReport& out) {
+  const double seconds =
+      e.report.last_done_seconds() - static_cast<double>(e.view.phase().phase.ramp_ns) / 1e9;
+  return CanBeMostRequests(e.side ? e.side->ios.ios : out.total().operations(),
+                           static_cast<double>(LargestBlock(e.workload)),
+                           e.under.requests.per_second * seconds);
+}
+
 // Direct I/Os that take much longer than the device's requests wait above it. Then it is not the
 // device that limits, whatever the queue depth.
 bool WaitsAboveDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
-  if (!e.workload.direct() || !e.waits()) return false;
-  // Of I/Os that other devices, a server or a daemon served, these devices have no requests.
-  if (e.under.elsewhere || (e.workload.has_copy() && !e.side)) return false;
-  RequestTimes times;
-  for (const v1::DeviceReport* d : e.under.devices) {
-    if (d->busy_ratio() >= kBusy) return false;
-    times.Add(*d);
+  for (const v1::DeviceReport* device : e.under.devices) {
+    if (device->busy_ratio() >= kBusy) return false;
   }
-  // A response time has the wait for a free slot in it, which is above every device.
-  if (out->total().metric() == "response_time") return false;
-  const double latency_ms = (e.side ? e.side->ios.mean_ns() : out->total().latency_avg_ns()) / 1e6;
-  const double await_ms = times.mean_ms();
-  if (!(await_ms > 0)) return false;
-  if (await_ms >= kWaitsAbove * latency_ms || latency_ms - await_ms < kNoticeableMs) return false;
+  const std::string longer = LongerThanRequests(e, *out);
+  if (!e.waits() || longer.empty() || !HasMostRequests(e, *out)) return false;
   Set("above the device",
-      absl::StrFormat("its I/Os took %s on average, the requests of the device under them %s: they "
-                      "waited above it (a throttle, a lock, another layer, a lack of processor)",
-                      common::FormatDuration(1e6 * latency_ms),
-                      common::FormatDuration(1e6 * await_ms)),
+      absl::StrCat(longer,
+                   ": they waited above it (a throttle, a lock, another layer, a lack of "
+                   "processor)"),
       out);
   return true;
 }
@@ -391,6 +358,15 @@ bool WaitsForDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
         absl::StrFormat("its reads of %s took %.0f %% of its I/Os' time, its writes of %s the "
                         "rest: which side limits it is not known",
                         from, 100 * e.sides.ReadShare(), to),
+        out);
+    return true;
+  }
+  if (const std::string longer = LongerThanRequests(e, *out);
+      !longer.empty() && !HasMostRequests(e, *out)) {
+    Set("not clear",
+        absl::StrCat(longer,
+                     "; most of these requests were not its own: whether the device or "
+                     "something above it made its I/Os wait is not known"),
         out);
     return true;
   }

@@ -285,6 +285,19 @@ TEST(CopyLimitTest, TheSideThatTakesTheTimeIsNamedWithItsOwnDevice) {
       << w.limited_because();
 }
 
+TEST(CopyLimitTest, RequestsOfOthersDoNotTellWhereItWaits) {
+  Stored data = CopyingSlowly(20000000, 330000);
+  for (v1::IntervalSample& interval : data.intervals[0]) {
+    for (v1::DeviceSample& d : *interval.mutable_devices()) {
+      d.set_reads(d.reads() * 3);
+      d.set_read_time_ms(d.read_time_ms() * 3);
+    }
+  }
+  const v1::WorkloadReport w = CopyOf(data);
+  EXPECT_NE(w.limited_by(), "above the device") << w.limited_because();
+  EXPECT_NE(w.limited_by(), "device") << w.limited_because();
+}
+
 // Buffered writes take part of the time. What took most of it never completed.
 TEST(CopyLimitTest, IosThatHangAreNotThePageCache) {
   Stored data = CopyingSlowly(300000, 700000);

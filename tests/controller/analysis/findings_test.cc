@@ -443,6 +443,18 @@ TEST(FindingsTest, WhatWaitsAboveTheDeviceIsTold) {
       << found;
 }
 
+TEST(FindingsTest, FastRequestsOfOthersAreNotThoseOfTheLoad) {
+  // Its 200 I/Os take 50 ms each, on the device. Beside them are 2,000 of 100 µs.
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 200; }, 50000000);
+  for (v1::IntervalSample& sample : data.intervals[0]) {
+    sample.mutable_devices(0)->set_reads(2200);
+    sample.mutable_devices(0)->set_read_time_ms(10200);
+    sample.mutable_devices(0)->set_queue_time_ms(4500);
+  }
+  const std::string found = FindingsOf(ReportOf(data).phases(0));
+  EXPECT_EQ(found.find("waited above the device"), std::string::npos) << found;
+}
+
 TEST(FindingsTest, WhatWaitsForItsSlotIsNotInFlight) {
   // An open loop: each I/O takes 1 ms, as the device's requests do, and was due 49 ms earlier.
   Stored data = FourHosts([](uint32_t, uint32_t) { return 200; }, 1000000);

@@ -1,0 +1,53 @@
+#include "controller/analysis/underneath.h"
+
+#include <algorithm>
+#include <set>
+
+#include "controller/plan/layers.h"
+
+namespace lockstep::controller {
+namespace {
+
+// Whether such a file system has no block device of this host below it. A FUSE daemon often serves
+// a remote store.
+bool IsRemote(const std::string& filesystem) {
+  static const std::set<std::string> kRemote = {"nfs", "smb", "ceph", "lustre", "beegfs", "fuse"};
+  return kRemote.contains(filesystem);
+}
+
+// Adds the reports of these devices of the host, each once.
+void AddReports(const v1::PhaseReport& report, const std::string& host,
+                const std::vector<std::string>& names,
+                std::vector<const v1::DeviceReport*>* found) {
+  for (const v1::DeviceReport& device : report.devices()) {
+    const bool here =
+        std::find(device.hosts().begin(), device.hosts().end(), host) != device.hosts().end();
+    if (here && std::find(names.begin(), names.end(), device.name()) != names.end() &&
+        std::find(found->begin(), found->end(), &device) == found->end()) {
+      found->push_back(&device);
+    }
+  }
+}
+
+}  // namespace
+
+Underneath FindUnderneath(const PhaseView& view, const v1::Workload& w,
+                          const v1::PhaseReport& report) {
+  Underneath found;
+  for (const measure::RunWorker& worker : view.data().workers) {
+    for (const v1::TargetInspection& target : worker.inspection.targets()) {
+      const std::string& name =
+          view.data().run.job.targets(static_cast<int>(target.target())).name();
+      if (std::find(w.targets().begin(), w.targets().end(), name) == w.targets().end()) continue;
+      if (IsRemote(target.filesystem())) found.remote = target.filesystem();
+      const TargetDevices under = DevicesUnder(worker.inspection, target);
+      found.elsewhere = found.elsewhere || under.top.empty();
+      AddReports(report, worker.host, under.top, &found.devices);
+      AddReports(report, worker.host, under.lower, &found.lower);
+    }
+  }
+  for (const v1::DeviceReport* device : found.devices) found.requests.Add(*device);
+  return found;
+}
+
+}  // namespace lockstep::controller
