@@ -50,9 +50,11 @@ class Demo(unittest.TestCase):
         self.assertEqual(len(device["hosts"]), 4)
         # Other tests may use the same disk too; a host that is not summed would be a quarter.
         check = device["crossCheck"]
-        self.assertIn(
-            check["verdict"], ("VERDICT_AGREE", "VERDICT_COALESCED", "VERDICT_AMPLIFIED"), check
-        )
+        if check["verdict"] == "VERDICT_NOT_ATTRIBUTABLE":
+            self.assertRegex(check["reason"], "more: other programs|may be theirs")
+        else:
+            verdicts = ("VERDICT_AGREE", "VERDICT_COALESCED", "VERDICT_AMPLIFIED")
+            self.assertIn(check["verdict"], verdicts, check)
         self.assertGreater(check["factor"], 0.95)
         self.assertLess(check["factor"], 1.25)
         (kernel,) = mix["kernels"]
