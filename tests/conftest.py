@@ -106,7 +106,8 @@ def pytest_sessionstart(session):
 def pytest_terminal_summary(terminalreporter):
     """The table of tests/truth: situation, truth, what was said."""
     rows = []
-    for outcome in ("passed", "failed"):
+    # One that its machine could not make is shown, too: nothing was held against its truth.
+    for outcome in ("passed", "failed", "skipped"):
         for report in terminalreporter.stats.get(outcome, []):
             rows += [
                 (row["lines"], row["truth"], row["said"] or "–", outcome)
@@ -119,5 +120,6 @@ def pytest_terminal_summary(terminalreporter):
     for lines, truth, said, outcome in sorted(
         rows, key=lambda row: (float(row[0].split(",")[0]), row)
     ):
-        terminalreporter.write_line(f"{lines:<6} {'' if outcome == 'passed' else 'FAILED '}{truth}")
+        mark = "" if outcome == "passed" else f"{outcome.upper()} "
+        terminalreporter.write_line(f"{lines:<6} {mark}{truth}")
         terminalreporter.write_line(f"       said: {said}")
