@@ -141,6 +141,10 @@ std::string FormatDuration(double nanoseconds) {
   return Scaled(nanoseconds, 1000, {"ns", "µs", "ms", "s"});
 }
 
+std::string FormatPercentile(double nanoseconds, bool is_uncertain) {
+  return absl::StrCat(is_uncertain ? "~" : "", FormatDuration(nanoseconds));
+}
+
 std::string FormatCount(double count) {
   // From here on the rounded number has six digits.
   if (count >= 99999.5) return Scaled(count, 1000, {"", "k", "M", "G", "T"});

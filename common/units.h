@@ -27,6 +27,8 @@ absl::StatusOr<double> ParseCount(const std::string& text);
 std::string FormatSize(double bytes);
 // "38.2 µs", "1.20 ms", "15.0 s": three digits.
 std::string FormatDuration(double nanoseconds);
+// "~1.20 ms" if it is uncertain: fewer than ten I/Os took longer.
+std::string FormatPercentile(double nanoseconds, bool is_uncertain);
 // "5,432" below 100,000; then "123 k", "1.23 M".
 std::string FormatCount(double count);
 // A count for each I/O, with three digits ("0.0527", "31.8"), from 1,000 on as FormatCount().

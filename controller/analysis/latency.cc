@@ -119,6 +119,11 @@ double PercentileOf(const v1::OperationReport& report, double percent) {
   return found == nullptr ? 0 : found->latency_ns();
 }
 
+bool IsUncertain(const v1::OperationReport& report, double percent) {
+  const v1::Percentile* found = FindPercentile(report, percent);
+  return found != nullptr && found->has_latency_ns() && found->is_uncertain();
+}
+
 std::string KindText(v1::OperationKind kind) {
   switch (kind) {
     case v1::OPERATION_KIND_READ:

@@ -20,6 +20,8 @@ v1::OperationReport ReportOfMetric(const measure::OperationStats& stats, v1::Met
 const v1::Percentile* FindPercentile(const v1::OperationReport& report, double percent);
 // Its latency, nanoseconds; 0 where it has none.
 double PercentileOf(const v1::OperationReport& report, double percent);
+// Whether it has a latency, and fewer than ten I/Os took longer.
+bool IsUncertain(const v1::OperationReport& report, double percent);
 
 // Fewer I/Os above a percentile than this make it uncertain.
 inline constexpr uint64_t kFewAbove = 10;

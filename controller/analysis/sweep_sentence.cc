@@ -112,7 +112,9 @@ class Sentence {
   // What the tables have of the point: the median over its rounds. The means of its comparison
   // would put a second number beside that one.
   std::string Reached(const v1::SweepPointReport& point) const {
-    if (is_latency_) return Value(point.p99_ns());
+    if (is_latency_) {
+      return common::FormatPercentile(point.p99_ns(), point.is_p99_uncertain());
+    }
     const bool is_iops = sweep_.conclusion().figure() == kFigureOfIops;
     return Value(is_iops ? point.iops() : point.bytes_per_second());
   }

@@ -33,13 +33,16 @@ namespace {
 // What follows the IOPS of a point. `separator` stands between the two.
 std::string WithP99(const v1::SweepPointReport& point, const char* separator) {
   return point.has_p99_ns()
-             ? absl::StrCat(separator, "with a p99 of ", common::FormatDuration(point.p99_ns()))
+             ? absl::StrCat(separator, "with a p99 of ",
+                            common::FormatPercentile(point.p99_ns(), point.is_p99_uncertain()))
              : " (too few I/Os for a p99)";
 }
 
 // The runs of one point, each figure by itself.
 struct Runs {
   std::vector<double> iops, bytes, mean, p50, p99, jain, thread_jain;
+  bool is_p50_uncertain = false;  // in one of the runs
+  bool is_p99_uncertain = false;
   std::vector<double> served;  // IOPS over the rate that was due; of open loops alone
   int workloads = 0;
   bool ramps = false;  // the rate changes while the phase runs
@@ -79,6 +82,8 @@ void Add(const v1::PhaseReport& phase, const v1::RunPhase& load, uint32_t repeat
   if (const double p50 = PercentileOf(phase.total(), 50); p50 > 0) runs->p50.push_back(p50);
   const double p99 = PercentileOf(phase.total(), 99);
   if (p99 > 0) runs->p99.push_back(p99);
+  runs->is_p50_uncertain = runs->is_p50_uncertain || IsUncertain(phase.total(), 50);
+  runs->is_p99_uncertain = runs->is_p99_uncertain || IsUncertain(phase.total(), 99);
   runs->rounds.push_back({repeat, phase.total().iops(), phase.total().bytes_per_second(), p99});
   double due = 0;
   double done = 0;
@@ -122,6 +127,8 @@ v1::SweepPointReport PointOf(const std::vector<uint32_t>& indices, const Runs& r
   point.set_mean_ns(MedianOf(runs.mean));
   if (!runs.p50.empty()) point.set_p50_ns(MedianOf(runs.p50));
   if (!runs.p99.empty()) point.set_p99_ns(MedianOf(runs.p99));
+  if (runs.is_p50_uncertain) point.set_is_p50_uncertain(true);
+  if (runs.is_p99_uncertain) point.set_is_p99_uncertain(true);
   point.set_jain(MedianOf(runs.jain));
   point.set_thread_jain(MedianOf(runs.thread_jain));
   if (!runs.spent.empty()) *point.mutable_time_spent() = MedianTimeOf(runs.spent);
@@ -191,6 +198,7 @@ v1::KneeReport* AddKneeAt(const Row& row, size_t index, const std::string& at,
   knee->set_value(ValueOf(*sweep, point));
   knee->set_iops(point.iops());
   if (point.has_p99_ns()) knee->set_p99_ns(point.p99_ns());
+  if (point.is_p99_uncertain()) knee->set_is_p99_uncertain(true);
   return knee;
 }
 
@@ -220,8 +228,8 @@ void AddGeometricKnee(const Row& row, const std::string& at, v1::SweepReport* sw
       100 * knee->iops() / most.iops(), common::FormatCount(most.iops()), ValueOf(*sweep, most),
       knee->has_p99_ns() && most.has_p99_ns()
           ? absl::StrFormat(", with a p99 of %s instead of %s",
-                            common::FormatDuration(knee->p99_ns()),
-                            common::FormatDuration(most.p99_ns()))
+                            common::FormatPercentile(knee->p99_ns(), knee->is_p99_uncertain()),
+                            common::FormatPercentile(most.p99_ns(), most.is_p99_uncertain()))
           : "; too few I/Os to compare their p99"));
 }
 
@@ -372,6 +380,8 @@ void AddCurve(const measure::RunData& data, uint32_t job_phase, v1::Report* repo
     point->set_mean_ns(phase.total().latency_avg_ns());
     if (const double p50 = PercentileOf(phase.total(), 50); p50 > 0) point->set_p50_ns(p50);
     if (const double p99 = PercentileOf(phase.total(), 99); p99 > 0) point->set_p99_ns(p99);
+    if (IsUncertain(phase.total(), 50)) point->set_is_p50_uncertain(true);
+    if (IsUncertain(phase.total(), 99)) point->set_is_p99_uncertain(true);
     point->set_phase(record.phase);
   }
   std::vector<const v1::CurvePointReport*> points;
@@ -396,10 +406,12 @@ void AddCurve(const measure::RunData& data, uint32_t job_phase, v1::Report* repo
     knee->set_value(absl::StrFormat("%.4g %%", 100 * point.share()));
     knee->set_iops(point.achieved());
     knee->set_p99_ns(point.p99_ns());
+    if (point.is_p99_uncertain()) knee->set_is_p99_uncertain(true);
     knee->set_reason(
         absl::StrFormat("up to %s of the load (%s IOPS) the p99 is %s; beyond it rises to %s",
                         knee->value(), common::FormatCount(point.achieved()),
-                        common::FormatDuration(point.p99_ns()), common::FormatDuration(y.back())));
+                        common::FormatPercentile(point.p99_ns(), point.is_p99_uncertain()),
+                        common::FormatPercentile(y.back(), points.back()->is_p99_uncertain())));
   } else if (x.size() != points.size()) {
     curve.set_without_knee("no knee: some steps have too few I/Os for a p99");
   } else if (x.size() < kMinKneePoints) {

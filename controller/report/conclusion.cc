@@ -264,14 +264,12 @@ class Sentence {
       return;
     }
     std::string text = headline_->text();
-    const std::string p99 = absl::StrCat(", p99 ", FormatDuration(headline_->p99_ns()));
+    const std::string p99 = absl::StrCat(", ", P99Text(*headline_));
     // What was required of the p99 is said with it.
     if (is_p99_said_ && absl::EndsWith(text, p99)) text.resize(text.size() - p99.size());
     if (is_rate_said_) {
       // 4,461 IOPS are said with what was required; the latency is left.
-      text = is_p99_said_ || !headline_->has_p99_ns()
-                 ? ""
-                 : absl::StrCat("p99 ", FormatDuration(headline_->p99_ns()));
+      text = is_p99_said_ || !headline_->has_p99_ns() ? "" : P99Text(*headline_);
     }
     const std::string limit = phase_ == nullptr ? "" : LimitPart(*phase_);
     if (!limit.empty()) absl::StrAppend(&text, text.empty() ? "" : ", ", limit);

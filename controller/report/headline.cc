@@ -16,23 +16,28 @@ namespace {
 // Of I/Os as large as these, people ask for the throughput.
 constexpr double kLargeBytes = 128 * 1024;
 
-void SetFigures(double iops, double bytes_per_second, double p99_ns, v1::Headline* headline) {
+struct P99 {
+  double ns = 0;  // 0: too few I/Os for one
+  bool is_uncertain = false;
+};
+
+void SetFigures(double iops, double bytes_per_second, const P99& p99, v1::Headline* headline) {
   headline->set_iops(iops);
   headline->set_bytes_per_second(bytes_per_second);
-  // 0: too few I/Os for one.
-  if (p99_ns > 0) headline->set_p99_ns(p99_ns);
+  if (!(p99.ns > 0)) return;
+  headline->set_p99_ns(p99.ns);
+  if (p99.is_uncertain) headline->set_is_p99_uncertain(true);
 }
 
 std::string P99Part(const v1::Headline& headline) {
-  return headline.has_p99_ns() ? absl::StrCat(", p99 ", common::FormatDuration(headline.p99_ns()))
-                               : "";
+  return headline.has_p99_ns() ? absl::StrCat(", ", P99Text(headline)) : "";
 }
 
-double P99Of(const v1::OperationReport& operation) {
+P99 P99Of(const v1::OperationReport& operation) {
   for (const v1::Percentile& p : operation.percentiles()) {
-    if (p.percent() == 99 && p.has_latency_ns()) return p.latency_ns();
+    if (p.percent() == 99 && p.has_latency_ns()) return {p.latency_ns(), p.is_uncertain()};
   }
-  return 0;
+  return {};
 }
 
 // "queue_depth=16 block_size=4KiB".
@@ -55,8 +60,7 @@ std::string FigureText(const v1::SweepReport& sweep, const v1::Headline& headlin
   const std::string& figure = sweep.conclusion().figure();
   if (figure == "throughput") return RateText(headline.bytes_per_second());
   if (figure == "p99" && headline.has_p99_ns()) {
-    return absl::StrCat("p99 ", common::FormatDuration(headline.p99_ns()), " at ",
-                        common::FormatCount(headline.iops()), " IOPS");
+    return absl::StrCat(P99Text(headline), " at ", common::FormatCount(headline.iops()), " IOPS");
   }
   return absl::StrCat(common::FormatCount(headline.iops()), " IOPS", P99Part(headline));
 }
@@ -72,7 +76,8 @@ std::optional<v1::Headline> OfSweep(const v1::SweepReport& sweep) {
   headline.set_kind("sweep");
   headline.set_phase(sweep.phase());
   headline.set_at(PointText(sweep, point));
-  SetFigures(point.iops(), point.bytes_per_second(), point.p99_ns(), &headline);
+  SetFigures(point.iops(), point.bytes_per_second(), {point.p99_ns(), point.is_p99_uncertain()},
+             &headline);
   const auto alike = std::count_if(sweep.points().begin(), sweep.points().end(), [](const auto& p) {
     return p.comparison().standing() == v1::STANDING_NOT_DISTINGUISHABLE;
   });
@@ -109,13 +114,15 @@ std::optional<v1::Headline> OfCurve(const v1::CurveReport& curve, const v1::Repo
   for (const v1::PhaseReport& phase : report.phases()) {
     if (phase.index() == best->phase()) bytes_per_second = phase.total().bytes_per_second();
   }
-  SetFigures(best->achieved(), bytes_per_second, best->p99_ns(), &headline);
+  SetFigures(best->achieved(), bytes_per_second, {best->p99_ns(), best->is_p99_uncertain()},
+             &headline);
   headline.set_text(absl::StrCat(common::FormatCount(best->achieved()), " IOPS at ", headline.at(),
                                  P99Part(headline)));
   if (curve.has_knee()) {
-    absl::StrAppend(headline.mutable_text(), "; knee at ", curve.knee().value(), " (",
-                    common::FormatCount(curve.knee().iops()), " IOPS, p99 ",
-                    common::FormatDuration(curve.knee().p99_ns()), ")");
+    absl::StrAppend(
+        headline.mutable_text(), "; knee at ", curve.knee().value(), " (",
+        common::FormatCount(curve.knee().iops()), " IOPS, p99 ",
+        common::FormatPercentile(curve.knee().p99_ns(), curve.knee().is_p99_uncertain()), ")");
   }
   return headline;
 }
@@ -250,6 +257,11 @@ const v1::PhaseReport* PhaseOf(const v1::Headline& headline, const v1::Report& r
     if (phase.name() == headline.phase()) return &phase;
   }
   return nullptr;
+}
+
+std::string P99Text(const v1::Headline& headline) {
+  return absl::StrCat("p99 ",
+                      common::FormatPercentile(headline.p99_ns(), headline.is_p99_uncertain()));
 }
 
 std::string RateText(double bytes_per_second) {

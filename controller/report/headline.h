@@ -15,6 +15,9 @@ std::optional<v1::Headline> HeadlineOf(const v1::Report& report);
 // The phase that the headline is of; null if the report has it no more.
 const v1::PhaseReport* PhaseOf(const v1::Headline& headline, const v1::Report& report);
 
+// "p99 1.20 ms", "p99 ~1.20 ms" if it is uncertain.
+std::string P99Text(const v1::Headline& headline);
+
 // "312.5 MiB/s", "38 KiB/s".
 std::string RateText(double bytes_per_second);
 

@@ -54,10 +54,14 @@ void ReportWriter::Rule(const std::string& title) {
 
 std::string KnownDuration(double ns) { return ns > 0 ? FormatDuration(ns) : "–"; }
 
+std::string KnownPercentile(double ns, bool is_uncertain) {
+  return ns > 0 ? common::FormatPercentile(ns, is_uncertain) : "–";
+}
+
 std::string PercentileText(const v1::OperationReport& operation, double percent) {
   for (const v1::Percentile& p : operation.percentiles()) {
     if (p.percent() != percent || !p.has_latency_ns()) continue;
-    return absl::StrCat(p.is_uncertain() ? "~" : "", FormatDuration(p.latency_ns()));
+    return common::FormatPercentile(p.latency_ns(), p.is_uncertain());
   }
   return "–";
 }
@@ -273,7 +277,8 @@ void ReportWriter::Curves(PointDetail detail) {
     for (const v1::CurvePointReport& point : curve.points()) {
       table.Add({absl::StrFormat("%.4g %%", 100 * point.share()), FormatCount(point.offered()),
                  FormatCount(point.achieved()), FormatDuration(point.mean_ns()),
-                 KnownDuration(point.p50_ns()), KnownDuration(point.p99_ns())});
+                 KnownPercentile(point.p50_ns(), point.is_p50_uncertain()),
+                 KnownPercentile(point.p99_ns(), point.is_p99_uncertain())});
     }
     out_ += table.Render("    ", width_);
     if (curve.has_knee()) Knee(curve.knee());

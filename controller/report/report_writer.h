@@ -17,6 +17,8 @@ std::string Plural(double count, const char* noun);
 
 // A latency, nanoseconds; a dash for 0, which too few I/Os for a percentile leave.
 std::string KnownDuration(double ns);
+// A percentile; "~" stands before one that is uncertain.
+std::string KnownPercentile(double ns, bool is_uncertain);
 
 // The latency at one of the report's percentiles, with "~" in front where fewer than ten I/Os took
 // longer; a dash where none did.

@@ -21,6 +21,7 @@ struct Figure {
   bool may_be_zero;  // otherwise 0 says that there is none
   double (*of)(const v1::SweepPointReport& point);
   std::string (*text)(double value);
+  bool (*is_uncertain)(const v1::SweepPointReport& point) = nullptr;
 };
 
 const Figure kFigures[] = {
@@ -29,8 +30,10 @@ const Figure kFigures[] = {
     {"MiB/s", true, true,
      [](const v1::SweepPointReport& p) { return p.bytes_per_second() / 1048576; },
      [](double v) { return absl::StrFormat("%.1f", v); }},
-    {"p50", false, false, [](const v1::SweepPointReport& p) { return p.p50_ns(); }, &KnownDuration},
-    {"p99", false, false, [](const v1::SweepPointReport& p) { return p.p99_ns(); }, &KnownDuration},
+    {"p50", false, false, [](const v1::SweepPointReport& p) { return p.p50_ns(); }, &KnownDuration,
+     [](const v1::SweepPointReport& p) { return p.is_p50_uncertain(); }},
+    {"p99", false, false, [](const v1::SweepPointReport& p) { return p.p99_ns(); }, &KnownDuration,
+     [](const v1::SweepPointReport& p) { return p.is_p99_uncertain(); }},
     {"Jain", true, false, [](const v1::SweepPointReport& p) { return p.jain(); },
      [](double v) { return absl::StrFormat("%.4f", v); }},
     {"thread Jain", true, false, [](const v1::SweepPointReport& p) { return p.thread_jain(); },
@@ -105,15 +108,18 @@ class Heat {
     if (!IsKnown(point)) return "–  ";
     const double value = figure_.of(point);
     // A variation of less than one percent is noise, and gets no mark.
-    if (max_ - min_ <= 0.01 * max_) return absl::StrCat(figure_.text(value), "  ");
+    if (max_ - min_ <= 0.01 * max_) return absl::StrCat(TextOf(point), "  ");
     const double place = (value - min_) / (max_ - min_);
     // The fullest mark is always the best point, whichever direction is better.
     const double good = figure_.higher_is_better ? place : 1 - place;
-    return absl::StrCat(figure_.text(value), " ",
-                        kMarks[static_cast<size_t>(std::min(4.0, good * 5))]);
+    return absl::StrCat(TextOf(point), " ", kMarks[static_cast<size_t>(std::min(4.0, good * 5))]);
   }
 
  private:
+  std::string TextOf(const v1::SweepPointReport& point) const {
+    const bool is_uncertain = figure_.is_uncertain != nullptr && figure_.is_uncertain(point);
+    return absl::StrCat(is_uncertain ? "~" : "", figure_.text(figure_.of(point)));
+  }
   // Latencies and Jain's index are above 0. IOPS may be 0.
   bool IsKnown(const v1::SweepPointReport& point) const {
     return figure_.may_be_zero || figure_.of(point) > 0;
