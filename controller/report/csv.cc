@@ -55,7 +55,7 @@ struct RequestColumns {
 };
 
 // A device of an observe phase: bytes, rates and the mean time of its requests. The other cells are
-// of engines, and stay empty.
+// of engines, and stay empty. `nested` says which rows a sum must leave out.
 void AddObservedDevice(const std::string& head, const v1::DeviceReport& d, std::string* out) {
   std::vector<RequestColumns> kinds = {
       {"device read", d.reads_per_second(), d.read_bytes_per_second(), d.read_await_ms(),
@@ -76,7 +76,8 @@ void AddObservedDevice(const std::string& head, const v1::DeviceReport& d, std::
     if (!d.not_rated().empty()) cells[4] = cells[5] = "";
     if (r.per_second > 0) cells[7] = Number(r.await_ms * 1e6);
     absl::StrAppend(out, head, ",", Quoted(d.hosts().empty() ? "" : d.hosts(0)), ",",
-                    absl::StrJoin(cells, ","), ",", Quoted(d.name()), "\r\n");
+                    absl::StrJoin(cells, ","), ",", Quoted(d.name()), ",",
+                    d.nested() ? "true" : "false", "\r\n");
   }
 }
 
@@ -88,7 +89,7 @@ std::string RenderCsv(const v1::Report& report) {
       "run,job,phase,phase_name,workload,host,operation,operations,bytes,errors,iops,bytes_per_"
       "second,"
       "latency_min_ns,latency_avg_ns,latency_max_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_"
-      "ns,device\r\n";
+      "ns,device,nested\r\n";
   for (const v1::PhaseReport& phase : report.phases()) {
     const std::string head =
         absl::StrCat(Quoted(report.run().run_id()), ",", Quoted(report.run().job_name()), ",",
@@ -96,7 +97,7 @@ std::string RenderCsv(const v1::Report& report) {
     for (const v1::WorkloadReport& workload : phase.workloads()) {
       for (const v1::OperationReport& operation : workload.operations()) {
         absl::StrAppend(&out, head, Quoted(workload.name()), ",,",
-                        absl::StrJoin(OperationCells(operation), ","), ",\r\n");
+                        absl::StrJoin(OperationCells(operation), ","), ",,\r\n");
       }
     }
     for (int i = 0; phase.has_observed() && i < phase.devices_size(); ++i) {
@@ -106,7 +107,7 @@ std::string RenderCsv(const v1::Report& report) {
       for (const v1::HostWorkloadReport& workload : host.workloads()) {
         for (const v1::OperationReport& operation : workload.operations()) {
           absl::StrAppend(&out, head, Quoted(workload.name()), ",", Quoted(host.host()), ",",
-                          absl::StrJoin(OperationCells(operation), ","), ",\r\n");
+                          absl::StrJoin(OperationCells(operation), ","), ",,\r\n");
         }
       }
     }

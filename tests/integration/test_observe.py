@@ -300,7 +300,7 @@ class Figures(Base):
         self.assertNotEqual(rows, [[""]])
         csv = self.ok(fleet.lockstep("report", "last", "--format", "csv")).out
         self.assertEqual(csv.count("device read,"), len(sampled))
-        self.assertIn(f",{self.name}\r\n".replace("\r\n", "\n"), csv.replace("\r\n", "\n"))
+        self.assertIn(f",{self.name},false\n", csv.replace("\r\n", "\n"))
         markdown = self.ok(fleet.lockstep("report", "last", "--format", "markdown")).out
         self.assertIn("| device reads |", markdown)
         html = self.ok(fleet.lockstep("report", "last", "--format", "html")).out

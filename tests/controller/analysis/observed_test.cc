@@ -250,9 +250,19 @@ TEST(ObservedTest, TextHasDashesForEngineFigures) {
 
 TEST(ObservedTest, CsvNamesTheDeviceAndLeavesTheRestEmpty) {
   const std::string csv = RenderCsv(ReportOf(Observed(100, 300)));
-  EXPECT_NE(csv.find(",watch,,a,device read,,3276800,,100,819200,,2000000,,,,,,,,sda\r\n"),
+  EXPECT_NE(csv.find(",watch,,a,device read,,3276800,,100,819200,,2000000,,,,,,,,sda,false\r\n"),
             std::string::npos)
       << csv;
+}
+
+TEST(ObservedTest, CsvMarksTheDevicesThatSumsLeaveOut) {
+  Stored data = Observed(100, 300);
+  for (v1::IntervalSample& interval : data.intervals[0]) {
+    interval.mutable_devices(1)->set_nested(true);
+  }
+  const std::string csv = RenderCsv(ReportOf(data));
+  EXPECT_NE(csv.find("ns,device,nested\r\n"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",,sda,true\r\n"), std::string::npos) << csv;
 }
 
 TEST(ObservedTest, DiscardsAndFlushesAreShown) {
