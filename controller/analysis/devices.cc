@@ -200,7 +200,7 @@ EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id, const s
       found.in_flight += static_cast<double>(workload.threads()) * workload.queue_depth();
       found.parts.push_back(part);
     }
-    if (sees) found.hosts.push_back(self->host);
+    if (sees) found.workers.push_back(self->worker_index);
     if (sees && others) found.alone = false;
   }
   return found;
@@ -288,6 +288,15 @@ std::vector<SampledDevice> SampledDevices(const PhaseView& view) {
 
 namespace {
 
+void AddWorker(const measure::RunWorker& worker, v1::DeviceReport* out) {
+  out->add_hosts(worker.host);
+  out->add_workers(worker.worker_index);
+}
+
+void AddWorkers(const PhaseView& view, const EnginesOn& engines, v1::DeviceReport* out) {
+  for (const uint32_t index : engines.workers) AddWorker(*view.WorkerOf(index), out);
+}
+
 // Adds up what the engines did to a device.
 void AddEngines(const PhaseView& view, const EnginesOn& engines, CrossCheckInput* input,
                 v1::DeviceReport* out) {
@@ -297,7 +306,7 @@ void AddEngines(const PhaseView& view, const EnginesOn& engines, CrossCheckInput
   input->trims_reach_device = !engines.files;
   if (engines.blocks.size() == 1) input->block_bytes = *engines.blocks.begin();
   out->set_identity(engines.identity);
-  for (const std::string& host : engines.hosts) out->add_hosts(host);
+  AddWorkers(view, engines, out);
   for (const EnginesOn::Part& part : engines.parts) {
     const v1::WorkloadResult& result = *part.result;
     // Ramp and drain count here, as on the device's side: a write of the ramp may reach the device
@@ -409,7 +418,7 @@ void AddObservers(const PhaseView& view, const std::string& boot_id, v1::DeviceR
     for (const v1::ObservedDevice& device : observed->devices()) {
       if (device.name() != out->name()) continue;
       out->set_identity(device.identity());
-      out->add_hosts(worker.host);
+      AddWorker(worker, out);
     }
   }
 }
@@ -432,7 +441,7 @@ void CompareWithEngines(const PhaseView& view, const measure::RunWorker* self,
     // I/Os underneath it is no disagreement.
     if (sums.nested || !above.parts.empty()) {
       if (device.layer != nullptr) out->set_identity(device.layer->identity());
-      for (const std::string& host : above.hosts) out->add_hosts(host);
+      AddWorkers(view, above, out);
       return;
     }
   }

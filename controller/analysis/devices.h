@@ -22,7 +22,7 @@ struct EnginesOn {
     bool reads = true, writes = true;  // these of its I/Os go to the device
   };
   std::vector<Part> parts;
-  std::vector<std::string> hosts;
+  std::vector<uint32_t> workers;  // by their number in the run
   std::string identity;
   std::set<double> blocks;  // sizes, of workloads with one size
   // Every such workload's I/O goes to this device alone, and no other's reaches it through a layer

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "controller/analysis/analysis.h"
 
 namespace lockstep::controller {
@@ -55,8 +56,9 @@ void AddDevices(v1::PhaseReport* report) {
   for (const v1::DeviceReport& d : report->devices()) {
     if (d.engine_read_bytes() + d.engine_write_bytes() <= 0) continue;
     // Without an identity, the same name on another host is another device.
-    const std::string key =
-        d.identity().empty() && d.hosts_size() > 0 ? d.hosts(0) + " " + d.name() : d.identity();
+    const std::string key = d.identity().empty() && d.workers_size() > 0
+                                ? absl::StrCat(d.workers(0), " ", d.name())
+                                : d.identity();
     moved[key] += d.reads_per_second() + d.writes_per_second();
   }
   std::vector<double> rates;

@@ -37,13 +37,14 @@ struct Rates {
   double read_bytes = 0, write_bytes = 0;  // per second
 };
 
-bool IsOf(const google::protobuf::RepeatedPtrField<std::string>& hosts, const std::string& host) {
-  return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
+template <typename List, typename Value>
+bool IsIn(const List& list, const Value& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-const v1::KernelReport* KernelOf(const v1::PhaseReport& report, const std::string& host) {
+const v1::KernelReport* KernelOf(const v1::PhaseReport& report, uint32_t worker) {
   for (const v1::KernelReport& kernel : report.kernels()) {
-    if (IsOf(kernel.hosts(), host)) return &kernel;
+    if (IsIn(kernel.workers(), worker)) return &kernel;
   }
   return nullptr;
 }
@@ -52,10 +53,10 @@ const v1::KernelReport* KernelOf(const v1::PhaseReport& report, const std::strin
 Rates EnginesUnder(const std::string& throttle, const v1::PhaseReport& report,
                    const v1::HostReport& self) {
   Rates rates;
-  const v1::KernelReport* kernel = KernelOf(report, self.host());
+  const v1::KernelReport* kernel = KernelOf(report, self.worker_index());
   for (const v1::HostReport& host : report.hosts()) {
-    const bool shares =
-        kernel != nullptr && IsOf(kernel->hosts(), host.host()) && IsOf(host.throttles(), throttle);
+    const bool shares = kernel != nullptr && IsIn(kernel->workers(), host.worker_index()) &&
+                        IsIn(host.throttles(), throttle);
     if (&host != &self && !shares) continue;
     for (const v1::HostWorkloadReport& workload : host.workloads()) {
       for (const v1::OperationReport& o : workload.operations()) {
@@ -75,7 +76,7 @@ Rates RequestsUnder(const std::string& throttle, const v1::PhaseReport& report,
                     const v1::HostReport& self) {
   Rates rates = EnginesUnder(throttle, report, self);
   for (const v1::DeviceReport& d : report.devices()) {
-    if (!IsOf(d.hosts(), self.host()) ||
+    if (!IsIn(d.workers(), self.worker_index()) ||
         !absl::StrContains(throttle, absl::StrCat(" ", d.name(), " "))) {
       continue;
     }
@@ -117,11 +118,10 @@ std::string ThrottleOf(const std::string& text) {
   return colon == std::string::npos ? text : text.substr(colon + 2);
 }
 
-bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report,
-                const std::string& host) {
+bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report, uint32_t worker) {
   bool knows = false;
   for (const v1::DeviceReport& d : report.devices()) {
-    if (std::find(d.hosts().begin(), d.hosts().end(), host) == d.hosts().end()) continue;
+    if (!IsIn(d.workers(), worker)) continue;
     knows = true;
     const bool named = absl::StrContains(throttle, absl::StrCat(" ", d.name(), " "));
     if (named || IsStacked(d.name())) return true;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "proto/report.pb.h"
@@ -10,10 +11,9 @@ namespace lockstep::controller {
 // riops=200 …", "/slow: blkio.throttle.read_iops_device vda 200"), without the group's name.
 std::string ThrottleOf(const std::string& text);
 
-// Whether the limit is, or can be, of a device that the host's engines work on, or of one beneath
-// it.
-bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report,
-                const std::string& host);
+// Whether the limit is, or can be, of a device that the worker's engines work on, or of one
+// beneath it. `worker`: its number in the run. Several hosts may have one name.
+bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report, uint32_t worker);
 
 // Whether the I/O of the host, and of those that share the limit with it, came near one of the
 // limits in the text and did not exceed it: one that is never reached slows nothing down, and one

@@ -32,7 +32,7 @@ void AddMemory(const measure::HostSums& sums, v1::KernelReport* kernel) {
 // The workers of one kernel. Those in containers all add to its counters, so their I/Os are added
 // up.
 struct KernelWorkers {
-  std::vector<std::string> hosts;
+  std::vector<const measure::RunWorker*> workers;
   double operations = 0;
 };
 
@@ -42,7 +42,7 @@ std::map<std::string, KernelWorkers> WorkersByKernel(const PhaseView& view) {
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
     if (self == nullptr) continue;
     KernelWorkers& kernel = kernels[self->boot_id];
-    kernel.hosts.push_back(self->host);
+    kernel.workers.push_back(self);
     kernel.operations += static_cast<double>(view.series().Of(worker.worker_index).MeasuredIos());
   }
   return kernels;
@@ -66,7 +66,10 @@ void AddKernel(const std::string& boot_id, const KernelWorkers& workers,
   }
   if (sums.interrupts > 0) kernel->set_interrupts_per_second(sums.interrupts / seconds);
   AddMemory(sums, kernel);
-  for (const std::string& host : workers.hosts) kernel->add_hosts(host);
+  for (const measure::RunWorker* worker : workers.workers) {
+    kernel->add_hosts(worker->host);
+    kernel->add_workers(worker->worker_index);
+  }
   if (!(workers.operations > 0)) return;
   // Nor is there I/O without processor time.
   const auto set = [&](double sum, void (v1::KernelReport::*setter)(double)) {

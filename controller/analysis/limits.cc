@@ -171,7 +171,7 @@ bool LimitedByThrottle(const LimitEvidence& e, v1::WorkloadReport* out) {
     if (host.lost() || !Runs(host, e.workload)) continue;
     ++hosts;
     for (const std::string& throttle : host.throttles()) {
-      if (!IsOnTarget(throttle, e.report, host.host()) ||
+      if (!IsOnTarget(throttle, e.report, host.worker_index()) ||
           !IsReached(throttle, e.report, host, Over::kPhase))
         continue;
       if (first.empty()) first = absl::StrCat(host.host(), ": ", throttle);
@@ -268,8 +268,9 @@ const v1::DeviceReport* LowestOf(const v1::DeviceReport* top,
     }
     level.clear();
     for (const v1::DeviceReport* device : lower) {
-      const bool shares_host = device->hosts(0) == top->hosts(0);
-      if (!shares_host || !names.contains(device->name()) || !seen.insert(device).second) continue;
+      const bool shares_kernel = device->workers(0) == top->workers(0);
+      if (!shares_kernel || !names.contains(device->name()) || !seen.insert(device).second)
+        continue;
       level.push_back(device);
     }
     const auto lowest =

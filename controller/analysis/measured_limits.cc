@@ -96,17 +96,18 @@ std::string DiskOf(const std::string& identity) {
 
 // The devices of the phase's targets by key, host by host.
 std::map<std::string, std::vector<DeviceOnHost>> ByKey(const v1::PhaseReport& phase) {
-  std::map<std::string, std::string> boots;  // by host
+  std::map<uint32_t, std::string> boots;  // by worker: several hosts may have one name
   for (const v1::KernelReport& kernel : phase.kernels()) {
-    for (const std::string& host : kernel.hosts()) boots[host] = kernel.boot_id();
+    for (const uint32_t worker : kernel.workers()) boots[worker] = kernel.boot_id();
   }
   DevicesByKey devices;
   for (const v1::DeviceReport& d : phase.devices()) {
-    if (d.identity().empty() || d.hosts().empty()) continue;
+    if (d.identity().empty() || d.workers().empty()) continue;
     // A device underneath the targets' has no engine figures. What it gave is no limit of its own:
     // the one above may have had enough.
     if (!d.has_engine_iops()) continue;
-    devices.Add(d.hosts(0), DeviceKey(DiskOf(d.identity()), boots[d.hosts(0)]), d);
+    const uint32_t worker = d.workers(0);
+    devices.Add(absl::StrCat(worker), DeviceKey(DiskOf(d.identity()), boots[worker]), d);
   }
   return devices.Take();
 }

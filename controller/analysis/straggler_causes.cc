@@ -52,7 +52,7 @@ Surroundings SurroundingsOf(const PhaseView& view, const v1::PhaseReport& report
   std::set<std::string> devices;
   for (const v1::DeviceReport& d : report.devices()) {
     const bool is_of =
-        std::find(d.hosts().begin(), d.hosts().end(), host.host()) != d.hosts().end();
+        std::find(d.workers().begin(), d.workers().end(), host.worker_index()) != d.workers().end();
     if (is_of && !d.nested()) devices.insert(d.name());
   }
   const measure::RunWorker* self = view.WorkerOf(host.worker_index());
@@ -148,7 +148,7 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
   std::vector<std::string> limits;
   for (const std::string& limit : e.self.throttles()) {
     const bool own_one = !e.limits_of_peers.contains(ThrottleOf(limit));
-    if (own_one && IsOnTarget(limit, e.report, e.self.host()) &&
+    if (own_one && IsOnTarget(limit, e.report, e.self.worker_index()) &&
         IsReached(limit, e.report, e.self, e.over)) {
       limits.push_back(limit);
     }

@@ -15,13 +15,13 @@ bool IsRemote(const std::string& filesystem) {
   return kRemote.contains(filesystem);
 }
 
-// Adds the reports of these devices of the host, each once.
-void AddReports(const v1::PhaseReport& report, const std::string& host,
+// Adds the reports of these devices of the worker, each once.
+void AddReports(const v1::PhaseReport& report, uint32_t worker,
                 const std::vector<std::string>& names,
                 std::vector<const v1::DeviceReport*>* found) {
   for (const v1::DeviceReport& device : report.devices()) {
-    const bool here =
-        std::find(device.hosts().begin(), device.hosts().end(), host) != device.hosts().end();
+    const auto& workers = device.workers();
+    const bool here = std::find(workers.begin(), workers.end(), worker) != workers.end();
     if (here && std::find(names.begin(), names.end(), device.name()) != names.end() &&
         std::find(found->begin(), found->end(), &device) == found->end()) {
       found->push_back(&device);
@@ -42,8 +42,8 @@ Underneath FindUnderneath(const PhaseView& view, const v1::Workload& w,
       if (IsRemote(target.filesystem())) found.remote = target.filesystem();
       const TargetDevices under = DevicesUnder(worker.inspection, target);
       found.elsewhere = found.elsewhere || under.top.empty();
-      AddReports(report, worker.host, under.top, &found.devices);
-      AddReports(report, worker.host, under.lower, &found.lower);
+      AddReports(report, worker.worker_index, under.top, &found.devices);
+      AddReports(report, worker.worker_index, under.lower, &found.lower);
     }
   }
   for (const v1::DeviceReport* device : found.devices) found.requests.Add(*device);

@@ -140,6 +140,24 @@ TEST(StragglerTest, ALimitThatIsNeverReachedIsNoCause) {
   EXPECT_EQ(phase.stragglers(0).cause(), "device");
 }
 
+// The device of another machine of this name, whose kernel calls it sdb, is not the slow one's.
+TEST(StragglerTest, CausesAreThoseOfTheWorkerNotOfItsName) {
+  Stored data = FourHosts([](uint32_t h, uint32_t) { return h == 2 ? 100 : 200; });
+  data.phases[0].workers[2].result.add_throttles("/slow: io.max sdb riops=100");
+  data.workers[1].inspection.mutable_targets(0)->set_device_name("sdb");
+  for (v1::IntervalSample& sample : data.intervals[1]) {
+    sample.mutable_devices(0)->set_name("sdb");
+  }
+  const auto cause = [&] {
+    const v1::PhaseReport phase = ReportOf(data).phases(0);
+    EXPECT_EQ(phase.stragglers_size(), 1);
+    return phase.stragglers_size() == 1 ? phase.stragglers(0).cause() : "";
+  };
+  EXPECT_EQ(cause(), "not known");
+  data.workers[1].host = data.workers[2].host;
+  EXPECT_EQ(cause(), "not known");
+}
+
 // What limits is the last sentence of one chain: a quota and a throttle before the device.
 TEST(LimitTest, AQuotaAndAThrottleComeBeforeTheDevice) {
   Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });

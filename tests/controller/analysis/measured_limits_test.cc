@@ -20,8 +20,10 @@ v1::PhaseReport* AddLoad(const std::string& name, double reads, double writes, v
   v1::KernelReport* kernel = phase->add_kernels();
   kernel->set_boot_id("boot");
   kernel->add_hosts("a");
+  kernel->add_workers(0);
   v1::DeviceReport* device = phase->add_devices();
   device->add_hosts("a");
+  device->add_workers(0);
   device->set_name("sda");
   device->set_identity("naa.600");
   device->set_reads_per_second(reads);
@@ -120,8 +122,10 @@ TEST(MeasuredLimits, HostsThatShareALunAreAddedUp) {
   v1::KernelReport* kernel = phase->add_kernels();
   kernel->set_boot_id("other");
   kernel->add_hosts("b");
+  kernel->add_workers(1);
   *phase->add_devices() = phase->devices(0);
   phase->mutable_devices(1)->set_hosts(0, "b");
+  phase->mutable_devices(1)->set_workers(0, 1);
   // What is underneath a device has its requests already.
   *phase->add_devices() = phase->devices(0);
   phase->mutable_devices(2)->set_nested(true);
@@ -154,6 +158,26 @@ TEST(MeasuredLimits, ADeviceOfOneKernelIsKnownByItsBoot) {
   ASSERT_TRUE(limits.ok()) << limits.status();
   EXPECT_EQ((*limits)[0].device_key(), "boot/loop-file:1-2");
   EXPECT_EQ((*limits)[0].identity(), "loop-file:1-2");
+}
+
+// Two machines may have one name. A device without an identity of the fleet is then known by the
+// boot of its own machine.
+TEST(MeasuredLimits, HostsOfOneNameHaveTheirOwnDevices) {
+  v1::Report report;
+  v1::PhaseReport* phase = AddLoad("deep", 1000, 0, &report);
+  phase->mutable_devices(0)->set_identity("loop-file:1-2");
+  v1::KernelReport* kernel = phase->add_kernels();
+  kernel->set_boot_id("other");
+  kernel->add_hosts("a");
+  kernel->add_workers(1);
+  *phase->add_devices() = phase->devices(0);
+  phase->mutable_devices(1)->set_workers(0, 1);
+  const auto limits = LimitsOf(report);
+  ASSERT_TRUE(limits.ok()) << limits.status();
+  ASSERT_EQ(limits->size(), 2u);
+  EXPECT_EQ((*limits)[0].device_key(), "boot/loop-file:1-2");
+  EXPECT_EQ((*limits)[1].device_key(), "other/loop-file:1-2");
+  EXPECT_DOUBLE_EQ((*limits)[0].iops(), 1000);
 }
 
 TEST(MeasuredLimits, DifferencesOfRequestsAreNamed) {
