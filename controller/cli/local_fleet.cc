@@ -48,7 +48,7 @@ void Detach(const std::string& log) {
   sigemptyset(&none);
   pthread_sigmask(SIG_SETMASK, &none, nullptr);
   if (log.empty()) return;
-  const int fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  const int fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
   if (fd < 0) return;
   dup2(fd, 1);
   dup2(fd, 2);
@@ -188,6 +188,11 @@ absl::StatusOr<std::unique_ptr<LocalFleet>> LocalFleet::Start(const Options& opt
   if (absl::Status status = common::MakeDirectories(options.state_directory, 0711); !status.ok()) {
     return status;
   }
+  // Before anything is made in it. Somebody else who can write there could put a link in the place
+  // of a log or of the workers' directory, whose target would then be written to or change its
+  // mode.
+  absl::Status owner = common::CheckNobodyElses(options.state_directory);
+  if (!owner.ok()) return owner;
   // The daemons' logs go there. Without this check a daemon would end, and nothing would say why.
   if (access(options.state_directory.c_str(), R_OK | W_OK | X_OK) != 0) {
     return common::ErrnoStatus(errno, options.state_directory + ": the state directory");

@@ -4,6 +4,7 @@ import os
 import socket
 import stat
 import subprocess
+import tempfile
 import unittest
 
 from fleet import BIN, Fleet, files_job, needs_root, wait_for
@@ -57,6 +58,27 @@ class ForeignDirectories(unittest.TestCase):
                     self.assertNotEqual(done.returncode, 0)
                     self.assertIn("belongs to user 65534", done.stdout + done.stderr)
             self.assertEqual(os.listdir(theirs), [])
+
+    def test_run_local_follows_no_link_of_theirs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            theirs, ours = f"{folder}/theirs", f"{folder}/ours"
+            os.mkdir(theirs)
+            os.mkdir(ours)
+            os.chmod(ours, 0o755)
+            os.symlink(ours, f"{theirs}/workers")
+            os.chown(theirs, 65534, 65534)
+            done = subprocess.run(
+                [f"{BIN}/lockstep", "run", "-", "--local", "--state-dir", theirs],
+                input="name: j\nphases: [{observe: {duration: 1s}}]\n",
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=False,
+            )
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("belongs to user 65534", done.stdout + done.stderr)
+            self.assertEqual(os.listdir(theirs), ["workers"])
+            self.assertEqual(stat.S_IMODE(os.stat(ours).st_mode), 0o755)
 
 
 @needs_root
