@@ -306,8 +306,12 @@ class DeviceCopies(FleetTest):
     def test_an_overlay_of_relative_directories_is_known_too(self):
         self.refuses_both_sides_of_an_overlay("")
 
-    def refuses_both_sides_of_an_overlay(self, prefix):
-        """`prefix`: before the names of the overlay's directories, where $0 is the one above."""
+    def test_a_bind_mount_of_such_an_overlay_is_known_too(self):
+        self.refuses_both_sides_of_an_overlay("", bound=True)
+
+    def refuses_both_sides_of_an_overlay(self, prefix, bound=False):
+        """`prefix`: before the names of the overlay's directories, where $0 is the one above.
+        `bound`: the overlay is used through a bind mount, beside which none of them lies."""
         with (
             tempfile.TemporaryDirectory() as folder,
             LoopDevice(folder, 64 * MIB) as disk,
@@ -328,6 +332,12 @@ class DeviceCopies(FleetTest):
             mount = f'cd "$0" && mount -t overlay overlay -o "{options}" "$0/merged"'
             call("sh", "-c", mount, base)
             unmounted.callback(unmount, merged)
+            if bound:
+                elsewhere = os.path.join(folder, "bound", "here")
+                os.makedirs(elsewhere)
+                call("mount", "--bind", merged, elsewhere)
+                unmounted.callback(unmount, elsewhere)
+                merged = elsewhere
             with Fleet(1, allow=[upper, merged]) as fleet:
                 copy = load("copy: {from: src, to: dst}, block_size: 64KiB")
                 for source, target, name in ((upper, merged, "a"), (merged, upper, "b")):

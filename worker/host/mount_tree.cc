@@ -184,6 +184,16 @@ std::vector<const MountTree::Mount*> MountTree::Beneath(const std::string& direc
   return found;
 }
 
+std::vector<const MountTree::Mount*> MountTree::OfSameFilesystem(const Mount& mount) const {
+  std::vector<const Mount*> found;
+  for (const bool of_all : {true, false}) {
+    for (const Mount& other : mounts_) {
+      if (other.number == mount.number && (other.root == "/") == of_all) found.push_back(&other);
+    }
+  }
+  return found;
+}
+
 std::string PathOfBackingFile(const std::string& backing) {
   // As d_path() in the kernel's fs/d_path.c writes it.
   if (!absl::EndsWith(backing, " (deleted)")) return backing;

@@ -36,6 +36,9 @@ class MountTree {
   absl::StatusOr<Location> Find(const std::string& path) const;
   // The mounts that paths beneath this directory, which has no links in it, lead to.
   std::vector<const Mount*> Beneath(const std::string& directory) const;
+  // The mounts of this one's file system, itself among them: first those of all of it, in the order
+  // of the table, then bind mounts of its directories.
+  std::vector<const Mount*> OfSameFilesystem(const Mount& mount) const;
   // The mount with this id; null where there is none.
   const Mount* WithId(uint64_t id) const;
   // On which server, or in which memory, its files are: "nfs4 (nas:/export)".

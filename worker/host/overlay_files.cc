@@ -36,6 +36,21 @@ bool IsDirectory(const MountTree& mounts, const std::string& path) {
       .valid();
 }
 
+// The nearest directory above the path that all of these directories are in; empty where none is.
+std::string NearestAbove(const MountTree& mounts, const std::string& path,
+                         const std::vector<std::string>& directories) {
+  std::string above = path;
+  while (above.size() > 1) {
+    above = above.substr(0, above.rfind('/'));
+    if (std::all_of(directories.begin(), directories.end(), [&](const std::string& directory) {
+          return IsDirectory(mounts, absl::StrCat(above, "/", directory));
+        })) {
+      return above.empty() ? "/." : above;  // an empty one is none
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::vector<std::string> PathsUnderOverlay(const MountLine& overlay, const std::string& path,
@@ -65,7 +80,8 @@ const MountTree::Mount* OverlayFiles::MountOf(uint64_t id) {
 
 // The kernel does not tell where somebody was who mounted it by relative directories. Mount points
 // lie beside their directories, so that it was most likely the nearest directory above the mount
-// point in which all of them are. A wrong guess could only take two files for one, and refuse them.
+// point in which all of them are. A bind mount may be anywhere: then the mount point of the overlay
+// itself counts. A wrong guess could only take two files for one, and refuse them.
 const std::string& OverlayFiles::BaseOf(const MountTree::Mount& mount) {
   const auto [known, is_new] = bases_.try_emplace(mount.id);
   if (!is_new) return known->second;
@@ -73,15 +89,10 @@ const std::string& OverlayFiles::BaseOf(const MountTree::Mount& mount) {
   for (const std::string& directory : OverlayDirectories(mount.filesystem_options)) {
     if (!absl::StartsWith(directory, "/")) relative.push_back(directory);
   }
-  std::string above = mount.target;
-  while (!relative.empty() && above.size() > 1) {
-    above = above.substr(0, above.rfind('/'));
-    if (std::all_of(relative.begin(), relative.end(), [&](const std::string& directory) {
-          return IsDirectory(*mounts_, absl::StrCat(above, "/", directory));
-        })) {
-      known->second = above.empty() ? "/." : above;  // an empty one is none
-      break;
-    }
+  if (relative.empty()) return known->second;
+  for (const MountTree::Mount* same : mounts_->OfSameFilesystem(mount)) {
+    known->second = NearestAbove(*mounts_, same->target, relative);
+    if (!known->second.empty()) break;
   }
   return known->second;
 }
