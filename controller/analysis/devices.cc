@@ -208,6 +208,17 @@ EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id, const s
 
 namespace {
 
+// Whether a workload of the phase works on the target.
+bool IsUsed(const PhaseView& view, const v1::TargetInspection& target) {
+  const v1::JobSpec& job = view.data().run.job;
+  if (static_cast<int>(target.target()) >= job.targets_size()) return false;
+  const std::string& name = job.targets(static_cast<int>(target.target())).name();
+  const auto& workloads = view.load().workloads();
+  return std::any_of(workloads.begin(), workloads.end(), [&](const v1::Workload& w) {
+    return std::find(w.targets().begin(), w.targets().end(), name) != w.targets().end();
+  });
+}
+
 // Puts the devices that one worker sampled into the order of its stacks.
 class StackOrder {
  public:
@@ -217,12 +228,16 @@ class StackOrder {
       : worker_(worker), inspection_(inspection), sampled_(sampled), out_(out) {}
 
   // `observed`: what an observe phase sees; null for a load, whose stacks are its targets'.
-  void Walk(const v1::ObservedDevices* observed) {
+  void Walk(const PhaseView& view, const v1::ObservedDevices* observed) {
     if (observed != nullptr) {
       for (const uint32_t top : observed->top_layers()) Visit(top, 0, {});
     } else {
-      for (const v1::TargetInspection& target : inspection_.targets()) {
-        Visit(target.top_layer(), 0, {});
+      // Another phase's target may lie on a part of this phase's stack, such as one directory of an
+      // overlay. Of the stack only what is above that part would then be left, and not drawn.
+      for (const bool used : {true, false}) {
+        for (const v1::TargetInspection& target : inspection_.targets()) {
+          if (IsUsed(view, target) == used) Visit(target.top_layer(), 0, {});
+        }
       }
     }
     for (const auto& [name, sums] : sampled_) Put(name, SampledDevice());
@@ -281,7 +296,7 @@ std::vector<SampledDevice> SampledDevices(const PhaseView& view) {
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
     StackOrder(worker, self == nullptr ? kNone : self->inspection,
                view.series().Of(worker.worker_index).devices, &devices)
-        .Walk(self == nullptr ? nullptr : view.ObservedBy(*self));
+        .Walk(view, self == nullptr ? nullptr : view.ObservedBy(*self));
   }
   return devices;
 }

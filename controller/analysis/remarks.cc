@@ -125,10 +125,12 @@ void AddSmallFiles(const PhaseView& view, v1::PhaseReport* report) {
       const double all = shared ? bytes : bytes * static_cast<double>(hosts.size());
       // The fact is rounded down to whole GiB, hence the 1 GiB more.
       if (all >= kOfMemory * (memory + 1) * 0x1p30) continue;
-      report->add_remarks(absl::StrFormat(
-          "%s: buffered I/O on files of %s in all, where %s has about %.0f GiB of memory: the page "
-          "cache can hold them. Files of twice the memory, or direct I/O, show the device",
-          workload.name(), common::FormatSize(all), hosts.front(), memory));
+      report->add_remarks(
+          absl::StrFormat("%s: buffered I/O on files of %s in all, where %s has %s GiB of memory: "
+                          "the page cache can "
+                          "hold them. Files of twice the memory, or direct I/O, show the device",
+                          workload.name(), common::FormatSize(all), hosts.front(),
+                          memory < 1 ? "less than 1" : absl::StrFormat("about %.0f", memory)));
       // One remark for a workload is enough, however many kernels ran it.
       break;
     }

@@ -73,6 +73,29 @@ TEST(StacksTest, DevicesStandInTheOrderOfTheirLayers) {
   EXPECT_EQ(phase.devices(1).identity(), "naa.b");
 }
 
+// Another phase works on the directory of the overlay that this phase works on.
+TEST(StacksTest, APhaseShowsTheStackOfItsOwnTargets) {
+  Stored data = OnAMirror();
+  v1::Target* other = data.run.job.add_targets();
+  other->set_name("other");
+  for (measure::RunWorker& worker : data.workers) {
+    v1::Inspection* inspection = &worker.inspection;
+    const uint32_t overlay = AddLayer(inspection, "overlay", "", {4});
+    inspection->mutable_layers(4)->set_mount_point("/merged");
+    *inspection->add_targets() = inspection->targets(0);
+    inspection->mutable_targets(0)->set_target(1);
+    inspection->mutable_targets(1)->set_target(0);
+    inspection->mutable_targets(1)->set_top_layer(overlay);
+  }
+  const v1::Report report = ReportOf(data);
+  const v1::DeviceReport& mirror = report.phases(0).devices(0);
+  EXPECT_EQ(mirror.name(), "md0");
+  EXPECT_EQ(mirror.depth(), 2u);
+  ASSERT_EQ(mirror.filesystems_size(), 2);
+  EXPECT_EQ(mirror.filesystems(0), "overlay on /merged");
+  EXPECT_EQ(mirror.filesystems(1), "ext4 on /data");
+}
+
 TEST(StacksTest, NoByteCountsTwiceAndOnlyTheTopIsCompared) {
   const v1::Report report = ReportOf(OnAMirror());
   const v1::PhaseReport& phase = report.phases(0);
