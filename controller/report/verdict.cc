@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/units.h"
 #include "controller/report/finding_groups.h"
 #include "measure/states.h"
@@ -18,15 +19,35 @@ namespace {
 // A reader with one minute reads no more, and the head of a report stays short.
 constexpr int kMaxSentences = 20;
 
+// The sentence without its figures and their units: two that differ in these alone are alike.
+// Numbers in names (node1, w0) stay.
+std::string WithoutFigures(const std::string& sentence) {
+  static const std::set<std::string> kUnits = {"ns",  "µs",  "ms",  "s",   "min", "h", "B",
+                                               "KiB", "MiB", "GiB", "TiB", "k",   "M"};
+  std::vector<std::string> words = absl::StrSplit(sentence, ' ');
+  for (size_t i = 0; i < words.size(); ++i) {
+    const size_t first = words[i].starts_with('(') ? 1 : 0;
+    if (words[i].find_first_of("0123456789") != first) continue;
+    words[i] = "#";
+    // "536 MiB" in one phase is "4.73 GiB," in another.
+    if (i + 1 == words.size()) continue;
+    std::string& next = words[i + 1];
+    const size_t end = std::min(next.size(), next.find_first_of(",;:)"));
+    if (kUnits.contains(next.substr(0, end))) next = next.substr(end);
+  }
+  return absl::StrJoin(words, " ");
+}
+
 // Sentences in order of their gravity, and of whom each is said.
 class Collected {
  public:
-  // `kind`: of findings that differ from phase to phase in their figures alone.
+  // `kind`: of findings that differ from phase to phase in their figures alone. `max_alike`: of a
+  // kind so many are said.
   void Add(int gravity, const std::string& sentence, const std::string& phase,
-           const std::string& kind = "") {
+           const std::string& kind = "", size_t max_alike = 3) {
     // All points of a sweep may say the same. The sentence stands once, with its phases.
     const auto [at, added] = places_.try_emplace(sentence, entries_.size());
-    if (added) entries_.push_back({gravity, sentence, {}, kind});
+    if (added) entries_.push_back({gravity, sentence, {}, kind, max_alike});
     std::vector<std::string>& phases = entries_[at->second].phases;
     // The phases come in order, so the last entry shows whether this one is noted.
     if (phases.empty() || phases.back() != phase) phases.push_back(phase);
@@ -36,7 +57,6 @@ class Collected {
     std::stable_sort(entries_.begin(), entries_.end(),
                      [](const Entry& a, const Entry& b) { return a.gravity < b.gravity; });
     // Of a kind that nearly every phase has, a few sentences tell as much as all.
-    constexpr size_t kAlike = 3;
     std::map<std::string, size_t> alike;
     for (const Entry& entry : entries_) {
       if (!entry.kind.empty()) ++alike[entry.kind];
@@ -45,7 +65,7 @@ class Collected {
     std::vector<std::string> out;
     for (const Entry& entry : entries_) {
       const size_t place = entry.kind.empty() ? 0 : ++said[entry.kind];
-      if (place > kAlike) continue;
+      if (place > entry.max_alike) continue;
       // In a report of one phase, the name would add nothing.
       const std::string of =
           phases < 2 ? ""
@@ -53,8 +73,8 @@ class Collected {
               ? absl::StrCat(entry.phases[0], ": ")
               : absl::StrCat(entry.phases[0], " and ", entry.phases.size() - 1, " more: ");
       out.push_back(of + entry.sentence);
-      if (place == kAlike && alike[entry.kind] > kAlike) {
-        absl::StrAppend(&out.back(), "; ", alike[entry.kind] - kAlike, " more like it");
+      if (place == entry.max_alike && alike[entry.kind] > entry.max_alike) {
+        absl::StrAppend(&out.back(), "; ", alike[entry.kind] - entry.max_alike, " more like it");
       }
     }
     return out;
@@ -66,6 +86,7 @@ class Collected {
     std::string sentence;
     std::vector<std::string> phases;
     std::string kind;
+    size_t max_alike;
   };
   std::vector<Entry> entries_;
   std::map<std::string, size_t> places_;  // by sentence
@@ -77,8 +98,9 @@ enum class Expectations { kToo, kLeftOut };
 
 void AddPhase(const v1::PhaseReport& phase, Expectations expectations, Collected* found) {
   // The gravity follows what a reader has to do: with 0 the figures must not be used, with 1 a
-  // demand of the job was not met, 2 to 4 name what went wrong and where, and with 5 something else
-  // than the storage may have been measured. Wrong data comes before all.
+  // demand of the job was not met, 2 says what the figures are really of, 3 and 4 name what went
+  // wrong and where, and with 5 something else than the storage may have been measured. Wrong data
+  // comes before all.
   const auto add = [&](int gravity, const std::string& sentence) {
     found->Add(gravity, sentence, phase.name());
   };
@@ -93,7 +115,12 @@ void AddPhase(const v1::PhaseReport& phase, Expectations expectations, Collected
     if (!w.copy().sentence().empty()) add(1, CopyText(w));
   }
   if (phase.outage_summary().count() > 0) add(1, phase.outage_summary().sentence());
-  for (const v1::Omission& omission : phase.omissions()) add(3, omission.sentence());
+  // Each point of a sweep has figures of its own. The first stands for the points that are alike:
+  // all of them would push other warnings off the screen.
+  const auto add_alike = [&](int gravity, const std::string& sentence) {
+    found->Add(gravity, sentence, phase.name(), WithoutFigures(sentence), 1);
+  };
+  for (const v1::Omission& omission : phase.omissions()) add_alike(3, omission.sentence());
   for (const v1::Expectation& e : phase.expectations()) {
     if (e.met() || expectations == Expectations::kLeftOut) continue;
     add(1, absl::StrCat("FAILED: ", e.text(), "; found ", e.found()));
@@ -101,11 +128,13 @@ void AddPhase(const v1::PhaseReport& phase, Expectations expectations, Collected
   for (const v1::PromiseReport& promise : phase.promised()) {
     if (promise.exceeded()) add(2, promise.text());
   }
-  for (const std::string& remark : phase.remarks()) add(2, remark);
+  for (const std::string& remark : phase.remarks()) add_alike(2, remark);
   for (const v1::FindingGroup& group : FindingGroupsOf(phase)) {
     const bool is_of_hosts =
         group.kind() == "straggler" || group.kind() == "slow" || group.kind() == "starvation";
-    found->Add(is_of_hosts ? 3 : 4, group.sentence(), phase.name(), group.kind());
+    // Flushes are a fact. The others say that the device saw other I/O than the load is of.
+    const int gravity = is_of_hosts ? 3 : group.kind() == "flushes" ? 4 : 2;
+    found->Add(gravity, group.sentence(), phase.name(), group.kind());
   }
   for (const v1::WorkloadReport& w : phase.workloads()) {
     for (const std::string& error : w.errors()) add(2, absl::StrCat("first error on ", error));

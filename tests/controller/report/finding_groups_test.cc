@@ -109,6 +109,40 @@ TEST(FindingGroupsTest, WarningsOfManyPhasesAreAFew) {
   EXPECT_TRUE(absl::EndsWith(warnings[2], "; 3 more like it")) << warnings[2];
 }
 
+TEST(FindingGroupsTest, RemarksThatDifferInFiguresAloneAreOne) {
+  v1::Report report;
+  for (int p = 0; p < 4; ++p) {
+    v1::PhaseReport* phase = report.add_phases();
+    phase->set_name(absl::StrCat("point ", p));
+    phase->add_remarks(absl::StrCat("busy for ", 90 + p, " % of the time, ", p, " % by node1"));
+    phase->add_remarks(absl::StrCat("sda: read ", p, p == 0 ? " MiB" : " GiB", ", not all"));
+    phase->add_remarks(absl::StrCat("w", p, ": a name is no figure"));
+  }
+  const std::vector<std::string> warnings = Warnings(report);
+  ASSERT_EQ(warnings.size(), 6u) << absl::StrJoin(warnings, "\n");
+  EXPECT_EQ(warnings[0], "point 0: busy for 90 % of the time, 0 % by node1; 3 more like it");
+  EXPECT_EQ(warnings[1], "point 0: sda: read 0 MiB, not all; 3 more like it");
+  EXPECT_EQ(warnings[5], "point 3: w3: a name is no figure");
+}
+
+// The answer of a story: the rate is that of other requests than the load's.
+TEST(FindingGroupsTest, WhatTheDeviceSawComesBeforeGaps) {
+  v1::Report report;
+  v1::PhaseReport* phase = report.add_phases();
+  phase->add_omissions()->set_sentence("the threads completed nothing");
+  v1::DeviceReport* device = phase->add_devices();
+  device->set_name("sda");
+  for (const char* kind : {"flushes", "queue"}) {
+    v1::Finding* finding = device->add_findings();
+    finding->set_kind(kind);
+    finding->set_sentence(kind);
+  }
+  phase->add_remarks("busy");
+  EXPECT_EQ(Warnings(report),
+            (std::vector<std::string>{"busy", "sda: queue", "the threads completed nothing",
+                                      "sda: flushes"}));
+}
+
 TEST(FindingGroupsTest, DetailsNameTheHostsOfEachCause) {
   v1::Report report;
   *report.add_phases() = Slowed(4, {"device", "device", "network"});
