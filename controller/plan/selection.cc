@@ -22,6 +22,7 @@
 #include "controller/plan/space_needs.h"
 #include "controller/plan/target_axes.h"
 #include "controller/plan/validate.h"
+#include "controller/plan/workload_hosts.h"
 #include "proto/workload.h"
 
 namespace lockstep::controller {
@@ -198,7 +199,7 @@ class FleetChecker {
     for (const std::string& refusal : observes.refusals) Refuse(refusal);
     for (const std::string& warning : observes.warnings) check_.warnings.push_back(warning);
     CheckSharedBytes();
-    CheckOwners();
+    for (const std::string& problem : HostProblems(job_, workers_)) Refuse(problem);
     CheckStripes();
     for (const std::string& problem : FenceProblems(job_, workers_)) Refuse(problem);
     for (const std::string& problem : CopyProblems(job_, workers_)) Refuse(problem);
@@ -376,31 +377,6 @@ class FleetChecker {
         return Refuse(absl::StrCat("target ", target.name(), ": has ", stripes,
                                    " stripes for each worker; the most is ", limits::kStripes,
                                    "; write a longer stripe"));
-      }
-    }
-  }
-
-  // Counts the writers of owned targets in each phase: there may be one at most. The count needs
-  // the fleet, because host selectors decide it.
-  void CheckOwners() {
-    for (const v1::PhaseSpec& phase : job_.phases()) {
-      std::map<std::string, std::set<uint32_t>> writers;
-      const v1::RunPhase load = LoadOf(job_, phase);
-      for (const v1::Workload& w : load.workloads()) {
-        const auto chosen = Select(w.hosts(), workers_);
-        if (!chosen.ok()) continue;  // said elsewhere
-        for (const std::string& name : w.targets()) {
-          if (WritesTo(w, name)) writers[name].insert(chosen->begin(), chosen->end());
-        }
-      }
-      for (const v1::Target& target : job_.targets()) {
-        // The phase names a target that its sweep varies by its name in the job file.
-        const size_t count =
-            writers[target.variant_of().empty() ? target.name() : target.variant_of()].size();
-        if (target.sharing() != v1::SHARING_OWNED || count <= 1) continue;
-        Refuse(absl::StrCat("phase ", phase.name(), ": target ", target.name(), " is owned, and ",
-                            count, " hosts write it; let one do it: hosts: {count: 1} in the ",
-                            "workload that writes"));
       }
     }
   }
