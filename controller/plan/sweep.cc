@@ -149,6 +149,42 @@ absl::Status Wrong(const std::string& field, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(field, 100), "' ", why));
 }
 
+// The hosts that a value names: "node[1-4],db1", or by labels "rack=1,disk=ssd". The commas within
+// brackets belong to a name.
+absl::Status SetHosts(const std::string& whole, const FieldDescriptor& field,
+                      const std::string& text, v1::HostSelector* hosts) {
+  std::vector<std::string> parts(1);
+  bool is_within = false;
+  for (const char c : text) {
+    is_within = c == '[' || (is_within && c != ']');
+    if (c == ',' && !is_within) {
+      parts.emplace_back();
+    } else if (c != ' ') {
+      parts.back() += c;
+    }
+  }
+  if (field.is_map()) {
+    hosts->clear_labels();
+  } else {
+    hosts->clear_names();
+  }
+  for (const std::string& part : parts) {
+    const std::vector<std::string> pair = absl::StrSplit(part, absl::MaxSplits('=', 1));
+    if (part.empty() || (field.is_map() && (pair.size() != 2 || pair[0].empty()))) {
+      return Wrong(
+          whole,
+          absl::StrCat("takes ", field.is_map() ? "labels (rack=1)" : "names of hosts",
+                       ", with commas between them; '", common::Printable(text, 60), "' is none"));
+    }
+    if (field.is_map()) {
+      (*hosts->mutable_labels())[pair[0]] = pair[1];
+    } else {
+      hosts->add_names(part);
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Sets what the rest of the path names, in the message.
 absl::Status SetAt(const std::string& whole, std::vector<std::string> path, const std::string& text,
                    Message* message) {
@@ -159,6 +195,10 @@ absl::Status SetAt(const std::string& whole, std::vector<std::string> path, cons
   }
   path.erase(path.begin());
   const auto* reflection = message->GetReflection();
+  auto* hosts = google::protobuf::DynamicCastToGenerated<v1::HostSelector>(message);
+  if (hosts != nullptr && field->is_repeated() && path.empty()) {
+    return SetHosts(whole, *field, text, hosts);
+  }
   if (field->is_map()) return Wrong(whole, "is a map, which a sweep cannot set");
   if (field->is_repeated()) {
     uint32_t index = 0;
@@ -282,10 +322,28 @@ absl::Status Apply(const std::string& field, const std::string& text, v1::RunPha
   return absl::OkStatus();
 }
 
+namespace {
+
+// The point of a policy of syncs that has none. In a job, such an `fsync` is a mistake.
+void LeaveOutEmptySyncs(const SweepPoint& point, v1::RunPhase* run) {
+  const bool varies = std::any_of(point.values.begin(), point.values.end(), [](const auto& value) {
+    const std::vector<std::string> path = absl::StrSplit(value.first, '.');
+    return std::find(path.begin(), path.end(), "fsync") != path.end();
+  });
+  if (!varies) return;
+  for (v1::Workload& workload : *run->mutable_workloads()) {
+    const v1::Fsync& fsync = workload.fsync();
+    if (fsync.every() == 0 && fsync.every_ios() == 0 && !fsync.at_end()) workload.clear_fsync();
+  }
+}
+
+}  // namespace
+
 absl::Status Apply(const SweepPoint& point, v1::RunPhase* run) {
   for (const auto& [field, text] : point.values) {
     if (absl::Status status = Apply(field, text, run); !status.ok()) return status;
   }
+  LeaveOutEmptySyncs(point, run);
   for (v1::Workload& workload : *run->mutable_workloads()) {
     for (std::string& target : *workload.mutable_targets()) target = TargetAt(target, point);
     if (!workload.has_copy()) continue;

@@ -100,6 +100,46 @@ TEST(SweepTest, FieldsAreThoseOfEveryWorkloadOfOneOrOfThePhase) {
   EXPECT_DOUBLE_EQ(run.workloads(0).open_loop().rate_per_second(), 20000);
 }
 
+TEST(SweepTest, TheSetOfHostsIsAnAxis) {
+  v1::RunPhase run = TwoWorkloads();
+  run.mutable_workloads(0)->mutable_hosts()->add_names("before");
+  ASSERT_TRUE(Apply("hosts.names", "node[1,3-4], db1", &run).ok());
+  for (const v1::Workload& workload : run.workloads()) {
+    ASSERT_EQ(workload.hosts().names_size(), 2);
+    EXPECT_EQ(workload.hosts().names(0), "node[1,3-4]");
+    EXPECT_EQ(workload.hosts().names(1), "db1");
+  }
+  ASSERT_TRUE(Apply("workloads.1.hosts.labels", "rack=1,disk=ssd", &run).ok());
+  EXPECT_TRUE(run.workloads(0).hosts().labels().empty());
+  ASSERT_EQ(run.workloads(1).hosts().labels_size(), 2u);
+  EXPECT_EQ(run.workloads(1).hosts().labels().at("disk"), "ssd");
+  EXPECT_FALSE(Apply("hosts.names", "a,,b", &run).ok());
+  EXPECT_FALSE(Apply("hosts.labels", "rack", &run).ok());
+  EXPECT_FALSE(Apply("targets", "a,b", &run).ok()) << "what is written is known without points";
+}
+
+TEST(SweepTest, APointMayHaveNoSyncs) {
+  v1::RunPhase run = TwoWorkloads();
+  SweepPoint point;
+  point.values = {{"fsync.every", "0"}};
+  ASSERT_TRUE(Apply(point, &run).ok());
+  EXPECT_FALSE(run.workloads(0).has_fsync());
+  point.values = {{"fsync.every", "8"}};
+  ASSERT_TRUE(Apply(point, &run).ok());
+  EXPECT_EQ(run.workloads(1).fsync().every(), 8u);
+  // The sync at the end is one, too.
+  run.mutable_workloads(0)->mutable_fsync()->set_at_end(true);
+  point.values = {{"fsync.every", "0"}};
+  ASSERT_TRUE(Apply(point, &run).ok());
+  EXPECT_TRUE(run.workloads(0).has_fsync());
+  EXPECT_FALSE(run.workloads(1).has_fsync());
+  // A job's own empty policy stays, and is refused.
+  run.mutable_workloads(1)->mutable_fsync();
+  point.values = {{"threads", "2"}};
+  ASSERT_TRUE(Apply(point, &run).ok());
+  EXPECT_TRUE(run.workloads(1).has_fsync());
+}
+
 TEST(SweepTest, WhatIsNoFieldOrNoValueIsRefusedInWords) {
   v1::RunPhase run = TwoWorkloads();
   for (const auto& [field, text, words] : {std::tuple("quue", "1", "no `quue`"),
