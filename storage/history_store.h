@@ -48,7 +48,8 @@ class HistoryStore {
   virtual absl::StatusOr<v1::EventReport> AddNote(const std::string& run_id,
                                                   const NewNote& note) = 0;
   // Removes a note, and returns it. `author`: only if it is this one's, else PERMISSION_DENIED.
-  // NOT_FOUND where there is no such note. A call whose answer is lost may have removed it.
+  // NOT_FOUND where there is no such note. A call whose answer is lost may have removed it. No
+  // other note of the run ever gets its number.
   virtual absl::StatusOr<v1::EventReport> RemoveNote(const std::string& run_id, uint32_t number,
                                                      const std::optional<std::string>& author) = 0;
   // The notes of a run, by their times.

@@ -1,5 +1,10 @@
 // What people noted about runs. The report of a run that has ended is saved, and notes may come
 // later: they are stored, and read, by themselves.
+//
+// The number of a removed note is never given again: who wrote "see note 3" meant that one. Numbers
+// go on after the highest, so only the highest has to be remembered. Where that note is removed,
+// its row stays without author and text (a note always has a text). The row goes when a later note
+// has been written, so a run has at most one.
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
@@ -40,8 +45,8 @@ absl::StatusOr<v1::EventReport> InsertNote(PgConnection* connection, const std::
   // and the limit holds. It does not keep a row from referring to the run.
   auto run = connection->Query(
       "SELECT started_at IS NULL AS waits, (SELECT coalesce(max(number), 0) + 1 FROM notes n WHERE "
-      "n.run_id = r.run_id) AS next, (SELECT count(*) FROM notes n WHERE n.run_id = r.run_id) AS "
-      "notes FROM runs r WHERE r.run_id = $1 FOR NO KEY UPDATE OF r",
+      "n.run_id = r.run_id) AS next, (SELECT count(*) FROM notes n WHERE n.run_id = r.run_id AND "
+      "n.message <> '') AS notes FROM runs r WHERE r.run_id = $1 FOR NO KEY UPDATE OF r",
       {run_id});
   if (!run.ok()) return run.status();
   if (run->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id));
@@ -71,22 +76,36 @@ absl::StatusOr<v1::EventReport> InsertNote(PgConnection* connection, const std::
     return absl::InvalidArgumentError(
         "the time of the note is more than a day before the run was submitted, or in the future");
   }
+  auto forgotten =
+      connection->Query("DELETE FROM notes WHERE run_id = $1 AND message = ''", {run_id});
+  if (!forgotten.ok()) return forgotten.status();
   return NoteOf(*written, 0);
 }
 
 absl::StatusOr<v1::EventReport> DeleteNote(PgConnection* connection, const std::string& run_id,
                                            uint32_t number,
                                            const std::optional<std::string>& author) {
+  // As of those who write: which number is the highest does not change meanwhile.
+  auto run = connection->Query("SELECT 1 FROM runs WHERE run_id = $1 FOR NO KEY UPDATE", {run_id});
+  if (!run.ok()) return run.status();
   auto removed = connection->Query(
       absl::StrCat("DELETE FROM notes n WHERE n.run_id = $1 AND n.number = $2::bigint AND "
-                   "($3::text IS NULL OR n.author = $3::text) RETURNING ",
+                   "n.message <> '' AND ($3::text IS NULL OR n.author = $3::text) RETURNING ",
                    NoteColumns()),
       {run_id, absl::StrCat(number), author ? PgParam(*author) : PgParam()});
   if (!removed.ok()) return removed.status();
-  if (removed->rows() > 0) return NoteOf(*removed, 0);
-  auto other =
-      connection->Query("SELECT author FROM notes WHERE run_id = $1 AND number = $2::bigint",
-                        {run_id, absl::StrCat(number)});
+  if (removed->rows() > 0) {
+    auto kept = connection->Query(
+        "INSERT INTO notes (run_id, number, at, author, message) SELECT $1::uuid, $2::integer, "
+        "now(), '', '' WHERE NOT EXISTS (SELECT FROM notes WHERE run_id = $1::uuid AND number > "
+        "$2::integer)",
+        {run_id, absl::StrCat(number)});
+    if (!kept.ok()) return kept.status();
+    return NoteOf(*removed, 0);
+  }
+  auto other = connection->Query(
+      "SELECT author FROM notes WHERE run_id = $1 AND number = $2::bigint AND message <> ''",
+      {run_id, absl::StrCat(number)});
   if (!other.ok()) return other.status();
   if (other->rows() > 0) {
     return absl::PermissionDeniedError(absl::StrCat("note ", number, " is ",
@@ -129,7 +148,8 @@ absl::StatusOr<std::vector<v1::EventReport>> PgStore::Notes(const std::string& r
   if (!lease.ok()) return lease.status();
   auto rows = (*lease)->Query(
       absl::StrCat("SELECT ", NoteColumns(),
-                   " FROM notes n WHERE n.run_id = $1 ORDER BY n.at, n.number LIMIT ",
+                   " FROM notes n WHERE n.run_id = $1 AND n.message <> '' ORDER BY n.at, n.number "
+                   "LIMIT ",
                    limits::kNotesOfARun),
       {run_id});
   if (!rows.ok()) return rows.status();

@@ -57,6 +57,32 @@ TEST_F(StoreTest, NotesAreRemovedByTheirAuthorsAndByAdmins) {
   EXPECT_EQ((*left)[0].number(), 3u);
 }
 
+TEST_F(StoreTest, TheNumberOfARemovedNoteIsNotGivenAgain) {
+  const std::string run = Begin().run_id();
+  const auto add = [&] {
+    const auto added = store_->AddNote(run, {"anna", "x", std::nullopt, std::nullopt});
+    return added.ok() ? added->number() : 0;
+  };
+  EXPECT_EQ(add(), 1u);
+  EXPECT_EQ(add(), 2u);
+  ASSERT_TRUE(store_->RemoveNote(run, 2, "anna").ok());
+  EXPECT_EQ(store_->RemoveNote(run, 2, "anna").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->Notes(run)->size(), 1u);
+  EXPECT_EQ(add(), 3u);
+  // Nor after all are removed, in any order.
+  for (const uint32_t number : {3, 1}) ASSERT_TRUE(store_->RemoveNote(run, number, "anna").ok());
+  EXPECT_EQ(store_->Notes(run)->size(), 0u);
+  auto seen =
+      connection_->Query("SELECT count(*) AS notes FROM run_notes WHERE run_id = $1", {run});
+  ASSERT_TRUE(seen.ok()) << seen.status();
+  EXPECT_EQ(seen->Int(0, "notes"), 0);
+  EXPECT_EQ(add(), 4u);
+  // Of those removed nothing is left once there is a later one.
+  auto rows = connection_->Query("SELECT count(*) AS rows FROM notes WHERE run_id = $1", {run});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ(rows->Int(0, "rows"), 1);
+}
+
 TEST_F(StoreTest, NotesOfNoMomentOfTheRunAreRefused) {
   const std::string run = Begin().run_id();
   const auto code_at = [&](int64_t seconds) {

@@ -37,7 +37,9 @@ LEFT JOIN LATERAL (
   WHERE o.run_id = n.run_id AND o.go_at <= n.at AND (o.ended_at IS null OR n.at <= o.ended_at)
   ORDER BY o.go_at DESC
   LIMIT 1
-) p ON true;
+) p ON true
+-- The last note's number is kept when that note is removed, in a row without a text.
+WHERE n.message <> '';
 COMMENT ON VIEW run_notes IS 'What people noted about runs, and of which moment';
 
 CREATE OR REPLACE VIEW phase_settings AS

@@ -678,7 +678,7 @@ BEGIN
           'the layer''s number on the host, larger than those of the layers underneath'),
       ('notes', 'at', 'the moment that the note is of'),
       ('notes', 'number', 'number of the note in the run, from 1'),
-      ('notes', 'message', 'its text'),
+      ('notes', 'message', 'its text; empty: the last note, which was removed'),
       ('run_notes', 'at', 'the moment that the note is of'),
       ('run_notes', 'number', 'number of the note in the run, from 1'),
       ('run_notes', 'seconds', 'that moment, seconds after the run''s start'),
