@@ -18,6 +18,8 @@ namespace {
 constexpr size_t kNamedAlike = 6;
 constexpr size_t kNamedWorse = 3;
 constexpr size_t kNamedApart = 3;
+// From here on a rate is in a larger unit: nobody reads 191333.3 MiB/s.
+constexpr double kMaxMib = 10000;
 
 // As NameOf(v1::RepeatFigure) has it.
 constexpr char kFigureOfIops[] = "IOPS";
@@ -105,8 +107,9 @@ class Sentence {
       return absl::StrCat(common::FormatCount(value), " IOPS");
     }
     // 38 KiB/s are not 0.0 MiB/s.
-    return value < common::kMiB ? absl::StrCat(common::FormatSize(value), "/s")
-                                : absl::StrFormat("%.1f MiB/s", value / common::kMiB);
+    return value < common::kMiB || value >= kMaxMib * common::kMiB
+               ? absl::StrCat(common::FormatSize(value), "/s")
+               : absl::StrFormat("%.1f MiB/s", value / common::kMiB);
   }
 
   // What the tables have of the point: the median over its rounds. The means of its comparison

@@ -15,6 +15,8 @@ namespace {
 
 // Of I/Os as large as these, people ask for the throughput.
 constexpr double kLargeBytes = 128 * 1024;
+// From here on a rate is in a larger unit: nobody reads 191333.3 MiB/s.
+constexpr double kMaxMibOfRate = 10000;
 
 struct P99 {
   double ns = 0;  // 0: too few I/Os for one
@@ -265,7 +267,7 @@ std::string P99Text(const v1::Headline& headline) {
 }
 
 std::string RateText(double bytes_per_second) {
-  return bytes_per_second < common::kMiB
+  return bytes_per_second < common::kMiB || bytes_per_second >= kMaxMibOfRate * common::kMiB
              ? absl::StrCat(common::FormatSize(bytes_per_second), "/s")
              : absl::StrFormat("%.1f MiB/s", bytes_per_second / common::kMiB);
 }
