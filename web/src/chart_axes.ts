@@ -9,8 +9,15 @@ const isPower = (value: number): boolean => {
   const power = Math.log10(value);
   return Math.abs(power - Math.round(power)) < 1e-9;
 };
-const powers = (_: uPlot, splits: number[]): (number | null)[] =>
-  splits.map((value) => (isPower(value) ? value : null));
+// Where they would be written over each other, every second or third of them.
+const powers = (plot: uPlot, splits: number[], side: number): (number | null)[] => {
+  const whole = splits.filter(isPower);
+  const font = plot.axes[side]?.font;
+  const lineHeight = 1.3 * (parseFloat(String(Array.isArray(font) ? font[0] : font)) || 16);
+  const most = Math.max(1, Math.floor(plot.bbox.height / lineHeight));
+  const step = Math.ceil(whole.length / most);
+  return splits.map((value) => (whole.indexOf(value) % step === 0 ? value : null));
+};
 
 export function gridOf(grid: uPlot.Axis.Grid, isLog: boolean): Partial<uPlot.Axis> {
   if (!isLog) return { grid, ticks: { show: false } };
@@ -33,7 +40,7 @@ export function axisOf(
     const there = splits.filter((value): value is number => value !== null && value !== 0);
     if (!kind || there.length === 0) return splits.map((v) => (v === null ? "" : show(v)));
     const unit = unitOf(kind, Math.max(...there));
-    const isOne = Math.min(...there) >= unit.factor / 100;
+    const isOne = Math.min(...there) > unit.factor / 100;
     return splits.map((value) => {
       if (value === null) return "";
       if (value === 0) return "0";

@@ -68,17 +68,22 @@ function fitted(ctx: CanvasRenderingContext2D, text: string, width: number): str
   return "…";
 }
 
-// A text on the lines of a chart, with the paper around its letters.
+// A text on the lines of a chart, on a piece of the paper that they shine through.
 function fillOver(plot: uPlot, text: string, x: number, y: number, width: number): void {
   const { ctx } = plot;
+  const words = fitted(ctx, text, width);
+  const edge = 2 * devicePixelRatio;
+  const {
+    width: own,
+    fontBoundingBoxAscent: up,
+    fontBoundingBoxDescent: down,
+  } = ctx.measureText(words);
   ctx.save();
-  ctx.setLineDash([]);
-  ctx.strokeStyle = color("--paper");
-  ctx.lineWidth = 4 * devicePixelRatio;
-  ctx.lineJoin = "round";
-  ctx.strokeText(text, x, y, width);
+  ctx.fillStyle = color("--paper");
+  ctx.globalAlpha = 0.85;
+  ctx.fillRect(x - edge, y - up, own + 2 * edge, up + down);
   ctx.restore();
-  ctx.fillText(text, x, y, width);
+  ctx.fillText(words, x, y);
 }
 
 export function paintLimits(
@@ -107,12 +112,12 @@ export function paintLimits(
       ctx.lineTo(left + width, y);
       ctx.stroke();
       const beside = y - top > below ? y - inset : y + below;
-      fillOver(plot, limit.text, left + inset, beside, width / 2);
+      fillOver(plot, limit.text, left + inset, beside, width - 2 * inset);
     } else {
       const isAbove = y < top;
       const words = `${isAbove ? "above" : "below"}: ${limit.text}`;
       const beside = isAbove ? top + below : top + height - inset;
-      fillOver(plot, words, left + inset, beside, width / 2);
+      fillOver(plot, words, left + inset, beside, width - 2 * inset);
     }
   }
   ctx.restore();
