@@ -5,10 +5,16 @@ import { choose, isWall } from "./address";
 import { usualLook, type Look } from "./chart_lines";
 import { element } from "./dom";
 
-// Between the charts' rows, and what a chart has beside its drawing.
-const chartRest = 84;
+// Between the charts' rows, beside the lines of a chart's caption and legend.
+const chartRest = 32;
+const lineHeight = 1.45;
 const leastHeight = 140;
-const wallType = 20; // pixels
+
+// Type in pixels, as --wall-text and --wall-legend of live.css have it.
+const within = (least: number, most: number, share: number): number =>
+  Math.min(most, Math.max(least, share * window.innerWidth));
+const captionType = (): number => within(20, 28, 0.012);
+const legendType = (): number => within(16, 22, 0.009);
 
 export class Wall {
   readonly link = element("button", { type: "button", class: "wall-link" });
@@ -34,7 +40,11 @@ export class Wall {
   layoutAt(plots: HTMLElement): Look {
     if (!this.isOn) return usualLook;
     const left = window.innerHeight - plots.getBoundingClientRect().top - window.scrollY;
-    return { height: Math.max(leastHeight, Math.floor(left / 2) - chartRest), type: wallType };
+    const rest = chartRest + lineHeight * (captionType() + legendType());
+    return {
+      height: Math.max(leastHeight, Math.floor(left / 2 - rest)),
+      type: Math.round(Math.max(20, legendType())),
+    };
   }
 
   private set(isOn: boolean): void {
