@@ -314,6 +314,9 @@ async function warnings(page) {
     phase({ waitingFor: ["vm-3", "vm-4"] }),
   );
   await said(page, "Waiting for vm-3 and vm-4");
+  // Of many the controller names the first.
+  await tell(page, phase({ waitingFor: hosts.slice(0, 5) }));
+  await said(page, "Waiting for 5 hosts or more: vm-1, vm-2, vm-3, vm-4, vm-5");
   const found = await banners(page);
   assert.deepStrictEqual([...new Set(found.map(({ tone }) => tone))], ["warn"]);
   assert.ok(
@@ -428,6 +431,24 @@ async function wall(page) {
     if (tall <= 1080) break;
     assert.ok(tries < 100, `${tall} high, the last chart ends at ${last.bottom}`);
     await page.waitForTimeout(50);
+  }
+  // What stands beside the figures grows with the screen; a figure and its unit have one line.
+  for (const [width, height, least] of [
+    [1280, 800, 20],
+    [2560, 1440, 28],
+    [1920, 1080, 23],
+  ]) {
+    await page.setViewportSize({ width, height });
+    const { type, lines } = await page.evaluate(() => {
+      const size = (one) => parseFloat(getComputedStyle(one).fontSize);
+      const all = (what) => [...document.querySelectorAll(what)];
+      return {
+        type: all(".live-head .tile span, .strip, #live-line").map(size),
+        lines: all(".live-head .tile b").map((one) => one.clientHeight / size(one)),
+      };
+    });
+    assert.ok(Math.min(...type) >= least, `${type} at ${width}`);
+    assert.ok(Math.max(...lines) < 1.6, `${lines} at ${width}`);
   }
   await tell(page, ...several(4, (k) => stuck(20 + k, k + 1)));
   await said(page, "NO I/O HAS COMPLETED");

@@ -4,7 +4,7 @@
 import { banner, element, signs, type Tone } from "./dom";
 import { clock, count, percent, wholeSeconds } from "./format";
 import type { LiveRun } from "./live_run";
-import { listed, type Notice } from "./live_state";
+import { awaited, type Notice } from "./live_state";
 import { factsOf, isLaidOut, tilesOf } from "./live_tiles";
 import { setTab } from "./tab";
 import { syntheticMark } from "./verdict";
@@ -103,7 +103,7 @@ export class LiveHead {
     const { change, data } = live;
     const { last } = data;
     const waiting = change?.waitingFor ?? [];
-    const awaits = waiting.length > 0 ? `waiting for ${listed(waiting, waiting.length)}` : "";
+    const awaits = waiting.length > 0 ? `waiting for ${awaited(waiting)}` : "";
     if (isLaidOut(live) && live.progress) {
       const share = live.progress.done / live.progress.total;
       this.bar.hidden = false;

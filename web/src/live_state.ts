@@ -48,6 +48,16 @@ export function listed(names: string[], count: number): string {
   return `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;
 }
 
+// The controller names so many at most, and does not say how many more there are.
+const mostAwaited = 5;
+export const awaited = (names: string[]): string =>
+  names.length < mostAwaited
+    ? listed(names, names.length)
+    : `${names.length} hosts or more: ${names.join(", ")}`;
+
+// So short a time is not worth a word.
+const forSome = (seconds: number): string => (seconds < 1 ? "" : ` for ${wholeSeconds(seconds)}`);
+
 function ofController(facts: Facts): Notice[] {
   if (facts.lostFor === undefined) return [];
   if (facts.isFinal)
@@ -55,7 +65,7 @@ function ofController(facts: Facts): Notice[] {
   return [
     {
       tone: "bad",
-      headline: `THE CONTROLLER DOES NOT ANSWER for ${wholeSeconds(facts.lostFor)}`,
+      headline: `THE CONTROLLER DOES NOT ANSWER${forSome(facts.lostFor)}`,
       detail:
         (facts.lostWhy ? `${facts.lostWhy}. ` : "") +
         "The figures are those from before. The workers finish their phase without it. (retrying)",
@@ -105,8 +115,7 @@ function ofSilence({ silent }: Facts): Notice[] {
     {
       tone: "bad",
       headline:
-        `${words} on ${silent.hosts} of ${plural(silent.all, "host")} ` +
-        `for ${wholeSeconds(silent.seconds)}`,
+        `${words} on ${silent.hosts} of ${plural(silent.all, "host")}` + forSome(silent.seconds),
       detail: isAll ? "" : listed(silent.names, silent.hosts),
       short: "NO I/O",
     },
@@ -171,7 +180,7 @@ function ofWarnings(facts: Facts): Notice[] {
   if (facts.errors > 0 && !isSaid)
     warn(`${plural(facts.errors, "I/O")} failed so far`, "", plural(facts.errors, "ERROR"));
   if (facts.waiting.length > 0 && isLive)
-    warn(`Waiting for ${listed(facts.waiting, facts.waiting.length)}`, "", "WAITING");
+    warn(`Waiting for ${awaited(facts.waiting)}`, "", "WAITING");
   else if (facts.isRunning && isLive && facts.sampleAge > 2 * facts.interval + 3)
     warn(`No sample for ${wholeSeconds(facts.sampleAge)}`, "", "NO SAMPLES");
   if (facts.warnings > 0)
