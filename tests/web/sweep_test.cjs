@@ -33,6 +33,10 @@ async function sweep(page, report) {
   const isOfBytes = report.sweeps[0].conclusion.figure === "throughput";
   const deciding = (p) => (isOfBytes ? p.bytesPerSecond : p.iops);
   assert.deepStrictEqual(await cells(page), expected(deciding, 0));
+  // With three digits; all of them are in the table, and at the cursor.
+  const shown = await page.locator(".matrix td").allTextContents();
+  for (const text of shown)
+    assert.match(text, /^\d{1,3}(,\d{3}|\.\d+)?( [kMG]?(iB\/s)?)?( ★ leads)?$/);
   const seen = [await page.textContent(".matrix")];
   await drawn(page, axes, isOfBytes);
   await page.locator(`select[aria-label="${axes[2].field}"]`).selectOption({ index: 1 });
@@ -45,6 +49,13 @@ async function sweep(page, report) {
     await cells(page),
     expected((p) => p.p99Ns, 1),
   );
+  // On paper there are no fields: words say what is chosen.
+  const words = page.locator(".on-paper");
+  assert.ok(!(await words.isVisible()));
+  await page.emulateMedia({ media: "print" });
+  assert.ok(await words.isVisible());
+  assert.strictEqual(await words.textContent(), `p99, ${axes[2].field}=${axes[2].values[1]}`);
+  await page.emulateMedia({ media: null });
   // What is chosen is there for whoever opens the address.
   await page.waitForURL(/sweep-0=3%2C1/);
   await page.reload();
@@ -91,6 +102,33 @@ async function curve(page, report) {
   for (const { share } of points) assert.ok(text.includes(`${100 * share}`), `${share} in ${text}`);
 }
 
+// What many points have in common is one finding, which says which hosts it was.
+async function grouped(page, report) {
+  const points = report.sweeps[0].points.flatMap((point) => point.phases);
+  const slow = (host) => ({
+    ...{ host, beginSeconds: 0, endSeconds: 1, slowSeconds: 1, share: 0.5 },
+    ...{ cause: "not known", reason: "because" },
+  });
+  const phases = report.phases.map((phase) => {
+    const at = points.indexOf(phase.index);
+    const stragglers = at < 0 ? [] : at < 2 ? [slow("vm-1"), slow("vm-2")] : [slow("vm-2")];
+    return { ...phase, stragglers, starvations: [], findingGroups: [] };
+  });
+  const json = { ...report, phases };
+  await page.route(`**/api/runs/${run}`, (route) => route.fulfill({ json }));
+  await page.goto("about:blank");
+  await page.goto(`${url}#/run/${run}`);
+  const line = page.locator("p.finding", { hasText: "hosts did fewer I/Os" });
+  await line.waitFor();
+  const count = points.length;
+  const words = `grid: hosts did fewer I/Os than the others at ${count} of ${count} points`;
+  const text = await line.textContent();
+  assert.ok(text.includes(`${words}: vm-2 (${count}), vm-1 (2)`), text);
+  assert.strictEqual(await page.locator("p.finding", { hasText: "straggler" }).count(), 0);
+  await line.getByRole("button", { name: "show the points" }).click();
+  await page.unroute(`**/api/runs/${run}`);
+}
+
 const [url, run, directory] = process.argv.slice(2);
 
 async function main(page) {
@@ -99,6 +137,7 @@ async function main(page) {
   await sweep(page, report);
   await curve(page, report);
   await everySize(page, "sweep");
+  await grouped(page, report);
 }
 
 void drive(directory, main);

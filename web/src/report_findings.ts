@@ -9,6 +9,7 @@ import { groupsOf, isGrouped, shownTogether, type FindingGroup } from "./report_
 
 const mostFindings = 6;
 const mostOutages = 3;
+const mostNamed = 4; // hosts
 
 // Leads to a phase of the same report; addresses of the page are its own.
 export function phaseLink(phase: PhaseReport, name: string): HTMLElement {
@@ -123,11 +124,75 @@ function groupLine(
   return line;
 }
 
-// Sentences of several phases that differ in figures alone: the first, and how many there are.
+// The points of a sweep or a curve, each of which is a phase.
+function pointsOf(report: Report): { name: string; phases: PhaseReport[] }[] {
+  const all = [
+    ...report.sweeps.map((one) => ({ name: one.phase, at: one.points.flatMap((p) => p.phases) })),
+    ...report.curves.map((one) => ({ name: one.phase, at: one.points.map((p) => p.phase) })),
+  ];
+  return all.map(({ name, at }) => ({
+    name,
+    phases: report.phases.filter((phase) => at.includes(phase.index)),
+  }));
+}
+
+// The hosts that a group of findings is of.
+function hostsIn(phase: PhaseReport, kind: string): string[] {
+  const found =
+    kind === "starvation"
+      ? phase.starvations
+      : phase.stragglers.filter((s) => (s.latencyRatio !== undefined) === (kind === "slow"));
+  return [...new Set(found.map((one) => one.host))];
+}
+
+const kindWords: Record<string, string> = {
+  straggler: "hosts did fewer I/Os than the others",
+  slow: "hosts' I/Os took longer than the others'",
+  starvation: "hosts got almost nothing for a time",
+};
+
+// What many points of a sweep have in common is one line, with the hosts that it was.
+function pointLines(report: Report): HTMLElement[] {
+  return pointsOf(report).flatMap(({ name, phases }) => {
+    const grouped = phases.map((phase) => ({ phase, groups: groupsOf(phase) }));
+    const kinds = new Set(grouped.flatMap(({ groups }) => groups.map((group) => group.kind)));
+    return [...kinds].flatMap((kind) => {
+      const found = grouped.flatMap(({ phase, groups }) =>
+        groups.filter((group) => group.kind === kind).map((group) => ({ phase, group })),
+      );
+      const words = kindWords[kind];
+      if (found.length === 1 || words === undefined)
+        return found.map(({ phase, group }) => groupLine(phase, group, `${phase.name}: `, false));
+      const times = new Map<string, number>();
+      for (const { phase } of found)
+        for (const host of hostsIn(phase, kind)) times.set(host, (times.get(host) ?? 0) + 1);
+      const most = [...times].sort(([, a], [, b]) => b - a);
+      const who = most.slice(0, mostNamed).map(([host, often]) => `${host} (${often})`);
+      const rest = most.length > mostNamed ? ` and ${most.length - mostNamed} more` : "";
+      const where = `at ${found.length} of ${plural(phases.length, "point")}`;
+      const line = element(
+        "p",
+        { class: "warn finding" },
+        `${signs.warn} ${name}: ${words} ${where}: ${who.join(", ")}${rest} `,
+      );
+      const button = element("button", { type: "button", class: "to" }, "show the points");
+      button.addEventListener("click", () => reach("points"));
+      line.append(button);
+      return [line];
+    });
+  });
+}
+
+// Sentences of several phases that differ in figures and hosts alone: the first, and how many there
+// are.
+const ofHosts = /\bon \S+( and (\d+ more|\S+))?(?= completed )/;
 function merged(warnings: string[]): string[] {
   const alike = new Map<string, string[]>();
   for (const warning of warnings) {
-    const key = warning.replace(/^[^:]*: /, "").replace(/\d+/g, "");
+    const key = warning
+      .replace(/^[^:]*: /, "")
+      .replace(ofHosts, "")
+      .replace(/\d+(\.\d+)?( [µmn]?s\b)?/g, "");
     alike.set(key, [...(alike.get(key) ?? []), warning]);
   }
   return [...alike.values()].map(([first, ...rest]) =>
@@ -138,10 +203,11 @@ function merged(warnings: string[]): string[] {
 export function findings(report: Report): HTMLElement[] {
   const loads = report.phases.filter((phase) => phase.workloads.length > 0);
   const together = shownTogether(report);
-  const groups = loads.flatMap((phase) =>
+  const alone = loads.filter((phase) => !together.has(phase.index));
+  const groups = alone.flatMap((phase) =>
     groupsOf(phase).map((group) => {
       const name = loads.length > 1 ? `${phase.name}: ` : "";
-      return groupLine(phase, group, name, !together.has(phase.index));
+      return groupLine(phase, group, name, true);
     }),
   );
   const all = report.verdict?.warnings ?? [];
@@ -149,6 +215,7 @@ export function findings(report: Report): HTMLElement[] {
   const more = report.verdict?.moreWarnings ?? 0;
   const lines = [
     ...groups,
+    ...pointLines(report),
     ...warnings.map((warning) =>
       element("p", { class: "finding" }, `${signs.warn} ${typeset(warning)}`),
     ),

@@ -4,7 +4,17 @@ import { choices, choose } from "./address";
 import type { CurveReport, KneeReport, SweepReport } from "./api";
 import { TimeChart, type Mark } from "./charts";
 import { element, figure, fold, table, text, type Cell } from "./dom";
-import { count, latency, none, orNone, percent, plural, throughput } from "./format";
+import {
+  count,
+  latency,
+  none,
+  orNone,
+  percent,
+  plural,
+  short,
+  throughput,
+  type Kind,
+} from "./format";
 import { PointChart, type ChartPoint, type PointLine } from "./point_chart";
 import { bestPoint, bestStep, pointName, standingOf } from "./report_words";
 
@@ -16,14 +26,19 @@ export interface Section {
 
 type Point = SweepReport["points"][number];
 
-type Figure = [title: string, of: (point: Point) => number, words: (value: number) => string];
+type Figure = [
+  title: string,
+  of: (point: Point) => number,
+  words: (value: number) => string,
+  kind?: Kind,
+];
 
 const jain = orNone((v) => v.toFixed(4));
 const figures: Figure[] = [
-  ["IOPS", (p) => p.iops, count],
-  ["throughput", (p) => p.bytesPerSecond, throughput],
-  ["p50", (p) => p.p50Ns ?? 0, orNone(latency)],
-  ["p99", (p) => p.p99Ns ?? 0, orNone(latency)],
+  ["IOPS", (p) => p.iops, count, "count"],
+  ["throughput", (p) => p.bytesPerSecond, throughput, "rate"],
+  ["p50", (p) => p.p50Ns ?? 0, orNone(latency), "latency"],
+  ["p99", (p) => p.p99Ns ?? 0, orNone(latency), "latency"],
   ["Jain", (p) => p.jain, jain],
   ["thread Jain", (p) => p.threadJain, jain],
 ];
@@ -71,8 +86,14 @@ function shade(made: HTMLElement, part: number): HTMLElement {
   return made;
 }
 
+// In a matrix a figure has three digits; the table below it has all of them.
+const shortWords = ([, , words, kind]: Figure): ((value: number) => string) =>
+  kind ? orNone((value) => short(kind, value)) : words;
+
 // What the cells' colours are.
-function legend([name, , words]: Figure, least: number, most: number): HTMLElement {
+function legend(shown: Figure, least: number, most: number): HTMLElement {
+  const [name] = shown;
+  const words = shortWords(shown);
   const swatches = [0, 1, 2, 3, 4].map((i) =>
     shade(element("i", { "aria-hidden": "true" }), i / 4),
   );
@@ -98,7 +119,8 @@ function cellsOf(sweep: SweepReport, chosen: Figure, others: number[]): HTMLElem
     const point = sweep.points.find((p) => p.indices.every((index, i) => index === place[i]));
     const made = element("td", { class: "n" });
     if (!point) return made;
-    const plain = cellOf(point, chosen).show;
+    const plain = point.runs > 0 ? shortWords(chosen)(of(point)) : none;
+    made.title = `${pointName(sweep, point)}: ${chosen[2](of(point))}`;
     made.append(plain, ...(point === best ? [element("b", {}, ` ★ ${standingOf(point)}`)] : []));
     if (point === best) made.classList.add("best");
     if (plain === none) return made;
@@ -150,8 +172,12 @@ function matrix(
   const choice = select("figure of the matrix", names, own ? Number(own) : first);
   const values = others.map((axis, i) => select(axis.field, axis.values, Number(kept[i])));
   const at = () => values.map(({ selectedIndex }) => selectedIndex);
+  // What is chosen, as words: fields are not printed.
+  const said = element("p", { class: "on-paper" });
   const show = () => {
     box.replaceChildren(...cellsOf(sweep, figures[choice.selectedIndex], at()));
+    const chosen = at().map((index, i) => `${others[i].field}=${others[i].values[index]}`);
+    said.textContent = [names[choice.selectedIndex], ...chosen].join(", ");
     changed(at());
   };
   for (const one of [choice, ...values])
@@ -162,7 +188,7 @@ function matrix(
     });
   show();
   const fields = values.map((value, i) => element("label", {}, `${others[i].field} `, value, " "));
-  return element("div", {}, element("p", {}, choice, " ", ...fields), box);
+  return element("div", {}, element("p", { class: "choice" }, choice, " ", ...fields), said, box);
 }
 
 function shareOf(value: number, least: number, most: number): number {
