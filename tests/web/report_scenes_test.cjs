@@ -83,7 +83,23 @@ async function outage(page) {
     const share = await chart.evaluate(reddened);
     assert.ok(share > 0.03, `${label}: ${share} of it is red`);
   }
+  await phone(page);
   await everySize(page, "report-outage");
+}
+
+// On a phone a row of what is expected is read at once, also where much was found, and the load over
+// time comes before what is read later.
+async function phone(page) {
+  await page.setViewportSize({ width: 360, height: 740 });
+  const rows = page.locator(".expectations").first().locator("tbody tr");
+  for (const row of await rows.all()) {
+    const { width } = await row.locator("td").first().boundingBox();
+    assert.ok(width > 120, `what is expected has ${width} px`);
+  }
+  const { top } = await look(page.locator(".overview"));
+  const { top: later } = await look(page.locator(".about"));
+  assert.ok(top < later, `the chart begins at ${top} px, what is read later at ${later}`);
+  await page.setViewportSize(screen);
 }
 
 async function corruption(page) {
@@ -101,6 +117,7 @@ async function corruption(page) {
   await page.locator("#corruption > summary").click();
   await details.first().waitFor();
   assert.match(await details.first().textContent(), /node1: .* at offset 8192 of .*wrote that/s);
+  await phone(page);
   await everySize(page, "report-corruption");
 }
 
