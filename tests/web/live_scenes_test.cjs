@@ -130,8 +130,9 @@ async function open(page, query = "") {
 }
 
 const banners = (page) =>
-  page.locator("#notices .banner").evaluateAll((all) =>
-    all.map((one) => ({
+  // At once: those that are found first may be replaced before they are measured.
+  page.evaluate(() =>
+    [...document.querySelectorAll("#notices .banner")].map((one) => ({
       tone: one.classList[1],
       text: one.textContent,
       size: parseFloat(getComputedStyle(one.querySelector("strong")).fontSize),
