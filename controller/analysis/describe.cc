@@ -1,5 +1,6 @@
 #include "controller/analysis/describe.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -159,6 +160,7 @@ std::string Times(const v1::Workload& w) {
     absl::StrAppend(&text, ", for ", common::FormatDuration(static_cast<double>(w.runtime_ns())));
   }
   if (w.ends_phase()) absl::StrAppend(&text, ", ends the phase");
+  if (w.flow() > 0) absl::StrAppend(&text, ", flow ", w.flow());
   if (w.min_rate().iops() > 0) {
     absl::StrAppend(&text, ", at least ", common::FormatCount(w.min_rate().iops()), "/s");
   }

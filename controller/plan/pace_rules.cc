@@ -1,5 +1,6 @@
 #include "controller/plan/pace_rules.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -25,6 +26,7 @@ class PaceRules {
     CheckLoad();
     CheckEnding();
     CheckDirection(".read_limit", w_.has_read_limit(), w_.read_limit(), v1::Reads(w_));
+    CheckFlow();
     CheckDirection(".write_limit", w_.has_write_limit(), w_.write_limit(), v1::Writes(w_));
   }
 
@@ -117,6 +119,21 @@ class PaceRules {
     }
     if (run_.duration_ns() > 0 && least.window_ns() > run_.duration_ns()) {
       add_(".min_rate.window", absl::StrCat("is longer than the run, ", Time(run_.duration_ns())));
+    }
+  }
+
+  void CheckFlow() {
+    if (w_.flow() == 0) {
+      if (w_.flow_group() != 0) add_(".flow_group", "says nothing without a flow");
+      return;
+    }
+    const bool has_others = std::any_of(
+        run_.workloads().begin(), run_.workloads().end(), [&](const v1::Workload& other) {
+          return &other != &w_ && other.flow() != 0 && other.flow_group() == w_.flow_group();
+        });
+    if (!has_others) {
+      add_(".flow",
+           "is a share, and no other workload of this phase has a flow with the same flow_group");
     }
   }
 

@@ -86,7 +86,13 @@ int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
       wake_ns_ = gate_.wake_ns();
       break;
     }
+    if (setup_.flow != nullptr && !HasTurn()) {
+      waiting_ = Waiting::kRate;
+      wake_ns_ = now_ns + kFlowNs;
+      break;
+    }
     if (!StartIo(now_ns, intended_ns, count)) break;
+    has_turn_ = false;
     ++count;
   }
   if (count != 0) ++outcome_.exchanges;
@@ -119,6 +125,12 @@ int IoThread::FillPlain(int64_t now_ns) {
   outcome_.submitted += static_cast<uint64_t>(count);
   outcome_.exchanges += count != 0;
   return count;
+}
+
+// An I/O that is held, for its block or its direction, keeps its turn.
+bool IoThread::HasTurn() {
+  has_turn_ = has_turn_ || setup_.flow->Take();
+  return has_turn_;
 }
 
 uint32_t IoThread::TakeSlot(int64_t now_ns, int64_t intended_ns) {
@@ -387,10 +399,13 @@ void IoThread::Run() {
   gate_.Begin(begin_ns_);
   plain_ = gate_.open() && !setup_.sync.any() && !checks_.writes() && !checks_.reads() &&
            content_.is_plain() && !setup_.engine.timed_submission && setup_.quota_bytes == 0 &&
-           !access_.trims() && !access_.pauses() && setup_.copy == nullptr;
+           !access_.trims() && !access_.pauses() && setup_.copy == nullptr &&
+           setup_.flow == nullptr;
+  if (setup_.flow != nullptr) setup_.flow->Join();
   int64_t now = clock_->MonotonicNs();
   while (Step(&now)) {
   }
+  if (setup_.flow != nullptr) setup_.flow->Leave();
   outcome_.usage.End();
   if (setup_.copy != nullptr) CountUncopied();
   CountBacklog();

@@ -13,6 +13,7 @@
 #include "common/timing.h"
 #include "worker/engine/io_engine.h"
 #include "worker/load/block_content.h"
+#include "worker/load/flow.h"
 #include "worker/load/placement.h"
 #include "worker/load/shared_syncs.h"
 #include "worker/load/start_gate.h"
@@ -50,6 +51,8 @@ struct IoThreadSetup {
   SyncRule sync;
   // With sync.shared: the one of the workload's threads. It outlives them.
   SharedSyncs* shared_syncs = nullptr;
+  // The workload's part of a flow, or null. It outlives the thread.
+  Flow::Member* flow = nullptr;
   BlockChecks::Options checks;
   uint64_t error_limit = 0;  // failed I/Os; 0 is no limit
   Placement placement;
@@ -150,6 +153,8 @@ class IoThread {
   enum class Waiting { kNothing, kThink, kRate, kBlock };
   // How long a thread with nothing in flight waits for a block that another thread is writing.
   static constexpr int64_t kBlockNs = 20 * timing::kUs;
+  // The same for an I/O of another workload that is to start first.
+  static constexpr int64_t kFlowNs = 20 * timing::kUs;
   // A thread that drains, or that nothing else wakes, polls this often.
   static constexpr int64_t kPollNs = 100 * timing::kMs;
 
@@ -171,6 +176,8 @@ class IoThread {
   // False when another I/O is writing the block, or the direction is beyond its limit: this one is
   // held until it may start.
   bool StartIo(int64_t now_ns, int64_t intended_ns, int index);
+  // Whether the workload's share of the flow allows one more I/O, which is then counted once.
+  bool HasTurn();
   // Queues a sync that the threads share, if one comes before the next I/O (io_thread_syncs.cc).
   bool TakeSharedSync();
   void StartSync(int64_t now_ns, int index);
@@ -253,6 +260,7 @@ class IoThread {
   // sync comes first.
   std::optional<Access::Next> held_;
   bool is_held_counted_ = false;  // by the shared syncs
+  bool has_turn_ = false;         // the next I/O is counted by the flow
 
   StartGate gate_;
   // No gate, syncs, checks or content to make: FillPlain() and CompletePlain() are enough.

@@ -176,6 +176,11 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
         workload.fsync().every_ios(), static_cast<uint32_t>(part->targets.files.size()));
     context.shared_syncs = part->shared_syncs.get();
   }
+  if (workload.flow() != 0) {
+    std::unique_ptr<Flow>& flow = flows_[workload.flow_group()];
+    if (flow == nullptr) flow = std::make_unique<Flow>();
+    context.flow = flow->Add(workload.flow());
+  }
   context.timeline = &timeline_;
   context.clock = clock_;
   context.report = environment_.report;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -96,6 +97,8 @@ class Load : public std::enable_shared_from_this<Load> {
   int64_t monitored_ns_ = 0;
   int64_t claims_polled_ns_ = 0;
   std::string claim_error_;  // why the devices are not this kernel's alone any more
+  // By number, those of the workloads that keep their I/Os in proportion.
+  std::map<uint32_t, std::unique_ptr<Flow>> flows_;
   LoadParts parts_;
   LoadVerification verification_;
   HangMonitor hang_monitor_;

@@ -318,6 +318,7 @@ class ThreadMaker {
 
   void ChooseStarts(uint32_t thread, IoThreadSetup* setup) const {
     const v1::RunAssignment& run = context_.assignment->run();
+    setup->flow = context_.flow;
     setup->begin_ns = w_.start_delay_ns();
     setup->end_ns = v1::OwnEndNs(w_, run.ramp_ns());
     setup->start.max_iops = assignment_.max_iops() / threads_;

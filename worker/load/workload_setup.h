@@ -24,6 +24,7 @@ struct WorkloadContext {
   std::atomic<uint64_t>* shared_position = nullptr;
   std::atomic<uint64_t>* shared_mix = nullptr;
   SharedSyncs* shared_syncs = nullptr;
+  Flow::Member* flow = nullptr;
   const Timeline* timeline = nullptr;
   const common::Clock* clock = nullptr;
   ReportEvent report;  // as Load::Environment's
