@@ -21,6 +21,9 @@ std::string OffsetsOf(const v1::Workload& w) {
                           p.sequential().backwards() ? " backwards" : "",
                           p.sequential().skip_bytes() != 0
                               ? absl::StrCat(" skipping ", Size(p.sequential().skip_bytes()))
+                              : "",
+                          p.sequential().skip_after_bytes() != 0
+                              ? absl::StrCat(" after ", Size(p.sequential().skip_after_bytes()))
                               : "");
     case v1::Pattern::kZipf:
       return absl::StrFormat("zipf %.3g", p.zipf().theta());

@@ -96,6 +96,7 @@ class PatternRules {
   // Skips and the way backwards count blocks of one size on files that follow one another.
   void CheckSequential() {
     const v1::Sequential& p = w_.pattern().sequential();
+    CheckSkipAfter(p);
     if (p.skip_bytes() == 0 && !p.backwards()) return;
     const std::string field =
         absl::StrCat(".pattern.sequential.", p.backwards() ? "backwards" : "skip");
@@ -110,12 +111,39 @@ class PatternRules {
                                                     common::FormatSize(w_.block_size_bytes()),
                                                     ": verified blocks begin at multiples of it"));
     }
-    CheckFiles(static_cast<uint64_t>(p.skip_bytes()));
+    CheckFiles();
+  }
+
+  void CheckSkipAfter(const v1::Sequential& p) {
+    const std::string field = ".pattern.sequential.skip_after";
+    const int64_t bytes = p.skip_after_bytes();
+    if (bytes == 0) return;
+    if (p.skip_bytes() == 0) return add_(field, "says nothing without a skip");
+    if (bytes < w_.block_size_bytes()) {
+      add_(field, absl::StrCat("holds no block of ", common::FormatSize(w_.block_size_bytes())));
+    } else if (w_.verify() && bytes % std::max<int64_t>(1, w_.block_size_bytes()) != 0) {
+      add_(field, absl::StrCat("is not a multiple of the block size, ",
+                               common::FormatSize(w_.block_size_bytes()),
+                               ": verified blocks begin at multiples of it"));
+    } else if (w_.direct() && bytes % kSectorBytes != 0) {
+      add_(field, "is not a multiple of 512, which O_DIRECT requires");
+    }
+  }
+
+  // The I/Os that fit into so many bytes.
+  uint64_t PlacesIn(uint64_t bytes) const {
+    const v1::Sequential& p = w_.pattern().sequential();
+    const auto block = static_cast<uint64_t>(std::max<int64_t>(1, w_.block_size_bytes()));
+    const auto skip = static_cast<uint64_t>(p.skip_bytes());
+    const auto after = static_cast<uint64_t>(p.skip_after_bytes());
+    if (after < block) return (bytes - block) / (block + skip) + 1;
+    return bytes / (after + skip) * (after / block) +
+           std::min(bytes % (after + skip), after) / block;
   }
 
   // A thread whose part has one place would do all of its I/O there. Where the workers alone know
   // the size of a target, they refuse it.
-  void CheckFiles(uint64_t skip) {
+  void CheckFiles() {
     const auto block = static_cast<uint64_t>(std::max<int64_t>(1, w_.block_size_bytes()));
     uint64_t places = 0;
     int known = 0;
@@ -124,7 +152,7 @@ class PatternRules {
       const auto region = v1::RegionOf(w_.region(), part, 0, block);
       if (!region.ok()) return;
       const uint64_t files = std::max(1U, target.file().count());
-      places += files * ((region->end - region->begin - block) / (block + skip) + 1);
+      places += files * PlacesIn(region->end - region->begin);
     });
     const uint64_t sharers = HasIncrement(w_.region()) ? 1 : std::max(1U, w_.threads());
     if (known != w_.targets_size() || places >= 2 * sharers) return;

@@ -243,6 +243,7 @@ class ThreadMaker {
   // How the offsets follow one another.
   void ChooseSteps(AccessOptions* access) const {
     access->skip_bytes = static_cast<uint64_t>(w_.pattern().sequential().skip_bytes());
+    access->skip_after_bytes = static_cast<uint64_t>(w_.pattern().sequential().skip_after_bytes());
     access->sequence = std::max(1U, w_.sequence().length());
     access->following = w_.sequence().order() == v1::SEQUENCE_ORDER_IDENTICAL
                             ? Following::kRepeat

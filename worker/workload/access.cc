@@ -18,6 +18,36 @@ uint64_t Below(double ratio) {
 
 uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
+// Each piece takes 40 bytes in every thread.
+constexpr size_t kMaxPieces = 100000;
+
+// The pieces of extents between skips. The first one begins where the first I/O without skips
+// would.
+absl::StatusOr<std::vector<BlockSpace::Extent>> Pieces(
+    const std::vector<BlockSpace::Extent>& extents, const AccessOptions& options) {
+  const AccessLine& line = options.lines[0];
+  const uint64_t align = options.first_offset == FirstOffset::kExact ? 1
+                         : line.align_bytes != 0                     ? line.align_bytes
+                                                                     : line.block_size_bytes;
+  std::vector<BlockSpace::Extent> pieces;
+  for (const BlockSpace::Extent& extent : extents) {
+    uint64_t begin = RoundUp(extent.begin, align);
+    while (begin < extent.end && extent.end - begin >= line.block_size_bytes) {
+      const uint64_t length = std::min(options.skip_after_bytes, extent.end - begin);
+      if (pieces.size() == kMaxPieces) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("a skip after every ", options.skip_after_bytes,
+                         " bytes cuts the target into more than ", kMaxPieces,
+                         " pieces; use a larger skip_after, or a smaller part of the target"));
+      }
+      pieces.push_back({extent.file, begin, begin + length});
+      if (options.skip_bytes >= extent.end - begin - length) break;
+      begin += length + options.skip_bytes;
+    }
+  }
+  return pieces;
+}
+
 }  // namespace
 
 absl::Status Access::AddLine(const std::vector<BlockSpace::Extent>& extents, const AccessLine& line,
@@ -120,6 +150,14 @@ absl::Status Access::Check(const AccessOptions& options) {
 absl::StatusOr<Access> Access::Make(const std::vector<BlockSpace::Extent>& extents,
                                     AccessOptions options) {
   if (absl::Status status = Check(options); !status.ok()) return status;
+  if (options.skip_bytes != 0 && options.skip_after_bytes != 0) {
+    // To all that follows, the pieces are extents like any other.
+    auto pieces = Pieces(extents, options);
+    if (!pieces.ok()) return pieces.status();
+    options.skip_bytes = 0;
+    options.first_offset = FirstOffset::kExact;
+    return Make(*pieces, std::move(options));
+  }
   Access access;
   access.order_ = options.order;
   access.file_order_ = options.file_order;

@@ -54,6 +54,8 @@ struct AccessOptions {
   FirstOffset first_offset = FirstOffset::kAligned;  // kExact: one line of one size
   // kSequential, kBackwards, of one line of one size: left out after each I/O.
   uint64_t skip_bytes = 0;
+  // With a skip: the bytes between two of them; 0 is one I/O.
+  uint64_t skip_after_bytes = 0;
   // kRandom, of one line of one size: I/Os for each offset that is drawn.
   uint32_t sequence = 1;
   Following following = Following::kContinue;

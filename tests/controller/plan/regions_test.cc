@@ -85,6 +85,21 @@ TEST(RegionRulesTest, WhatDoesNotGoTogetherIsRefused) {
          w->mutable_pattern()->mutable_sequential()->set_skip_bytes(16 * kMibOfRegions - 4096);
          w->set_threads(4);
        }},
+      {".pattern.sequential.skip_after: says nothing without a skip",
+       [](v1::Workload* w, v1::JobSpec*) {
+         w->mutable_pattern()->mutable_sequential()->set_skip_after_bytes(kMibOfRegions);
+       }},
+      {".pattern.sequential.skip_after: holds no block of 4 KiB",
+       [](v1::Workload* w, v1::JobSpec*) {
+         w->mutable_pattern()->mutable_sequential()->set_skip_bytes(kMibOfRegions);
+         w->mutable_pattern()->mutable_sequential()->set_skip_after_bytes(2048);
+       }},
+      {".pattern.sequential.skip_after: is not a multiple of the block size",
+       [](v1::Workload* w, v1::JobSpec*) {
+         w->mutable_pattern()->mutable_sequential()->set_skip_bytes(kMibOfRegions);
+         w->mutable_pattern()->mutable_sequential()->set_skip_after_bytes(6144);
+         w->set_verify(true);
+       }},
       {".pattern.sequential.backwards: needs one block size",
        [](v1::Workload* w, v1::JobSpec*) {
          w->mutable_pattern()->mutable_sequential()->set_backwards(true);

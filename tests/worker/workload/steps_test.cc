@@ -38,6 +38,26 @@ TEST(StepsTest, ASkipLeavesBytesOutAndBeginsAgainAtTheSameOffsets) {
             (std::vector<uint64_t>{0, 12, 24, 36, 48, 60, 0, 12}));
 }
 
+// As fio 3.33 does with zonemode=strided, zonesize=8k and zoneskip=12k.
+TEST(StepsTest, ASkipAfterSeveralBlocksLeavesPieces) {
+  AccessOptions options = StepOptions(Order::kSequential);
+  options.skip_bytes = 12288;
+  options.skip_after_bytes = 8192;
+  EXPECT_EQ(Offsets({{0, 0, 65536}}, options, 9),
+            (std::vector<uint64_t>{0, 4, 20, 24, 40, 44, 60, 0, 4}));
+  // A piece at the end may be shorter, and each file begins with a piece.
+  EXPECT_EQ(Offsets({{0, 4096, 28672}, {1, 0, 8192}}, options, 6),
+            (std::vector<uint64_t>{4, 8, 24, 0, 4, 4}));
+  options.order = Order::kBackwards;
+  EXPECT_EQ(Offsets({{0, 0, 28672}}, options, 5), (std::vector<uint64_t>{24, 20, 4, 0, 24}));
+}
+
+TEST(StepsTest, PiecesAreNoMoreThanTheThreadsHoldInMemory) {
+  AccessOptions options = StepOptions(Order::kSequential);
+  options.skip_bytes = options.skip_after_bytes = 4096;
+  EXPECT_FALSE(Access::Make({{0, 0, uint64_t{1} << 40}}, options).ok());
+}
+
 TEST(StepsTest, BackwardsIsTheSameFromTheEnd) {
   AccessOptions options = StepOptions(Order::kBackwards);
   EXPECT_EQ(Offsets({{0, 0, 16384}}, options, 6), (std::vector<uint64_t>{12, 8, 4, 0, 12, 8}));
