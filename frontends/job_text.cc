@@ -219,12 +219,15 @@ class Writer {
     return absl::StrCat("[", items, "]");
   }
 
-  // {block_size: 4KiB, weight: 70}
+  // {block_size: 4KiB, weight: 70, io_priority: {class: idle}}
   static std::string Flow(const Message& item) {
     std::string text;
     for (const FieldDescriptor* field : SetFields(item)) {
       absl::StrAppend(&text, text.empty() ? "" : ", ", v1::JobFieldName(*field), ": ",
-                      field->is_repeated() ? Values(item, *field) : ValueText(item, *field, 0));
+                      field->is_repeated() ? Values(item, *field)
+                      : field->message_type() != nullptr
+                          ? Flow(item.GetReflection()->GetMessage(item, field))
+                          : ValueText(item, *field, 0));
     }
     return absl::StrCat("{", text, "}");
   }

@@ -96,7 +96,12 @@ std::string Sizes(const v1::Workload& w) {
 
 std::string Mix(const v1::Workload& w) {
   if (w.has_copy()) return absl::StrCat("copy of ", w.copy().from(), " to ", w.copy().to());
-  if (!w.access().empty()) return "mixed by line";
+  if (!w.access().empty()) {
+    const bool has_priorities =
+        std::any_of(w.access().begin(), w.access().end(),
+                    [](const v1::AccessLine& line) { return line.has_io_priority(); });
+    return has_priorities ? "mixed by line, with priorities" : "mixed by line";
+  }
   if (w.read_ratio() >= 1) return "reads";
   // The share of trims is one of what is not read, hence "of the rest".
   const std::string rest = w.trim_ratio() >= 1 ? "trims"

@@ -268,10 +268,28 @@ class Rules {
         (w_.engine() == v1::ENGINE_ISCSI || w_.engine() == v1::ENGINE_NULL)) {
       add_(".io_priority", "is the kernel's, and this engine's I/Os do not pass its block layer");
     }
+    CheckLinePriorities();
+    if (!o.cpus().empty() && !o.cpu_nodes().empty()) {
+      add_(".engine_options.cpu_nodes", "stands beside cpus; give one");
+    }
+    if (o.has_numa_node() && !o.interleave_nodes().empty()) {
+      add_(".engine_options.interleave_nodes", "stands beside numa_node; give one");
+    }
     if (one_by_one && w_.submission_latency()) {
       add_(".submission_latency",
            "an engine of one I/O at a time completes in the submission; its service time is all "
            "there is");
+    }
+  }
+
+  // The page cache sends its I/Os later, with the priority of whoever does it.
+  void CheckLinePriorities() {
+    const bool is_sent = w_.engine() == v1::ENGINE_IO_URING || w_.engine() == v1::ENGINE_LIBAIO;
+    for (int i = 0; i < w_.access_size(); ++i) {
+      if (!w_.access(i).has_io_priority() || (is_sent && w_.direct())) continue;
+      add_(absl::StrCat(".access[", i, "].io_priority"),
+           is_sent ? "needs direct: true"
+                   : "needs an engine that sends it with each I/O: io_uring or libaio");
     }
   }
 

@@ -21,6 +21,9 @@ struct IoRequest {
   uint32_t buffer = 0;  // index into EngineSetup::buffers; reads and writes only
   uint32_t length = 0;  // bytes; not for syncs
   uint64_t offset = 0;  // bytes from the file's start; not for syncs
+  // Class and level as in IOPRIO_PRIO_VALUE (linux/ioprio.h); 0: the thread's own. Engines whose
+  // system calls take none leave it out.
+  uint16_t priority = 0;
 };
 
 struct IoCompletion {

@@ -16,6 +16,9 @@
 namespace lockstep::worker {
 namespace {
 
+// IOCB_FLAG_IOPRIO of linux/aio_abi.h, whose iocb is not that of libaio.h.
+constexpr unsigned kHasPriority = 1 << 1;
+
 // The head of the ring at the address that io_setup returns: fs/aio.c, struct aio_ring.
 struct SharedRing {
   static constexpr unsigned kMagic = 0xa10a10a1;
@@ -128,6 +131,10 @@ class LibaioEngine final : public IoEngine {
           io_prep_fdsync(block, file.descriptor());
         }
         break;
+    }
+    if (request.priority != 0 && request.kind != IoKind::kSync) {
+      block->aio_reqprio = static_cast<short>(request.priority);
+      block->u.c.flags |= kHasPriority;
     }
     block->data = reinterpret_cast<void*>(static_cast<uintptr_t>(request.slot));
     pending_[waiting_++] = block;

@@ -253,6 +253,10 @@ class UringEngine final : public IoEngine {
     } else {
       FillTrim(sqe, file, target, request);
     }
+    // The kernel refuses a priority of other requests (EINVAL).
+    if (request.kind == IoKind::kRead || request.kind == IoKind::kWrite) {
+      if (target.has_storage()) sqe->ioprio = request.priority;
+    }
     // A no-op moves nothing, so that its length must come back with it.
     io_uring_sqe_set_data64(sqe, request.slot | (nothing_ ? uint64_t{request.length} << 32 : 0));
   }

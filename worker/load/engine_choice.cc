@@ -70,8 +70,13 @@ std::vector<const EngineEntry*> FallbacksOf(const v1::Workload& w, const OpenTar
   std::vector<const EngineEntry*> found;
   if (w.engine() != v1::ENGINE_IO_URING || !w.engine_options().fallback()) return found;
   std::vector<v1::Engine> candidates = {v1::ENGINE_LIBAIO};
-  // An engine of one I/O at a time has neither a queue nor a time of submission.
-  if (w.queue_depth() == 1 && !w.submission_latency()) candidates.push_back(v1::ENGINE_SYNC);
+  // An engine of one I/O at a time has neither a queue nor a time of submission, and its I/Os have
+  // no priorities of their own.
+  const bool has_priorities =
+      std::any_of(w.access().begin(), w.access().end(),
+                  [](const v1::AccessLine& line) { return line.has_io_priority(); });
+  if (w.queue_depth() == 1 && !w.submission_latency() && !has_priorities)
+    candidates.push_back(v1::ENGINE_SYNC);
   const std::vector<EngineFile> files = targets.engine_files();
   for (const v1::Engine candidate : candidates) {
     const EngineEntry* engine = FindEngine(NameOf(candidate));

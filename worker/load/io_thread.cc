@@ -112,6 +112,7 @@ int IoThread::FillPlain(int64_t now_ns) {
     request.slot = number;
     request.length = next.length;
     request.offset = next.offset;
+    request.priority = next.io_priority;
     request.buffer = next.kind == IoKind::kWrite ? write_buffers_ + number : number;
     if (content_.stamps() && next.kind == IoKind::kWrite) {
       StampContent(buffers_->at(request.buffer), next.length, next.offset, ++write_sequence_);
@@ -170,6 +171,7 @@ bool IoThread::StartIo(int64_t now_ns, int64_t intended_ns, int index) {
   request.file = next.file;
   request.length = next.length;
   request.offset = next.offset;
+  request.priority = next.io_priority;
   request.buffer = next.kind == IoKind::kWrite ? write_buffers_ + number : number;
   if (next.kind == IoKind::kWrite) FillContentOf(&slot, now_ns);
   // This must precede the submission. EndRead() takes a state that is unchanged since now as proof

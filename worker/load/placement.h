@@ -1,16 +1,23 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/status/status.h"
 
 namespace lockstep::worker {
 
 // Where an I/O thread runs and where its memory comes from.
 struct Placement {
-  int cpu = -1;             // number of the processor; -1: anywhere
-  int numa_node = -1;       // of its memory; -1: any
+  int cpu = -1;        // number of the processor; -1: anywhere
+  int numa_node = -1;  // of its memory; -1: any
+  // NUMA nodes on whose processors it runs, and that its pages come from in turn; empty: any.
+  std::vector<uint32_t> cpu_nodes, interleave_nodes;
   bool huge_pages = false;  // I/O buffers in huge pages
   // Class and level as in IOPRIO_PRIO_VALUE (linux/ioprio.h); 0: the process's own.
   int io_priority = 0;
+  // Of single I/Os: whether the thread may use them is tried.
+  std::vector<int> line_priorities;
 };
 
 // Binds the calling thread (sched_setaffinity(2), set_mempolicy(2)), gives it its I/O priority

@@ -46,6 +46,9 @@ std::vector<AccessLine> LinesOf(const v1::Workload& w) {
     line.align_bytes = static_cast<uint32_t>(from.align_bytes());
     line.delay_ns = from.delay_ns();
     line.burst = from.burst();
+    if (from.has_io_priority()) {
+      line.io_priority = static_cast<uint16_t>(PriorityOf(from.io_priority()));
+    }
     lines.push_back(line);
   }
   for (const v1::WeightedBlockSize& from : w.block_sizes()) {
@@ -359,7 +362,15 @@ class ThreadMaker {
           static_cast<int>(options.cpus(static_cast<int>(thread) % options.cpus_size()));
     }
     if (options.has_numa_node()) setup->placement.numa_node = static_cast<int>(options.numa_node());
+    setup->placement.cpu_nodes.assign(options.cpu_nodes().begin(), options.cpu_nodes().end());
+    setup->placement.interleave_nodes.assign(options.interleave_nodes().begin(),
+                                             options.interleave_nodes().end());
     setup->placement.huge_pages = options.huge_pages();
+    for (const v1::AccessLine& line : w_.access()) {
+      if (line.has_io_priority()) {
+        setup->placement.line_priorities.push_back(PriorityOf(line.io_priority()));
+      }
+    }
     if (w_.has_io_priority()) setup->placement.io_priority = PriorityOf(w_.io_priority());
     // Workers of one kernel share its processors. Where there are more threads than processors, a
     // thread that spins would keep another one from being ready at T.

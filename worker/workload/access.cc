@@ -73,6 +73,7 @@ absl::Status Access::AddLine(const std::vector<BlockSpace::Extent>& extents, con
   out.random_ratio = order_ == Order::kRandom ? line.random_ratio : 0;
   out.delay_ns = line.delay_ns;
   out.burst = std::max<uint32_t>(line.burst, 1);
+  out.io_priority = line.io_priority;
   reads_ = reads_ || line.read_ratio > 0;
   writes_ = writes_ || (line.read_ratio < 1 && line.trim_ratio < 1);
   trims_ = trims_ || (line.read_ratio < 1 && line.trim_ratio > 0);
@@ -200,7 +201,8 @@ void Access::ChooseWay(const AccessOptions& options) {
   const Line& first = lines_[0];
   // Most workloads need nothing of TakeGeneral(), whose branches would cost the I/O thread time at
   // each I/O.
-  simple_ = lines_.size() == 1 && first.sizes == 1 && first.delay_ns == 0 && options.merge <= 1 &&
+  simple_ = lines_.size() == 1 && first.sizes == 1 && first.delay_ns == 0 &&
+            first.io_priority == 0 && options.merge <= 1 &&
             options.file_order == FileOrder::kTogether && options.sequence <= 1 && !exact_mix_ &&
             ((options.order == Order::kRandom && first.random_ratio >= 1 &&
               std::holds_alternative<UniformOffsets>(options.offsets)) ||
@@ -355,6 +357,7 @@ Access::Next Access::TakeGeneral() {
   next.file = start.file;
   next.offset = start.offset;
   next.kind = exact_mix_ ? exact_mix_->Take() : KindOf(*line);
+  next.io_priority = line->io_priority;
   if (line->delay_ns != 0 && ++line->in_burst >= line->burst) {
     line->in_burst = 0;
     next.pause_ns = line->delay_ns;

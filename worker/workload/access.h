@@ -42,6 +42,8 @@ struct AccessLine {
   double random_ratio = 1;  // at an offset of its own; the others continue where the last one ended
   int64_t delay_ns = 0;     // pause after `burst` I/Os of this line
   uint32_t burst = 1;
+  // Of each I/O, as in IOPRIO_PRIO_VALUE (linux/ioprio.h); 0: that of the thread.
+  uint16_t io_priority = 0;
 };
 
 struct AccessOptions {
@@ -79,6 +81,7 @@ class Access {
     uint32_t length = 0;
     uint64_t offset = 0;
     int64_t pause_ns = 0;  // after it
+    uint16_t io_priority = 0;
   };
 
   // INVALID_ARGUMENT when a line's I/O fits nowhere, or the options do not go together.
@@ -124,6 +127,7 @@ class Access {
     int64_t delay_ns = 0;
     uint32_t burst = 1;
     uint32_t in_burst = 0;
+    uint16_t io_priority = 0;
   };
 
   enum class Way { kGeneral, kMerged, kBackwards, kSequence };

@@ -119,6 +119,67 @@ TEST(PaceTest, APriorityIsForWhatTheKernelSchedules) {
   EXPECT_EQ(filled.level(), 4u);
 }
 
+TEST(PaceTest, AFlowIsAShareAmongWorkloads) {
+  const std::string at = "phases[1].run.workloads[0]";
+  const std::vector<std::string> alone = {
+      at +
+      ".flow: is a share, and no other workload of this phase has a flow with the same "
+      "flow_group"};
+  EXPECT_EQ(PaceProblems([](v1::RunPhase* run) { First(run)->set_flow(8); }), alone);
+  const auto with_other = [&](uint32_t group) {
+    return PaceProblems([&](v1::RunPhase* run) {
+      First(run)->set_flow(8);
+      v1::Workload* other = run->add_workloads();
+      *other = *First(run);
+      other->set_name("other");
+      other->set_flow(1);
+      other->set_flow_group(group);
+    });
+  };
+  EXPECT_TRUE(with_other(0).empty());
+  EXPECT_EQ(with_other(1).size(), 2u);
+  EXPECT_EQ(PaceProblems([](v1::RunPhase* run) { First(run)->set_flow_group(2); }),
+            std::vector<std::string>{at + ".flow_group: says nothing without a flow"});
+}
+
+TEST(PaceTest, PrioritiesOfLinesGoWithEachIo) {
+  const auto with = [](const std::function<void(v1::Workload*)>& change) {
+    return PaceProblems([&](v1::RunPhase* run) {
+      v1::Workload* w = First(run);
+      w->clear_block_size_bytes();
+      w->clear_read_ratio();
+      w->mutable_pattern()->mutable_random();
+      for (int i = 0; i < 2; ++i) w->add_access()->set_block_size_bytes(4096);
+      w->mutable_access(1)->mutable_io_priority()->set_class_(v1::IO_PRIORITY_CLASS_IDLE);
+      change(w);
+    });
+  };
+  const std::string at = "phases[1].run.workloads[0].access[1].io_priority: ";
+  EXPECT_EQ(with([](v1::Workload*) {}), std::vector<std::string>{});
+  EXPECT_EQ(with([](v1::Workload* w) { w->set_direct(false); }),
+            std::vector<std::string>{at + "needs direct: true"});
+  EXPECT_EQ(with([](v1::Workload* w) {
+              w->set_engine(v1::ENGINE_SYNC);
+              w->set_queue_depth(1);
+            }),
+            std::vector<std::string>{
+                at + "needs an engine that sends it with each I/O: io_uring or libaio"});
+}
+
+TEST(PaceTest, NodesStandInPlaceOfProcessorsAndOfOneNode) {
+  const std::string at = "phases[1].run.workloads[0].engine_options.";
+  EXPECT_EQ(PaceProblems([](v1::RunPhase* run) {
+              First(run)->mutable_engine_options()->add_cpus(0);
+              First(run)->mutable_engine_options()->add_cpu_nodes(0);
+            }),
+            std::vector<std::string>{at + "cpu_nodes: stands beside cpus; give one"});
+  EXPECT_EQ(PaceProblems([](v1::RunPhase* run) {
+              First(run)->mutable_engine_options()->set_numa_node(0);
+              First(run)->mutable_engine_options()->add_interleave_nodes(0);
+            }),
+            std::vector<std::string>{at + "interleave_nodes: stands beside numa_node; give one"});
+}
+
 TEST(PaceTest, ARuntimeIsMeasuredTime) {
   v1::Workload w;
   EXPECT_EQ(v1::OwnEndNs(w, 5), 0);

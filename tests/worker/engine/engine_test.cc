@@ -1,6 +1,7 @@
 // The contract that every engine fulfils.
 
 #include <fcntl.h>
+#include <linux/ioprio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -117,6 +118,20 @@ class EngineContract : public testing::TestWithParam<Kind> {
   std::unique_ptr<IoBuffers> buffers_;
   std::unique_ptr<IoEngine> engine_;
 };
+
+// A slot's request may carry the priority of an earlier one. Syncs take none.
+TEST_P(EngineContract, APriorityGoesWithReadsAndWrites) {
+  IoRequest read = {IoKind::kRead, 0, 0, 0, 4096, 0};
+  read.priority = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 7);
+  IoRequest sync = {IoKind::kSync, 0, 1, 0, 0, 0};
+  sync.priority = read.priority;
+  EXPECT_EQ(DoAll({read})[0], 4096);
+  EXPECT_EQ(DoAll({sync})[1], 0);
+  // There is no class 7.
+  read.priority = IOPRIO_PRIO_VALUE(7, 0);
+  const bool sends = GetParam().engine == "io_uring" || GetParam().engine == "libaio";
+  EXPECT_EQ(DoAll({read})[0], sends ? -EINVAL : 4096);
+}
 
 TEST_P(EngineContract, WhatWasWrittenIsReadBack) {
   std::vector<IoRequest> writes, reads;

@@ -1,10 +1,12 @@
 #include "worker/load/placement.h"
 
 #include <linux/ioprio.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <string>
 #include <thread>
 
 #include "gtest/gtest.h"
@@ -25,6 +27,39 @@ TEST(PlacementTest, AThreadHasTheIoPriorityThatItsWorkloadWants) {
   }).join();
   // It is one thread's, not the process's.
   EXPECT_EQ(PriorityOfThisThread(), before);
+}
+
+// Whether the kernel grants them is tried, and the thread keeps its own.
+TEST(PlacementTest, PrioritiesOfSingleIosAreTried) {
+  if (PriorityOfThisThread() < 0 && errno == ENOSYS) GTEST_SKIP() << "no ioprio_get(2) here";
+  std::thread([] {
+    const long before = PriorityOfThisThread();
+    const int low = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 7);
+    absl::Status status = BindThisThread({.line_priorities = {low}});
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_EQ(PriorityOfThisThread(), before);
+    status = BindThisThread({.line_priorities = {low, IOPRIO_PRIO_VALUE(7, 0)}});
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  }).join();
+}
+
+TEST(PlacementTest, AThreadRunsAndHasItsMemoryOnNodes) {
+  if (access("/sys/devices/system/node/node0/cpulist", R_OK) != 0) GTEST_SKIP() << "no nodes here";
+  std::thread([] {
+    absl::Status status = BindThisThread({.cpu_nodes = {0}});
+    EXPECT_TRUE(status.ok()) << status;
+    cpu_set_t cpus;
+    ASSERT_EQ(sched_getaffinity(0, sizeof cpus, &cpus), 0);
+    EXPECT_GE(CPU_COUNT(&cpus), 1);
+    status = BindThisThread({.cpu_nodes = {0, 1000}});
+    EXPECT_NE(status.message().find("no NUMA node 1000"), std::string::npos) << status;
+    status = BindThisThread({.interleave_nodes = {0}});
+    // Containers may refuse it.
+    EXPECT_TRUE(status.ok() || status.message().find("not permitted") != std::string::npos)
+        << status;
+    status = BindThisThread({.interleave_nodes = {1000}});
+    EXPECT_NE(status.message().find("interleave_nodes"), std::string::npos) << status;
+  }).join();
 }
 
 TEST(PlacementTest, APriorityThatTheKernelRefusesIsNamed) {
