@@ -38,6 +38,9 @@ struct Request {
   std::function<std::optional<std::string>(const std::string& path)> read_included;
   // An environment variable; nothing if it is not set. Null: no variable is set.
   std::function<std::optional<std::string>(const std::string& name)> find_variable;
+  // The size of a file of the machine where the translation is asked for; nothing if there is none.
+  // Null: no file is there. For tools that take the size of a file from the file.
+  std::function<std::optional<int64_t>(const std::string& path)> find_size;
   // Facts of the machine that a file may name, such as fio's `pagesize`, `mb_memory`, `ncpus`.
   std::map<std::string, std::string> machine;
 };

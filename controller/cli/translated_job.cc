@@ -1,5 +1,6 @@
 #include "controller/cli/translated_job.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -21,6 +22,12 @@ std::optional<std::string> ReadIncluded(const std::string& path) {
 std::optional<std::string> FindVariable(const std::string& name) {
   const char* value = getenv(name.c_str());
   return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+std::optional<int64_t> FindSize(const std::string& path) {
+  struct stat file;
+  if (stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return std::nullopt;
+  return file.st_size;
 }
 
 }  // namespace
@@ -53,6 +60,7 @@ JobFile TranslateJob(const frontends::FrontEnd& front_end,
   request.target = flags.target;
   request.read_included = &ReadIncluded;
   request.find_variable = &FindVariable;
+  request.find_size = &FindSize;
   const auto pages = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES));
   const auto page_size = static_cast<int64_t>(sysconf(_SC_PAGESIZE));
   request.machine["pagesize"] = absl::StrCat(page_size);

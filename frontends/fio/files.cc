@@ -38,6 +38,7 @@ class FilePlanner {
     if (fills_.value && size.is_given()) {
       section_.Remark(*fills_.from, "a file system without the space for size is refused before");
     }
+    if (file_size_.value == 0 && size.bytes == 0 && !fills_.value) file_size_ = ExistingSize();
     region_.emplace(section_, job_, file_size_.value, size);
     region_->WriteTo(&plan_);
     files_ = section_.Count("nrfiles", 1, kMaxFiles);
@@ -61,6 +62,23 @@ class FilePlanner {
   }
 
  private:
+  // Without a size fio takes that of the file, which is there already.
+  Value<int64_t> ExistingSize() const {
+    const Value<std::string> name = section_.Text("filename", "");
+    const std::vector<std::string> paths = SplitColons(name.value);
+    const bool is_file = paths.size() == 1 && absl::StartsWith(paths[0], "/") &&
+                         !absl::StartsWith(paths[0], "/dev/") &&
+                         !absl::StrContains(paths[0], "{host}");
+    if (!is_file || job_.null_engine || job_.iscsi || IsShared() || !request_.find_size) return {};
+    const std::optional<int64_t> bytes = request_.find_size(paths[0]);
+    if (!bytes || *bytes < kMinFile) return {};
+    section_.Remark(*name.from,
+                    absl::StrCat("is laid out with the ", *bytes,
+                                 " bytes that it has on the machine of this command, as no option "
+                                 "gives its size"));
+    return {*bytes, name.from};
+  }
+
   // A device, or a LUN, of which the job uses a part.
   template <typename T>
   bool SetPart(int64_t files, T* storage, TargetUse* use) {
