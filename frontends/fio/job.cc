@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kMaxClones = 1024;
 constexpr int64_t kMaxDepth = 4096;
+constexpr int64_t kMaxNode = 1023;
 
 struct DirectionWord {
   const char* word;
@@ -105,6 +106,48 @@ void ReadDirect(const SectionReader& section, Job* job) {
   job->drop_caches_origin = OriginOf(invalidate, "invalidate=1");
 }
 
+// Lists of NUMA nodes, as fio writes them: 0-1,3. False after an error.
+bool ReadNodes(const SectionReader& section, const Option& option, const std::string& text,
+               google::protobuf::RepeatedField<uint32_t>* nodes) {
+  const auto numbers = ParseNumbers(text);
+  const bool is_list = numbers && std::all_of(numbers->begin(), numbers->end(),
+                                              [](uint32_t node) { return node <= kMaxNode; });
+  if (!is_list || numbers->size() > 1000) {
+    section.Fail(option, "is no list of NUMA nodes; write 0-1,3");
+    return false;
+  }
+  nodes->Add(numbers->begin(), numbers->end());
+  return true;
+}
+
+void ReadNuma(const SectionReader& section, Job* job) {
+  v1::EngineOptions* o = job->workload.mutable_engine_options();
+  if (const Value<std::string> cpus = section.Text("numa_cpu_nodes", ""); cpus.from != nullptr) {
+    if (!o->cpus().empty()) {
+      return section.Fail(*cpus.from, "cannot stand beside cpus_allowed, in fio neither");
+    }
+    if (cpus.value != "all" && ReadNodes(section, *cpus.from, cpus.value, o->mutable_cpu_nodes())) {
+      job->origins["engine_options.cpu_nodes"] = cpus.from->where;
+    }
+  }
+  const Value<std::string> numa = section.Text("numa_mem_policy", "");
+  if (numa.from == nullptr) return;
+  const std::vector<std::string> parts = absl::StrSplit(numa.value, absl::MaxSplits(':', 1));
+  const auto node = parts.size() == 2 && parts[0] == "bind" ? ParseInteger(parts[1]) : std::nullopt;
+  if (node && *node >= 0 && *node <= kMaxNode) {
+    o->set_numa_node(static_cast<uint32_t>(*node));
+    job->origins["engine_options.numa_node"] = numa.from->where;
+  } else if (parts.size() == 2 && parts[0] == "interleave") {
+    if (ReadNodes(section, *numa.from, parts[1], o->mutable_interleave_nodes())) {
+      job->origins["engine_options.interleave_nodes"] = numa.from->where;
+    }
+  } else if (parts[0] != "default" && parts[0] != "local") {
+    section.Refuse(*numa.from,
+                   "memory that may come from several nodes; bind:N and interleave:N,M are "
+                   "translated");
+  }
+}
+
 void ReadEngineOptions(const SectionReader& section, Job* job) {
   v1::EngineOptions* o = job->workload.mutable_engine_options();
   const bool uring = job->workload.engine() == v1::ENGINE_IO_URING;
@@ -145,17 +188,7 @@ void ReadEngineOptions(const SectionReader& section, Job* job) {
       note("cpus", cpus.from);
     }
   }
-  if (const Value<std::string> numa = section.Text("numa_mem_policy", ""); numa.from != nullptr) {
-    const std::vector<std::string> parts = absl::StrSplit(numa.value, ':');
-    const auto node =
-        parts.size() == 2 && parts[0] == "bind" ? ParseInteger(parts[1]) : std::nullopt;
-    if (node && *node >= 0 && *node <= 1023) {
-      o->set_numa_node(static_cast<uint32_t>(*node));
-      note("numa_node", numa.from);
-    } else if (parts[0] != "default" && parts[0] != "local") {
-      section.Refuse(*numa.from, "memory of several NUMA nodes; bind:N is translated");
-    }
-  }
+  ReadNuma(section, job);
   if (const Value<std::string> memory = section.Text("mem", "malloc"); memory.from != nullptr) {
     if (absl::StartsWith(memory.value, "mmaphuge") || absl::StartsWith(memory.value, "shmhuge")) {
       o->set_huge_pages(true);
@@ -202,8 +235,11 @@ Job ReadJob(const SectionReader& section) {
   if (!job.is_engine_known) return job;
   ReadBlocks(section, &job);
   ReadPattern(section, &job);
+  ReadPriorities(section, &job);
   ReadWriting(section, &job);
   ReadPace(section, &job);
+  ReadFlow(section, &job);
+  ReadZones(section, &job);
   job.clones = section.Count("numjobs", 1, kMaxClones);
   if (job.clones.value == 0) {
     section.Fail(*job.clones.from, "is 0: fio would run no clone; leave the job out");

@@ -43,8 +43,11 @@ struct Job {
   v1::DirectionLimit reads_limit, writes_limit;  // of a mix, in place of both
   const Option* rate = nullptr;
   const Option* rate_bytes = nullptr;
-  bool poisson = false;
+  // I/Os start by a schedule, in place of a limit.
+  bool has_schedule = false;
+  v1::Arrival arrival = v1::ARRIVAL_POISSON;
   bool has_joined_rates = false;  // `iops` is that of both directions of a mix together
+  Value<int64_t> flow, flow_id;
   double min_iops = 0, min_bytes = 0;
   const Option* least = nullptr;
   int64_t min_window_ns = 0;
@@ -84,16 +87,24 @@ Amount ReadAmount(const SectionReader& section, absl::string_view name);
 void ReadSteps(const SectionReader& section, Job* job);
 
 // The parts of ReadJob().
-void ReadBlocks(const SectionReader& section, Job* job);   // sizes, mix
-void ReadPattern(const SectionReader& section, Job* job);  // order; after ReadBlocks()
-void ReadWriting(const SectionReader& section, Job* job);  // syncs, content, verification
-void ReadEngine(const SectionReader& section, Job* job);   // engine, depth, caches, processors
-void ReadPace(const SectionReader& section, Job* job);     // rates, pauses, times, ends; last
+void ReadBlocks(const SectionReader& section, Job* job);      // sizes, mix
+void ReadPattern(const SectionReader& section, Job* job);     // order; after ReadBlocks()
+void ReadPriorities(const SectionReader& section, Job* job);  // of single I/Os
+void ReadWriting(const SectionReader& section, Job* job);     // syncs, content, verification
+void ReadEngine(const SectionReader& section, Job* job);      // engine, depth, caches, processors
+void ReadPace(const SectionReader& section, Job* job);        // rates, pauses, times, ends
+void ReadFlow(const SectionReader& section, Job* job);        // its share among others
+void ReadZones(const SectionReader& section, Job* job);       // gaps; after all of the above
 
 // Parts of pace.cc that make a phase's workloads.
 // fio's rates are those of each clone, a job's those of the fleet: `all` is the number of clones.
 void SetRates(const SectionReader& section, const Job& job, double all, v1::Workload* workload,
               const std::string& field, Origins* origins);
+// fio's flow is that of each clone, a job's that of a workload.
+void SetFlow(const Job& job, uint32_t clones, v1::Workload* workload, const std::string& field,
+             Origins* origins);
+// Workloads of a phase whose flow no other one has a part in go as fast as they can.
+void DropLoneFlows(Findings* findings, v1::RunPhase* run, Origins* origins);
 // When the jobs of one phase run, and what ends with which. A phase has one duration and one ramp.
 class PhaseTimes {
  public:

@@ -15,14 +15,11 @@ constexpr char kHistory[] = "the store keeps every interval of each host; see lo
 constexpr char kAccounting[] = "the worker's own measurement is used";
 constexpr char kLayout[] = "the prepare phase lays out the files";
 constexpr char kZones[] = "zones of zoned devices";
-constexpr char kFlow[] = "rates of workloads that depend on each other";
-constexpr char kPriority[] = "a priority of each I/O, or of processes";
 constexpr char kSearch[] = "a search for the load that keeps a latency";
 constexpr char kReplay[] = "the replay of a recorded trace";
 constexpr char kTrimCheck[] = "trims while data is verified";
 constexpr char kBackground[] = "checks of blocks while others are still written";
 constexpr char kCommands[] = "commands on the hosts, which a job never runs";
-constexpr char kNuma[] = "the placement of threads on NUMA nodes; cpus_allowed is translated";
 constexpr char kSteady[] = "fio's criterion for a steady state; a job has until_steady";
 constexpr char kHarness[] = "the worker decides how it does this";
 
@@ -61,12 +58,19 @@ constexpr OptionRule kRules[] = {
     {"rate", Fate::kTranslated, ""},
     {"rate_iops", Fate::kTranslated, ""},
     {"rate_process", Fate::kTranslated, ""},
+    {"io_submit_mode", Fate::kTranslated, ""},
     {"rate_min", Fate::kTranslated, ""},
     {"rate_iops_min", Fate::kTranslated, ""},
     {"rate_cycle", Fate::kTranslated, ""},
     {"prio", Fate::kTranslated, ""},
     {"prioclass", Fate::kTranslated, ""},
+    {"cmdprio_percentage", Fate::kTranslated, ""},
+    {"cmdprio_bssplit", Fate::kTranslated, ""},
+    {"cmdprio_class", Fate::kTranslated, ""},
+    {"cmdprio", Fate::kTranslated, ""},
     {"thinktime", Fate::kTranslated, ""},
+    {"flow", Fate::kTranslated, ""},
+    {"flow_id", Fate::kTranslated, ""},
     {"thinktime_blocks", Fate::kTranslated, ""},
     {"verify", Fate::kTranslated, ""},
     {"do_verify", Fate::kTranslated, ""},
@@ -80,6 +84,7 @@ constexpr OptionRule kRules[] = {
     {"continue_on_error", Fate::kTranslated, ""},
     {"cpus_allowed", Fate::kTranslated, ""},
     {"numa_mem_policy", Fate::kTranslated, ""},
+    {"numa_cpu_nodes", Fate::kTranslated, ""},
     {"mem", Fate::kTranslated, ""},
     {"hipri", Fate::kTranslated, ""},
     {"sqthread_poll", Fate::kTranslated, ""},
@@ -99,6 +104,10 @@ constexpr OptionRule kRules[] = {
     {"offset", Fate::kTranslated, ""},
     {"offset_increment", Fate::kTranslated, ""},
     {"fill_device", Fate::kTranslated, ""},
+    {"zonemode", Fate::kTranslated, ""},
+    {"zonesize", Fate::kTranslated, ""},
+    {"zonerange", Fate::kTranslated, ""},
+    {"zoneskip", Fate::kTranslated, ""},
     {"unlink", Fate::kTranslated, ""},
     {"overwrite", Fate::kTranslated, ""},
     // Their order.
@@ -152,7 +161,8 @@ constexpr OptionRule kRules[] = {
     {"log_alternate_epoch", Fate::kRemarked, kHistory},
     {"log_alternate_epoch_clock_id", Fate::kRemarked, kHistory},
     {"per_job_logs", Fate::kRemarked, kHistory},
-    {"log_offset", Fate::kRefused, "the offset of each I/O in the results", "0"},
+    {"log_offset", Fate::kRemarked, "figures are of intervals; single I/Os have no place in them",
+     "0"},
     {"error_dump", Fate::kRemarked, "the first failed I/O of each thread is an event"},
     {"unit_base", Fate::kRemarked, "reports have MiB/s and MB/s"},
     {"verify_dump", Fate::kRemarked, "blocks that are wrong are always saved"},
@@ -200,30 +210,20 @@ constexpr OptionRule kRules[] = {
     {"latency_window", Fate::kRefused, kSearch, "0"},
     {"latency_percentile", Fate::kRefused, kSearch, "100,100.0"},
     {"latency_run", Fate::kRefused, kSearch, "0"},
-    {"flow", Fate::kRefused, kFlow, "0"},
-    {"flow_id", Fate::kRefused, kFlow},
-    {"flow_sleep", Fate::kRefused, kFlow},
+    {"flow_sleep", Fate::kRemarked, "a workload looks every 20 us whether it may go on"},
     {"exitall_on_error", Fate::kRefused, "workloads that end with the first that fails", "0"},
     {"steadystate", Fate::kRefused, kSteady},
     {"steadystate_duration", Fate::kRefused, kSteady, "0"},
     {"steadystate_ramp_time", Fate::kRefused, kSteady, "0"},
-    {"zonemode", Fate::kRefused, kZones, "none"},
-    {"zonesize", Fate::kRefused, kZones, "0"},
     {"zonecapacity", Fate::kRefused, kZones, "0"},
-    {"zonerange", Fate::kRefused, kZones, "0"},
-    {"zoneskip", Fate::kRefused, kZones, "0"},
     {"read_beyond_wp", Fate::kRefused, kZones, "0"},
     {"max_open_zones", Fate::kRefused, kZones, "0"},
     {"job_max_open_zones", Fate::kRefused, kZones, "0"},
     {"ignore_zone_limits", Fate::kRefused, kZones, "0"},
     {"zone_reset_threshold", Fate::kRefused, kZones, "0"},
     {"zone_reset_frequency", Fate::kRefused, kZones, "0"},
-    {"nice", Fate::kRefused, kPriority, "0"},
-    {"cmdprio_percentage", Fate::kRefused, kPriority, "0"},
-    {"cmdprio_class", Fate::kRefused, kPriority},
-    {"cmdprio", Fate::kRefused, kPriority},
-    {"cmdprio_hint", Fate::kRefused, kPriority},
-    {"cmdprio_bssplit", Fate::kRefused, kPriority},
+    {"nice", Fate::kRefused, "a priority of processes", "0"},
+    {"cmdprio_hint", Fate::kRefused, "hints beside a priority"},
     {"read_iolog", Fate::kRefused, kReplay},
     {"read_iolog_chunked", Fate::kRefused, kReplay},
     {"replay_no_stall", Fate::kRefused, kReplay},
@@ -261,9 +261,7 @@ constexpr OptionRule kRules[] = {
     {"thinktime_iotime", Fate::kRefused, "pauses after a while of I/O", "0"},
     {"iodepth_low", Fate::kRefused, "a depth that is filled again from below", "0"},
     {"serialize_overlap", Fate::kRefused, "an order of I/Os that overlap", "0"},
-    {"io_submit_mode", Fate::kRefused, "threads that submit for others", "inline"},
     {"cpumask", Fate::kRefused, "processors as a mask; write cpus_allowed"},
-    {"numa_cpu_nodes", Fate::kRefused, kNuma},
     {"sqthread_poll_cpu", Fate::kRefused, "the processor of the thread that submits"},
     {"uncached", Fate::kRefused, "uncached buffered I/O", "0"},
     {"nowait", Fate::kRefused, "I/Os that fail in place of waiting (RWF_NOWAIT)", "0"},

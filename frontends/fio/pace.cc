@@ -109,7 +109,7 @@ void ReadLimits(const SectionReader& section, const Rates& iops, const Rates& by
   set(iops.write, bytes.write, &job->writes_limit);
 }
 
-// Two schedules of random arrivals together are one, which draws the direction of each arrival.
+// Two schedules of arrivals together are one, which draws the direction of each arrival.
 void JoinSchedules(const SectionReader& section, const Rates& iops, const Rates& bytes, Job* job) {
   const double block = static_cast<double>(job->largest_block);
   const auto each = [&](double per_second, double bytes_per_second) {
@@ -130,15 +130,36 @@ void JoinSchedules(const SectionReader& section, const Rates& iops, const Rates&
   section.Remark(*job->rate, "decides the share of reads, as in fio");
 }
 
-void ReadSchedule(const SectionReader& section, const Rates& iops, const Rates& bytes, Job* job) {
+// Random arrivals are a schedule. So is a rate whose I/Os other threads submit: neither waits for
+// completions.
+const Option* ScheduleOf(const SectionReader& section, Job* job) {
   const Value<std::string> process = section.Text("rate_process", "linear");
   if (process.value != "poisson" && process.value != "linear") {
     section.Fail(*process.from, "is neither linear nor poisson");
   }
-  if (process.value != "poisson" || job->rate == nullptr) return;
+  const Value<std::string> mode = section.Text("io_submit_mode", "inline");
+  if (mode.value != "inline" && mode.value != "offload") {
+    section.Fail(*mode.from, "is neither inline nor offload");
+  }
+  const bool is_offloaded = mode.value == "offload";
+  if (is_offloaded) {
+    section.Remark(*mode.from,
+                   job->rate == nullptr
+                       ? "has no effect without a rate: a thread submits its own I/Os"
+                       : "the rate is a schedule of arrivals that no I/O delays; latencies count "
+                         "from the instant at which an I/O was due");
+  }
+  if (process.value == "poisson") return process.from;
+  job->arrival = v1::ARRIVAL_FIXED;
+  return is_offloaded ? mode.from : nullptr;
+}
+
+void ReadSchedule(const SectionReader& section, const Rates& iops, const Rates& bytes, Job* job) {
+  const Option* from = ScheduleOf(section, job);
+  if (from == nullptr || job->rate == nullptr) return;
   const bool in_bytes = iops.from != job->rate;
   if (in_bytes && !job->has_joined_rates && job->smallest_block != job->largest_block) {
-    section.Refuse(*process.from, "a rate in bytes of blocks of several sizes; give rate_iops");
+    section.Refuse(*from, "a rate in bytes of blocks of several sizes; give rate_iops");
     return;
   }
   if (IsMix(*job) && !job->has_joined_rates) {
@@ -147,8 +168,8 @@ void ReadSchedule(const SectionReader& section, const Rates& iops, const Rates& 
     job->iops = job->bytes_per_second / static_cast<double>(job->largest_block);
   }
   job->bytes_per_second = 0;
-  job->poisson = true;
-  job->origins["open_loop.arrival"] = process.from->where;
+  job->has_schedule = true;
+  job->origins["open_loop.arrival"] = from->where;
 }
 
 // fio looks at the rate after an I/O, at most once in each rate_cycle. A window that holds few I/Os
@@ -203,7 +224,7 @@ void ReadThinkTime(const SectionReader& section, Job* job) {
   const Value<int64_t> think = section.Time("thinktime", TimeUnit::kMicroseconds);
   if (think.value == 0) return;
   if (think.value > kDay) section.Fail(*think.from, "is longer than a day");
-  if (job->poisson) section.Refuse(*think.from, "pauses in a schedule of arrivals");
+  if (job->has_schedule) section.Refuse(*think.from, "pauses in a schedule of arrivals");
   job->workload.set_think_time_ns(think.value);
   job->origins["think_time"] = think.from->where;
   const Value<int64_t> every = section.Count("thinktime_blocks", 1, 1 << 30);
@@ -313,9 +334,9 @@ void SetRates(const SectionReader& section, const Job& job, double all, v1::Work
     return section.Fail(*from,
                         "is beyond the rates of a job: up to 1e12 I/Os and 1e16 bytes per second");
   }
-  if (job.poisson) {
+  if (job.has_schedule) {
     workload->mutable_open_loop()->set_rate_per_second(job.iops * all);
-    workload->mutable_open_loop()->set_arrival(v1::ARRIVAL_POISSON);
+    workload->mutable_open_loop()->set_arrival(job.arrival);
     (*origins)[field + "open_loop.rate"] = job.rate->where;
   } else if (job.iops > 0) {
     workload->set_max_iops(job.iops * all);

@@ -205,9 +205,14 @@ void FileRegion::WriteTo(FilePlan* plan) const {
 }
 
 void CheckFilesRegion(const SectionReader& section, const Job& job, int64_t bytes) {
-  const int64_t skip = job.workload.pattern().sequential().skip_bytes();
-  if (skip == 0 || bytes == 0 || bytes - 2 * job.largest_block >= skip) return;
-  section.Fail(*section.Find("rw"), "skips all of the file behind the first I/O");
+  const v1::Sequential& order = job.workload.pattern().sequential();
+  if (order.skip_bytes() == 0 || bytes == 0) return;
+  // Two I/Os may lie in front of the first skip.
+  const int64_t skip = order.skip_after_bytes() >= 2 * job.largest_block ? 0 : order.skip_bytes();
+  if (bytes - 2 * job.largest_block >= skip) return;
+  const Option* zones = section.Find("zonesize");
+  section.Fail(order.skip_after_bytes() != 0 ? *zones : *section.Find("rw"),
+               "skips all of the file behind the first I/O");
 }
 
 // A host's slice of a device is whole MiB, except of less than one.

@@ -45,6 +45,7 @@ class Translator {
       group.times.Finish(
           is_last ? PhaseTimes::Position::kLast : PhaseTimes::Position::kBeforeOthers, &findings_,
           &group.run, &group.origins);
+      DropLoneFlows(&findings_, &group.run, &group.origins);
     }
     if (findings_.errors.empty()) Assemble(files);
     findings_.MoveTo(&out_);
@@ -209,6 +210,7 @@ class Translator {
       group->origins[field + "files_per_thread"] = job.clones.from->where;
     }
     SetRates(reader, job, static_cast<double>(share.clones) * hosts_, w, field, &group->origins);
+    SetFlow(job, share.clones, w, field, &group->origins);
     SetEnd(job, plan, share, w, field, group);
   }
 
