@@ -3,6 +3,7 @@ translated, or refused for the reason that stands here; those of a plain Linux h
 """
 
 import glob
+import json
 import os
 import re
 import subprocess
@@ -21,15 +22,15 @@ NEEDS = {
     "backwards-read": "",
     "basic-verify": "",
     "butterfly": "has no size",
-    "cmdprio-bssplit": "a priority of each I/O, or of processes",
-    "cmdprio-percentage": "a priority of each I/O, or of processes",
+    "cmdprio-bssplit": "",
+    "cmdprio-percentage": "",
     "cpp_null": "the engine 'cpp_null'",
     "cpuio": "the engine 'cpuio'",
     "cross-stripe-verify": "checks of blocks while others are still written",
     "dedupe-global": "",
     "dev-dax": "the engine 'dev-dax'",
     "dfs": "the engine 'dfs'",
-    "disk-zone-profile": "zones of zoned devices",
+    "disk-zone-profile": "",
     "e4defrag": "the engine 'e4defrag'",
     "e4defrag2": "the engine 'e4defrag'",
     "enospc-pressure": "errors that are tolerated by their kind",
@@ -45,8 +46,8 @@ NEEDS = {
     "fio-seq-RW": "",
     "fio-seq-read": "",
     "fio-seq-write": "",
-    "fixed-rate-submission": "threads that submit for others",
-    "flow": "rates of workloads that depend on each other",
+    "fixed-rate-submission": "",
+    "flow": "",
     "fsx": "",
     "ftruncate": "the engine 'ftruncate'",
     "gfapi": "the engine 'gfapi'",
@@ -78,9 +79,9 @@ NEEDS = {
     "netio_multicast": "the engine 'net'",
     "nfs": "the engine 'nfs'",
     "null": "",
-    "numa": "the placement of threads on NUMA nodes",
+    "numa": "",
     "pmemblk": "the engine 'pmemblk'",
-    "poisson-rate-submission": "threads that submit for others",
+    "poisson-rate-submission": "",
     "rados": "the engine 'rados'",
     "rand-zones": "",
     "rbd": "the engine 'rbd'",
@@ -105,11 +106,19 @@ NEEDS = {
 }
 # Those translated ones whose target is no file or device of any host.
 APART = {"libiscsi"}
+# Translated if they get what their text asks for: a file that is there, and variables.
+GIVEN = {"butterfly", "xnvme-compare"}
+VARIABLES = {"FIO_RW": "randread", "FIO_IODEPTH": "4", "FIO_BS": "4k"}
+# What fio refuses, too, whatever it is given.
+WRONG = {"steadystate", "waitfor"}
+# Needs of more than a Linux host without special hardware has, or of what comes later.
+LATER = ("the engine", "zones of zoned devices", "a search for the load")
 
 
-def translate(path, *words):
+def translate(path, *words, env=None):
     return subprocess.run(
         [f"{BIN}/lockstep", "check", path, "--directory", "/mnt/test", *words],
+        env=env,
         capture_output=True,
         text=True,
         check=False,
@@ -129,13 +138,19 @@ def small(text, data):
     # What the file paces over hours. No rate is promised beside busy neighbours.
     text = re.sub(r"(?m)^startdelay=.*$", "startdelay=100ms", text)
     text = re.sub(r"(?m)^rate=\d+$", "rate=8m", text)
+    text = re.sub(r"(?m)^rate_iops=\d+$", "rate_iops=1000", text)
+    text = re.sub(r"(?m)^zonesize=.*$", "zonesize=256k", text)
+    text = re.sub(r"(?m)^zoneskip=.*$", "zoneskip=512k", text)
+    # A host without NUMA has node 0.
+    text = re.sub(r"(?m)^(numa_.*)0-1$", r"\g<1>0", text)
     text = re.sub(r"(?m)^ratemin=.*$", "ratemin=1", text)
     text = re.sub(r"(?m)^directory=.*$", f"directory={data}", text)
     named = re.sub(r"(?m)^filename=/.*$", f"filename={data}/file", text)
     # A device has a size by itself. A file needs one.
     if named != text and not re.search(r"^size=", named, re.M):
         named = named.replace("]\n", "]\nsize=4m\n", 1)
-    return named
+    # A few I/Os tell nothing of their mix.
+    return named.replace("size=4m", "size=64m") if "1024k" in named else named
 
 
 class FioExamples(unittest.TestCase):
@@ -157,6 +172,87 @@ class FioExamples(unittest.TestCase):
                 for line in errors:
                     self.assertRegex(line, rf"^{re.escape(path)}:[1-9]\d*: ")
 
+    def test_nine_of_ten_that_a_plain_host_can_run_are_translated(self):
+        plain = {
+            name
+            for name, need in NEEDS.items()
+            if name not in WRONG | APART and not need.startswith(LATER)
+        }
+        runs = {name for name in plain if not NEEDS[name] or name in GIVEN}
+        print(f"\nof {len(plain)} that need a plain Linux host {len(runs)} are translated")
+        self.assertGreaterEqual(len(runs), 0.9 * len(plain), plain - runs)
+
+    def test_those_that_ask_for_something_get_it(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "testfile")
+            with open(path, "wb") as file:
+                file.truncate(8 << 20)
+            copy = os.path.join(directory, "butterfly.fio")
+            with open(copy, "w", encoding="utf-8") as file:
+                file.write(text_of("butterfly").replace("/tmp/testfile", path))
+            done = translate(copy)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        path = f"{EXAMPLES}/xnvme-compare.fio"
+        done = translate(path, "--target", "/mnt/test/file", env={**os.environ, **VARIABLES})
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+def runs_by_time(text):
+    return re.search(r"(?m)^(time_based|runtime|timeout)\b", text) is not None
+
+
+def done_by_fio(text, directory):
+    """Bytes and I/Os of each direction, and I/Os per second, as fio says."""
+    path = os.path.join(directory, "job.fio")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    out = os.path.join(directory, "out.json")
+    done = subprocess.run(
+        [
+            "timeout",
+            "--kill-after=5",
+            "120",
+            "fio",
+            "--output-format=json",
+            f"--output={out}",
+            path,
+        ],
+        cwd=directory,
+        env={**os.environ, **VARIABLES},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise AssertionError(f"{text}\n{done.stdout}{done.stderr}")
+    with open(out, encoding="utf-8") as file:
+        # fio's own notes may precede the JSON.
+        jobs = json.loads("{" + file.read().partition("{")[2])["jobs"]
+    return {
+        kind: (
+            sum(job[kind]["io_bytes"] for job in jobs),
+            sum(job[kind]["total_ios"] for job in jobs),
+            sum(job[kind]["iops"] for job in jobs),
+        )
+        for kind in ("read", "write")
+    }
+
+
+def done_by_lockstep(report):
+    """The same of a report."""
+    sums = {"read": [0, 0, 0], "write": [0, 0, 0]}
+    for phase in report["phases"]:
+        if phase["kind"] not in ("run", "verify"):
+            continue
+        for workload in phase["workloads"]:
+            for operation in workload["operations"]:
+                if operation["kind"] in sums:
+                    of = sums[operation["kind"]]
+                    of[0] += operation["bytes"]
+                    of[1] += operation["operations"]
+                    of[2] += operation["iops"]
+    return sums
+
 
 @needs_root
 class FioFiles(FleetTest):
@@ -168,9 +264,35 @@ class FioFiles(FleetTest):
         self.ok(self.fleet.lockstep("plan", "-", *words, stdin=text))
         return self.ok(self.fleet.lockstep("run", "-", *words, "--format", "json", stdin=text))
 
-    def test_each_that_is_translated_runs(self):
+    def hold_against_fio(self, name, text, report):
+        # fio 3.33 does not end where others submit at a rate.
+        text = text.replace("io_submit_mode=offload", "io_submit_mode=inline")
+        # Of several sizes fio cuts I/Os short, so that it visits each block once. A job does not,
+        # which a remark says.
+        if re.search(r"(?m)^bssplit=", text) and "norandommap" not in text:
+            text = text.replace("[global]\n", "[global]\nnorandommap=1\n", 1)
+        with tempfile.TemporaryDirectory(dir=self.fleet.data) as directory:
+            fio = done_by_fio(text.replace(self.fleet.data, directory), directory)
+        ours = done_by_lockstep(report)
+        for kind, (size, count, iops) in fio.items():
+            our_size, our_count, our_iops = ours[kind]
+            what = f"{name}, {kind}: fio {size, count, iops}, Lockstep {ours[kind]}"
+            print(f"  {what}")
+            # Mixes draw their directions and sizes.
+            drawn = 0.1 + 2 / max(1, min(count, our_count)) ** 0.5
+            if not runs_by_time(text):
+                self.assertLessEqual(abs(our_size - size), drawn * size + (256 << 10), what)
+            if count < 20 or our_count < 20:
+                continue
+            block, our_block = size / count, our_size / our_count
+            self.assertLessEqual(abs(our_block - block), drawn * block, what)
+            # fio counts the start of a thread, which outlasts a few I/Os.
+            if count >= 500 and our_count >= 500:
+                self.assertLess(max(iops, our_iops) / max(1, min(iops, our_iops)), 10, what)
+
+    def test_each_that_is_translated_runs_as_with_fio(self):
         for name, need in sorted(NEEDS.items()):
-            if need or name in APART:
+            if (need and name not in GIVEN) or name in APART or name == "xnvme-compare":
                 continue
             with self.subTest(name=name):
                 text = small(text_of(name), self.fleet.data)
@@ -182,6 +304,23 @@ class FioFiles(FleetTest):
                 for phase in loads:
                     self.assertGreater(phase["total"]["operations"], 0, phase["name"])
                     self.assertEqual(phase["total"]["errors"], 0, phase["name"])
+                # Neighbours may hold up the one or the other.
+                for attempt in range(3):
+                    try:
+                        self.hold_against_fio(name, text, report)
+                        break
+                    except AssertionError:
+                        if attempt == 2:
+                            raise
+                        report = self.run_file(text).json()
+
+    def test_a_flow_keeps_its_proportion(self):
+        text = small(text_of("flow"), self.fleet.data)
+        text = text.replace("[", "[global]\nunlink=1\ninvalidate=0\n[", 1)
+        done = done_by_lockstep(self.run_file(text).json())
+        writes, reads = done["write"][1], done["read"][1]
+        # Each round has a write and eight reads. What was in flight at the end is not counted.
+        self.assertLess(abs(reads - 8 * writes), 0.05 * reads + 2 * 256, done)
 
     def test_two_hosts_have_files_of_their_own(self):
         job = "[w]\nrw=write\nsize=1m\nbs=64k\nunlink=1\n"
