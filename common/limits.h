@@ -121,6 +121,14 @@ namespace lockstep::limits {
         "the others are left out, with a line in the worker's log")                                \
   LIMIT(kEventsOfAPhase, 200, "events", "that a worker reports in one phase of a run",             \
         "further ones are counted, not kept")                                                      \
+  /* Certificates. */                                                                              \
+  LIMIT(kCertificateBytes, 65536, "bytes", "a file with a certificate, a key or authorities",      \
+        "it is refused; one that replaces another leaves that in use")                             \
+  LIMIT(kRevocationBytes, 1 << 20, "bytes", "a revocation list",                                   \
+        "it is refused; one that replaces another leaves that in use")                             \
+  LIMIT(kTlsRefreshNs, 1000000000, "ns",                                                           \
+        "after which the controller reads changed certificates and revocations",                   \
+        "streams of certificates that have expired or were revoked end")                           \
   /* Workers. */                                                                                   \
   LIMIT(kInspectionsWaiting, 64, "inspections", "that wait at a worker",                           \
         "further ones are not answered")                                                           \

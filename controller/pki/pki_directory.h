@@ -1,0 +1,73 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/certificate.h"
+#include "common/files.h"
+#include "controller/pki/authority.h"
+
+namespace lockstep::pki {
+
+// A certificate that was issued, as it is now.
+struct Issued {
+  Holder holder = Holder::kViewer;
+  common::CertificateFacts facts;
+  bool revoked = false;
+  bool replaced = false;  // the same name has a newer one
+  std::string pem;
+};
+
+// A directory with an authority and what it has issued:
+//
+//   ca.key ca.pem crl.pem        the authority, its certificate and what it has revoked
+//   issued/SERIAL.pem            every certificate
+//   NAME/cert.pem key.pem ca.pem what one holder gets; a controller's has crl.pem, too
+//
+// Only this user enters it. Files are made with O_EXCL, those with keys with mode 0600. One process
+// at a time changes it: others wait. Errors name the path.
+class PkiDirectory {
+ public:
+  // Makes the directory with a new authority. ALREADY_EXISTS where something is there.
+  static absl::Status Init(const std::string& path, const std::string& name, absl::Time now,
+                           absl::Duration life);
+  // NOT_FOUND where no authority is there; FAILED_PRECONDITION where others may read its key, or
+  // replace the directory.
+  static absl::StatusOr<PkiDirectory> Open(const std::string& path);
+
+  // Signs and writes what the holder gets. With `csr_pem` it gets no key: the key stays where the
+  // request was made. ALREADY_EXISTS where the name has something. Returns the directory's path.
+  absl::StatusOr<std::string> Issue(const Request& request,
+                                    const std::optional<std::string>& csr_pem);
+  // Signs the newest certificate of the name anew, with the same key, roles and addresses, and for
+  // as long as before unless `life` is given. FAILED_PRECONDITION where the newest was revoked.
+  // Returns the file's path.
+  absl::StatusOr<std::string> Renew(const std::string& name, absl::Time now,
+                                    std::optional<absl::Duration> life);
+  // Revokes every certificate of the name that has not expired, or the one with the serial number
+  // `serial`. How many are newly revoked; NOT_FOUND where there is none.
+  absl::StatusOr<size_t> Revoke(const std::string& name, const std::string& serial, absl::Time now);
+
+  // By name, the newest first.
+  absl::StatusOr<std::vector<Issued>> List() const;
+  const common::CertificateFacts& authority() const { return facts_; }
+
+ private:
+  PkiDirectory(std::string path, Authority authority, common::CertificateFacts facts,
+               common::FileDescriptor lock)
+      : path_(std::move(path)),
+        authority_(std::move(authority)),
+        facts_(std::move(facts)),
+        lock_(std::move(lock)) {}
+  absl::Status Record(const std::string& certificate_pem) const;
+
+  std::string path_;
+  Authority authority_;
+  common::CertificateFacts facts_;
+  common::FileDescriptor lock_;
+};
+
+}  // namespace lockstep::pki
