@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "boost/asio/buffer.hpp"
@@ -28,12 +29,14 @@ class ByteStream {
   virtual void ReadSome(boost::asio::mutable_buffer into, Done done) = 0;
   // At least one byte of `buffers`, whose memory the handler holds, or an error.
   virtual void WriteSome(const std::vector<boost::asio::const_buffer>& buffers, Done done) = 0;
+  // The browser's certificate in PEM, after the handshake; empty where there is no TLS.
+  virtual std::string PeerCertificate() = 0;
   // For its timeouts, its executor and its socket.
   virtual boost::beast::tcp_stream& Lowest() = 0;
 };
 
-// `tls` may be null: none; else it outlives the stream.
+// `tls` may be null: none.
 std::unique_ptr<ByteStream> MakeByteStream(boost::asio::ip::tcp::socket socket,
-                                           boost::asio::ssl::context* tls);
+                                           std::shared_ptr<boost::asio::ssl::context> tls);
 
 }  // namespace lockstep::web

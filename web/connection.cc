@@ -98,7 +98,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
  public:
   Connection(Site* site, asio::ip::tcp::socket socket)
       : site_(site),
-        stream_(MakeByteStream(std::move(socket), site->tls)),
+        stream_(MakeByteStream(std::move(socket),
+                               site->tls == nullptr ? nullptr : site->tls->Context())),
         timer_(Lowest().get_executor()) {
     ++site_->connections;
   }
@@ -113,7 +114,12 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     Idle();
     Lowest().expires_after(seconds(limits::kPageRequestSeconds));
     stream_->Handshake(Mine([this](Error error, size_t) {
-      if (!error) AwaitRequest();
+      if (error) return;
+      // OpenSSL does not verify a certificate again when a session is resumed.
+      if (auto shown = common::ReadCertificate(stream_->PeerCertificate()); shown.ok()) {
+        certificate_ = *std::move(shown);
+      }
+      if (Counts()) AwaitRequest();
     }));
   }
 
@@ -127,6 +133,12 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
 
  private:
   beast::tcp_stream& Lowest() { return stream_->Lowest(); }
+
+  // Whether the browser's certificate still counts. It may be revoked or expire while the
+  // connection lasts.
+  bool Counts() const {
+    return site_->tls == nullptr || (certificate_ && site_->tls->Counts(*certificate_));
+  }
 
   // From now on until Busy() this may be closed for another connection.
   void Idle() {
@@ -209,6 +221,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   }
 
   void Serve() {
+    if (!Counts()) return;  // nothing holds the connection any more: it is closed
     const auto& message = parser_->get();
     served_ = IdleConnections::Served::kYes;
     Request request;
@@ -321,6 +334,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   }
 
   void SendEvents() {
+    // Each browser that watches gets here every limits::kPageHeartbeatSeconds at least.
+    if (!Counts()) return StopWatching();
     Feed::Part part = feed_->Read(place_, watch_.all_hosts, watch_.after);
     place_ = part.next;
     last_ = part.over;
@@ -371,6 +386,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
 
   Site* site_;
   std::unique_ptr<ByteStream> stream_;
+  std::optional<common::CertificateFacts> certificate_;  // none without TLS
   asio::steady_timer timer_;
   beast::flat_buffer buffer_{static_cast<size_t>(limits::kPageRequestBytes) + kReadAtOnce};
   std::optional<http::request_parser<http::empty_body>> parser_;

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "boost/asio/ip/tcp.hpp"
-#include "boost/asio/ssl/context.hpp"
 #include "web/api.h"
 #include "web/feeds.h"
 #include "web/idle_connections.h"
+#include "web/page_tls.h"
 
 namespace lockstep::web {
 
@@ -19,8 +19,8 @@ struct Site {
   std::atomic<int64_t> connections{0};
   IdleConnections idle;
   std::atomic<int64_t> watchers{0};
-  std::atomic<int64_t> answer_bytes{0};      // that wait to be taken
-  boost::asio::ssl::context* tls = nullptr;  // null: none
+  std::atomic<int64_t> answer_bytes{0};  // that wait to be taken
+  std::unique_ptr<PageTls> tls;          // null: none
 };
 
 // Serves a browser's connection until it ends. It holds itself; it costs no thread, and has the

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <optional>
 #include <set>
 #include <thread>
 
@@ -12,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "boost/asio/io_context.hpp"
 #include "boost/asio/ip/tcp.hpp"
-#include "boost/asio/ssl/context.hpp"
 #include "boost/asio/steady_timer.hpp"
 #include "boost/asio/strand.hpp"
 #include "common/address.h"
@@ -112,27 +110,10 @@ class Server::Impl {
 
  private:
   absl::Status ReadTls() {
-    if (!options_.tls.any()) return absl::OkStatus();
-    tls_.emplace(asio::ssl::context::tls_server);
-    Error error;
-    tls_->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_tlsv1 |
-                          asio::ssl::context::no_tlsv1_1,
-                      error);
-    if (!error) tls_->use_certificate_chain_file(options_.tls.certificate, error);
-    if (!error) tls_->use_private_key_file(options_.tls.key, asio::ssl::context::pem, error);
-    if (!error) tls_->load_verify_file(options_.tls.authority, error);
-    // Browsers resume sessions. Where the server requests certificates and has no session id
-    // context, OpenSSL fails such a handshake (SSL_CTX_set_session_id_context(3)).
-    static constexpr unsigned char kSessions[] = "lockstep";
-    SSL_CTX_set_session_id_context(tls_->native_handle(), kSessions, sizeof kSessions - 1);
-    if (!error) {
-      // With verify_peer alone a browser without a certificate would be let in
-      // (SSL_CTX_set_verify(3)).
-      tls_->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert, error);
-    }
-    if (error) return absl::InvalidArgumentError(absl::StrCat("--tls-…: ", error.message()));
-    site_.tls = &*tls_;
-    return absl::OkStatus();
+    if (options_.tls == nullptr) return absl::OkStatus();
+    auto tls = PageTls::Make(options_.tls);
+    if (tls.ok()) site_.tls = *std::move(tls);
+    return tls.status();
   }
 
   void Accept() {
@@ -161,7 +142,6 @@ class Server::Impl {
   Calls calls_;
   Feeds feeds_;
   Api api_;
-  std::optional<asio::ssl::context> tls_;
   Site site_;
   // Declared after all that connections use. The context destroys the handlers that are left, and
   // with them the connections.

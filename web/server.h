@@ -22,9 +22,9 @@ class Server {
   struct Options {
     std::string address;  // HOST:PORT
     std::vector<std::string> names;
-    // With files: TLS, and only browsers with a certificate of that authority. Whoever has one
-    // reads, as on the controller's port.
-    common::TlsFiles tls;
+    // With a store: TLS, and only browsers with a certificate of its authority that still counts.
+    // Whoever has one reads, as on the controller's port.
+    std::shared_ptr<const common::TlsStore> tls;
   };
   // Queries the controller through `channel`. UNAVAILABLE when the port is taken.
   static absl::StatusOr<std::unique_ptr<Server>> Start(

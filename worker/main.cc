@@ -108,6 +108,10 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--tls-key", flags->tls.key, "PEM key of the certificate");
   app->add_option("--tls-ca", flags->tls.authority,
                   "PEM certificate of the authority that signed the controller's");
+  app->add_option(
+      "--tls-dir", flags->tls.directory,
+      "A directory with cert.pem, key.pem and ca.pem, as `lockstep pki issue` makes it, "
+      "instead of the three");
   app->add_option("--simulate", flags->simulate,
                   "Rehearse a fleet: attach this many synthetic workers, which do no I/O and make "
                   "their figures up")
@@ -129,7 +133,7 @@ void AddFlags(CLI::App* app, Flags* flags) {
                 "Dial a controller on another machine without TLS");
 }
 
-absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const Flags& flags) {
+absl::StatusOr<common::CredentialsSource> Credentials(const Flags& flags) {
   for (const std::string& address : flags.controllers) {
     if (absl::Status status = common::CheckAddress(address); !status.ok()) {
       return absl::Status(status.code(), "--controller " + std::string(status.message()));
@@ -140,7 +144,7 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const Flag
                                            "--tls-ca, or --insecure-plaintext");
     }
   }
-  return common::ClientCredentials(flags.tls);
+  return common::MakeCredentialsSource(flags.tls);
 }
 
 // `identity` keeps the state directory locked.
@@ -283,7 +287,7 @@ int Rehearse(const Flags& flags, const sigset_t& signals) {
   if (!flags.name.empty()) options.name = flags.name;
   auto credentials = Credentials(flags);
   if (!credentials.ok()) return Fail(credentials.status());
-  options.credentials = *credentials;
+  options.credentials = (*credentials)();
   worker::SyntheticFleet fleet(std::move(options), &common::SystemClock());
   OnSignal(signals, [&fleet] { fleet.Stop(); });
   const absl::Status status = fleet.Run();

@@ -53,8 +53,8 @@ const char* CodeName(grpc::StatusCode code) {
 
 }  // namespace
 
-AuditLog::AuditLog(storage::FleetStore* store, const common::Clock* clock)
-    : store_(store), clock_(clock), thread_([this] { Main(); }) {}
+AuditLog::AuditLog(storage::FleetStore* store, const common::Clock* clock, const Callers* callers)
+    : store_(store), clock_(clock), callers_(callers), thread_([this] { Main(); }) {}
 
 AuditLog::~AuditLog() {
   {
@@ -115,7 +115,8 @@ void AuditLog::Add(v1::AuditEntry entry, const grpc::Status& answer) {
 grpc::Status AuditLog::Require(const grpc::ServerContextBase& context, Role role,
                                const std::string& call) {
   const Principal principal = PrincipalOf(context);
-  grpc::Status refused = controller::Require(principal, role);
+  grpc::Status refused = callers_ == nullptr ? grpc::Status::OK : callers_->Check(context);
+  if (refused.ok()) refused = controller::Require(principal, role);
   if (!refused.ok()) Add(EntryOf(context, principal, call), refused);
   return refused;
 }

@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/mutex.h"
+#include "controller/api/callers.h"
 #include "controller/api/principal.h"
 #include "grpcpp/grpcpp.h"
 #include "proto/controller.pb.h"
@@ -22,8 +23,9 @@ namespace lockstep::controller {
 // store is unavailable. Calls never wait for it. Thread-safe.
 class AuditLog {
  public:
-  // Both outlive this.
-  AuditLog(storage::FleetStore* store, const common::Clock* clock);
+  // All outlive this. Without `callers` every certificate counts.
+  AuditLog(storage::FleetStore* store, const common::Clock* clock,
+           const Callers* callers = nullptr);
   // Writes what still waits, unless the store is unavailable.
   ~AuditLog();
 
@@ -35,7 +37,8 @@ class AuditLog {
   void Add(v1::AuditEntry entry, const grpc::Status& answer);
   // A worker that tried to attach under a name that is not its own.
   void AddRefusedWorker(const v1::Hello& hello, const std::string& peer, const std::string& reason);
-  // As controller::Require(), of a call with this name. A refusal becomes an entry.
+  // As controller::Require(), of a call with this name, for a caller whose certificate counts. A
+  // refusal becomes an entry.
   grpc::Status Require(const grpc::ServerContextBase& context, Role role, const std::string& call);
 
  private:
@@ -50,6 +53,7 @@ class AuditLog {
 
   storage::FleetStore* const store_;
   const common::Clock* const clock_;
+  const Callers* const callers_;
   common::Mutex mutex_;
   common::Condition changed_;
   std::deque<v1::AuditEntry> waiting_ ABSL_GUARDED_BY(mutex_);

@@ -249,7 +249,7 @@ grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* c
 
 grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(
     grpc::CallbackServerContext* context, const v1::WatchRequest* request) {
-  auto stream = WatchStream::Make(parts_.watchers, request->all_hosts());
+  auto stream = WatchStream::Make(parts_.watchers, request->all_hosts(), parts_.Admission(context));
   grpc::Status refused = parts_.audit->Require(*context, Role::kViewer, "Watch");
   if (refused.ok()) {
     if (const std::string wrong = v1::FirstProblem(*request); !wrong.empty()) {
@@ -386,6 +386,7 @@ grpc::ServerUnaryReactor* ControllerService::GetStatus(grpc::CallbackServerConte
     *reply->mutable_store_state() = parts_.ingest->state();
     reply->set_principal(principal.name);
     reply->set_role(RoleName(principal.role));
+    if (parts_.callers != nullptr) parts_.callers->Describe(reply);
     const auto leases = Await<std::map<std::string, std::string>>(
         [&](auto done) { parts_.coordinator->Leases(done); });
     if (!leases.ok()) return ToGrpc(leases.status());
@@ -443,14 +444,19 @@ grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* WorkerGateway
     grpc::CallbackServerContext* context) {
   const grpc::Status allowed = parts_.audit->Require(*context, Role::kWorker, "Control");
   if (!allowed.ok()) return new RefusedControlStream(allowed);
-  return new ControlStream(parts_.fleet, context, PrincipalOf(*context).certificate());
+  const auto certificate = CertificateOf(*context);
+  return new ControlStream(
+      parts_.fleet, context,
+      {PrincipalOf(*context).certificate(), certificate.ok() ? *certificate : std::nullopt,
+       parts_.Admission(context)});
 }
 
 grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* WorkerGateway::Deliver(
     grpc::CallbackServerContext* context) {
   const grpc::Status allowed = parts_.audit->Require(*context, Role::kWorker, "Deliver");
   if (!allowed.ok()) return new RefusedDeliverStream(allowed);
-  return DeliverStream::Make(parts_.fleet, parts_.ingest, PrincipalOf(*context).certificate());
+  return DeliverStream::Make(parts_.fleet, parts_.ingest, PrincipalOf(*context).certificate(),
+                             parts_.Admission(context));
 }
 
 }  // namespace lockstep::controller

@@ -12,6 +12,7 @@
 #include "controller/analysis/comparison.h"
 #include "controller/api/audit_log.h"
 #include "controller/api/call_pool.h"
+#include "controller/api/callers.h"
 #include "controller/api/principal.h"
 #include "controller/fleet/fleet.h"
 #include "controller/ingest/ingest_pipeline.h"
@@ -32,6 +33,11 @@ struct ServiceParts {
   IngestPipeline* ingest = nullptr;
   Watchers* watchers = nullptr;
   AuditLog* audit = nullptr;
+  Callers* callers = nullptr;  // null: no stream is ended because of its certificate
+  // For a stream, which must drop it in OnDone().
+  std::shared_ptr<void> Admission(grpc::CallbackServerContext* context) const {
+    return callers == nullptr ? nullptr : callers->Add(context);
+  }
 };
 
 // Requests of people and pages. Each handler checks the caller's role and the message first. Kinds

@@ -5,8 +5,10 @@
 
 namespace lockstep::controller {
 
-DeliverStream* DeliverStream::Make(Fleet* fleet, IngestPipeline* ingest, std::string certificate) {
-  std::shared_ptr<DeliverStream> stream(new DeliverStream(fleet, ingest, std::move(certificate)));
+DeliverStream* DeliverStream::Make(Fleet* fleet, IngestPipeline* ingest, std::string certificate,
+                                   std::shared_ptr<void> admission) {
+  std::shared_ptr<DeliverStream> stream(
+      new DeliverStream(fleet, ingest, std::move(certificate), std::move(admission)));
   stream->self_ = stream;
   stream->StartRead(&stream->incoming_);
   return stream.get();

@@ -16,19 +16,29 @@ namespace lockstep::controller {
 // and by acknowledgements under way.
 class DeliverStream final : public QueuedStream<v1::Delivery, v1::DeliveryAck> {
  public:
-  // `fleet` and `ingest` outlive this.
-  static DeliverStream* Make(Fleet* fleet, IngestPipeline* ingest, std::string certificate);
+  // `fleet` and `ingest` outlive this; `admission` lives until OnDone().
+  static DeliverStream* Make(Fleet* fleet, IngestPipeline* ingest, std::string certificate,
+                             std::shared_ptr<void> admission = nullptr);
   void OnReadDone(bool ok) override;
-  void OnDone() override { self_.reset(); }
+  void OnDone() override {
+    // An acknowledgement under way may hold this for longer than gRPC's context lives.
+    admission_.reset();
+    self_.reset();
+  }
 
  private:
-  DeliverStream(Fleet* fleet, IngestPipeline* ingest, std::string certificate)
-      : fleet_(fleet), ingest_(ingest), certificate_(std::move(certificate)) {}
+  DeliverStream(Fleet* fleet, IngestPipeline* ingest, std::string certificate,
+                std::shared_ptr<void> admission)
+      : fleet_(fleet),
+        ingest_(ingest),
+        certificate_(std::move(certificate)),
+        admission_(std::move(admission)) {}
   void OnAck(const v1::DeliveryAck& ack);
 
   Fleet* fleet_;
   IngestPipeline* ingest_;
   const std::string certificate_;  // the name in the caller's; empty without TLS
+  std::shared_ptr<void> admission_;
   std::string session_;
   v1::Delivery incoming_;
   std::string worker_id_;

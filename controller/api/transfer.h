@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -63,7 +64,8 @@ class Handover {
 template <typename Part>
 class PartWriter final : public grpc::ServerWriteReactor<Part> {
  public:
-  explicit PartWriter(grpc::CallbackServerContext* context) : context_(context) {}
+  PartWriter(grpc::CallbackServerContext* context, std::shared_ptr<void> admission)
+      : context_(context), admission_(std::move(admission)) {}
   absl::Status Put(Part part) {
     if (absl::Status status = hand_.Wait(); !status.ok()) return status;
     part_ = std::move(part);
@@ -84,6 +86,7 @@ class PartWriter final : public grpc::ServerWriteReactor<Part> {
 
  private:
   grpc::CallbackServerContext* context_;
+  const std::shared_ptr<void> admission_;  // of callers.h
   Part part_;
   Handover hand_;
 };
@@ -93,7 +96,8 @@ class PartWriter final : public grpc::ServerWriteReactor<Part> {
 template <typename Part>
 class PartReader final : public grpc::ServerReadReactor<Part> {
  public:
-  explicit PartReader(grpc::CallbackServerContext* context) : context_(context) {}
+  PartReader(grpc::CallbackServerContext* context, std::shared_ptr<void> admission)
+      : context_(context), admission_(std::move(admission)) {}
   // None after the last.
   absl::StatusOr<std::optional<Part>> Take() {
     hand_.Begin();
@@ -116,6 +120,7 @@ class PartReader final : public grpc::ServerReadReactor<Part> {
 
  private:
   grpc::CallbackServerContext* context_;
+  const std::shared_ptr<void> admission_;  // of callers.h
   Part part_;
   Handover hand_;
 };

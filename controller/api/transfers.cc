@@ -104,7 +104,7 @@ void MakeFigures(storage::Store* store, const std::string& run_id) {
 
 grpc::ServerWriteReactor<v1::HistogramsReply>* ControllerService::GetHistograms(
     grpc::CallbackServerContext* context, const v1::HistogramsRequest* request) {
-  auto* writer = new PartWriter<v1::HistogramsReply>(context);
+  auto* writer = new PartWriter<v1::HistogramsReply>(context, parts_.Admission(context));
   const grpc::Status refused = Refusal(parts_.audit, context, Role::kViewer, *request);
   if (!refused.ok()) {
     writer->End(refused);
@@ -125,7 +125,7 @@ grpc::ServerWriteReactor<v1::HistogramsReply>* ControllerService::GetHistograms(
 
 grpc::ServerWriteReactor<v1::ArchivePart>* ControllerService::ExportRun(
     grpc::CallbackServerContext* context, const v1::ExportRequest* request) {
-  auto* writer = new PartWriter<v1::ArchivePart>(context);
+  auto* writer = new PartWriter<v1::ArchivePart>(context, parts_.Admission(context));
   const grpc::Status refused = Refusal(parts_.audit, context, Role::kViewer, *request);
   if (!refused.ok()) {
     writer->End(refused);
@@ -143,7 +143,7 @@ grpc::ServerWriteReactor<v1::ArchivePart>* ControllerService::ExportRun(
 
 grpc::ServerReadReactor<v1::ArchivePart>* ControllerService::ImportRun(
     grpc::CallbackServerContext* context, v1::ImportReply* reply) {
-  auto* reader = new PartReader<v1::ArchivePart>(context);
+  auto* reader = new PartReader<v1::ArchivePart>(context, parts_.Admission(context));
   const Principal principal = PrincipalOf(*context);
   const grpc::Status refused = parts_.audit->Require(*context, Role::kAdmin, "import");
   if (!refused.ok()) {
@@ -187,7 +187,7 @@ grpc::ServerReadReactor<v1::ArchivePart>* ControllerService::ImportRun(
 
 grpc::ServerWriteReactor<v1::WriteLogPart>* WorkerGateway::LoadWriteLog(
     grpc::CallbackServerContext* context, const v1::WriteLogRequest* request) {
-  auto* writer = new PartWriter<v1::WriteLogPart>(context);
+  auto* writer = new PartWriter<v1::WriteLogPart>(context, parts_.Admission(context));
   grpc::Status refused = Refusal(parts_.audit, context, Role::kWorker, *request);
   const std::string certificate = PrincipalOf(*context).certificate();
   if (refused.ok() &&

@@ -3,9 +3,11 @@
 #include <chrono>
 #include <thread>
 
+#include "common/limits.h"
 #include "common/signing.h"
 #include "controller/runs/crash_loop.h"
 #include "controller/runs/recovered_state.h"
+#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
@@ -33,7 +35,12 @@ class Controller::StoreDeadline {
 };
 
 Controller::Controller(const Options& options, OpenedStore* opened, const common::Clock* clock)
-    : opened_(opened), clock_(clock), loop_(clock, EndThisController) {}
+    : opened_(opened),
+      clock_(clock),
+      loop_(clock, EndThisController),
+      tls_(options.tls),
+      callers_(tls_, clock),
+      tls_ticker_(absl::Nanoseconds(limits::kTlsRefreshNs), [this] { RefreshTls(); }) {}
 
 // loop_ is declared before the parts that its threads use, and would be destroyed after them.
 Controller::~Controller() { loop_.Stop(); }
@@ -119,7 +126,7 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
   for (const auto& step : steps) {
     if (absl::Status status = election->WhileUnavailable(step); !status.ok()) return status;
   }
-  audit_ = std::make_unique<AuditLog>(store, clock_);
+  audit_ = std::make_unique<AuditLog>(store, clock_, &callers_);
   const auto authority = common::SigningKey::FromSecret(secret_);
   if (!authority.ok()) return authority.status();
   watchers_.Begin(static_cast<uint64_t>(epoch_));
@@ -141,12 +148,20 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
   coordinator_->Start(fleet_.get(), ingest_.get(), std::move(recovered));
   ingest_->StartThread();
   loop_.Start();
-  return absl::OkStatus();
+  return tls_ == nullptr ? absl::OkStatus() : tls_ticker_.Begin();
+}
+
+void Controller::RefreshTls() {
+  if (const absl::Status changed = tls_->Refresh(); !changed.ok()) {
+    spdlog::error("{}; the certificates and revocations of before stay in use",
+                  std::string(changed.message()));
+  }
+  callers_.Sweep();
 }
 
 ServiceParts Controller::parts() {
   return {epoch_,        opened_->store.get(), coordinator_.get(), fleet_.get(),
-          ingest_.get(), &watchers_,           audit_.get()};
+          ingest_.get(), &watchers_,           audit_.get(),       &callers_};
 }
 
 void Controller::Shutdown(const std::function<void()>& stop_listening) {

@@ -6,6 +6,8 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/queue.h"
+#include "common/ticker.h"
+#include "common/tls.h"
 #include "controller/api/audit_log.h"
 #include "controller/api/controller_service.h"
 #include "controller/api/crash_marks.h"
@@ -28,6 +30,7 @@ class Controller {
     std::string state_directory;
     int64_t lease_ns = 0;
     uint64_t spool_bytes = 0;
+    std::shared_ptr<common::TlsStore> tls;  // null: none
   };
   // Acquires the epoch and goes on with what another controller left. `opened` and `clock` outlive
   // the result; `election` is used only here. CANCELLED when a signal came while the store was
@@ -48,6 +51,8 @@ class Controller {
   Controller(const Options& options, OpenedStore* opened, const common::Clock* clock);
   absl::Status Acquire(const Options& options, Election* election);
   absl::Status GoOn(const Options& options, Election* election);
+  // Reads certificates and revocations that have changed, and ends the streams that they end.
+  void RefreshTls();
 
   OpenedStore* const opened_;
   const common::Clock* const clock_;
@@ -58,10 +63,13 @@ class Controller {
   std::unique_ptr<CrashMarks> marks_;
   Watchers watchers_;
   ThreadLoop loop_;
+  const std::shared_ptr<common::TlsStore> tls_;
+  Callers callers_;
   std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<IngestPipeline> ingest_;
   std::unique_ptr<Fleet> fleet_;
+  common::Ticker tls_ticker_;
 };
 
 }  // namespace lockstep::controller

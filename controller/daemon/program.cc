@@ -87,6 +87,12 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--tls-key", flags->tls.key, "PEM key of the certificate");
   app->add_option("--tls-ca", flags->tls.authority,
                   "PEM certificate of the authority that signed the workers' and users'");
+  app->add_option("--tls-crl", flags->tls.revocations,
+                  "PEM list of the certificates that the authority has revoked");
+  app->add_option(
+      "--tls-dir", flags->tls.directory,
+      "A directory with cert.pem, key.pem, ca.pem and perhaps crl.pem, as `lockstep pki "
+      "issue` makes it, instead of the four");
   app->add_flag(
       "--insecure-plaintext", flags->insecure,
       "Listen beyond loopback without TLS: anyone who reaches the port commands every worker");
@@ -160,22 +166,25 @@ int Fail(const absl::Status& status) {
 }
 
 absl::StatusOr<Listener::Options> ListenerOptions(const Flags& flags) {
-  auto credentials = common::ServerCredentials(flags.tls);
-  if (!credentials.ok()) return credentials.status();
-  return Listener::Options{
-      flags.listen,     *credentials,
-      flags.tls.any(),  flags.http,
-      flags.http_names, common::IsLoopback(flags.http) ? common::TlsFiles() : flags.tls};
+  std::shared_ptr<common::TlsStore> tls;
+  if (flags.tls.any()) {
+    auto opened = common::TlsStore::Open(flags.tls);
+    if (!opened.ok()) return opened.status();
+    tls = *std::move(opened);
+  }
+  return Listener::Options{flags.listen, tls, flags.http, flags.http_names,
+                           common::IsLoopback(flags.http) ? nullptr : tls};
 }
 
 // Waits until this controller is the active one, and takes over. CANCELLED when a signal came.
 absl::StatusOr<std::unique_ptr<Controller>> Lead(const Flags& flags, const std::string& self,
+                                                 const std::shared_ptr<common::TlsStore>& tls,
                                                  OpenedStore* opened, Election* election) {
   if (absl::Status status = election->BecomeActive(); !status.ok()) return status;
   if (absl::Status status = opened->store->BringUpToDate(); !status.ok()) return status;
   return Controller::Start(
       {self, flags.state_directory, static_cast<int64_t>(flags.lease_seconds * 1e9),
-       static_cast<uint64_t>(flags.spool_mib * 1048576)},
+       static_cast<uint64_t>(flags.spool_mib * 1048576), tls},
       opened, election, &common::SystemClock());
 }
 
@@ -205,7 +214,7 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   const auto listening = ListenerOptions(flags);
   if (!listening.ok()) return Fail(listening.status());
   Election election(opened.conninfo, self, opened.store.get(), signals);
-  auto active = Lead(flags, self, &opened, &election);
+  auto active = Lead(flags, self, listening->tls, &opened, &election);
   if (absl::IsCancelled(active.status())) return 0;
   if (!active.ok()) return Fail(active.status());
   auto listener = Listener::Start(*listening, (*active)->parts());

@@ -63,8 +63,9 @@ absl::Status Listener::Bind(const Options& options) {
   grpc::ServerBuilder builder;
   SetLimits(&builder);
   std::vector<int> ports(options.listen.size(), 0);
+  credentials_ = common::ServerCredentials(options.tls);
   for (size_t i = 0; i < ports.size(); ++i) {
-    builder.AddListeningPort(options.listen[i], options.credentials, &ports[i]);
+    builder.AddListeningPort(options.listen[i], credentials_, &ports[i]);
   }
   builder.RegisterService(&service_);
   builder.RegisterService(&gateway_);
@@ -79,7 +80,8 @@ absl::Status Listener::Bind(const Options& options) {
           "; is another controller running there? (lockstep status asks it)");
     }
     const std::string address = asked.substr(0, asked.rfind(':') + 1) + std::to_string(ports[i]);
-    spdlog::info("listening on {}{}", address, options.tls ? " (mutual TLS)" : " (plaintext)");
+    spdlog::info("listening on {}{}", address,
+                 options.tls != nullptr ? " (mutual TLS)" : " (plaintext)");
     addresses_ += "listen " + address + "\n";
     if (asked.rfind("unix:", 0) != 0) listen.push_back(address);
     if (address_.empty()) address_ = DialableAddress(asked, address);

@@ -15,12 +15,11 @@ namespace lockstep::controller {
 class Listener {
  public:
   struct Options {
-    std::vector<std::string> listen;  // HOST:PORT; port 0 takes a free one
-    std::shared_ptr<grpc::ServerCredentials> credentials;
-    bool tls = false;
-    std::string http;  // of the page; empty for none
+    std::vector<std::string> listen;        // HOST:PORT; port 0 takes a free one
+    std::shared_ptr<common::TlsStore> tls;  // null: plaintext
+    std::string http;                       // of the page; empty for none
     std::vector<std::string> http_names;
-    common::TlsFiles http_tls;  // none: plaintext
+    std::shared_ptr<const common::TlsStore> http_tls;  // null: plaintext
   };
   // `parts` outlive this.
   static absl::StatusOr<std::unique_ptr<Listener>> Start(const Options& options,
@@ -39,6 +38,7 @@ class Listener {
 
   ControllerService service_;
   WorkerGateway gateway_;
+  std::shared_ptr<grpc::ServerCredentials> credentials_;  // outlive the server, which asks them
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<web::Server> page_;
   std::string addresses_, address_;

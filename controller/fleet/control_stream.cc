@@ -7,9 +7,8 @@
 
 namespace lockstep::controller {
 
-ControlStream::ControlStream(Fleet* fleet, grpc::CallbackServerContext* context,
-                             std::string certificate)
-    : fleet_(fleet), context_(context), certificate_(std::move(certificate)) {
+ControlStream::ControlStream(Fleet* fleet, grpc::CallbackServerContext* context, Caller caller)
+    : fleet_(fleet), context_(context), caller_(std::move(caller)) {
   if (fleet_->AddUnwelcomed(this)) {
     StartRead(&incoming_);
   } else {
@@ -61,7 +60,7 @@ void ControlStream::HandleFirst() {
     refused = absl::FailedPreconditionError(absl::StrCat("its Hello is invalid: ", wrong));
   } else {
     worker_id_ = incoming_.hello().worker_id();
-    incoming_.mutable_hello()->set_certificate(certificate_);
+    incoming_.mutable_hello()->set_certificate(caller_.name);
     refused = fleet_->Attach(incoming_.hello(), this);
     if (refused.ok()) return StartRead(&incoming_);
     worker_id_.clear();

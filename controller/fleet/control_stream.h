@@ -1,7 +1,10 @@
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 
+#include "common/certificate.h"
 #include "controller/fleet/fleet.h"
 #include "controller/fleet/queued_stream.h"
 #include "proto/worker.grpc.pb.h"
@@ -11,8 +14,13 @@ namespace lockstep::controller {
 // One worker's Control stream on the server. Owns itself: gRPC calls OnDone() last.
 class ControlStream final : public QueuedStream<v1::WorkerMessage, v1::ControllerMessage> {
  public:
-  // `fleet` and `context` outlive this. `certificate`: the name in the caller's; empty without TLS.
-  ControlStream(Fleet* fleet, grpc::CallbackServerContext* context, std::string certificate);
+  struct Caller {
+    std::string name = {};  // in the certificate; empty without TLS
+    std::optional<common::CertificateFacts> certificate = {};
+    std::shared_ptr<void> admission = {};  // lives until OnDone()
+  };
+  // `fleet` and `context` outlive this.
+  ControlStream(Fleet* fleet, grpc::CallbackServerContext* context, Caller caller);
 
   // Send(), with the controller's epoch on the message.
   void Command(v1::ControllerMessage message);
@@ -22,6 +30,8 @@ class ControlStream final : public QueuedStream<v1::WorkerMessage, v1::Controlle
   void Refuse(const absl::Status& reason);
   // Where the caller is, as gRPC names it.
   std::string peer() const { return context_->peer(); }
+  // The caller's; nothing without TLS.
+  const std::optional<common::CertificateFacts>& certificate() const { return caller_.certificate; }
 
   void OnReadDone(bool ok) override;
   void OnDone() override;
@@ -31,7 +41,7 @@ class ControlStream final : public QueuedStream<v1::WorkerMessage, v1::Controlle
 
   Fleet* fleet_;
   grpc::CallbackServerContext* context_;
-  const std::string certificate_;
+  const Caller caller_;
   v1::WorkerMessage incoming_;
   std::string worker_id_;  // empty until attached
 };

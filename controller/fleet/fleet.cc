@@ -9,6 +9,7 @@
 #include "common/mark_endorsement.h"
 #include "common/mutex.h"
 #include "common/timing.h"
+#include "common/units.h"
 #include "controller/fleet/control_stream.h"
 #include "spdlog/spdlog.h"
 
@@ -98,6 +99,7 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
     member.hello = hello;
     member.stream = stream;
     member.session = session;
+    member.certificate = stream->certificate();
     // Replies to pings of the old connection would be measured over two connections.
     member.pings.clear();
     member.next_ping_ns = now;
@@ -265,6 +267,14 @@ std::vector<v1::AttachedWorker> Fleet::List() const {
     worker.set_clock_drift_bound_ppm(clock.drift_bound * 1e6);
     worker.set_wall_difference_ns(static_cast<double>(member.wall_difference_ns));
     worker.set_disconnected(member.stream == nullptr);
+    if (member.certificate) {
+      const absl::Time now = absl::FromUnixNanos(clock_->WallNs());
+      worker.mutable_certificate()->set_not_after(
+          common::FormatInstant(absl::ToUnixNanos(member.certificate->not_after)));
+      if (common::ValidityAt(*member.certificate, now) != common::Validity::kValid) {
+        worker.mutable_certificate()->set_warning(common::DescribeExpiry(*member.certificate, now));
+      }
+    }
     list.push_back(std::move(worker));
   }
   std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {

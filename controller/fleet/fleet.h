@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/certificate.h"
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "common/signing.h"
@@ -90,6 +91,7 @@ class Fleet final : public FleetLink {
     v1::Hello hello;
     ControlStream* stream = nullptr;  // null while it is waited for
     std::string session;
+    std::optional<common::CertificateFacts> certificate;  // of its last stream
     ClockEstimator estimator;
     std::map<uint64_t, int64_t> pings;  // id → sent, controller's clock
     int64_t next_ping_ns = 0;

@@ -113,8 +113,9 @@ void Watchers::Shutdown() {
   }
 }
 
-std::shared_ptr<WatchStream> WatchStream::Make(Watchers* watchers, bool all_hosts) {
-  std::shared_ptr<WatchStream> stream(new WatchStream(watchers, all_hosts));
+std::shared_ptr<WatchStream> WatchStream::Make(Watchers* watchers, bool all_hosts,
+                                               std::shared_ptr<void> admission) {
+  std::shared_ptr<WatchStream> stream(new WatchStream(watchers, all_hosts, std::move(admission)));
   stream->self_ = stream;
   return stream;
 }
@@ -190,6 +191,8 @@ void WatchStream::OnCancel() {
 }
 
 void WatchStream::OnDone() {
+  // Others may hold this stream for longer than gRPC's context lives.
+  admission_.reset();
   std::string run_id;
   {
     common::MutexLock lock(&mutex_);

@@ -76,7 +76,9 @@ class Watchers {
 // does not keep up loses interval lines, never other events.
 class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
  public:
-  static std::shared_ptr<WatchStream> Make(Watchers* watchers, bool all_hosts);
+  // `admission` lives until OnDone().
+  static std::shared_ptr<WatchStream> Make(Watchers* watchers, bool all_hosts,
+                                           std::shared_ptr<void> admission = nullptr);
   // Registers the stream for a run; events published from now on reach it, and before them, with
   // `after`, those with higher numbers that there were.
   void Attach(const std::string& run_id, std::optional<uint64_t> after);
@@ -93,13 +95,15 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
   void OnDone() override;
 
  private:
-  WatchStream(Watchers* watchers, bool all_hosts) : watchers_(watchers), all_hosts_(all_hosts) {
+  WatchStream(Watchers* watchers, bool all_hosts, std::shared_ptr<void> admission)
+      : watchers_(watchers), all_hosts_(all_hosts), admission_(std::move(admission)) {
     watchers_->Count(1);
   }
   void FinishLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Watchers* watchers_;
   const bool all_hosts_;
+  std::shared_ptr<void> admission_;
   std::shared_ptr<WatchStream> self_;
   common::Mutex mutex_;
   std::string run_id_ ABSL_GUARDED_BY(mutex_);

@@ -47,7 +47,7 @@ absl::Status Create(const std::string& path, const std::string& content, mode_t 
   return common::ErrnoStatus(error, path);
 }
 
-// A program that reads meanwhile gets the old or the new file, whole.
+// A program that reads at the same time gets the old or the new file, whole.
 absl::Status Replace(const std::string& path, const std::string& content) {
   if (absl::Status status = common::WriteFileAtomically(path, content); !status.ok()) return status;
   return chmod(path.c_str(), kPublic) == 0 ? absl::OkStatus() : common::ErrnoStatus(errno, path);

@@ -21,7 +21,7 @@ class Gateway final : public v1::WorkerService::CallbackService {
   explicit Gateway(Fleet* fleet) : fleet_(fleet) {}
   grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(
       grpc::CallbackServerContext* context) override {
-    return new ControlStream(fleet_, context, "");
+    return new ControlStream(fleet_, context, {});
   }
 
  private:

@@ -26,7 +26,7 @@ class Gateway final : public v1::WorkerService::CallbackService {
   Gateway(Fleet* fleet, IngestPipeline* ingest) : fleet_(fleet), ingest_(ingest) {}
   grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(
       grpc::CallbackServerContext* context) override {
-    return new ControlStream(fleet_, context, "");
+    return new ControlStream(fleet_, context, {});
   }
   grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* Deliver(
       grpc::CallbackServerContext*) override {

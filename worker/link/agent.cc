@@ -309,7 +309,7 @@ absl::Status Agent::Serve() {
     ports.outbox = &outbox_;
     ports.clock = clock_;
     ports.hello = [this] { return MakeHello(); };
-    ports.credentials = options_.credentials;
+    ports.credentials = options_.credentials();
     ports.tls = options_.tls;
     ports.worker_id = options_.worker_id;
     ports.welcomed = parts_.welcomed;

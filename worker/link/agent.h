@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "common/clock.h"
 #include "common/mutex.h"
+#include "common/tls.h"
 #include "grpcpp/grpcpp.h"
 #include "proto/worker.pb.h"
 #include "worker/link/connection_keeper.h"
@@ -28,7 +29,7 @@ class Agent {
  public:
   struct Options {
     std::vector<std::string> controllers;  // HOST:PORT, tried in turn
-    std::shared_ptr<grpc::ChannelCredentials> credentials;
+    common::CredentialsSource credentials;
     bool tls = false;  // whether `credentials` are for TLS; used in error messages
     std::string worker_id;
     v1::HostFacts host;

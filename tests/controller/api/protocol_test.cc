@@ -27,7 +27,7 @@ class Gateway final : public v1::WorkerService::CallbackService {
   grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(
       grpc::CallbackServerContext* context) override {
     ++calls_;
-    return new ControlStream(fleet_, context, certificate_);
+    return new ControlStream(fleet_, context, {certificate_});
   }
   grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* Deliver(
       grpc::CallbackServerContext*) override {
