@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
 #include "common/dial.h"
 #include "common/files.h"
 #include "common/limits.h"
@@ -45,6 +46,16 @@ size_t Context::Width() const {
   winsize size = {};
   if (isatty(1) == 0 || ioctl(1, TIOCGWINSZ, &size) != 0) return 0;
   return size.ws_col;
+}
+
+std::string Context::CertificateWarning() const {
+  if (!tls.any()) return "";
+  const auto store = common::TlsStore::Open(tls);
+  if (!store.ok()) return "";
+  const auto content = (*store)->Current();
+  const absl::Time now = absl::Now();
+  if (common::ValidityAt(content->own, now) == common::Validity::kValid) return "";
+  return absl::StrCat("your certificate ", common::DescribeExpiry(content->own, now));
 }
 
 absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Context::Connect() const {

@@ -43,6 +43,8 @@ struct Context {
   bool Colour(int descriptor) const;
   // Columns of the terminal that standard output is; 0 when it is none.
   size_t Width() const;
+  // That the own certificate expires soon; empty when it does not.
+  std::string CertificateWarning() const;
   // UNAVAILABLE with what to do, when nobody answers there.
   absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Connect() const;
 };

@@ -22,6 +22,7 @@ using controller::TextTable;
 
 // A list has a line for each run. Its report has the whole sentence.
 constexpr size_t kShownConclusion = 80;
+constexpr int kShownCertificates = 20;  // a fleet's expire together, often
 
 void PrintRuns(const google::protobuf::RepeatedPtrField<v1::RunSummary>& runs, size_t width) {
   TextTable table({"run", "job", "state", "submitted (UTC)", "by", "hosts", "IOPS", "MiB/s",
@@ -43,12 +44,38 @@ void PrintRuns(const google::protobuf::RepeatedPtrField<v1::RunSummary>& runs, s
   std::cout << table.Render("", width);
 }
 
+// Certificates that have expired or will soon. Nothing where all are valid for long.
+void PrintCertificates(const v1::StatusReply& reply) {
+  if (!reply.certificate().problem().empty()) {
+    std::cout << "CERTIFICATES: the controller cannot use its files as they are now: "
+              << common::Printable(reply.certificate().problem(), 400) << "\n";
+  }
+  if (!reply.certificate().warning().empty()) {
+    std::cout << "CERTIFICATE: the controller's " << reply.certificate().warning() << "\n";
+  }
+  int left_out = 0;
+  int shown = 0;
+  for (const v1::AttachedWorker& worker : reply.workers()) {
+    if (worker.certificate().warning().empty()) continue;
+    if (++shown > kShownCertificates) {
+      ++left_out;
+      continue;
+    }
+    std::cout << "CERTIFICATE: " << common::Printable(worker.hello().host().name(), 60) << "'s "
+              << worker.certificate().warning() << "\n";
+  }
+  if (left_out > 0) {
+    std::cout << "CERTIFICATE: of " << left_out << " more workers; --format json has all\n";
+  }
+}
+
 void PrintStatus(const v1::StatusReply& reply, size_t width) {
   std::cout << "controller " << reply.version() << ", epoch " << reply.epoch()
             << "\nstore: " << reply.store() << "\nyou are " << reply.principal() << ", "
             << reply.role() << "\n"
             << reply.workers_size()
             << (reply.workers_size() == 1 ? " worker attached\n" : " workers attached\n");
+  PrintCertificates(reply);
   const v1::StoreState& store = reply.store_state();
   if (store.unavailable()) {
     std::cout << absl::StrFormat(
@@ -127,6 +154,9 @@ int ShowStatus(const Context& context, const std::string& format,
   }
   v1::CleanTexts(&reply);
   print(reply, context.Width());
+  if (const std::string warning = context.CertificateWarning(); !warning.empty()) {
+    std::cerr << "warning: " << warning << "\n";
+  }
   return kOk;
 }
 

@@ -66,6 +66,10 @@ int main(int argc, char** argv) {
   app.add_option("--tls-ca", context.tls.authority,
                  "PEM certificate of the authority that signed the controller's")
       ->envname("LOCKSTEP_TLS_CA");
+  app.add_option("--tls-dir", context.tls.directory,
+                 "A directory with cert.pem, key.pem and ca.pem, as `lockstep pki issue` makes it, "
+                 "instead of the three")
+      ->envname("LOCKSTEP_TLS_DIR");
   app.add_flag("--insecure-plaintext", context.insecure,
                "Dial a controller on another machine without TLS");
   app.add_flag("--no-color", context.no_colour, "No colours; NO_COLOR does the same");
@@ -81,6 +85,7 @@ int main(int argc, char** argv) {
   cli::AddHistoryCommands(&app, &context, &status);
   cli::AddArchiveCommands(&app, &context, &status);
   cli::AddAuditCommand(&app, &context, &status);
+  cli::AddPkiCommand(&app, &context, &status);
   cli::AddSqlCommand(&app, &context, &status);
   cli::AddCheckCommand(&app, &status);
   cli::AddTranslateCommand(&app, &status);
