@@ -66,7 +66,8 @@ class Guides(unittest.TestCase):
                         address = self.start_daemon(fleet, block) or address
                         continue
                     # Here the name resolves to nothing.
-                    block = block.replace("DNS:ctl.example", "IP:127.0.0.1")
+                    named = "issue controller ctl.example"
+                    block = block.replace(named, f"{named} --address 127.0.0.1")
                     if block.startswith("lockstep up "):
                         (line,) = commands(block)
                         own = ["--listen", "127.0.0.1:0", "--no-web"]
