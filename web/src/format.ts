@@ -55,6 +55,11 @@ export function latency(nanoseconds: number): string {
   return scaled(nanoseconds, 1000, ["ns", "µs", "ms", "s"]);
 }
 
+// "~" before a percentile that is uncertain: fewer than ten I/Os took longer.
+export const marked =
+  (isUncertain: boolean | undefined, words: (value: number) => string) => (value: number) =>
+    (isUncertain && value > 0 ? "~" : "") + words(value);
+
 // What stands where there is no figure: never 0.
 export const none = "–";
 // A figure that may be missing.

@@ -5,7 +5,7 @@ import type { Report, SeriesReply } from "./api";
 import { ChartGroup, withGaps } from "./charts";
 import { chip, element, expectationTable, fold, labelsOf, tile, type Tone } from "./dom";
 import { exportedRun } from "./file";
-import { count, exact, none, plural, seconds, short, size, typeset } from "./format";
+import { count, exact, marked, none, plural, seconds, short, size, typeset } from "./format";
 import { shadesOf, wholeSpans } from "./report_charts";
 import { corruption, outages, phaseLink } from "./report_findings";
 import { expectationRows } from "./report_load";
@@ -114,7 +114,10 @@ function tiles(report: Report): HTMLElement {
     ),
     tile(
       `p99${at}`,
-      known(headline.p99Ns, (v) => short("latency", v)),
+      known(
+        headline.p99Ns,
+        marked(headline.isP99Uncertain, (v) => short("latency", v)),
+      ),
       of("p99_ns"),
     ),
     ...(corrupted.length > 0 ? [] : [lastTile(report, headline)]),

@@ -14,6 +14,7 @@ import {
   count,
   fixed,
   latency,
+  marked,
   none,
   orNone,
   percent,
@@ -29,8 +30,7 @@ const percentiles = [50, 90, 95, 99, 99.9, 99.99];
 export function percentile(operation: OperationReport | undefined, percents: number): Cell {
   const found = operation?.percentiles.find((p) => p.percent === percents);
   if (found?.latencyNs === undefined) return text(none, -1);
-  const mark = found.isUncertain ? "~" : "";
-  return figure(found.latencyNs, (value) => mark + latency(value));
+  return figure(found.latencyNs, marked(found.isUncertain, latency));
 }
 
 function rowOf(o: OperationReport, metric = ""): Cell[] {

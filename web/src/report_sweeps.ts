@@ -7,6 +7,7 @@ import { element, figure, fold, table, text, type Cell } from "./dom";
 import {
   count,
   latency,
+  marked,
   none,
   orNone,
   percent,
@@ -43,9 +44,12 @@ const figures: Figure[] = [
   ["thread Jain", (p) => p.threadJain, jain],
 ];
 
+const isUncertain = (point: Point, title: string) =>
+  (title === "p50" && point.isP50Uncertain) || (title === "p99" && point.isP99Uncertain);
+
 // A point without a whole run has no figures.
-const cellOf = (point: Point, [, of, words]: Figure): Cell =>
-  point.runs > 0 ? figure(of(point), words) : text(none, -1);
+const cellOf = (point: Point, [title, of, words]: Figure): Cell =>
+  point.runs > 0 ? figure(of(point), marked(isUncertain(point, title), words)) : text(none, -1);
 
 // Fewer than six runs have no interval of their median: then the least and the most.
 function range(point: Point): string {
@@ -365,8 +369,8 @@ function stepTable(curve: CurveReport, best?: Step): HTMLElement {
       figure(point.offered, count),
       figure(point.achieved, count),
       figure(point.meanNs, orNone(latency)),
-      figure(point.p50Ns ?? 0, orNone(latency)),
-      figure(point.p99Ns ?? 0, orNone(latency)),
+      figure(point.p50Ns ?? 0, marked(point.isP50Uncertain, orNone(latency))),
+      figure(point.p99Ns ?? 0, marked(point.isP99Uncertain, orNone(latency))),
     ]),
   );
 }
@@ -413,7 +417,7 @@ export function curveSection(curve: CurveReport, number: number): Section {
   const charts: TimeChart[] = [];
   const most = best
     ? `The most (green flag) is ${count(best.achieved)} IOPS at ${percent(best.share)} of the ` +
-      `load, p99 ${orNone(latency)(best.p99Ns ?? 0)}.`
+      `load, p99 ${marked(best.isP99Uncertain, orNone(latency))(best.p99Ns ?? 0)}.`
     : "";
   const root = element(
     "section",

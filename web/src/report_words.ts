@@ -12,6 +12,7 @@ export interface Headline {
   iops?: number;
   bytesPerSecond?: number;
   p99Ns?: number;
+  isP99Uncertain?: boolean;
   checkedBlocks?: number;
   text: string;
 }
@@ -106,7 +107,8 @@ export function headlineOf(report: Report): Headline | undefined {
     const { iops, bytesPerSecond, p99Ns } = point;
     const at = pointName(sweep, point);
     const text = sweep.conclusion?.sentence ?? "";
-    return head("sweep", sweep.phase, at, iops, bytesPerSecond, p99Ns, text);
+    const made = head("sweep", sweep.phase, at, iops, bytesPerSecond, p99Ns, text);
+    return { ...made, isP99Uncertain: point.isP99Uncertain };
   }
   const [curve] = report.curves;
   const step = curve && bestStep(curve);
@@ -115,7 +117,8 @@ export function headlineOf(report: Report): Headline | undefined {
     const phase = report.phases.find((p) => p.index === step.phase);
     const rate = phase?.total?.bytesPerSecond ?? 0;
     const text = `${short("count", step.achieved)} IOPS at ${at}`;
-    return head("curve", curve.phase, at, step.achieved, rate, step.p99Ns, text);
+    const made = head("curve", curve.phase, at, step.achieved, rate, step.p99Ns, text);
+    return { ...made, isP99Uncertain: step.isP99Uncertain };
   }
   const phase = mainPhase(report);
   if (!phase?.total) return undefined;

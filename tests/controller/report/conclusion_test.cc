@@ -270,6 +270,16 @@ TEST(HeadlineTest, ThePhaseWithExpectationsIsTheOneThatTheRunIsAbout) {
   EXPECT_EQ(HeadlineOf(report)->text(), "mix: 1,000 IOPS, p99 1 ms");
 }
 
+TEST(HeadlineTest, AnUncertainP99IsMarked) {
+  v1::Report report = DoneRun();
+  v1::PhaseReport* phase = AddLoad("mix", 1000, 1e6, &report);
+  phase->mutable_total()->mutable_percentiles(0)->set_is_uncertain(true);
+  Conclude(&report);
+  EXPECT_EQ(report.run().headline().text(), "1,000 IOPS, p99 ~1 ms");
+  EXPECT_TRUE(report.run().headline().is_p99_uncertain());
+  EXPECT_EQ(report.run().conclusion(), "1,000 IOPS, p99 ~1 ms, limited by the device");
+}
+
 TEST(HeadlineTest, VerificationIsKnownByItsBlocks) {
   v1::Report report = DoneRun();
   v1::PhaseReport* phase = report.add_phases();
