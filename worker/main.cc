@@ -16,6 +16,7 @@
 #include "common/iscsi_url.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "common/timing.h"
 #include "common/tls.h"
 #include "common/version_flag.h"
 #include "google/protobuf/stubs/logging.h"
@@ -60,6 +61,8 @@ struct Flags {
   std::vector<uint64_t> simulate_iops{1000, 10000, 50000};
   size_t outbox_memory_mib = 64;
   uint64_t outbox_disk_mib = 4096;
+  int64_t end_when_alone_s = 0;
+  bool restore_settings = false;
 };
 
 void AddFlags(CLI::App* app, Flags* flags) {
@@ -129,6 +132,12 @@ void AddFlags(CLI::App* app, Flags* flags) {
                   "… then in the state directory up to this, MiB; beyond it the phase is stopped")
       ->capture_default_str()
       ->check(CLI::Range(0, 1 << 30));
+  app->add_option("--end-when-alone", flags->end_when_alone_s,
+                  "End when there has been no controller for so many seconds; never without it")
+      ->check(CLI::Range(1, 86400 * 365));
+  app->add_flag("--restore-settings", flags->restore_settings,
+                "Only restore the settings that a killed worker with this --state-dir has left "
+                "changed, and end");
   app->add_flag("--insecure-plaintext", flags->insecure,
                 "Dial a controller on another machine without TLS");
 }
@@ -159,6 +168,7 @@ absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags, worker::I
   options.credentials = *credentials;
   options.tls = flags.tls.any();
   options.worker_id = identity->worker_id;
+  options.max_alone_ns = flags.end_when_alone_s * timing::kSecond;
   options.outbox = {flags.outbox_memory_mib << 20, flags.state_directory + "/outbox",
                     flags.outbox_disk_mib << 20};
   options.host = worker::ReadHostFacts(identity->host_id);
@@ -236,6 +246,16 @@ int Adopt(const Flags& flags) {
     std::cout << path << ": adopted; jobs may overwrite and remove it\n";
   }
   return 0;
+}
+
+// For who removes a worker that was killed, and its state directory with it.
+int RestoreSettings(const Flags& flags) {
+  // The lock in it: a worker that still runs restores its settings itself.
+  const auto identity = worker::LoadIdentity(flags.state_directory);
+  if (!identity.ok()) return Fail(identity.status());
+  worker::EnvironmentKeeper environment(flags.state_directory);
+  for (const std::string& words : environment.Recover()) std::cerr << words << "\n";
+  return environment.has_recovered_all() ? 0 : 1;
 }
 
 worker::Agent::Parts PartsOf(const worker::PhaseRunner::Parts& runner,
@@ -323,6 +343,7 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
 
   if (!flags.adopt.empty()) return Adopt(flags);
+  if (flags.restore_settings) return RestoreSettings(flags);
   if (flags.simulate > 0) return Rehearse(flags, signals);
   const auto luns =
       MakeLuns(flags, flags.name.empty() ? worker::ReadHostFacts("").name() : flags.name);

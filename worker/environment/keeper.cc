@@ -110,10 +110,12 @@ absl::Status EnvironmentKeeper::WriteJournal() {
 
 std::vector<std::string> EnvironmentKeeper::Recover() {
   const auto text = common::ReadFile(path_);
+  has_recovered_all_ = true;
   if (absl::IsNotFound(text.status())) return {};
   v1::SettingsJournal kept;
   // The file stays for the operator to read, until a later phase replaces or removes it.
   if (!text.ok() || !google::protobuf::util::JsonStringToMessage(*text, &kept).ok()) {
+    has_recovered_all_ = false;
     return {path_ + ": cannot be read; what a phase has changed is not restored"};
   }
   if (kept.boot_id() != boot_id_) {
@@ -128,6 +130,7 @@ std::vector<std::string> EnvironmentKeeper::Recover() {
     if (locked.ok()) {
       *journal_.add_entries() = entry;
     } else {
+      has_recovered_all_ = false;
       words.emplace_back(locked.message());
       *locked_by_others.add_entries() = entry;
     }
@@ -135,6 +138,7 @@ std::vector<std::string> EnvironmentKeeper::Recover() {
   const std::vector<std::string> problems = PutAllBack();
   for (int i = 0; i < static_cast<int>(problems.size()); ++i) {
     const auto& entry = journal_.entries(i);
+    if (!problems[static_cast<size_t>(i)].empty()) has_recovered_all_ = false;
     words.push_back(problems[static_cast<size_t>(i)].empty()
                         ? absl::StrCat(entry.thing(), ": ", entry.name(), " is ", entry.before(),
                                        " again, as before the phase in which this worker ended")

@@ -26,6 +26,8 @@ class EnvironmentKeeper {
   // Restores the settings that a killed worker has left changed. Returns messages for the log: what
   // was restored, and what could not be.
   std::vector<std::string> Recover();
+  // Whether the last Recover() has restored all that it found.
+  bool has_recovered_all() const { return has_recovered_all_; }
   // Makes all changes, or none: after an error all settings have their earlier values, or the error
   // names those that do not.
   absl::Status Apply(const std::vector<WantedSetting>& wanted);
@@ -59,6 +61,7 @@ class EnvironmentKeeper {
   const KernelSettings kernel_;
   const std::string boot_id_;
   v1::SettingsJournal journal_;
+  bool has_recovered_all_ = true;
   std::map<std::pair<std::string, std::string>, std::string> values_;  // as read back
   std::map<std::string, common::FileDescriptor> locks_;                // by LockKey()
   MountOptions mounts_;

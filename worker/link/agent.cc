@@ -273,7 +273,18 @@ bool Agent::Publish(std::shared_ptr<Session> session) {
 
 // Phases end by this where no controller says so.
 void Agent::TickMain() {
-  while (Sleep(kTickNs)) protocol_->Tick();
+  int64_t attached_ns = clock_->MonotonicNs();
+  while (Sleep(kTickNs)) {
+    protocol_->Tick();
+    const int64_t now = clock_->MonotonicNs();
+    if (keeper_.attached()) attached_ns = now;
+    if (options_.max_alone_ns == 0 || now - attached_ns <= options_.max_alone_ns) continue;
+    // Nobody can tell this worker to end any more. What it has measured and not delivered is lost
+    // with it.
+    spdlog::warn("no controller for {} s: this worker ends; {} messages are not delivered",
+                 (now - attached_ns) / timing::kSecond, outbox_.held());
+    return Stop();
+  }
 }
 
 absl::Status Agent::Run() {

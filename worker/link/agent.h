@@ -38,6 +38,8 @@ class Agent {
     bool allow_enroll = false;
     std::string mark_key;  // as Hello says
     Outbox::Limits outbox;
+    // The agent stops when no controller has been attached to for this long; 0: never.
+    int64_t max_alone_ns = 0;
   };
   // The functions that the agent needs from its program. The agent calls them from its own threads.
   // They may take long.
@@ -57,7 +59,7 @@ class Agent {
   Agent(Options options, Parts parts, const common::Clock* clock);
   ~Agent();
 
-  // Serves until Stop(), then returns OK. FAILED_PRECONDITION, with the controller's message, when
+  // Serves until Stop(), or until it has been alone for too long, then returns OK. FAILED_PRECONDITION, with the controller's message, when
   // a controller refuses this worker for good.
   absl::Status Run();
   // From any thread, also from a signal-waiting one: ends I/O, drops the connection and lets Run()

@@ -91,7 +91,9 @@ TEST_F(EnvironmentTest, AKilledWorkerSNextStartPutsItBack) {
     ASSERT_TRUE(killed.Apply(Wanted(Lengths(256, 256 << 10))).ok());
   }
   EXPECT_EQ(Queue("nr_requests"), "256");
-  const std::vector<std::string> words = Keeper().Recover();
+  EnvironmentKeeper next = Keeper();
+  const std::vector<std::string> words = next.Recover();
+  EXPECT_TRUE(next.has_recovered_all());
   ASSERT_EQ(words.size(), 2u);
   EXPECT_NE(words[0].find("nr_requests is 128 again"), std::string::npos) << words[0];
   EXPECT_EQ(Queue("nr_requests"), "128");
@@ -151,7 +153,9 @@ TEST_F(EnvironmentTest, AnotherDeviceUnderTheNameIsLeftAlone) {
     ASSERT_TRUE(killed.Apply(Wanted(Lengths(256, 256 << 10))).ok());
   }
   Write("sys/class/block/sda/diskseq", "10\n");
-  const std::vector<std::string> words = Keeper().Recover();
+  EnvironmentKeeper next = Keeper();
+  const std::vector<std::string> words = next.Recover();
+  EXPECT_FALSE(next.has_recovered_all());
   ASSERT_FALSE(words.empty());
   EXPECT_NE(words[0].find("another device has that name"), std::string::npos) << words[0];
   EXPECT_EQ(Queue("nr_requests"), "256");
