@@ -215,6 +215,11 @@ namespace lockstep::limits {
         "that a worker may take to load what others have written", "its phase fails")              \
   LIMIT(kTransferStallNs, 20000000000, "ns", "that such a call waits for its caller",              \
         "it is ended; an import leaves nothing")                                                   \
+  /* The command line's ssh. */                                                                    \
+  LIMIT(kSshHosts, 1024, "hosts", "of one `--ssh`", "it is refused")                               \
+  LIMIT(kSshAtOnce, 64, "hosts", "that one command connects to at once", "others wait")            \
+  LIMIT(kSshAnswerBytes, 65536, "bytes", "of what ssh, or a script on a host, prints",             \
+        "the rest is not read")                                                                    \
   /* The store. */                                                                                 \
   LIMIT(kReaderSeconds, 600, "s", "a statement of the reading role",                               \
         "it is ended by the server, or by the controller")                                         \

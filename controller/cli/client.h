@@ -38,6 +38,7 @@ struct Context {
   std::string program = "lockstep";  // as it was called
   bool is_local = false;             // the controller ends with this command
   std::string up_command;            // if it does: what starts one on the same results
+  bool is_controller_given = false;  // --controller, or the environment, says it
 
   // Colours are for terminals, and NO_COLOR is heard (no-color.org).
   bool Colour(int descriptor) const;

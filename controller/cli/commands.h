@@ -25,6 +25,8 @@ void AddArchiveCommands(CLI::App* app, const Context* context, int* status);
 void AddAuditCommand(CLI::App* app, const Context* context, int* status);
 // pki: init, issue, list, renew, revoke
 void AddPkiCommand(CLI::App* app, const Context* context, int* status);
+// fleet up, down, list
+void AddFleetCommand(CLI::App* app, const Context* context, int* status);
 void AddUpCommand(CLI::App* app, const Context* context, int* status);
 void AddDemoCommand(CLI::App* app, const Context* context, int* status);
 void AddSqlCommand(CLI::App* app, const Context* context, int* status);

@@ -62,22 +62,21 @@ void AddLocalFlags(CLI::App* command, LocalFlags* flags) {
       ->capture_default_str()
       ->needs(local);
   command
-      ->add_option("--allow", flags->allow,
-                   "With --local: a directory, file or device, or a device's identity, that the "
-                   "job may use; may be given several times; STATE_DIR/data without it")
-      ->allow_extra_args(false)
-      ->needs(local);
+      ->add_option(
+          "--allow", flags->allow,
+          "With --local or --ssh: a directory, file or device, or a device's identity, that the "
+          "job may use; may be given several times; with --local STATE_DIR/data without it")
+      ->allow_extra_args(false);
   command
-      ->add_option("--allow-expendable", flags->allow_expendable,
-                   "With --local: identity of a device that the job may overwrite although it "
-                   "carries a signature or data; may be given several times")
-      ->allow_extra_args(false)
-      ->needs(local);
+      ->add_option(
+          "--allow-expendable", flags->allow_expendable,
+          "With --local or --ssh: identity of a device that the job may overwrite although it "
+          "carries a signature or data; may be given several times")
+      ->allow_extra_args(false);
   command
       ->add_option("--state-dir", flags->state_directory,
-                   "With --local: where the store and the workers' identities live")
-      ->capture_default_str()
-      ->needs(local);
+                   "With --local or --ssh: where the store and the workers' identities live")
+      ->capture_default_str();
 }
 
 namespace {
@@ -103,6 +102,13 @@ absl::Status CheckAllowed(const std::string& directory, const std::vector<std::s
       absl::StrJoin(allow, ", "), "); with --local, give --allow ", directory, ", too"));
 }
 
+// The flags that mean nothing to a controller that runs already.
+std::string UselessFlag(const LocalFlags& flags) {
+  if (!flags.allow.empty()) return "--allow";
+  if (!flags.allow_expendable.empty()) return "--allow-expendable";
+  return flags.state_directory == common::DefaultStateDirectory() ? "" : "--state-dir";
+}
+
 std::string UpCommand(const std::string& state_directory) {
   if (state_directory == common::AbsolutePath(common::DefaultStateDirectory())) {
     return "lockstep up";
@@ -114,7 +120,10 @@ std::string UpCommand(const std::string& state_directory) {
 
 int WithLocalFleet(const Context& caller, const LocalFlags& flags,
                    const std::function<int(const Context&)>& run) {
-  if (!flags.is_local) return run(caller);
+  if (!flags.is_local) {
+    const std::string useless = UselessFlag(flags);
+    return useless.empty() ? run(caller) : Fail(useless + " is for --local or --ssh");
+  }
   const std::string state_directory = common::AbsolutePath(flags.state_directory);
   const auto allow = AllowedOr(state_directory, flags.allow);
   if (!allow.ok()) return Fail(allow.status());

@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
   app.fallthrough();
   app.add_option("--controller", context.controller, "HOST:PORT of the controller")
       ->envname("LOCKSTEP_CONTROLLER")
+      ->each([&](const std::string&) { context.is_controller_given = true; })
       ->capture_default_str();
   app.add_option("--tls-cert", context.tls.certificate, "Your certificate, PEM")
       ->envname("LOCKSTEP_TLS_CERT");
@@ -81,6 +82,7 @@ int main(int argc, char** argv) {
   cli::AddUpCommand(&app, &context, &status);
   cli::AddRunCommands(&app, &context, &status);
   cli::AddListingCommands(&app, &context, &status);
+  cli::AddFleetCommand(&app, &context, &status);
   cli::AddDevicesCommand(&app, &context, &status);
   cli::AddHistoryCommands(&app, &context, &status);
   cli::AddArchiveCommands(&app, &context, &status);

@@ -9,6 +9,7 @@
 #include "common/units.h"
 #include "controller/cli/ab_command.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/fleet_commands.h"
 #include "controller/cli/follow.h"
 #include "controller/cli/local_run.h"
 #include "controller/cli/plan_view.h"
@@ -35,6 +36,7 @@ struct RunFlags {
   bool now = false;
   bool phase_only = false;
   LocalFlags local;
+  SshFlags ssh;
   TranslateFlags translate;
 };
 
@@ -336,6 +338,7 @@ void AddRun(CLI::App* app, const Context* context, int* status, const SharedRunF
   AddReportFormat(run, &flags->report);
   AddAbFlags(run, &flags->baseline, &flags->repeat);
   AddLocalFlags(run, &flags->local);
+  AddSshRunFlags(run, &flags->ssh);
   run->footer(
       "Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was "
       "aborted, 4 an expectation\n"
@@ -343,21 +346,22 @@ void AddRun(CLI::App* app, const Context* context, int* status, const SharedRunF
       "--require-all-hosts,\n130 cancelled, 1 anything else.\n\nExamples:\n  "
       "lockstep run mixed.yaml --set phases.1.run.duration=30s --format json > result.json\n  "
       "lockstep run --ab depth8.yaml depth16.yaml --repeat 8\n  "
-      "lockstep run --local mixed.yaml --allow /mnt/san");
+      "lockstep run --local mixed.yaml --allow /mnt/san\n  "
+      "lockstep run --ssh node[1-8] mixed.yaml --allow /mnt/san");
   run->callback([=] {
-    const Submitter by{flags->owner, flags->confirm, flags->local.is_local};
+    const Submitter by{flags->owner, flags->confirm, flags->local.is_local || flags->ssh.any()};
     if (!flags->baseline.empty()) {
       const AbFlags ab{flags->baseline,    flags->file,     flags->repeat, flags->sets, by,
                        flags->report.name, flags->translate};
-      return void(*status = WithLocalFleet(*context, flags->local,
-                                           [&](const Context& with) { return RunAb(with, ab); }));
+      return void(*status = WithSshFleet(*context, flags->ssh, flags->local,
+                                         [&](const Context& with) { return RunAb(with, ab); }));
     }
     // Errors of the file are shown before anything is started.
     const auto file = LoadJobFile(flags->file, flags->sets, flags->translate);
     if (file == nullptr) return void(*status = kInvalidJob);
     LocalFlags local = flags->local;
     local.directory = flags->translate.directory;
-    *status = WithLocalFleet(*context, local, [&](const Context& with) {
+    *status = WithSshFleet(*context, flags->ssh, local, [&](const Context& with) {
       return SubmitAndFollow(with, *file, by, flags->report);
     });
   });

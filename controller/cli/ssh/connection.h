@@ -1,0 +1,84 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "controller/cli/ssh/process.h"
+#include "controller/cli/ssh/records.h"
+
+namespace lockstep::cli {
+
+// The user's ssh program and one host: starts a worker there, and ends it. The first session copies
+// the worker and stays; it is a control connection that further sessions share. Nothing but scripts
+// of this directory runs on the host, and they get all that they are told on standard input, since
+// everybody on a host can read the arguments of processes. Not thread-safe; hosts are independent
+// of each other.
+class SshConnection {
+ public:
+  struct Ports {
+    std::string program = "ssh";
+    std::function<bool()> is_cancelled;
+    // Called with what is being done: "connecting", "copying the worker", "starting it".
+    std::function<void(const std::string&)> progress;
+  };
+  struct WorkerFiles {
+    std::string archive;           // a portable archive (tools/package)
+    std::string directory;         // on the host; empty: the script chooses one
+    int64_t need_kib = 0;          // of space there
+    std::string expected_version;  // of the worker
+  };
+  // How the worker reaches the controller.
+  enum class Way {
+    kSocket,  // a Unix socket in the worker's directory, which ssh forwards
+    kPort,    // a port of the host's loopback address, which ssh forwards
+    kDirect,  // the worker dials the controller itself
+  };
+
+  // `record` says which host; this fills in its directories and saves it.
+  SshConnection(FleetRecord* record, const FleetRecords* records, Ports ports)
+      : record_(record), records_(records), ports_(std::move(ports)) {}
+
+  // Connects, copies the worker and leaves its supervisor there. The host's own words are the error
+  // where it cannot be reached or does not take the worker. Nothing is left, and no record, where
+  // it was not reached at all. After other errors Remove() is to be called.
+  absl::Status Install(const WorkerFiles& files);
+  // Returns what the worker is to dial. `controller` is HOST:PORT as this machine dials it.
+  absl::StatusOr<std::string> Forward(Way way, const std::string& controller);
+  // Starts the worker, and returns when it is attached to the controller.
+  absl::Status StartWorker(const std::vector<std::string>& arguments, absl::Duration limit);
+
+  // Whether the control connection is there.
+  bool IsConnected() const;
+
+  // What Remove() found.
+  struct Removed {
+    bool was_gone = false;             // nothing was there
+    std::vector<std::string> targets;  // files of jobs, which stay
+  };
+  // Ends the worker, removes its files from the host and the connection from this machine. Connects
+  // anew where the control connection is lost. An error says what is left; the record stays then.
+  absl::StatusOr<Removed> Remove(absl::Duration limit);
+
+ private:
+  absl::Status AwaitInstalled(const WorkerFiles& files, ProcessInput input, bool* is_connected);
+  std::vector<std::string> Connect() const;
+  std::vector<std::string> Share() const;
+  absl::StatusOr<std::string> MakeControl();
+  void CloseControl();
+  // The words after `key` in the host's answer.
+  std::optional<std::string> Answer(const std::string& text, const std::string& key) const;
+  std::string WhyNot(const std::string& errors) const;
+  absl::StatusOr<std::string> RunScript(const std::string& script, const std::string& input,
+                                        absl::Duration limit);
+
+  FleetRecord* const record_;
+  const FleetRecords* const records_;
+  const Ports ports_;
+};
+
+}  // namespace lockstep::cli

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "controller/cli/ssh/connection.h"
+#include "controller/cli/ssh/host_set.h"
+#include "controller/cli/ssh/records.h"
+
+namespace lockstep::cli {
+
+struct SshFleetOptions {
+  std::vector<SshHost> hosts;
+  std::string config;      // ssh's configuration file; empty: the user's
+  std::string archive;     // the worker's portable archive
+  std::string directory;   // on the hosts; empty: the first of several that can have the worker
+  std::string version;     // that the worker must have
+  std::string controller;  // HOST:PORT as this machine dials it
+  SshConnection::Way way = SshConnection::Way::kSocket;
+  std::vector<std::string> allow;
+  std::vector<std::string> arguments;  // further ones of each worker
+  size_t parallel = 16;
+  int alone_seconds = 300;  // a worker ends when it has had no controller for this long
+  std::function<bool()> is_cancelled = [] { return false; };
+};
+
+struct HostOutcome {
+  std::string name;
+  absl::Status status;
+  std::vector<std::string> targets;  // of TakeDown(): files of jobs that are left
+};
+
+// The portable archive at `path`, or the one that lies beside this program, or that tools/package
+// has made of this checkout. NOT_FOUND with what to do.
+absl::StatusOr<std::string> FindWorkerArchive(const std::string& path);
+
+// INVALID_ARGUMENT where the hosts could not be told what is wanted: line breaks, and paths that
+// are not absolute.
+absl::Status CheckOptions(const SshFleetOptions& options);
+
+// Starts a worker on each host, several hosts at once; returns how it went, in the order of the
+// hosts. A host that fails is left as it was, or has a record.
+std::vector<HostOutcome> BringUp(const SshFleetOptions& options, const FleetRecords& records);
+
+// Ends the workers of the records, several hosts at once, and removes their files. The records of
+// hosts that cannot be reached, or do not do all of it, stay.
+std::vector<HostOutcome> TakeDown(std::vector<FleetRecord> fleet, const FleetRecords& records,
+                                  size_t parallel);
+
+}  // namespace lockstep::cli

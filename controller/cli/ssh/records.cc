@@ -1,0 +1,86 @@
+#include "controller/cli/ssh/records.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/files.h"
+
+namespace lockstep::cli {
+namespace {
+
+// Lines of a key and a value. No value has a line break: all are checked before the first ssh.
+std::string ToText(const FleetRecord& record) {
+  std::string text;
+  const auto add = [&](const char* key, const std::string& value) {
+    absl::StrAppend(&text, key, " ", value, "\n");
+  };
+  add("token", record.token);
+  add("destination", record.destination);
+  add("name", record.name);
+  add("config", record.config);
+  add("directory", record.directory);
+  add("control", record.control);
+  add("began", absl::StrCat(record.began_s));
+  for (const std::string& path : record.allow) add("allow", path);
+  return text;
+}
+
+FleetRecord FromText(const std::string& text) {
+  FleetRecord record;
+  for (const std::string& line : std::vector<std::string>(absl::StrSplit(text, '\n'))) {
+    const size_t space = line.find(' ');
+    if (space == std::string::npos) continue;
+    const std::string key = line.substr(0, space);
+    const std::string value = line.substr(space + 1);
+    if (key == "token") record.token = value;
+    if (key == "destination") record.destination = value;
+    if (key == "name") record.name = value;
+    if (key == "config") record.config = value;
+    if (key == "directory") record.directory = value;
+    if (key == "control") record.control = value;
+    if (key == "began" && !absl::SimpleAtoi(value, &record.began_s)) record.began_s = 0;
+    if (key == "allow") record.allow.push_back(value);
+  }
+  return record;
+}
+
+}  // namespace
+
+absl::Status FleetRecords::Save(const FleetRecord& record) const {
+  if (absl::Status made = common::MakePrivateDirectory(directory_); !made.ok()) return made;
+  return common::WriteFileAtomically(absl::StrCat(directory_, "/", record.token), ToText(record));
+}
+
+absl::Status FleetRecords::Remove(const FleetRecord& record) const {
+  const std::string path = absl::StrCat(directory_, "/", record.token);
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) return common::ErrnoStatus(errno, path);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<FleetRecord>> FleetRecords::Load() const {
+  // A record says what ssh is to run, so that nobody else may have written it.
+  if (absl::Status own = common::CheckNobodyElses(directory_); !own.ok()) return own;
+  std::vector<FleetRecord> records;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, failed)) {
+    const auto text = common::ReadFile(entry.path().string());
+    if (!text.ok()) continue;
+    FleetRecord record = FromText(*text);
+    // WriteFileAtomically() may have left the beginning of a file under another name.
+    if (record.token != entry.path().filename().string()) continue;
+    records.push_back(std::move(record));
+  }
+  std::sort(records.begin(), records.end(), [](const FleetRecord& a, const FleetRecord& b) {
+    return a.began_s != b.began_s ? a.began_s < b.began_s : a.name < b.name;
+  });
+  return records;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace lockstep::cli {
+
+// What was begun on one host, and is not known to be over. It is on disk before the host is
+// changed, so that a command that was killed leaves a list of what it left.
+struct FleetRecord {
+  std::string token;        // names the directory on the host: 24 hexadecimal digits, random
+  std::string destination;  // as ssh is told it
+  std::string name;         // of the worker
+  std::string config;       // ssh's configuration file; empty: the user's
+  std::string directory;    // on the host; empty as long as it is not known
+  std::string control;      // a directory on this machine, with the control socket of ssh
+  std::vector<std::string> allow;
+  int64_t began_s = 0;  // Unix time
+};
+
+// The records of this user, one file each in a directory of mode 0700. Thread-safe for different
+// records.
+class FleetRecords {
+ public:
+  // STATE_DIRECTORY/fleets; made when the first record is.
+  explicit FleetRecords(const std::string& state_directory)
+      : directory_(state_directory + "/fleets") {}
+
+  // Adds or replaces it.
+  absl::Status Save(const FleetRecord& record) const;
+  absl::Status Remove(const FleetRecord& record) const;
+  // All of them, by the time of their begin. A file that is none is left out.
+  absl::StatusOr<std::vector<FleetRecord>> Load() const;
+
+ private:
+  const std::string directory_;
+};
+
+}  // namespace lockstep::cli

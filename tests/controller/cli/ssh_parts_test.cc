@@ -1,0 +1,105 @@
+// What the command line's ssh is made of: processes that it starts, and records on disk.
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "absl/time/clock.h"
+#include "common/limits.h"
+#include "controller/cli/ssh/process.h"
+#include "controller/cli/ssh/records.h"
+#include "gtest/gtest.h"
+
+namespace lockstep::cli {
+namespace {
+
+absl::StatusOr<ProcessOutput> Shell(const std::string& script, const ProcessInput& input = {}) {
+  return RunProcess({"sh", "-c", script}, input, absl::Minutes(1), nullptr);
+}
+
+TEST(ProcessTest, GivesOutputsAndTheStatus) {
+  const auto done = Shell("cat; echo why >&2; exit 3", {"a text\n", ""});
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(done->out, "a text\n");
+  EXPECT_EQ(done->err, "why\n");
+  EXPECT_EQ(done->status, 3);
+  EXPECT_EQ(Shell("kill -9 $$")->status, 128 + SIGKILL);
+}
+
+TEST(ProcessTest, AProgramThatReadsNothingOrPrintsTooMuchIsNoTrouble) {
+  const std::string large(1 << 20, 'x');
+  EXPECT_EQ(Shell("exit 0", {large, ""})->status, 0);
+  const auto loud = Shell("head -c 1000000 /dev/zero");
+  EXPECT_EQ(loud->out.size(), static_cast<size_t>(limits::kSshAnswerBytes));
+  EXPECT_EQ(loud->status, 0);
+}
+
+TEST(ProcessTest, EndsAtItsLimitAndWhenCancelled) {
+  const auto slow = RunProcess({"sleep", "60"}, {}, absl::Milliseconds(50), nullptr);
+  EXPECT_EQ(slow.status().code(), absl::StatusCode::kDeadlineExceeded);
+  const auto over = RunProcess({"sleep", "60"}, {}, absl::Minutes(1), [] { return true; });
+  EXPECT_EQ(over.status().code(), absl::StatusCode::kCancelled);
+  EXPECT_FALSE(RunProcess({"no-such-program"}, {}, absl::Minutes(1), nullptr).ok());
+}
+
+TEST(ProcessTest, InheritsNoDescriptorAndHasASessionOfItsOwn) {
+  const auto open = Shell("ls /proc/self/fd | wc -l; cut -d' ' -f6 /proc/$$/stat; echo $$");
+  ASSERT_TRUE(open.ok());
+  std::istringstream said(open->out);
+  int descriptors = 0;
+  int session = 0;
+  int self = -1;
+  said >> descriptors >> session >> self;
+  EXPECT_EQ(descriptors, 4);  // with that of the listing
+  EXPECT_EQ(session, self);
+}
+
+class RecordsTest : public testing::Test {
+ protected:
+  RecordsTest() {
+    char path[] = "/tmp/lockstep-records-XXXXXX";
+    directory_ = mkdtemp(path);
+  }
+  ~RecordsTest() override { std::filesystem::remove_all(directory_); }
+  std::string directory_;
+};
+
+TEST_F(RecordsTest, KeepsWhatItWasGiven) {
+  const FleetRecords records(directory_);
+  EXPECT_TRUE(records.Load()->empty());
+  FleetRecord record;
+  record.token = "0123456789abcdef01234567";
+  record.destination = "root@node1";
+  record.name = "node1";
+  record.directory = "/tmp/with a space";
+  record.allow = {"/data", "/dev/sd b"};
+  record.began_s = 7;
+  ASSERT_TRUE(records.Save(record).ok());
+  struct stat facts = {};
+  ASSERT_EQ(stat((directory_ + "/fleets").c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_mode & 07777, 0700u);
+  std::ofstream(directory_ + "/fleets/else") << "token something\n";
+  const auto loaded = records.Load();
+  ASSERT_TRUE(loaded.ok());
+  ASSERT_EQ(loaded->size(), 1u);
+  EXPECT_EQ((*loaded)[0].directory, record.directory);
+  EXPECT_EQ((*loaded)[0].destination, record.destination);
+  EXPECT_EQ((*loaded)[0].config, "");
+  EXPECT_EQ((*loaded)[0].allow, record.allow);
+  ASSERT_TRUE(records.Remove(record).ok());
+  EXPECT_TRUE(records.Load()->empty());
+}
+
+TEST_F(RecordsTest, OthersMayNotHaveWrittenThem) {
+  std::filesystem::create_directory(directory_ + "/fleets");
+  chmod((directory_ + "/fleets").c_str(), 0777);
+  EXPECT_FALSE(FleetRecords(directory_).Load().ok());
+}
+
+}  // namespace
+}  // namespace lockstep::cli
