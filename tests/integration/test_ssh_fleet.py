@@ -1,0 +1,315 @@
+"""lockstep fleet and lockstep run --ssh: workers on hosts that have an sshd and nothing of ours."""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import pytest
+from bare_root import package
+from fleet import BIN, ROOT, Fleet, needs_root, wait_for
+from ssh_hosts import SSHD, SshHosts
+
+JOB = """name: door
+hosts: {{count: {hosts}}}
+targets: [{{name: data, file: {{path: "/data/{{host}}", size: 16MiB}}}}]
+phases:
+  - prepare:
+  - name: mix
+    run:
+      duration: {seconds}s
+      workloads: [{{read: 70%, queue_depth: 4, direct: false}}]
+      expect: {{errors: 0}}
+  - cleanup:
+"""
+
+
+class SshFleet(Fleet):
+    """A controller, and what `lockstep fleet` needs for hosts of SshHosts."""
+
+    def __init__(self, config, archive):
+        super().__init__(0)
+        self.flags = ["--ssh-config", config, "--worker-archive", archive, "--allow", "/data"]
+
+    def environment(self):
+        return {**super().environment(), "LOCKSTEP_STATE_DIR": f"{self.directory}/user"}
+
+    def up(self, *words):
+        return self.lockstep("fleet", "up", *self.flags, *words)
+
+    def down(self, *words):
+        return self.lockstep("fleet", "down", *words)
+
+
+def ssh_links(directory):
+    """The ssh programs of this machine that use a directory's configuration."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", encoding="utf-8") as text:
+            words = text.read().split("\0")
+            if words[0] == "ssh" and f"{directory}/config" in words:
+                found.append(int(pid))
+    return found
+
+
+@needs_root
+@unittest.skipUnless(SSHD, "needs sshd (tools/install-deps test)")
+@pytest.mark.long
+class SshFleets(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dist = tempfile.mkdtemp(prefix="lsdist", dir="/tmp")
+        cls.addClassCleanup(shutil.rmtree, cls.dist, ignore_errors=True)
+        package(cls.dist, "archive", "--only", "lockstep-worker")
+        (name,) = os.listdir(cls.dist)
+        cls.archive = f"{cls.dist}/{name}"
+
+    def setUp(self):
+        self.stack = contextlib.ExitStack()
+        self.addCleanup(self.stack.close)
+
+    def make(self, count, **options):
+        self.ssh = self.stack.enter_context(SshHosts(count, **options))
+        self.hosts = self.ssh.hosts
+        self.before = [host.find() for host in self.hosts]
+        self.fleet = self.stack.enter_context(SshFleet(self.ssh.config, self.archive))
+        return self.fleet
+
+    def assert_nothing_is_left(self, seconds=30):
+        for host, before in zip(self.hosts, self.before, strict=True):
+            if host.sshd.poll() is None:
+                wait_for(
+                    f"{host.name} to have no process of ours",
+                    lambda host=host: not host.lockstep_processes(),
+                    seconds,
+                )
+                self.assertEqual(host.find() - before, set(), host.name)
+        wait_for("no ssh to be left here", lambda: not ssh_links(self.ssh.directory), seconds)
+
+    def records(self):
+        directory = f"{self.fleet.directory}/user/fleets"
+        return os.listdir(directory) if os.path.isdir(directory) else []
+
+    def worker(self, host):
+        return [p for p, words in host.lockstep_processes() if "lib/start/lockstep-worker" in words]
+
+    def test_up_a_job_and_down(self):
+        fleet = self.make(2)
+        up = fleet.up("--ssh", "node[1-2]")
+        self.assertEqual(up.status, 0, up)
+        self.assertIn("2 of 2 hosts are up", up.out)
+        # Neither the controller's address nor what jobs may use is among the words of ssh's
+        # commands, which everybody on the host can read.
+        for _, words in self.hosts[0].processes():
+            if "dd bs=1" in words:
+                self.assertNotIn("/data", words)
+        again = fleet.up("--ssh", "node2")
+        self.assertEqual(again.status, 1, again)
+        self.assertIn("lockstep fleet down node2", again.err)
+        report = fleet.run_job(JOB.format(hosts=2, seconds=2))
+        self.assertEqual(report.status, 0, report)
+        self.assertEqual(fleet.lockstep("fleet", "list").out.count(" connected "), 2)
+        down = fleet.down()
+        self.assertEqual(down.status, 0, down)
+        self.assertEqual(down.err.count("nothing is left"), 2, down)
+        self.assert_nothing_is_left()
+        self.assertEqual(self.records(), [])
+
+    def test_the_guide(self):
+        """docs/guide/ssh.md, by hosts that only this test's configuration knows."""
+        fleet = self.make(2)
+        for host, before in zip(self.hosts, self.before, strict=True):
+            os.makedirs(f"{host.root}/mnt/test")
+            before |= {"/mnt", "/mnt/test"}
+        programs = f"{fleet.directory}/programs"
+        os.mkdir(programs)
+        os.symlink(f"{BIN}/lockstep", f"{programs}/lockstep")
+        with open(f"{programs}/ssh", "w", encoding="ascii") as file:
+            file.write(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {self.ssh.config} "$@"\n')
+        os.chmod(f"{programs}/ssh", 0o755)
+        with open(f"{ROOT}/docs/guide/ssh.md", encoding="utf-8") as text:
+            commands = re.findall(r"```sh\n(.*?)```", text.read(), re.S)
+        # The archive lies beside the program in a package, and elsewhere in this test.
+        script = "\n".join(commands).replace("--allow", f"--worker-archive {self.archive} --allow")
+        environment = {**fleet.environment(), "PATH": f"{programs}:{os.environ['PATH']}"}
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=fleet.directory,
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(done.stdout.count("DONE"), 2, done)
+        self.assert_nothing_is_left()
+
+    def test_files_of_jobs_stay_and_are_named(self):
+        fleet = self.make(1)
+        self.assertEqual(fleet.up("--ssh", "node1").status, 0)
+        job = JOB.format(hosts=1, seconds=1).replace("  - cleanup:\n", "")
+        self.assertEqual(fleet.run_job(job).status, 0)
+        down = fleet.down()
+        self.assertIn("node1: a job's file stays: /data/node1", down.out)
+        left = self.hosts[0].find() - self.before[0]
+        self.assertEqual(left, {"/data/node1", "/data/node1.lockstep"})
+
+    def test_hosts_that_fail_are_named_with_the_reason(self):
+        fleet = self.make(5)
+        self.hosts[1].stop()
+        for host, options in ((self.hosts[2], "size=20m"), (self.hosts[3], "size=999m,noexec")):
+            host.stop()
+            host.start(f'mount -t tmpfs -o {options} none "$0/tmp"')
+        with open(f"{self.ssh.directory}/known_hosts", encoding="ascii") as known:
+            lines = known.read().splitlines()
+        lines[4] = f"{lines[4].split()[0]} {self.hosts[0].key}"
+        with open(f"{self.ssh.directory}/known_hosts", "w", encoding="ascii") as known:
+            known.write("\n".join(lines) + "\n")
+        flags = ["--ssh", "node[1-5]", "--remote-directory", "/tmp"]
+        up = fleet.up(*flags)
+        self.assertEqual(up.status, 7, up)
+        said = dict(line.split(maxsplit=1) for line in up.err.splitlines() if "node" in line[:4])
+        self.assertIn("up in", said["node1"])
+        self.assertIn("FAILED", said["node2"])
+        self.assertIn("refused", said["node2"])
+        self.assertRegex(said["node3"], r"FAILED: /tmp has \d+ MiB of the \d+ MiB")
+        self.assertIn("FAILED: /tmp is mounted noexec", said["node4"])
+        self.assertIn("FAILED: its host key is not known, or has changed", said["node5"])
+        self.assertEqual(fleet.down().status, 0)
+        together = fleet.up(*flags, "--all-or-nothing")
+        self.assertEqual(together.status, 1, together)
+        self.assertIn("4 of 5 hosts failed", together.err)
+        self.assert_nothing_is_left()
+        self.assertEqual(self.records(), [])
+
+    def test_a_worker_that_is_killed_is_started_again(self):
+        fleet = self.make(1)
+        self.assertEqual(fleet.up("--ssh", "node1").status, 0)
+        (first,) = self.worker(self.hosts[0])
+        os.kill(first, signal.SIGKILL)
+        wait_for("another worker", lambda: set(self.worker(self.hosts[0])) - {first})
+        fleet.wait_attached(1)
+        self.assertEqual(fleet.down().status, 0)
+        self.assert_nothing_is_left()
+
+    def test_a_lost_link_leaves_nothing(self):
+        fleet = self.make(1)
+        self.assertEqual(fleet.up("--ssh", "node1", "--alone", "5").status, 0)
+        for pid in ssh_links(self.ssh.directory):
+            os.kill(pid, signal.SIGKILL)
+        self.assert_nothing_is_left(60)
+        self.assertIn("CONNECTION LOST", fleet.lockstep("fleet", "list").out)
+        # The host is not reachable for a while: what is known of it stays.
+        self.hosts[0].stop()
+        down = fleet.down()
+        self.assertEqual(down.status, 1, down)
+        self.assertIn("NOT DONE", down.err)
+        self.hosts[0].start()
+        down = fleet.down()
+        self.assertEqual(down.status, 0, down)
+        self.assertIn("was gone already", down.err)
+        self.assertEqual(self.records(), [])
+
+    def test_down_without_a_supervisor(self):
+        fleet = self.make(1)
+        self.assertEqual(fleet.up("--ssh", "node1").status, 0)
+        for pid, words in self.hosts[0].lockstep_processes():
+            if "/supervise " in words:
+                os.kill(pid, signal.SIGKILL)
+        down = fleet.down()
+        self.assertEqual(down.status, 0, down)
+        self.assert_nothing_is_left()
+
+    def run_words(self, *words):
+        return ["run", *self.fleet.flags, "--ssh", "node[1-2]", *words, "-"]
+
+    def test_run_leaves_nothing(self):
+        fleet = self.make(2)
+        environment = fleet.environment()
+        del environment["LOCKSTEP_CONTROLLER"]
+        done = subprocess.run(
+            [f"{BIN}/lockstep", *self.run_words()],
+            input=JOB.format(hosts=2, seconds=2),
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn("1 of 1 met", done.stdout)
+        self.assert_nothing_is_left()
+
+    def begin_run(self, *words):
+        """A run --ssh whose load has begun."""
+        process = self.fleet.start_lockstep(
+            *self.run_words(*words), stdin=JOB.format(hosts=2, seconds=60)
+        )
+        wait_for("the load", lambda: os.path.exists(f"{self.hosts[0].root}/data/node1.lockstep"))
+        time.sleep(1)
+        return process
+
+    def test_run_that_is_interrupted_leaves_nothing(self):
+        self.make(2)
+        process = self.begin_run()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(120), 130, process.stderr.read())
+        # Ctrl-C lets the job's cleanup phases run.
+        self.assert_nothing_is_left()
+        self.assertEqual(self.records(), [])
+
+    def test_run_that_is_killed_leaves_nothing_but_files(self):
+        fleet = self.make(2)
+        process = self.begin_run("--alone", "5")
+        process.kill()
+        fleet.controller.kill()
+        for host in self.hosts:
+            wait_for("the worker to end", lambda host=host: not host.lockstep_processes(), 90)
+        left = set().union(*(host.find() for host in self.hosts)) - self.before[0]
+        self.assertEqual({name for name in left if not name.startswith("/data/")}, set())
+        down = fleet.down()
+        self.assertEqual(down.status, 0, down)
+        self.assertEqual(down.err.count("was gone already"), 2, down)
+
+    def test_names_that_would_be_options(self):
+        fleet = self.make(1)
+        trap = f"{self.ssh.directory}/trap"
+        for name in (
+            f"-oProxyCommand=touch {trap}",
+            f"x@-oProxyCommand=touch${{IFS}}{trap}",
+            f"$(touch {trap})",
+            f"node1;touch {trap}",
+            "ssh://node1",
+        ):
+            up = fleet.up(f"--ssh={name}")
+            self.assertEqual(up.status, 1, up)
+        # A record that somebody has changed is no way to remove something else.
+        self.assertEqual(fleet.up("--ssh", "node1").status, 0)
+        (name,) = self.records()
+        path = f"{fleet.directory}/user/fleets/{name}"
+        with open(path, encoding="utf-8") as text:
+            record = text.read()
+        lines = ["directory /etc" if x.startswith("directory ") else x for x in record.split("\n")]
+        with open(path, "w", encoding="utf-8") as text:
+            text.write("\n".join(lines))
+        self.assertIn("/etc is no directory of a fleet", fleet.down().err)
+        with open(path, "w", encoding="utf-8") as text:
+            text.write(record)
+        self.assertEqual(fleet.down().status, 0)
+        self.assertFalse(os.path.exists(trap))
+        self.assert_nothing_is_left()
+
+    def test_the_other_ways_are_chosen_with_open_eyes(self):
+        fleet = self.make(1)
+        for way in ("port", "direct"):
+            up = fleet.up("--ssh", "node1", "--way", way)
+            self.assertEqual(up.status, 1, up)
+            self.assertIn("--insecure-plaintext", up.err)
+        up = fleet.up("--ssh", "node1", "--way", "port", "--insecure-plaintext")
+        self.assertEqual(up.status, 0, up)
+        self.assertEqual(fleet.down().status, 0)
+        self.assert_nothing_is_left()
