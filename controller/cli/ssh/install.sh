@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Runs on a host, as the first session of a connection. Copies the worker into a directory of its
 # own, leaves a supervisor there, and stays until that has ended: the session is the link.
 #

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Runs on a host, in a session of its own. Gives the supervisor the worker's arguments, and waits
 # until the worker is attached to the controller.
 #

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Runs on a host. Ends a worker with its supervisor, and waits until its files are gone. Does the
 # supervisor's work itself where somebody has killed that.
 #

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # Stays on a host beside a worker: sh supervise DIRECTORY START_SECONDS. It outlives the connection.
 # It starts the worker once DIRECTORY/arguments is there, or gives up after START_SECONDS. It starts
 # a worker anew that was killed, so that this one restores the settings that a phase has changed.
