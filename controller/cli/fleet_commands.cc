@@ -56,6 +56,11 @@ absl::Status CheckWay(const Context& context, const SshFlags& flags) {
         "workers that are started over ssh have no certificates yet; use a controller on this "
         "machine without TLS (lockstep up), which they reach through ssh");
   }
+  if (flags.way == "direct" && common::IsLoopback(context.controller)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--way direct: the hosts cannot dial ", context.controller,
+        ", which is an address of this machine alone; name the controller by --controller"));
+  }
   if (flags.way == "socket" || context.insecure) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "--way ", flags.way,
@@ -133,15 +138,15 @@ size_t CountUp(const std::vector<HostOutcome>& outcomes) {
                     [](const HostOutcome& outcome) { return outcome.status.ok(); }));
 }
 
-// The records that BringUp() has added to `before`.
-std::vector<FleetRecord> Added(const FleetRecords& records,
-                               const std::vector<FleetRecord>& before) {
-  std::set<std::string> known;
-  for (const FleetRecord& record : before) known.insert(record.token);
-  auto now = records.Load();
-  if (!now.ok()) return {};
-  std::erase_if(*now, [&](const FleetRecord& record) { return known.contains(record.token); });
-  return *std::move(now);
+// The records of what BringUp() has begun, and not of what another command has begun meanwhile.
+std::vector<FleetRecord> RecordsOf(const std::vector<HostOutcome>& outcomes,
+                                   const FleetRecords& records) {
+  std::set<std::string> own;
+  for (const HostOutcome& outcome : outcomes) own.insert(outcome.token);
+  auto all = records.Load();
+  if (!all.ok()) return {};
+  std::erase_if(*all, [&](const FleetRecord& record) { return !own.contains(record.token); });
+  return *std::move(all);
 }
 
 // Brings the hosts up as `flags` say. Returns kOk, or an exit status after a message, when there is
@@ -153,7 +158,7 @@ int BringUpOrNothing(const SshFlags& flags, const SshFleetOptions& options,
   if (absl::Status status = CheckRecords(*before, options); !status.ok()) return Fail(status);
   const std::vector<HostOutcome> outcomes = BringUp(options, records);
   *up = CountUp(outcomes);
-  *fleet = Added(records, *before);
+  *fleet = RecordsOf(outcomes, records);
   const bool cancelled = options.is_cancelled();
   if (*up == outcomes.size() && !cancelled) return kOk;
   if (*up > 0 && !flags.all_or_nothing && !cancelled) return kOk;

@@ -305,10 +305,10 @@ class SshFleets(unittest.TestCase):
 
     def test_the_other_ways_are_chosen_with_open_eyes(self):
         fleet = self.make(1)
-        for way in ("port", "direct"):
+        for way, why in (("port", "--insecure-plaintext"), ("direct", "of this machine alone")):
             up = fleet.up("--ssh", "node1", "--way", way)
             self.assertEqual(up.status, 1, up)
-            self.assertIn("--insecure-plaintext", up.err)
+            self.assertIn(why, up.err)
         up = fleet.up("--ssh", "node1", "--way", "port", "--insecure-plaintext")
         self.assertEqual(up.status, 0, up)
         self.assertEqual(fleet.down().status, 0)

@@ -71,9 +71,9 @@ std::string RemoveAfterFailure(FleetRecord* record, const FleetRecords& records)
 }
 
 absl::Status BringUpHost(const SshFleetOptions& options, const FleetRecords& records,
-                         const SshHost& host, HostProgress* progress) {
+                         const SshHost& host, const std::string& token, HostProgress* progress) {
   FleetRecord record;
-  record.token = NewToken();
+  record.token = token;
   record.destination = host.destination;
   record.name = host.name;
   record.config = options.config;
@@ -155,9 +155,10 @@ std::vector<HostOutcome> BringUp(const SshFleetOptions& options, const FleetReco
   std::vector<HostOutcome> outcomes(options.hosts.size());
   common::SideBySide(options.hosts.size(), options.parallel, [&](size_t i) {
     outcomes[i].name = options.hosts[i].name;
-    outcomes[i].status = options.is_cancelled()
-                             ? absl::CancelledError("cancelled")
-                             : BringUpHost(options, records, options.hosts[i], &progress);
+    outcomes[i].token = NewToken();
+    outcomes[i].status = options.is_cancelled() ? absl::CancelledError("cancelled")
+                                                : BringUpHost(options, records, options.hosts[i],
+                                                              outcomes[i].token, &progress);
   });
   return outcomes;
 }
@@ -175,6 +176,7 @@ std::vector<HostOutcome> TakeDown(std::vector<FleetRecord> fleet, const FleetRec
     ports.progress("ending the worker");
     const auto removed = SshConnection(&fleet[i], &records, ports).Remove(kRemoveLimit);
     outcomes[i].name = names[i];
+    outcomes[i].token = fleet[i].token;
     outcomes[i].status = removed.status();
     if (removed.ok()) outcomes[i].targets = removed->targets;
     progress.Finish(names[i], removed.ok() ? Described(*removed)

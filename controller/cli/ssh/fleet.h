@@ -28,6 +28,7 @@ struct SshFleetOptions {
 
 struct HostOutcome {
   std::string name;
+  std::string token;  // of the host's record
   absl::Status status;
   std::vector<std::string> targets;  // of TakeDown(): files of jobs that are left
 };
