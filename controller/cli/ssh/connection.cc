@@ -48,6 +48,13 @@ std::string Lines(const std::vector<std::string>& lines) {
   return text;
 }
 
+// The host says this, and it becomes part of what ssh is told to forward ("PATH:HOST:PORT", with
+// brackets and backslashes) and of a line of a record.
+bool IsDirectoryOf(const std::string& directory, const std::string& token) {
+  return directory.starts_with('/') && directory.ends_with("/lockstep-fleet." + token) &&
+         directory.find_first_of(":[]\\\n") == std::string::npos;
+}
+
 // The last line that is not empty: ssh's reason comes after the host's banner.
 std::string LastLine(const std::string& text) {
   std::string last;
@@ -202,6 +209,10 @@ absl::Status SshConnection::AwaitInstalled(const WorkerFiles& files, ProcessInpu
                        files.expected_version, "; make it anew with tools/package")));
     }
     if (const auto directory = Answer(said, "directory")) {
+      if (!IsDirectoryOf(*directory, record_->token)) {
+        return give_up(
+            absl::InternalError("the host answers with something else than a directory"));
+      }
       record_->directory = *directory;
       return records_->Save(*record_);
     }

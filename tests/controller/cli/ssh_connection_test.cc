@@ -1,0 +1,95 @@
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "controller/cli/ssh/connection.h"
+#include "gtest/gtest.h"
+
+namespace lockstep::cli {
+namespace {
+
+// The ssh program is a script, so that the host can say what it likes.
+class SshConnectionTest : public testing::Test {
+ protected:
+  SshConnectionTest() {
+    char path[] = "/tmp/lockstep-connection-XXXXXX";
+    directory_ = mkdtemp(path);
+    record_.token = "0123456789abcdef01234567";
+    record_.destination = record_.name = "node1";
+    std::ofstream(directory_ + "/archive") << "an archive";
+  }
+  ~SshConnectionTest() override { std::filesystem::remove_all(directory_); }
+
+  absl::Status Install(const std::string& script) {
+    const std::string program = directory_ + "/ssh";
+    std::ofstream(program) << "#!/bin/sh\necho \"$*\" >> " << directory_ << "/words\n"
+                           << "case \"$*\" in *'-O '*) exit 1 ;; esac\n"
+                           << script << "\n";
+    chmod(program.c_str(), 0755);
+    SshConnection::Ports ports;
+    ports.program = program;
+    ports.is_cancelled = [] { return false; };
+    ports.progress = [](const std::string&) {};
+    SshConnection::WorkerFiles files;
+    files.archive = directory_ + "/archive";
+    files.expected_version = "1";
+    const absl::Status status = SshConnection(&record_, &records_, ports).Install(files);
+    if (!record_.control.empty()) std::filesystem::remove_all(record_.control);
+    return status;
+  }
+  std::string Say(const std::string& answer) const {
+    return absl::StrCat("cat > /dev/null; echo '", record_.token, " ", answer, "'");
+  }
+
+  std::string directory_;
+  FleetRecord record_;
+  const FleetRecords records_{directory_};
+};
+
+TEST_F(SshConnectionTest, TakesTheDirectoryOfItsTokenOnly) {
+  const std::string right = "/var/tmp/lockstep-fleet." + record_.token;
+  ASSERT_TRUE(Install(Say("directory " + right)).ok());
+  EXPECT_EQ(record_.directory, right);
+  record_.directory.clear();
+  for (const std::string& wrong :
+       {std::string("/etc"), "8080:inside:22" + right, "[" + right, right + "/..", "tmp" + right}) {
+    EXPECT_FALSE(Install(Say("directory " + wrong)).ok()) << wrong;
+    EXPECT_EQ(record_.directory, "");
+  }
+}
+
+TEST_F(SshConnectionTest, TheHostsOwnWordsAreTheReason) {
+  const absl::Status failed = Install(Say("failed /tmp is full \033[31m"));
+  EXPECT_NE(failed.message().find("/tmp is full"), std::string::npos) << failed;
+  EXPECT_EQ(failed.message().find('\x1b'), std::string::npos) << failed;
+}
+
+TEST_F(SshConnectionTest, AnotherWorkerIsRefused) {
+  const absl::Status failed = Install(Say("version 2"));
+  EXPECT_NE(failed.message().find("worker is 2"), std::string::npos) << failed;
+}
+
+TEST_F(SshConnectionTest, AHostThatIsNotReachedHasNoRecord) {
+  const absl::Status failed = Install("echo 'Host key verification failed.' >&2; exit 255");
+  EXPECT_NE(failed.message().find("its host key is not known"), std::string::npos) << failed;
+  EXPECT_TRUE(records_.Load()->empty());
+  EXPECT_EQ(record_.control, "");
+}
+
+TEST_F(SshConnectionTest, SshChecksHostKeysAndGivesNothingAway) {
+  ASSERT_FALSE(Install("exit 255").ok());
+  std::ifstream file(directory_ + "/words");
+  std::string words;
+  std::getline(file, words);
+  EXPECT_EQ(words.find("StrictHostKeyChecking"), std::string::npos) << words;
+  for (const char* part : {"BatchMode=yes", "ForwardAgent=no", "ForwardX11=no",
+                           "ClearAllForwardings=yes", "-- node1 sh -c "}) {
+    EXPECT_NE(words.find(part), std::string::npos) << part;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::cli
