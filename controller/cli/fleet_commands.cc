@@ -138,7 +138,7 @@ size_t CountUp(const std::vector<HostOutcome>& outcomes) {
                     [](const HostOutcome& outcome) { return outcome.status.ok(); }));
 }
 
-// The records of what BringUp() has begun, and not of what another command has begun meanwhile.
+// The records of what BringUp() has begun, and not of what another command has begun.
 std::vector<FleetRecord> RecordsOf(const std::vector<HostOutcome>& outcomes,
                                    const FleetRecords& records) {
   std::set<std::string> own;

@@ -123,10 +123,10 @@ def run_broken_fleet(work):
     is cut. Returns what is left on the hosts, and whether every one was named.
     """
     with SshHosts(8) as ssh:
-        ssh.hosts[0].stop()
         ssh.hosts[1].stop()
         ssh.hosts[1].start('mount -t tmpfs -o size=1m none "$0/tmp"')
         door = Door(work, ssh)
+        ssh.hosts[0].stop()
         breaker = threading.Thread(target=break_hosts, args=[ssh])
         breaker.start()
         done = door.run("--remote-directory", "/tmp")

@@ -59,8 +59,9 @@ class Agent {
   Agent(Options options, Parts parts, const common::Clock* clock);
   ~Agent();
 
-  // Serves until Stop(), or until it has been alone for too long, then returns OK. FAILED_PRECONDITION, with the controller's message, when
-  // a controller refuses this worker for good.
+  // Serves until Stop(), or until it has been alone for too long, then returns OK.
+  // FAILED_PRECONDITION, with the controller's message, when a controller refuses this worker for
+  // good.
   absl::Status Run();
   // From any thread, also from a signal-waiting one: ends I/O, drops the connection and lets Run()
   // return.
