@@ -139,7 +139,7 @@ def run_broken_fleet(work):
         again = door.lockstep("fleet", "down")
         print(again.stdout + again.stderr)
         named = all(f"node{number}" in done.stderr for number in (1, 2, 4))
-        return door.left(), named and "DONE" in done.stdout and again.returncode == 0
+        return door.left(), named and "Lockstep: door" in done.stdout and again.returncode == 0
 
 
 def main():
