@@ -85,7 +85,7 @@ absl::StatusOr<v1::EventReport> InsertNote(PgConnection* connection, const std::
 absl::StatusOr<v1::EventReport> DeleteNote(PgConnection* connection, const std::string& run_id,
                                            uint32_t number,
                                            const std::optional<std::string>& author) {
-  // As of those who write: which number is the highest does not change meanwhile.
+  // As of those who write: which number is the highest does not change before the end.
   auto run = connection->Query("SELECT 1 FROM runs WHERE run_id = $1 FOR NO KEY UPDATE", {run_id});
   if (!run.ok()) return run.status();
   auto removed = connection->Query(

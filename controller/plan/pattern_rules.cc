@@ -131,7 +131,7 @@ class PatternRules {
   }
 
   // The I/Os that fit into so many bytes.
-  uint64_t PlacesIn(uint64_t bytes) const {
+  uint64_t OffsetsIn(uint64_t bytes) const {
     const v1::Sequential& p = w_.pattern().sequential();
     const auto block = static_cast<uint64_t>(std::max<int64_t>(1, w_.block_size_bytes()));
     const auto skip = static_cast<uint64_t>(p.skip_bytes());
@@ -152,7 +152,7 @@ class PatternRules {
       const auto region = v1::RegionOf(w_.region(), part, 0, block);
       if (!region.ok()) return;
       const uint64_t files = std::max(1U, target.file().count());
-      places += files * PlacesIn(region->end - region->begin);
+      places += files * OffsetsIn(region->end - region->begin);
     });
     const uint64_t sharers = HasIncrement(w_.region()) ? 1 : std::max(1U, w_.threads());
     if (known != w_.targets_size() || places >= 2 * sharers) return;

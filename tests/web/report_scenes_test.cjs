@@ -87,8 +87,8 @@ async function outage(page) {
   await everySize(page, "report-outage");
 }
 
-// On a phone a row of what is expected is read at once, also where much was found, and the load over
-// time comes before what is read later.
+// On a phone a row of what is expected is read at once, also where much was found, and the load
+// over time comes before what is read later.
 async function phone(page) {
   await page.setViewportSize({ width: 360, height: 740 });
   const rows = page.locator(".expectations").first().locator("tbody tr");
