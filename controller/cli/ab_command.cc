@@ -50,9 +50,9 @@ void AddAbFlags(CLI::App* run, std::string* baseline, uint32_t* repeat) {
 int RunAb(const Context& context, const AbFlags& flags) {
   // Other forms are of one report.
   if (flags.format != "text" && flags.format != "json" && flags.format != "junit" &&
-      flags.format != "markdown") {
-    return Fail(
-        absl::StrCat("--format ", flags.format, ": a comparison is text, json, junit or markdown"));
+      flags.format != "github" && flags.format != "markdown") {
+    return Fail(absl::StrCat("--format ", flags.format,
+                             ": a comparison is text, json, junit, github or markdown"));
   }
   std::array<std::unique_ptr<JobFile>, 2> files;
   for (size_t side = 0; side < files.size(); ++side) {

@@ -15,6 +15,7 @@
 #include "common/units.h"
 #include "controller/cli/commands.h"
 #include "controller/report/comparison_text.h"
+#include "controller/report/github.h"
 #include "controller/report/json.h"
 #include "proto/fields.h"
 
@@ -89,6 +90,8 @@ void PrintComparison(const Context& context, const std::string& format, v1::Comp
     std::cout << controller::ToJson(comparison);
   } else if (format == "junit") {
     std::cout << controller::RenderJUnit(comparison);
+  } else if (format == "github") {
+    std::cout << controller::RenderGithub(comparison);
   } else if (format == "markdown") {
     v1::CleanTexts(&comparison);
     std::cout << controller::RenderMarkdown(comparison);
@@ -274,7 +277,7 @@ void AddCompare(CLI::App* app, const Context* context, int* status) {
            2);
   WithJudged(compare, flags);
   compare->add_option("--format", flags->format, "How to print")
-      ->check(CLI::IsMember({"text", "json", "junit", "markdown"}))
+      ->check(CLI::IsMember({"text", "json", "junit", "github", "markdown"}))
       ->capture_default_str();
   compare->footer("Example:\n  lockstep compare firmware=1.2 firmware=1.3 --job nightly");
   compare->callback([=] {
@@ -296,7 +299,7 @@ void AddGate(CLI::App* app, const Context* context, int* status) {
   WithJudged(gate, flags);
   gate->add_option("--junit", flags->junit, "Write JUnit's XML to this file, too");
   gate->add_option("--format", flags->format, "How to print")
-      ->check(CLI::IsMember({"text", "json", "junit", "markdown"}))
+      ->check(CLI::IsMember({"text", "json", "junit", "github", "markdown"}))
       ->capture_default_str();
   gate->footer(
       "Exit status: 0 no regression found, 4 a regression, 5 it cannot tell (too few runs, figures "

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "controller/report/csv.h"
 #include "controller/report/fio_json.h"
+#include "controller/report/github.h"
 #include "controller/report/histogram_logs.h"
 #include "controller/report/json.h"
 #include "controller/report/junit.h"
@@ -41,6 +42,8 @@ const Maker kMakers[] = {
      [](const v1::Report& r, const Histograms&) { return controller::RenderMarkdown(r); }},
     {"junit", Needs::kReport,
      [](const v1::Report& r, const Histograms&) { return controller::RenderRunJUnit(r); }},
+    {"github", Needs::kReport,
+     [](const v1::Report& r, const Histograms&) { return controller::RenderGithub(r); }},
     {"fio", Needs::kPhaseHistograms, &controller::RenderFioJson},
     {"fio-log", Needs::kIntervalHistograms,
      [](const v1::Report&, const Histograms& h) { return controller::RenderFioLog(h); }},
