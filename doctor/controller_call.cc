@@ -1,0 +1,221 @@
+#include "doctor/controller_call.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/address.h"
+#include "common/dial.h"
+#include "common/text.h"
+#include "common/units.h"
+#include "common/version.h"
+#include "doctor/certificates.h"
+#include "grpcpp/grpcpp.h"
+
+namespace lockstep::doctor {
+namespace {
+
+constexpr std::chrono::seconds kDialTime{3};
+constexpr std::chrono::seconds kCallTime{5};
+constexpr int kCalls = 5;
+// The clock bound, and with it the bound of the start skew, is at least half a round trip.
+constexpr double kSlowCallNs = 20e6;
+constexpr double kAlmostFull = 0.5;
+
+using std::chrono::steady_clock;
+
+double SinceNs(steady_clock::time_point begin) {
+  return std::chrono::duration<double, std::nano>(steady_clock::now() - begin).count();
+}
+
+std::string NameOfCode(grpc::StatusCode code) {
+  return absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
+}
+
+std::shared_ptr<grpc::Channel> Dial(const std::string& address,
+                                    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+  grpc::ChannelArguments arguments;
+  // As the programs dial: not through the proxy that the environment names.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // The status of a large fleet has all hosts' devices, more than gRPC's default of 4 MiB.
+  arguments.SetMaxReceiveMessageSize(-1);
+  return grpc::CreateCustomChannel(address, credentials, arguments);
+}
+
+// False as soon as the address refuses: gRPC itself would go on with growing pauses.
+bool AwaitConnection(grpc::Channel* channel) {
+  const auto deadline = std::chrono::system_clock::now() + kDialTime;
+  while (true) {
+    const grpc_connectivity_state state = channel->GetState(true);
+    if (state == GRPC_CHANNEL_READY) return true;
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN ||
+        !channel->WaitForStateChange(state, deadline)) {
+      return false;
+    }
+  }
+}
+
+void CheckServerCertificate(const grpc::ClientContext& call, int64_t now_s, Findings* findings) {
+  const auto context = call.auth_context();
+  if (context == nullptr) return;
+  for (const grpc::string_ref& pem : context->FindPropertyValues("x509_pem_cert")) {
+    const auto facts = ReadCertificate(std::string(pem.data(), pem.size()));
+    if (!facts.ok()) continue;
+    CheckValidity(*facts, "the controller's certificate", now_s,
+                  "issue a new one with the authority's key, and restart the controller with it",
+                  findings);
+  }
+}
+
+// Several calls: the first one pays for the connection.
+bool Call(ReachedController* controller, int64_t now_s, Findings* findings) {
+  std::vector<double> times_ns;
+  for (int i = 0; i < kCalls; ++i) {
+    grpc::ClientContext call;
+    call.set_deadline(std::chrono::system_clock::now() + kCallTime);
+    const auto begin = steady_clock::now();
+    const grpc::Status status = controller->stub->GetStatus(&call, {}, &controller->status);
+    if (!status.ok()) {
+      findings->Problem(
+          "call",
+          absl::StrCat("GetStatus: ", NameOfCode(status.error_code()), ": ",
+                       status.error_message()),
+          {"the controller takes connections and does not serve",
+           "read the controller's log; a certificate without a role of this authority is a viewer "
+           "(docs/reference/security.md)"});
+      return false;
+    }
+    times_ns.push_back(SinceNs(begin));
+    if (i == 0) CheckServerCertificate(call, now_s, findings);
+  }
+  std::sort(times_ns.begin(), times_ns.end());
+  const double median_ns = times_ns[times_ns.size() / 2];
+  const std::string found = absl::StrFormat(
+      "a call takes %s (median of %d, from %s to %s)", common::FormatDuration(median_ns), kCalls,
+      common::FormatDuration(times_ns.front()), common::FormatDuration(times_ns.back()));
+  if (median_ns > kSlowCallNs) {
+    findings->Warn("latency", found,
+                   {"hosts' clocks are known no better than half a round trip, and the start skew "
+                    "of a phase is bounded by that",
+                    "run the controller nearer to the hosts, or look at the network: mtr HOST"});
+  } else {
+    findings->Ok("latency", found);
+  }
+  return true;
+}
+
+void CheckWorkers(const v1::StatusReply& status, Findings* findings) {
+  int lost = 0;
+  for (const v1::AttachedWorker& worker : status.workers()) lost += worker.disconnected() ? 1 : 0;
+  const std::string workers = absl::StrCat(status.workers_size(), " attached");
+  if (status.workers().empty()) {
+    findings->Warn("workers", "none is attached",
+                   {"a job needs at least one",
+                    "on each host: lockstep-worker --controller HOST:PORT --allow PATH"});
+  } else if (lost > 0) {
+    findings->Warn("workers", absl::StrCat(workers, ", ", lost, " of them disconnected"),
+                   {"after the lease they are lost, and on_worker_loss decides",
+                    "lockstep hosts; then lockstep-worker --doctor on these hosts"});
+  } else {
+    findings->Ok("workers", workers);
+  }
+}
+
+std::string WhyNotAllowed(const std::string& address, const ControllerTarget& target) {
+  if (absl::Status status = common::CheckAddress(address); !status.ok()) {
+    return std::string(status.message());
+  }
+  if (target.tls.any() || target.insecure || common::IsLoopback(address)) return "";
+  return absl::StrCat(address, " is not on this machine, and no certificate is given");
+}
+
+}  // namespace
+
+void CheckStatus(const v1::StatusReply& status, Caller caller, Findings* findings) {
+  if (status.version() == common::kSoftwareVersion) {
+    findings->Ok("version", absl::StrCat("both ends are ", status.version()));
+  } else {
+    findings->Warn(
+        "version",
+        absl::StrCat("the controller is ", status.version(), ", this program is ",
+                     common::kSoftwareVersion),
+        {"a worker of another protocol is refused, and a command may lack what the "
+         "controller offers",
+         "install the same version on both (lockstep --version, docs/guide/install.md)"});
+  }
+  findings->Ok("role", absl::StrCat("this caller is ", status.principal(), ", ", status.role()));
+  const v1::StoreState& store = status.store_state();
+  if (store.unavailable()) {
+    findings->Problem(
+        "store",
+        absl::StrFormat("unavailable for %.0f s: %s", store.unavailable_seconds(), store.reason()),
+        {"no new phase starts, and running phases fill the spool",
+         absl::StrCat("start the PostgreSQL server of ", status.store(), ", and read its log")});
+  } else {
+    findings->Ok("store", absl::StrCat("the controller's store answers: ", status.store()));
+  }
+  const double limit = store.spool_limit_bytes();
+  if (limit > 0 && store.spooled_bytes() > kAlmostFull * limit) {
+    findings->Warn("spool",
+                   absl::StrCat(common::FormatSize(store.spooled_bytes()), " of ",
+                                common::FormatSize(limit), " are used"),
+                   {"a full spool stops the runs",
+                    "look why the store takes no samples: lockstep "
+                    "status"});
+  }
+  if (caller == Caller::kPerson) CheckWorkers(status, findings);
+}
+
+std::unique_ptr<ReachedController> CheckController(const ControllerTarget& target, int64_t now_s,
+                                                   v1::DoctorReport* report) {
+  Findings certificates(report, "certificates");
+  CheckCertificates(target.tls, now_s, &certificates);
+  const auto credentials = common::ClientCredentials(target.tls);
+  if (!credentials.ok()) return nullptr;
+  if (target.addresses.empty()) {
+    Findings(report, "controller")
+        .Problem("connection", "--controller names no address",
+                 {"without a controller there is nothing to do", "--controller HOST:PORT"});
+  }
+  std::vector<std::pair<std::string, std::string>> failed;
+  std::unique_ptr<ReachedController> reached;
+  for (const std::string& address : target.addresses) {
+    if (std::string why = WhyNotAllowed(address, target); !why.empty()) {
+      failed.emplace_back(address, std::move(why));
+      continue;
+    }
+    const auto channel = Dial(address, *credentials);
+    const auto begin = steady_clock::now();
+    if (!AwaitConnection(channel.get())) {
+      failed.emplace_back(address, common::WhyNotConnected(channel, address, target.tls.any()));
+      continue;
+    }
+    Findings findings(report, "controller", address);
+    findings.Ok("connection", absl::StrCat(target.tls.any() ? "TLS" : "plaintext", ", in ",
+                                           common::FormatDuration(SinceNs(begin))));
+    reached = std::make_unique<ReachedController>();
+    reached->address = address;
+    reached->stub = v1::Controller::NewStub(channel);
+    if (!Call(reached.get(), now_s, &findings)) return nullptr;
+    CheckStatus(reached->status, target.caller, &findings);
+    break;
+  }
+  for (const auto& [address, why] : failed) {
+    Findings findings(report, "controller", address);
+    if (reached != nullptr) {
+      findings.Warn("connection", why,
+                    {"this address is tried first, and costs its time",
+                     "name it last, or start a "
+                     "controller there"});
+    } else {
+      findings.Problem("connection", why,
+                       {"without a controller there is nothing to do",
+                        "lockstep up starts one here; --controller HOST:PORT names another"});
+    }
+  }
+  return reached;
+}
+
+}  // namespace lockstep::doctor
