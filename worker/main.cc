@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <thread>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/files.h"
 #include "common/iscsi_url.h"
@@ -18,11 +20,17 @@
 #include "common/text.h"
 #include "common/timing.h"
 #include "common/tls.h"
+#include "common/version.h"
 #include "common/version_flag.h"
+#include "common/version_text.h"
+#include "doctor/controller_call.h"
+#include "doctor/findings.h"
 #include "google/protobuf/stubs/logging.h"
 #include "proto/worker.pb.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
+#include "worker/doctor/allow_checks.h"
+#include "worker/doctor/host_checks.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/enrolment.h"
 #include "worker/host/facts.h"
@@ -50,6 +58,8 @@ struct Flags {
   std::vector<std::string> approve_labels;
   std::string observe = "allowed";
   std::vector<std::string> adopt;
+  std::string doctor;  // empty, all or host
+  bool doctor_json = false;
   std::string iscsi_initiator;
   std::string iscsi_secrets;
   std::string state_directory = common::DefaultStateDirectory() + "/worker";
@@ -64,6 +74,18 @@ struct Flags {
   int64_t end_when_alone_s = 0;
   bool restore_settings = false;
 };
+
+void AddDoctorFlags(CLI::App* app, Flags* flags) {
+  CLI::Option* doctor =
+      app->add_option("--doctor", flags->doctor,
+                      "Only check this host with the other flags as they are given, and the way to "
+                      "the controller (all) or not (host), and end: with 0 if all is well, 1 with "
+                      "warnings, 2 with problems. Changes nothing")
+          ->expected(0, 1)
+          ->default_str("all")
+          ->check(CLI::IsMember({"all", "host"}));
+  app->add_flag("--doctor-json", flags->doctor_json, "With --doctor: print JSON")->needs(doctor);
+}
 
 void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--controller", flags->controllers,
@@ -140,6 +162,7 @@ void AddFlags(CLI::App* app, Flags* flags) {
                 "changed, and end");
   app->add_flag("--insecure-plaintext", flags->insecure,
                 "Dial a controller on another machine without TLS");
+  AddDoctorFlags(app, flags);
 }
 
 absl::StatusOr<common::CredentialsSource> Credentials(const Flags& flags) {
@@ -258,6 +281,53 @@ int RestoreSettings(const Flags& flags) {
   return environment.has_recovered_all() ? 0 : 1;
 }
 
+// The keys of this worker, where it has some. Loading makes missing ones, and the doctor must not.
+std::shared_ptr<worker::MarkKeys> ExistingKeys(const std::string& state_directory) {
+  if (access((state_directory + "/mark-key").c_str(), R_OK) != 0) return nullptr;
+  auto keys = worker::MarkKeys::Load(state_directory);
+  return keys.ok() ? *std::move(keys) : nullptr;
+}
+
+// Checks, and prints what it finds. Nothing is made, written or opened for writing.
+int Doctor(const Flags& flags) {
+  v1::DoctorReport report;
+  const auto now = std::chrono::system_clock::now();
+  const int64_t now_s = std::chrono::system_clock::to_time_t(now);
+  report.set_at(absl::FormatTime(absl::RFC3339_sec, absl::FromChrono(now), absl::UTCTimeZone()));
+  report.set_version(common::kSoftwareVersion);
+  report.set_commit(common::VersionCommit());
+  const v1::HostFacts facts = worker::ReadHostFacts("");
+  const std::string name = flags.name.empty() ? facts.name() : flags.name;
+  doctor::Findings host(&report, "host", name);
+  worker::CheckHost("", {worker::TryRing(), worker::ReadWallClock(), facts.cpus()}, &host);
+  worker::CheckStateDirectory(flags.state_directory, flags.outbox_disk_mib << 20, &host);
+  doctor::Findings allow(&report, "allow", name);
+  const auto luns = MakeLuns(flags, name);
+  if (luns.ok()) {
+    worker::CheckAllowed(
+        {flags.allow, flags.allow_expendable, *luns, ExistingKeys(flags.state_directory)}, &allow);
+  } else {
+    allow.Problem("iscsi", std::string(luns.status().message()),
+                  {"a worker with these flags does not start", "see lockstep-worker --help"});
+  }
+  if (flags.doctor == "all") {
+    doctor::CheckController({doctor::Caller::kWorker, flags.controllers, flags.tls, flags.insecure},
+                            now_s, &report);
+  }
+  const int status = doctor::Conclude(&report);
+  std::cout << (flags.doctor_json
+                    ? doctor::DoctorJson(report)
+                    : doctor::RenderDoctor(report, isatty(1) != 0 && getenv("NO_COLOR") == nullptr
+                                                       ? doctor::Colour::kYes
+                                                       : doctor::Colour::kNo))
+            << std::flush;
+  const bool is_written = std::cout.good();
+  // A thread may hang in a file system that does not answer. exit(3) would run destructors under
+  // it, and some file systems (FUSE) keep even _exit(2) waiting: who reads the output must not.
+  close(STDOUT_FILENO);
+  _exit(is_written ? status : 2);
+}
+
 worker::Agent::Parts PartsOf(const worker::PhaseRunner::Parts& runner,
                              const std::shared_ptr<worker::MarkKeys>& keys, bool allow_enroll) {
   worker::Agent::Parts parts;
@@ -342,6 +412,7 @@ int main(int argc, char** argv) {
   // libiscsi writes to connections that the other end may have closed.
   signal(SIGPIPE, SIG_IGN);
 
+  if (!flags.doctor.empty()) return Doctor(flags);
   if (!flags.adopt.empty()) return Adopt(flags);
   if (flags.restore_settings) return RestoreSettings(flags);
   if (flags.simulate > 0) return Rehearse(flags, signals);

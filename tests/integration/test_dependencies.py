@@ -20,6 +20,9 @@ FORBIDDEN = [
         "//common/...",
         "//measure/... + //worker/... + //controller/... + //storage/... + //web/... + //proto/...",
     ),
+    ("//doctor/...", "//worker/... + //controller/... + //storage/... + //web/..."),
+    # It looks, and does no I/O on targets.
+    ("//worker/doctor/...", "//worker/load/... + //worker/targets/... + //worker/link/..."),
     ("//measure/...", "//worker/... + //controller/... + //storage/... + //web/..."),
     ("//proto/...", "//worker/... + //controller/... + //storage/... + //web/..."),
     ("//storage/...", "//worker/... + //controller/... + //web/..."),
