@@ -220,6 +220,10 @@ namespace lockstep::limits {
   LIMIT(kSshAtOnce, 64, "hosts", "that one command connects to at once", "others wait")            \
   LIMIT(kSshAnswerBytes, 65536, "bytes", "of what ssh, or a script on a host, prints",             \
         "the rest is not read")                                                                    \
+  /* Doctor and support bundle. */                                                                 \
+  LIMIT(kDoctorNs, 60000000000, "ns", "that `lockstep doctor` waits for lockstep-worker",          \
+        "the worker's part is ended, and counts as a problem")                                     \
+  LIMIT(kDoctorBytes, 4 << 20, "bytes", "of the worker's answer", "the same")                      \
   /* The store. */                                                                                 \
   LIMIT(kReaderSeconds, 600, "s", "a statement of the reading role",                               \
         "it is ended by the server, or by the controller")                                         \

@@ -37,6 +37,7 @@ void AddPresetCommand(CLI::App* app, const Context* context, int* status);
 void AddSysbenchCommand(CLI::App* app, const Context* context, int* status);
 void AddSchemaCommand(CLI::App* app, int* status);
 void AddCompletionCommand(CLI::App* app, int* status);
+void AddDoctorCommand(CLI::App* app, const Context* context, int* status);
 
 // --hosts, --directory, --target and --language; `flags` outlive the command.
 void AddTranslateFlags(CLI::App* command, TranslateFlags* flags);
@@ -44,8 +45,8 @@ void AddTranslateFlags(CLI::App* command, TranslateFlags* flags);
 // The flags that say which runs: --job, --owner, --label, --host, …; `filter` outlives the command.
 void AddRunFilter(CLI::App* command, v1::RunFilter* filter);
 
-// Prints the comparison of sets of runs, each with its name and ids, as text, json, junit or
-// markdown.
+// Prints the comparison of sets of runs, each with its name and ids, as text, json, junit,
+// github or markdown.
 struct NamedRuns {
   std::string name;
   std::vector<std::string> ids;

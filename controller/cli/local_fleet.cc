@@ -19,17 +19,6 @@ namespace {
 
 constexpr int kStartTries = 1200;  // times 50 ms: the first start initialises PostgreSQL
 
-// The daemons lie beside this program, or where Bazel built them.
-std::string FindBinary(const std::string& name) {
-  const std::string folder = common::ProgramDirectory();
-  for (const std::string& path :
-       {absl::StrCat(folder, "/", name), absl::StrCat(folder, "/../", name),
-        absl::StrCat(folder, "/../../worker/", name)}) {
-    if (access(path.c_str(), X_OK) == 0) return path;
-  }
-  return "";
-}
-
 std::vector<char*> Raw(std::vector<std::string>* words) {
   std::vector<char*> raw;
   for (std::string& word : *words) raw.push_back(word.data());
@@ -75,6 +64,16 @@ void EndProcess(pid_t pid) {
 
 }  // namespace
 
+std::string FindProgram(const std::string& name) {
+  const std::string folder = common::ProgramDirectory();
+  for (const std::string& path :
+       {absl::StrCat(folder, "/", name), absl::StrCat(folder, "/../", name),
+        absl::StrCat(folder, "/../../worker/", name)}) {
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
 absl::StatusOr<pid_t> LocalFleet::Spawn(const std::vector<std::string>& words,
                                         const std::string& log) const {
   std::vector<std::string> copy = words;
@@ -104,7 +103,7 @@ absl::Status LocalFleet::StartController() {
   // listens.
   unlink(ready.c_str());
   if (!log.empty()) unlink(log.c_str());
-  std::vector<std::string> words = {FindBinary("lockstep-controller"),
+  std::vector<std::string> words = {FindProgram("lockstep-controller"),
                                     "--state-dir",
                                     options_.state_directory,
                                     "--ready-file",
@@ -157,7 +156,7 @@ absl::StatusOr<pid_t> LocalFleet::StartWorker(int index) {
   const std::string log =
       options_.quiet ? absl::StrCat(options_.state_directory, "/", name, ".log") : "";
   if (!log.empty()) unlink(log.c_str());
-  std::vector<std::string> words = {FindBinary("lockstep-worker"), "--controller", worker_address_,
+  std::vector<std::string> words = {FindProgram("lockstep-worker"), "--controller", worker_address_,
                                     "--state-dir",
                                     absl::StrCat(options_.state_directory, "/workers/", name)};
   if (words[0].empty()) return absl::NotFoundError("lockstep-worker is not beside lockstep");

@@ -12,6 +12,10 @@
 
 namespace lockstep::cli {
 
+// The path of another of Lockstep's programs: it lies beside this one, or where Bazel built it.
+// Empty where there is none.
+std::string FindProgram(const std::string& name);
+
 // A controller and workers on this machine, as child processes that end with this one.
 class LocalFleet {
  public:

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controller/cli/client.h"
+#include "doctor/controller_call.h"
+#include "proto/doctor.pb.h"
+
+namespace lockstep::cli {
+
+// What the worker of this host would be started with.
+struct DoctorFlags {
+  std::vector<std::string> allow;
+  std::vector<std::string> allow_expendable;
+  std::string state_directory;  // empty: the worker's own default
+};
+
+struct Diagnosis {
+  v1::DoctorReport report;
+  std::unique_ptr<doctor::ReachedController> controller;  // null when none answers
+  // The settings of the store's server that are not its defaults, one on a line.
+  std::string store_settings;
+};
+// Checks this host (by lockstep-worker --doctor, where it lies beside this program), the controller
+// and its store. Changes nothing.
+Diagnosis Diagnose(const Context& context, const DoctorFlags& flags);
+
+// The part about the store, as the reading role of `stub`'s controller sees it. `settings`
+// gets the server's settings that are not its defaults, one on a line.
+void CheckStore(v1::Controller::Stub* stub, doctor::Findings* findings, std::string* settings);
+
+}  // namespace lockstep::cli
