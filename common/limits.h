@@ -224,6 +224,10 @@ namespace lockstep::limits {
   LIMIT(kDoctorNs, 60000000000, "ns", "that `lockstep doctor` waits for lockstep-worker",          \
         "the worker's part is ended, and counts as a problem")                                     \
   LIMIT(kDoctorBytes, 4 << 20, "bytes", "of the worker's answer", "the same")                      \
+  LIMIT(kSupportBundleBytes, 64 << 20, "bytes", "of files in a support bundle, unpacked",          \
+        "further files are left out, and its manifest names them")                                 \
+  LIMIT(kSupportLogBytes, 4 << 20, "bytes", "of each log in a support bundle",                     \
+        "its beginning is left out")                                                               \
   /* The store. */                                                                                 \
   LIMIT(kReaderSeconds, 600, "s", "a statement of the reading role",                               \
         "it is ended by the server, or by the controller")                                         \

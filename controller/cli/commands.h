@@ -38,6 +38,7 @@ void AddSysbenchCommand(CLI::App* app, const Context* context, int* status);
 void AddSchemaCommand(CLI::App* app, int* status);
 void AddCompletionCommand(CLI::App* app, int* status);
 void AddDoctorCommand(CLI::App* app, const Context* context, int* status);
+void AddSupportBundleCommand(CLI::App* app, const Context* context, int* status);
 
 // --hosts, --directory, --target and --language; `flags` outlive the command.
 void AddTranslateFlags(CLI::App* command, TranslateFlags* flags);

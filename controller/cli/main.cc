@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
   cli::AddSchemaCommand(&app, &status);
   cli::AddDemoCommand(&app, &context, &status);
   cli::AddDoctorCommand(&app, &context, &status);
+  cli::AddSupportBundleCommand(&app, &context, &status);
   cli::AddCompletionCommand(&app, &status);
   // Strings of proto3 are UTF-8. The controller could not parse the request, and could not say
   // which argument is wrong.

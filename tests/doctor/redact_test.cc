@@ -1,0 +1,66 @@
+#include "doctor/redact.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace lockstep::doctor {
+namespace {
+
+std::string Redacted(const std::string& text) { return Redactor().Redact(text); }
+
+TEST(Redact, SecretsInEveryFormAreTakenOut) {
+  for (const std::string text :
+       {"postgresql://lockstep:S3cr3t@db.example/lockstep", "iscsi://user%S3cr3t@portal/iqn.a/0",
+        "host=db password=S3cr3t user=x", "password = 'a S3cr3t b' user=x",
+        "\"password\": \"S3cr3t\"", "{\\\"password\\\":\\\"S3cr3t\\\"}", "  db_passwd: S3cr3t",
+        "labels: {password: S3cr3t, firmware: 1.2}", "labels.password=S3cr3t",
+        "PGPASSWORD=S3cr3t psql", "--api-token S3cr3t run", "--api-token=S3cr3t",
+        "Authorization: Bearer S3cr3tS3cr3tS3cr3t", "curl -H 'x: Bearer S3cr3t90123456'",
+        "password: with, S3cr3t", "password=with,S3cr3t",
+        "-----BEGIN PRIVATE KEY-----\nS3cr3t\n-----END PRIVATE KEY-----\n",
+        "-----BEGIN EC PRIVATE KEY-----\nS3cr3t and the log ends here"}) {
+    EXPECT_EQ(Redacted(text).find("S3cr3t"), std::string::npos) << Redacted(text);
+    EXPECT_NE(Redacted(text).find(Redactor::kRedacted), std::string::npos) << text;
+  }
+}
+
+TEST(Redact, TheRestOfTheTextStays) {
+  EXPECT_EQ(Redacted("host=db password=x1 user=y"), "host=db password=[redacted] user=y");
+  EXPECT_EQ(Redacted("postgresql://u:p@h/d?sslmode=require"),
+            "postgresql://u:[redacted]@h/d?sslmode=require");
+  EXPECT_EQ(Redacted("{\"password\": \"p\", \"iops\": 5}"),
+            "{\"password\": \"[redacted]\", \"iops\": 5}");
+  for (const std::string plain :
+       {"http://127.0.0.1:9641/", "the plan's token is missing", "\"tokens\": 5,",
+        "10 MiB/s at 12:00:01", "basic block size", "sudo bypass"}) {
+    EXPECT_EQ(Redacted(plain), plain);
+  }
+}
+
+TEST(Redact, ASecretOfOneTextIsTakenOutOfAll) {
+  Redactor redactor;
+  redactor.Learn("labels:\n  password: hunter22<3\n");
+  EXPECT_EQ(redactor.Redact("it said hunter22<3 to me"), "it said [redacted] to me");
+  // As JSON has it.
+  EXPECT_EQ(redactor.Redact("it said hunter22\\u003c3 to me"), "it said [redacted] to me");
+}
+
+TEST(Redact, FilesOfSecretsAreTakenOutLineByLine) {
+  Redactor redactor;
+  redactor.AddSecretFile("iqn.2001.com.example:disk chapuser Chap-Secret-1\n");
+  redactor.AddSecretFile("-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByq\n-----END PRIVATE KEY-----");
+  EXPECT_EQ(redactor.Redact("login with Chap-Secret-1 failed"), "login with [redacted] failed");
+  EXPECT_EQ(redactor.Redact("read MIGHAgEAMBMGByq"), "read [redacted]");
+  EXPECT_EQ(redactor.Redact("iqn.2001.com.example:disk"), "iqn.2001.com.example:disk");
+}
+
+TEST(Redact, ShortTextsAndNumbersAreLearntByNobody) {
+  Redactor redactor;
+  redactor.Learn("password: ab");
+  redactor.Learn("password: 12345678");
+  EXPECT_EQ(redactor.Redact("about 12345678 I/Os"), "about 12345678 I/Os");
+}
+
+}  // namespace
+}  // namespace lockstep::doctor
