@@ -33,6 +33,8 @@ COMMANDS = [
     "sql",
     "forget",
     "demo",
+    "doctor",
+    "support-bundle",
     "completion",
 ]
 

@@ -185,7 +185,7 @@ TEST_F(ProtocolTest, AnotherVersionIsRefusedWithWords) {
   const v1::ControllerMessage answer = Say(Hello("node1", 99));
   ASSERT_TRUE(answer.has_refused());
   EXPECT_EQ(answer.refused().reason(),
-            "protocol version 99 (worker 9.9); this controller (0.1.0) speaks version 14: install "
+            "protocol version 99 (worker 9.9); this controller (0.1.0) speaks version 15: install "
             "the same Lockstep on both");
   EXPECT_EQ(attached_, 0);
 }
