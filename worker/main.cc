@@ -38,6 +38,7 @@
 #include "worker/host/inventory.h"
 #include "worker/host/mark_keys.h"
 #include "worker/host/reopen.h"
+#include "worker/host/time_limit.h"
 #include "worker/iscsi/luns.h"
 #include "worker/link/agent.h"
 #include "worker/load/phase_runner.h"
@@ -282,10 +283,18 @@ int RestoreSettings(const Flags& flags) {
 }
 
 // The keys of this worker, where it has some. Loading makes missing ones, and the doctor must not.
+// The state directory may lie on a file system that does not answer.
 std::shared_ptr<worker::MarkKeys> ExistingKeys(const std::string& state_directory) {
-  if (access((state_directory + "/mark-key").c_str(), R_OK) != 0) return nullptr;
-  auto keys = worker::MarkKeys::Load(state_directory);
-  return keys.ok() ? *std::move(keys) : nullptr;
+  auto keys = std::make_shared<std::shared_ptr<worker::MarkKeys>>();
+  const std::string path = state_directory + "/mark-key";
+  const absl::Status status =
+      worker::WithinLimit(path, limits::kProbeNs, [path, state_directory, keys]() -> absl::Status {
+        if (access(path.c_str(), R_OK) != 0) return absl::NotFoundError(path);
+        auto loaded = worker::MarkKeys::Load(state_directory);
+        if (loaded.ok()) *keys = *std::move(loaded);
+        return loaded.status();
+      });
+  return status.ok() ? *keys : nullptr;
 }
 
 // Checks, and prints what it finds. Nothing is made, written or opened for writing.
