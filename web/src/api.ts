@@ -26,11 +26,11 @@ export type {
   OperationReport,
   PhaseReport,
   Report,
-  RunSummary,
   VerificationReport,
   WorkloadReport,
 } from "./proto/report";
 export type { ObservedFigures, ObservedReport } from "./proto/observed";
+export type { RunSummary } from "./proto/run_summary";
 export type { FleetSeries, HostSeries, LatencySeries, SeriesReply, Spans } from "./proto/series";
 export type { CurveReport, KneeReport, SweepReport } from "./proto/sweep";
 

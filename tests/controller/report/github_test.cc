@@ -7,7 +7,7 @@
 namespace lockstep::controller {
 namespace {
 
-v1::Report DoneRun() {
+v1::Report AnnotatedRun() {
   v1::Report report;
   report.mutable_run()->set_run_id("0123456789abcdef");
   report.mutable_run()->set_job_name("nightly");
@@ -26,12 +26,12 @@ size_t Lines(const std::string& text) {
 }
 
 TEST(Github, ARunThatIsAsExpectedIsOneNotice) {
-  const std::string text = RenderGithub(DoneRun());
+  const std::string text = RenderGithub(AnnotatedRun());
   EXPECT_EQ(text, "::notice title=lockstep nightly::run 01234567: done\n");
 }
 
 TEST(Github, WhatWasNotMetIsAnError) {
-  v1::Report report = DoneRun();
+  v1::Report report = AnnotatedRun();
   v1::Expectation* missed = report.mutable_phases(0)->add_expectations();
   missed->set_text("p99 ≤ 2 ms");
   missed->set_found("5 ms");
@@ -46,7 +46,7 @@ TEST(Github, WhatWasNotMetIsAnError) {
 }
 
 TEST(Github, NoTextBeginsAnotherCommand) {
-  v1::Report report = DoneRun();
+  v1::Report report = AnnotatedRun();
   report.mutable_run()->set_job_name("a,b:c::d\n::error::x");
   report.mutable_run()->set_state("failed");
   report.mutable_run()->set_outcome("no\n::set-output name=x::y\r\n::add-mask::z");
