@@ -15,8 +15,6 @@ namespace {
 class SshConnectionTest : public testing::Test {
  protected:
   SshConnectionTest() {
-    char path[] = "/tmp/lockstep-connection-XXXXXX";
-    directory_ = mkdtemp(path);
     record_.token = "0123456789abcdef01234567";
     record_.destination = record_.name = "node1";
     std::ofstream(directory_ + "/archive") << "an archive";
@@ -44,7 +42,12 @@ class SshConnectionTest : public testing::Test {
     return absl::StrCat("cat > /dev/null; echo '", record_.token, " ", answer, "'");
   }
 
-  std::string directory_;
+  static std::string MakeDirectory() {
+    char path[] = "/tmp/lockstep-connection-XXXXXX";
+    return mkdtemp(path);
+  }
+
+  const std::string directory_ = MakeDirectory();
   FleetRecord record_;
   const FleetRecords records_{directory_};
 };
