@@ -1,17 +1,14 @@
 #include "doctor/certificates.h"
 
-#include <openssl/bio.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
-#include <openssl/x509v3.h>
 #include <sys/stat.h>
 
-#include <memory>
+#include <cstring>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "common/files.h"
 #include "common/text.h"
@@ -19,47 +16,21 @@
 namespace lockstep::doctor {
 namespace {
 
-constexpr int64_t kDayS = 86400;
-constexpr int64_t kSoonS = 14 * kDayS;
 constexpr size_t kMaxPemBytes = 1 << 20;
 constexpr char kRoleSuffix[] = ".role.lockstep";
 
-using OwnedBio = std::unique_ptr<BIO, decltype(&BIO_free)>;
-using OwnedX509 = std::unique_ptr<X509, decltype(&X509_free)>;
-
-int64_t Seconds(const ASN1_TIME* time) {
-  tm parts = {};
-  if (ASN1_TIME_to_tm(time, &parts) != 1) return 0;
-  return absl::ToUnixSeconds(absl::FromTM(parts, absl::UTCTimeZone()));
-}
-
-std::string CommonName(const X509* certificate) {
-  char name[256] = {};
-  const int length = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName,
-                                               name, sizeof name);
-  return length > 0 ? common::Printable(name, 100) : "";
-}
-
 // Roles stand among the DNS names (docs/reference/security.md).
-std::vector<std::string> RolesOf(X509* certificate) {
+std::vector<std::string> RolesOf(const common::CertificateFacts& facts) {
   std::vector<std::string> roles;
-  const std::unique_ptr<GENERAL_NAMES, decltype(&GENERAL_NAMES_free)> names(
-      static_cast<GENERAL_NAMES*>(
-          X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)),
-      GENERAL_NAMES_free);
-  for (int i = 0; names != nullptr && i < sk_GENERAL_NAME_num(names.get()); ++i) {
-    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names.get(), i);
-    if (name->type != GEN_DNS) continue;
-    absl::string_view dns(reinterpret_cast<const char*>(ASN1_STRING_get0_data(name->d.dNSName)),
-                          static_cast<size_t>(ASN1_STRING_length(name->d.dNSName)));
-    if (!absl::ConsumeSuffix(&dns, kRoleSuffix)) continue;
-    roles.push_back(common::Printable(std::string(dns), 40));
+  for (const std::string& name : facts.dns_names) {
+    if (!absl::EndsWith(name, kRoleSuffix)) continue;
+    roles.push_back(common::Printable(name.substr(0, name.size() - strlen(kRoleSuffix)), 40));
   }
   return roles;
 }
 
-std::string Day(int64_t unix_s) {
-  return absl::FormatTime("%Y-%m-%d %H:%M UTC", absl::FromUnixSeconds(unix_s), absl::UTCTimeZone());
+std::string Day(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%d %H:%M UTC", time, absl::UTCTimeZone());
 }
 
 void CheckFile(const std::string& flag, const std::string& path, int64_t now_s,
@@ -67,12 +38,10 @@ void CheckFile(const std::string& flag, const std::string& path, int64_t now_s,
   const auto text = common::ReadFile(path, kMaxPemBytes);
   // common::ClientCredentials() has the words for a file that cannot be used.
   if (!text.ok()) return;
-  const auto facts = ReadCertificate(*text);
+  const auto facts = common::ReadCertificate(*text);
   if (!facts.ok()) return;
   CheckValidity(*facts, absl::StrCat(flag, " ", path), now_s,
-                "issue a new one with the authority's key (docs/reference/operations.md, "
-                "Certificates)",
-                findings);
+                "lockstep pki renew (docs/guide/fleet.md)", findings);
 }
 
 void CheckKeyMode(const std::string& path, Findings* findings) {
@@ -91,41 +60,32 @@ void CheckKeyMode(const std::string& path, Findings* findings) {
 
 }  // namespace
 
-absl::StatusOr<CertificateFacts> ReadCertificate(const std::string& pem) {
-  const OwnedBio memory(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free);
-  const OwnedX509 certificate(PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr),
-                              X509_free);
-  if (certificate == nullptr) return absl::InvalidArgumentError("no certificate in PEM");
-  CertificateFacts facts;
-  facts.name = CommonName(certificate.get());
-  facts.roles = RolesOf(certificate.get());
-  facts.not_before_s = Seconds(X509_get0_notBefore(certificate.get()));
-  facts.not_after_s = Seconds(X509_get0_notAfter(certificate.get()));
-  return facts;
-}
-
-void CheckValidity(const CertificateFacts& facts, const std::string& whose, int64_t now_s,
+void CheckValidity(const common::CertificateFacts& facts, const std::string& whose, int64_t now_s,
                    const std::string& renew, Findings* findings) {
-  const std::string who =
-      absl::StrCat(whose, " (", facts.name.empty() ? "without a name" : facts.name,
-                   facts.roles.empty() ? "" : ", " + absl::StrJoin(facts.roles, ", "), ")");
-  const std::string until = Day(facts.not_after_s);
-  const int64_t left_s = facts.not_after_s - now_s;
-  if (now_s < facts.not_before_s) {
+  const absl::Time now = absl::FromUnixSeconds(now_s);
+  const std::vector<std::string> roles = RolesOf(facts);
+  const std::string who = absl::StrCat(
+      whose, " (", facts.name.empty() ? "without a name" : common::Printable(facts.name, 100),
+      roles.empty() ? "" : ", " + absl::StrJoin(roles, ", "), ")");
+  if (now < facts.not_before) {
     findings->Problem("certificate",
-                      absl::StrCat(who, " is not valid before ", Day(facts.not_before_s)),
+                      absl::StrCat(who, " is not valid before ", Day(facts.not_before)),
                       {"the other side refuses the connection",
                        "compare this machine's clock with others: date -u; timedatectl"});
-  } else if (left_s < 0) {
-    findings->Problem("certificate", absl::StrCat(who, " has expired on ", until),
-                      {"the other side refuses the connection", renew});
-  } else if (left_s < kSoonS) {
-    findings->Warn("certificate",
-                   absl::StrCat(who, " expires in ", left_s / kDayS,
-                                left_s / kDayS == 1 ? " day, on " : " days, on ", until),
-                   {"after that the other side refuses the connection", renew});
-  } else {
-    findings->Ok("certificate", absl::StrCat(who, " is valid until ", until));
+    return;
+  }
+  const std::string expiry = absl::StrCat(who, " ", common::DescribeExpiry(facts, now));
+  switch (common::ValidityAt(facts, now)) {
+    case common::Validity::kExpired:
+      findings->Problem("certificate", expiry, {"the other side refuses the connection", renew});
+      break;
+    case common::Validity::kSoonExpired:
+      findings->Warn("certificate", expiry,
+                     {"after that the other side refuses the connection", renew});
+      break;
+    case common::Validity::kValid:
+      findings->Ok("certificate", expiry);
+      break;
   }
 }
 

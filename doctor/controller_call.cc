@@ -61,11 +61,10 @@ void CheckServerCertificate(const grpc::ClientContext& call, int64_t now_s, Find
   const auto context = call.auth_context();
   if (context == nullptr) return;
   for (const grpc::string_ref& pem : context->FindPropertyValues("x509_pem_cert")) {
-    const auto facts = ReadCertificate(std::string(pem.data(), pem.size()));
+    const auto facts = common::ReadCertificate(std::string(pem.data(), pem.size()));
     if (!facts.ok()) continue;
     CheckValidity(*facts, "the controller's certificate", now_s,
-                  "issue a new one with the authority's key, and restart the controller with it",
-                  findings);
+                  "lockstep pki renew; the controller reads the new file by itself", findings);
   }
 }
 

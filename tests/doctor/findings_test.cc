@@ -46,18 +46,22 @@ TEST(Doctor, TheTextHasWhatMattersAndNoControlCharacters) {
   EXPECT_NE(DoctorJson(report).find("\"exitStatus\": 1"), std::string::npos);
 }
 
-TEST(Doctor, CertificatesWarnInTheirLastTwoWeeks) {
+TEST(Doctor, CertificatesThatSoonExpireAreWarnedOf) {
   const auto severity = [](int64_t now_s) {
     v1::DoctorReport report;
     Findings findings(&report, "certificates");
-    CheckValidity({"alice", {"admin"}, 100 * kDay, 200 * kDay}, "--tls-cert a.pem", now_s, "renew",
-                  &findings);
-    EXPECT_NE(report.findings(0).found().find("alice, admin"), std::string::npos);
+    common::CertificateFacts facts;
+    facts.name = "alice";
+    facts.dns_names = {"admin.role.lockstep", "a.example"};
+    facts.not_before = absl::FromUnixSeconds(100 * kDay);
+    facts.not_after = absl::FromUnixSeconds(200 * kDay);
+    CheckValidity(facts, "--tls-cert a.pem", now_s, "renew", &findings);
+    EXPECT_NE(report.findings(0).found().find("(alice, admin)"), std::string::npos);
     return report.findings(0).severity();
   };
   EXPECT_EQ(severity(99 * kDay), "problem");
-  EXPECT_EQ(severity(185 * kDay), "ok");
-  EXPECT_EQ(severity(187 * kDay), "warning");
+  EXPECT_EQ(severity(165 * kDay), "ok");
+  EXPECT_EQ(severity(175 * kDay), "warning");
   EXPECT_EQ(severity(201 * kDay), "problem");
 }
 
