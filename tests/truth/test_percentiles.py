@@ -214,7 +214,8 @@ class Percentiles(TruthTest):
             # The mark is of the best, and of one value there is no best.
             cells = [re.split(r"  +", row.strip())[4] for row in rows]
             self.assertEqual(cells[:2], ["–", "–"])
-            self.assertRegex(cells[2], r"^[\d.]+ [mµ]s$")
+            # Of 400 I/Os four took longer.
+            self.assertRegex(cells[2], r"^~[\d.]+ [mµ]s$")
         columns = "SELECT p99_ms FROM sweep_points WHERE run_id = last_run() ORDER BY number"
         self.assertEqual([row["p99_ms"] == "" for row in self.rows(columns)], [True, True, False])
 

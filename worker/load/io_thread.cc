@@ -403,7 +403,7 @@ void IoThread::Run() {
            content_.is_plain() && !setup_.engine.timed_submission && setup_.quota_bytes == 0 &&
            !access_.trims() && !access_.pauses() && setup_.copy == nullptr &&
            setup_.flow == nullptr;
-  if (setup_.flow != nullptr) setup_.flow->Join();
+  if (setup_.flow != nullptr && setup_.begin_ns != 0) setup_.flow->Join();
   int64_t now = clock_->MonotonicNs();
   while (Step(&now)) {
   }

@@ -122,7 +122,7 @@ class IoThread {
   absl::Status Arm();
   void Run();
   // Instead of Run(), when T will not come.
-  void Skip() { recorder_.Finish(0, Recorder::End::kLoadEnd); }
+  void Skip();
 
   Recorder& recorder() { return recorder_; }
   const IoThreadOutcome& outcome() const { return outcome_; }

@@ -35,7 +35,11 @@ absl::Status IoThread::Arm() {
   for (uint32_t slot = setup_.engine.queue_depth; slot-- > 0;) free_.Give(slot);
   const absl::Status opened = OpenEngine();
   TakeNotes();
-  if (opened.ok()) outcome_.engine = engine_->Describe();
+  if (!opened.ok()) return opened;
+  outcome_.engine = engine_->Describe();
+  // Before T, so that the others wait for a thread that wakes up late. One that begins later by
+  // itself joins then.
+  if (setup_.flow != nullptr && setup_.begin_ns == 0) setup_.flow->Join();
   return opened;
 }
 

@@ -8,6 +8,11 @@
 namespace lockstep::worker {
 
 // Intervals close during the wait, too: the collector waits for those of all threads.
+void IoThread::Skip() {
+  if (setup_.flow != nullptr && setup_.begin_ns == 0) setup_.flow->Leave();
+  recorder_.Finish(0, Recorder::End::kLoadEnd);
+}
+
 void IoThread::AwaitBegin() {
   const int64_t go = timeline_->go_ns();
   begin_ns_ = go + setup_.begin_ns;

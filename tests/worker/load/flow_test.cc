@@ -83,6 +83,30 @@ TEST(FlowTest, ManyThreadsKeepTheProportion) {
   }
 }
 
+// Until T has come nobody knows which thread wakes up first.
+TEST(FlowTest, OthersWaitForAThreadThatIsArmedAndNotYetAwake) {
+  SimulatedTime time;
+  Flow flow;
+  Flow::Member* other = flow.Add(1);
+  other->Join();
+  IoThreadSetup setup;
+  setup.make_engine = [&] { return NewNullEngine({kMs, 0, 0}, &time); };
+  setup.engine.files = {{NoStorage{}, 1 << 20}};
+  setup.engine.queue_depth = 4;
+  setup.paths = {"nothing"};
+  setup.drain_ns = kSecond;
+  setup.flow = flow.Add(5);
+  AccessOptions options;
+  options.lines = {{}};
+  Timeline timeline(kSecond, 0);
+  IoThread thread(std::move(setup), *Access::Make({{0, 0, 1 << 20}}, options), &timeline, &time);
+  ASSERT_TRUE(thread.Arm().ok());
+  EXPECT_TRUE(other->Take());
+  EXPECT_FALSE(other->Take());
+  thread.Skip();
+  EXPECT_TRUE(other->Take()) << "it will not begin";
+}
+
 // A thread that is ahead of a slower workload waits, and goes on when that one has ended.
 TEST(FlowTest, AThreadKeepsItsShare) {
   SimulatedTime time;
