@@ -106,7 +106,8 @@ std::vector<v1::LevelChange> ChangesOf(const PhasePoints& points, double least) 
 // A window that was steady says nothing of what came later.
 void HoldSteadyAgainst(const PhasePoints& points, v1::PhaseReport* report) {
   v1::SteadyReport* steady = report->mutable_steady();
-  for (const v1::LevelChange& change : ChangesOf(points, std::min(kLeast, steady->range_limit()))) {
+  // What the rule allows within its window it allows later, too.
+  for (const v1::LevelChange& change : ChangesOf(points, steady->range_limit())) {
     if (change.at_seconds() <= steady->begin_seconds()) continue;
     steady->set_steady(false);
     steady->set_changed_at_seconds(change.at_seconds());

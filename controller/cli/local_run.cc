@@ -28,6 +28,9 @@ std::vector<std::string> WorkerNames(int count) {
 absl::StatusOr<std::vector<std::string>> AllowedOr(const std::string& state_directory,
                                                    const std::vector<std::string>& allow) {
   if (allow.empty()) {
+    if (absl::Status status = common::CheckNobodyElses(state_directory); !status.ok()) {
+      return status;
+    }
     const std::string data = state_directory + "/data";
     if (absl::Status status = common::MakeDirectories(data, 0755); !status.ok()) return status;
     return std::vector<std::string>{data};
@@ -118,11 +121,18 @@ std::string UpCommand(const std::string& state_directory) {
 
 }  // namespace
 
+absl::Status CheckLocalFlags(const LocalFlags& flags, bool is_over_ssh) {
+  if (flags.is_local || is_over_ssh) return absl::OkStatus();
+  const std::string useless = UselessFlag(flags);
+  if (useless.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(useless + " is for --local or --ssh");
+}
+
 int WithLocalFleet(const Context& caller, const LocalFlags& flags,
                    const std::function<int(const Context&)>& run) {
   if (!flags.is_local) {
-    const std::string useless = UselessFlag(flags);
-    return useless.empty() ? run(caller) : Fail(useless + " is for --local or --ssh");
+    const absl::Status fitting = CheckLocalFlags(flags, false);
+    return fitting.ok() ? run(caller) : Fail(fitting);
   }
   const std::string state_directory = common::AbsolutePath(flags.state_directory);
   const auto allow = AllowedOr(state_directory, flags.allow);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/status/statusor.h"
 #include "controller/cli/client.h"
 
 namespace lockstep::cli {
@@ -22,6 +23,9 @@ struct LocalFlags {
 
 // --local and what belongs to it; `flags` outlive the command.
 void AddLocalFlags(CLI::App* command, LocalFlags* flags);
+
+// Refuses flags that mean nothing to a controller that runs already.
+absl::Status CheckLocalFlags(const LocalFlags& flags, bool is_over_ssh);
 
 // Calls `run` with the controller of a fleet that lives as long as the call, and returns its exit
 // status; without --local with the caller's controller. The store stays. A worker refuses

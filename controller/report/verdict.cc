@@ -129,11 +129,16 @@ void AddPhase(const v1::PhaseReport& phase, Expectations expectations, Collected
     if (promise.exceeded()) add(2, promise.text());
   }
   for (const std::string& remark : phase.remarks()) add_alike(2, remark);
-  for (const v1::FindingGroup& group : FindingGroupsOf(phase)) {
-    const bool is_of_hosts =
-        group.kind() == "straggler" || group.kind() == "slow" || group.kind() == "starvation";
+  const auto is_of_hosts = [](const v1::FindingGroup& group) {
+    return group.kind() == "straggler" || group.kind() == "slow" || group.kind() == "starvation";
+  };
+  // A host that was slower than the others comes before what devices saw beside the load.
+  std::vector<v1::FindingGroup> groups;
+  for (const v1::FindingGroup& group : FindingGroupsOf(phase)) groups.push_back(group);
+  std::stable_partition(groups.begin(), groups.end(), is_of_hosts);
+  for (const v1::FindingGroup& group : groups) {
     // Flushes are a fact. The others say that the device saw other I/O than the load is of.
-    const int gravity = is_of_hosts ? 3 : group.kind() == "flushes" ? 4 : 2;
+    const int gravity = group.kind() == "flushes" ? 4 : 2;
     found->Add(gravity, group.sentence(), phase.name(), group.kind());
   }
   for (const v1::WorkloadReport& w : phase.workloads()) {

@@ -271,7 +271,7 @@ def help_of(program):
         text = ask(*words)
         listed = text.split("ubcommands:")[1].split("xample")[0] if "ubcommands:" in text else ""
         return text + "".join(
-            ask_all(*words, command) for command in re.findall(r"^  (\w+) ", listed, re.MULTILINE)
+            ask_all(*words, command) for command in re.findall(r"^  ([\w-]+) ", listed, re.MULTILINE)
         )
 
     return set(re.findall(r"--[a-z][a-z-]*", ask_all()))

@@ -14,7 +14,7 @@ def table():
     """The documented statuses, in their order."""
     path = os.path.join(ROOT, "docs", "reference", "operations.md")
     with open(path, encoding="utf-8") as text:
-        rows = text.read().split(TABLE)[1]
+        rows = text.read().split(TABLE)[1].strip().split("\n\n")[0]
     return [int(status) for status in re.findall(r"^\| (\d+) \|", rows, re.MULTILINE)]
 
 
