@@ -270,9 +270,8 @@ def help_of(program):
     def ask_all(*words):
         text = ask(*words)
         listed = text.split("ubcommands:")[1].split("xample")[0] if "ubcommands:" in text else ""
-        return text + "".join(
-            ask_all(*words, command) for command in re.findall(r"^  ([\w-]+) ", listed, re.MULTILINE)
-        )
+        commands = re.findall(r"^  ([\w-]+) ", listed, re.MULTILINE)
+        return text + "".join(ask_all(*words, command) for command in commands)
 
     return set(re.findall(r"--[a-z][a-z-]*", ask_all()))
 
