@@ -156,8 +156,8 @@ bool LimitedByQuota(const LimitEvidence& e, v1::WorkloadReport* out) {
   }
   if (hosts == 0 || sum / hosts <= kMajority) return false;
   Set("CPU quota",
-      absl::StrFormat("control groups of the workers had used up their processor quota in %.0f %% "
-                      "of the periods",
+      absl::StrFormat("control groups of the workers had used up their processor quota for %.0f %% "
+                      "of the time",
                       100 * sum / hosts),
       out);
   return true;

@@ -63,6 +63,16 @@ uint64_t NumberOf(const std::string& path, const std::string& word) {
   return 0;
 }
 
+// The length of the periods of a group's quota: "QUOTA PERIOD" in version 2, µs; 0 if not known.
+double PeriodSecondsOf(const ControlGroup& group) {
+  std::string text = common::ReadTrimmed(group.directory + "/cpu.cfs_period_us");
+  if (text.empty()) {
+    const std::string max = common::ReadTrimmed(group.directory + "/cpu.max");
+    text = max.substr(std::min(max.size(), max.find(' ') + 1));
+  }
+  return std::strtod(text.c_str(), nullptr) / 1e6;
+}
+
 }  // namespace
 
 std::vector<ControlGroup> ControlGroupsOf(const std::string& mounts, const std::string& groups,
@@ -143,12 +153,30 @@ std::map<std::string, QuotaPeriods> ReadQuotaPeriods() {
   for (const char* controller : {"cpu", ""}) {
     for (const ControlGroup& group : GroupsOf(controller)) {
       const std::string path = group.directory + "/cpu.stat";
-      const QuotaPeriods periods = {NumberOf(path, "nr_periods"), NumberOf(path, "nr_throttled")};
+      const QuotaPeriods periods = {NumberOf(path, "nr_periods"), NumberOf(path, "nr_throttled"),
+                                    PeriodSecondsOf(group)};
       // The kernel counts periods only in a group that has a quota.
       if (periods.periods > 0) found[group.directory] = periods;
     }
   }
   return found;
+}
+
+double ThrottledRatio(const std::map<std::string, QuotaPeriods>& before,
+                      const std::map<std::string, QuotaPeriods>& now, double seconds) {
+  const auto step = [](uint64_t from, uint64_t to) {
+    return static_cast<double>(to >= from ? to - from : 0);
+  };
+  double most = 0;
+  for (const auto& [directory, group] : now) {
+    const auto found = before.find(directory);
+    const QuotaPeriods earlier = found == before.end() ? QuotaPeriods() : found->second;
+    double periods = step(earlier.periods, group.periods);
+    if (group.period_seconds > 0) periods = std::max(periods, seconds / group.period_seconds);
+    if (!(periods > 0)) continue;
+    most = std::max(most, step(earlier.throttled, group.throttled) / periods);
+  }
+  return std::min(1.0, most);
 }
 
 }  // namespace lockstep::worker

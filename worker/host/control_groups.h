@@ -16,11 +16,17 @@ double AvailableMemoryBytes();
 // Limits on I/O, in words: "/slow: blkio.throttle.read_iops_device vda 200".
 std::vector<std::string> IoThrottles();
 // The periods of each group's processor quota so far, and those in which it was used up; by the
-// group's directory, without groups that have no quota.
+// group's directory, without groups that never had a quota.
 struct QuotaPeriods {
   uint64_t periods = 0, throttled = 0;
+  double period_seconds = 0;  // 0: not known
 };
 std::map<std::string, QuotaPeriods> ReadQuotaPeriods();
+// The share of so many seconds in which one of the groups had used up its quota: the largest one.
+// The kernel counts periods only while a group has a quota and works, so that a quota of a few
+// seconds is one of these seconds alone.
+double ThrottledRatio(const std::map<std::string, QuotaPeriods>& before,
+                      const std::map<std::string, QuotaPeriods>& now, double seconds);
 
 // A group's directory and those above it, the innermost first. `mounts` and `groups` are
 // /proc/self/mountinfo and /proc/self/cgroup; `controller` is one of version 1, or empty for

@@ -136,17 +136,8 @@ void Neighbours::Begin(bool with_programs, const std::function<bool()>& late) {
   retransmits_ = tcp.retransmits;
 }
 
-void Neighbours::End(v1::PhaseResult* result) const {
-  double throttled = 0;
-  for (const auto& [group, now] : ReadQuotaPeriods()) {
-    const auto before = quotas_.find(group);
-    const QuotaPeriods since = before == quotas_.end() ? QuotaPeriods() : before->second;
-    const uint64_t periods = Step(since.periods, now.periods);
-    if (periods == 0) continue;
-    throttled = std::max(throttled, static_cast<double>(Step(since.throttled, now.throttled)) /
-                                        static_cast<double>(periods));
-  }
-  result->set_throttled_ratio(std::min(1.0, throttled));
+void Neighbours::End(double load_seconds, v1::PhaseResult* result) const {
+  result->set_throttled_ratio(ThrottledRatio(quotas_, ReadQuotaPeriods(), load_seconds));
   const TcpCounters tcp = ParseTcp(common::ReadTrimmed("/proc/net/snmp"));
   result->set_tcp_segments(Step(segments_, tcp.segments));
   result->set_tcp_retransmits(Step(retransmits_, tcp.retransmits));

@@ -35,8 +35,8 @@ class Neighbours {
   // Reads the counters as they are now. `with_programs`: also those of other programs, unless
   // `late` says that there is no time left; what they do is not known then. Some 20 µs for each.
   void Begin(bool with_programs, const std::function<bool()>& late);
-  // Adds what has happened since.
-  void End(v1::PhaseResult* result) const;
+  // Adds what has happened since. `load_seconds`: from T until now.
+  void End(double load_seconds, v1::PhaseResult* result) const;
 
  private:
   struct Io {

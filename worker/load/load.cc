@@ -444,7 +444,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   result.set_usage_is_measured(true);
   result.set_sampled_ns(collector.sampled_ns());
   own_io.End(&result);
-  neighbours.End(&result);
+  neighbours.End(static_cast<double>(clock_->MonotonicNs() - timeline_.go_ns()) / 1e9, &result);
   network_.AddRoutes(&result);
   // An I/O that hangs may still change the content after it was described.
   if (!hangs_) AddLeftContents(&result);

@@ -220,5 +220,21 @@ TEST(ControlGroupsTest, AGroupAndThoseAboveItAreFoundWhereTheyAreMounted) {
   EXPECT_TRUE(ControlGroupsOf("", groups, "").empty());
 }
 
+TEST(ControlGroupsTest, AQuotaOfSomeSecondsIsNoneOfTheOthers) {
+  // 50 periods of 100 ms: the kernel counts none without a quota, and none of an idle group.
+  const std::map<std::string, QuotaPeriods> before = {{"/a", {100, 100, 0.1}}};
+  std::map<std::string, QuotaPeriods> now = {{"/a", {150, 145, 0.1}}};
+  EXPECT_DOUBLE_EQ(ThrottledRatio(before, now, 20), 0.225);
+  // The quota held for the whole time. One period may have begun before it.
+  EXPECT_DOUBLE_EQ(ThrottledRatio(before, now, 4.9), 0.9);
+  // The group with most counts. One that appears has no counts from before.
+  now["/b"] = {10, 8, 0.1};
+  EXPECT_DOUBLE_EQ(ThrottledRatio(before, now, 1), 0.9);
+  EXPECT_DOUBLE_EQ(ThrottledRatio({}, {{"/b", {10, 8, 0.1}}}, 2), 0.4);
+  // The length of the periods is not known: those that were counted.
+  EXPECT_DOUBLE_EQ(ThrottledRatio({}, {{"/b", {10, 8, 0}}}, 2), 0.8);
+  EXPECT_EQ(ThrottledRatio(before, before, 0), 0);
+}
+
 }  // namespace
 }  // namespace lockstep::worker
