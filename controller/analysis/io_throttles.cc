@@ -22,14 +22,14 @@ constexpr double kBeyond = 1.25;
 // 10 with 19, 15 with 9.
 constexpr double kGrain = 10;
 
-bool IsNear(double rate, double limit, bool is_of_requests, Over over) {
+bool IsNear(double rate, double limit, bool is_of_requests) {
   double least = limit;
   double most = kBeyond * limit;
   if (is_of_requests) {
     least = limit >= kGrain ? limit - std::fmod(limit, kGrain) : limit / 2;
     most = std::max(most, limit + kGrain);
   }
-  return rate >= kNear * least && (over == Over::kStretch || rate <= most);
+  return rate >= kNear * least && rate <= most;
 }
 
 struct Rates {
@@ -132,7 +132,7 @@ bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report, uint
 }
 
 bool IsReached(const std::string& throttle, const v1::PhaseReport& report,
-               const v1::HostReport& host, Over over) {
+               const v1::HostReport& host, std::optional<double> slow_rate) {
   const Rates rates = RequestsUnder(throttle, report, host);
   // "io.max vda riops=200 wbps=max" or "blkio.throttle.read_iops_device vda 200".
   const std::vector<std::string> words =
@@ -147,10 +147,11 @@ bool IsReached(const std::string& throttle, const v1::PhaseReport& report,
       continue;
     }
     const std::string& name = pair.size() == 2 ? pair[0] : words[0];
-    const double rate = RateOf(rates, name);
-    if (rate < 0) continue;
+    const double of_phase = RateOf(rates, name);
+    if (of_phase < 0) continue;
     understood = true;
-    if (IsNear(rate, limit, absl::StrContains(name, "iops"), over)) return true;
+    const double rate = slow_rate.value_or(1) * of_phase;
+    if (IsNear(rate, limit, absl::StrContains(name, "iops"))) return true;
   }
   return !understood;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "proto/report.pb.h"
@@ -19,10 +20,9 @@ bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report, uint
 // limits in the text and did not exceed it: one that is never reached slows nothing down, and one
 // that is exceeded does not apply. True where the text cannot be read.
 //
-// Rates are those of the phase. Of a host that was slow for a part of it they can exceed a limit
-// that was set later.
-enum class Over { kPhase, kStretch };
+// Rates are those of the phase. `slow_rate`: for a host that was slow for a part of it, its rate
+// in that part over that of the phase. The limit may have been set, or reached, then only.
 bool IsReached(const std::string& throttle, const v1::PhaseReport& report,
-               const v1::HostReport& host, Over over);
+               const v1::HostReport& host, std::optional<double> slow_rate = std::nullopt);
 
 }  // namespace lockstep::controller

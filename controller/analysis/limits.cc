@@ -172,7 +172,7 @@ bool LimitedByThrottle(const LimitEvidence& e, v1::WorkloadReport* out) {
     ++hosts;
     for (const std::string& throttle : host.throttles()) {
       if (!IsOnTarget(throttle, e.report, host.worker_index()) ||
-          !IsReached(throttle, e.report, host, Over::kPhase))
+          !IsReached(throttle, e.report, host))
         continue;
       if (first.empty()) first = absl::StrCat(host.host(), ": ", throttle);
       ++limited;

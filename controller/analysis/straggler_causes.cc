@@ -7,6 +7,7 @@
 #include "controller/analysis/straggler_causes.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -28,27 +29,40 @@ constexpr double kSteal = 0.05;
 constexpr double kSlower = 1.5;
 constexpr double kRetransmits = 0.01;
 
-// What is known of a host's surroundings over a stretch.
+// A quota is counted over the phase. If a host was slow for less than kMostOfPhase of it, the quota
+// explains that if it held for so much of this time.
+constexpr double kMostOfPhase = 0.75;
+constexpr double kOfStretch = 0.5;
+
+// What is known of a host's surroundings at some points of its series.
 struct Surroundings {
   double steal = 0, run_queue = 0;
   double await_ms = 0;    // of its devices' requests
   double latency_ms = 0;  // of its own I/Os
 };
 
-double SumOf(const measure::RateSeries& series, const Stretch& stretch) {
+// The values at these points, as far as the series has them.
+std::vector<double> ValuesAt(const measure::RateSeries& series, const std::vector<size_t>& at) {
   const std::vector<double> points = series.Points();
-  double sum = 0;
-  for (size_t i = stretch.begin; i < std::min(stretch.end, points.size()); ++i) sum += points[i];
-  return sum;
+  std::vector<double> values;
+  for (const size_t i : at) {
+    if (i < points.size()) values.push_back(points[i]);
+  }
+  return values;
+}
+
+double SumOf(const measure::RateSeries& series, const std::vector<size_t>& at) {
+  const std::vector<double> values = ValuesAt(series, at);
+  return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
 double RatioMs(double seconds, double count) { return count > 0 ? 1e3 * seconds / count : 0; }
 
 Surroundings SurroundingsOf(const PhaseView& view, const v1::PhaseReport& report,
-                            const v1::HostReport& host, const Stretch& stretch) {
+                            const v1::HostReport& host, const std::vector<size_t>& at) {
   Surroundings s;
   const measure::WorkerRates& own = view.series().Of(host.worker_index()).rates;
-  s.latency_ms = RatioMs(SumOf(own.latency_seconds, stretch), SumOf(own.iops, stretch));
+  s.latency_ms = RatioMs(SumOf(own.latency_seconds, at), SumOf(own.iops, at));
   std::set<std::string> devices;
   for (const v1::DeviceReport& d : report.devices()) {
     const bool is_of =
@@ -65,13 +79,13 @@ Surroundings SurroundingsOf(const PhaseView& view, const v1::PhaseReport& report
     const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
     for (const auto& [name, rates] : series.rates.devices) {
       if (!devices.contains(name)) continue;
-      requests += SumOf(rates.requests, stretch);
-      request_seconds += SumOf(rates.request_seconds, stretch);
+      requests += SumOf(rates.requests, at);
+      request_seconds += SumOf(rates.request_seconds, at);
     }
     if (series.host.samples == 0) continue;
-    const auto points = static_cast<double>(stretch.end - stretch.begin);
-    s.steal = SumOf(series.rates.steal_ratio, stretch) / points;
-    s.run_queue = SumOf(series.rates.run_queue, stretch) / points;
+    const auto points = static_cast<double>(std::max<size_t>(1, at.size()));
+    s.steal = SumOf(series.rates.steal_ratio, at) / points;
+    s.run_queue = SumOf(series.rates.run_queue, at) / points;
   }
   s.await_ms = RatioMs(request_seconds, requests);
   return s;
@@ -87,10 +101,12 @@ double MedianOfPeers(const std::vector<Surroundings>& peers, double Surroundings
 struct CauseEvidence {
   const v1::PhaseReport& report;
   const v1::HostReport& self;
-  bool direct = true;  // all of its I/O
-  Over over = Over::kPhase;
-  Surroundings own;     // in the stretch
-  Surroundings before;  // all 0 where the stretch is the whole phase
+  bool direct = true;     // all of its I/O
+  double slow_share = 1;  // of the phase's time
+  // Its rate while it was slow over that of the phase; none if it was slow all the time.
+  std::optional<double> slow_rate;
+  Surroundings own;     // while it was slow
+  Surroundings before;  // all 0 where it was slow from the begin
   std::vector<Surroundings> peers;
   std::vector<double> throttled, retransmits;  // of the peers
   std::vector<double> line_rates;              // shares of them; of the peers that know it
@@ -106,18 +122,26 @@ struct CauseEvidence {
 };
 
 CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, int host,
-                         const std::vector<int>& peers, const Stretch& stretch) {
+                         const std::vector<int>& peers, const std::vector<size_t>& slow) {
   const v1::HostReport& self = report.hosts(host);
-  CauseEvidence e{report, self, true, Over::kPhase, SurroundingsOf(view, report, self, stretch),
-                  {},     {},   {},   {},           {},
-                  {}};
+  CauseEvidence e{report, self, true, 1,  std::nullopt, SurroundingsOf(view, report, self, slow),
+                  {},     {},   {},   {}, {},           {}};
   for (const v1::Workload& w : view.load().workloads()) e.direct = e.direct && w.direct();
-  const size_t points = view.series().Of(self.worker_index()).rates.iops.Points().size();
-  if (stretch.begin > 0 || stretch.end < points) e.over = Over::kStretch;
-  if (stretch.begin > 0) e.before = SurroundingsOf(view, report, self, {0, stretch.begin});
+  const measure::RateSeries& iops = view.series().Of(self.worker_index()).rates.iops;
+  const size_t points = iops.Points().size();
+  if (slow.size() < points && self.iops() > 0) {
+    e.slow_share = static_cast<double>(slow.size()) / static_cast<double>(points);
+    // The points in which it became slow have I/Os from before.
+    e.slow_rate = MedianOf(ValuesAt(iops, slow)) / self.iops();
+  }
+  if (!slow.empty() && slow.front() > 0) {
+    std::vector<size_t> before(slow.front());
+    std::iota(before.begin(), before.end(), 0);
+    e.before = SurroundingsOf(view, report, self, before);
+  }
   for (const int p : peers) {
     const v1::HostReport& peer = report.hosts(p);
-    e.peers.push_back(SurroundingsOf(view, report, peer, stretch));
+    e.peers.push_back(SurroundingsOf(view, report, peer, slow));
     e.throttled.push_back(peer.throttled_ratio());
     e.retransmits.push_back(peer.tcp_retransmit_ratio());
     if (const auto line = BusiestLineOf(report, peer.worker_index()))
@@ -131,13 +155,14 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
 
 // Something keeps it from working.
 std::optional<Cause> HeldBack(const CauseEvidence& e) {
-  if (e.self.throttled_ratio() > kThrottled &&
-      e.self.throttled_ratio() > 2 * MedianOf(e.throttled)) {
+  const bool is_part = e.slow_share < kMostOfPhase;
+  const double least = is_part ? std::max(kThrottled, kOfStretch * e.slow_share) : kThrottled;
+  if (e.self.throttled_ratio() > least && e.self.throttled_ratio() > 2 * MedianOf(e.throttled)) {
     return Cause{
         "CPU quota",
-        absl::StrFormat("its control group had used up its processor quota in %.0f %% of the "
-                        "periods",
-                        100 * e.self.throttled_ratio())};
+        absl::StrFormat("its control group had used up its processor quota for %.0f %% of the "
+                        "%s time",
+                        100 * e.self.throttled_ratio(), is_part ? "whole phase's" : "phase's")};
   }
   if (e.own.steal > kSteal && e.own.steal > 2 * e.OfPeers(&Surroundings::steal)) {
     return Cause{"CPU steal",
@@ -149,7 +174,7 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
   for (const std::string& limit : e.self.throttles()) {
     const bool own_one = !e.limits_of_peers.contains(ThrottleOf(limit));
     if (own_one && IsOnTarget(limit, e.report, e.self.worker_index()) &&
-        IsReached(limit, e.report, e.self, e.over)) {
+        IsReached(limit, e.report, e.self, e.slow_rate)) {
       limits.push_back(limit);
     }
   }
@@ -217,8 +242,8 @@ std::optional<Cause> Slower(const CauseEvidence& e) {
 }  // namespace
 
 Cause CauseOf(const PhaseView& view, const v1::PhaseReport& report, int host,
-              const std::vector<int>& peers, const Stretch& stretch) {
-  const CauseEvidence e = EvidenceOf(view, report, host, peers, stretch);
+              const std::vector<int>& peers, const std::vector<size_t>& slow) {
+  const CauseEvidence e = EvidenceOf(view, report, host, peers, slow);
   // A host that is held back also shows longer queues and slower requests. Its quotas and throttles
   // therefore come first, or the symptom would be named as the cause.
   if (auto cause = HeldBack(e)) return *std::move(cause);

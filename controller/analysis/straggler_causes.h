@@ -14,15 +14,10 @@ struct Cause {
   std::string reason;  // what it is concluded from, a sentence
 };
 
-// Points of the hosts' series in which one was slow: the first, and the one after the last.
-struct Stretch {
-  size_t begin = 0, end = 0;
-};
-
-// Why a host of `report` was slower than its peers in the stretch, as far as their samples tell,
-// and what was different before. Hosts are numbers in `report`, whose hosts, kernels and devices
-// are there.
+// Why a host of `report` was slower than its peers, as far as their samples tell, and what was
+// different before. `slow`: the points of the hosts' series in which it was slow, ascending; there
+// may be others between. Hosts are numbers in `report`, whose hosts, kernels and devices are there.
 Cause CauseOf(const PhaseView& view, const v1::PhaseReport& report, int host,
-              const std::vector<int>& peers, const Stretch& stretch);
+              const std::vector<int>& peers, const std::vector<size_t>& slow);
 
 }  // namespace lockstep::controller

@@ -133,11 +133,8 @@ std::vector<Host> Compare(const PhaseView& view, const v1::PhaseReport& report) 
   return hosts;
 }
 
-// Points at which the host was slow, from the first to the last of them.
-struct Slow {
-  Stretch stretch;
-  size_t points = 0;
-};
+// The points at which the host was slow, ascending.
+using Slow = std::vector<size_t>;
 
 // `is_slow` of own and the others' figure; of runs of at least `least` points only.
 template <typename IsSlow>
@@ -147,9 +144,7 @@ Slow SlowPoints(const Beside& beside, size_t least, IsSlow is_slow) {
     size_t end = t;
     while (end < beside.own.size() && is_slow(beside.own[end], beside.others[end])) ++end;
     if (end - t >= least) {
-      if (slow.points == 0) slow.stretch.begin = t;
-      slow.stretch.end = end;
-      slow.points += end - t;
+      for (size_t i = t; i < end; ++i) slow.push_back(i);
     }
     t = end + 1;
   }
@@ -157,7 +152,7 @@ Slow SlowPoints(const Beside& beside, size_t least, IsSlow is_slow) {
 }
 
 bool IsMost(const Slow& slow, const Beside& beside) {
-  return static_cast<double>(slow.points) >= kMaxPoints * static_cast<double>(beside.own.size());
+  return static_cast<double>(slow.size()) >= kMaxPoints * static_cast<double>(beside.own.size());
 }
 
 // When the host did less than the others; no points where it did not.
@@ -171,11 +166,11 @@ Slow SlowByIops(const Host& host) {
   return SlowPoints(host.iops, kStretch, below(kHalf));
 }
 
-// Whether the host did enough I/Os in the stretch, of points of `step` seconds: the latency of one
-// or two is chance.
+// Whether the host did enough I/Os at these points of `step` seconds: the latency of one or two is
+// chance.
 bool IsEnough(const Host& host, const Slow& slow, double step) {
   double ios = 0;
-  for (size_t t = slow.stretch.begin; t < slow.stretch.end; ++t) ios += host.iops.own[t] * step;
+  for (const size_t t : slow) ios += host.iops.own[t] * step;
   return ios >= kEnough;
 }
 
@@ -189,13 +184,14 @@ Slow SlowByLatency(const Host& host) {
   return SlowPoints(host.latency, kStretch, above(kTwice));
 }
 
-// Over the stretch.
-double RatioIn(const Beside& beside, const Stretch& stretch) {
-  const auto part = [&](const std::vector<double>& values) {
-    return std::vector<double>(values.begin() + static_cast<std::ptrdiff_t>(stretch.begin),
-                               values.begin() + static_cast<std::ptrdiff_t>(stretch.end));
-  };
-  return Beside{part(beside.own), part(beside.others)}.Ratio();
+// At these points.
+double RatioAt(const Beside& beside, const Slow& slow) {
+  Beside part;
+  for (const size_t t : slow) {
+    part.own.push_back(beside.own[t]);
+    part.others.push_back(beside.others[t]);
+  }
+  return part.Ratio();
 }
 
 void AddStarvations(const Host& host, double begin, double step, v1::PhaseReport* report) {
@@ -232,17 +228,17 @@ void AddStragglers(const PhaseView& view, v1::PhaseReport* report) {
         view.series().Of(report->hosts(host.index).worker_index()).first_measured_seconds;
     AddStarvations(host, begin, step, report);
     Slow slow = SlowByIops(host);
-    const bool by_latency = slow.points == 0;
+    const bool by_latency = slow.empty();
     if (by_latency) slow = SlowByLatency(host);
-    if (slow.points == 0 || (by_latency && !IsEnough(host, slow, step))) continue;
+    if (slow.empty() || (by_latency && !IsEnough(host, slow, step))) continue;
     v1::Straggler* s = report->add_stragglers();
     s->set_host(report->hosts(host.index).host());
     s->set_share(host.iops.Ratio());
-    if (by_latency) s->set_latency_ratio(RatioIn(host.latency, slow.stretch));
-    s->set_begin_seconds(begin + static_cast<double>(slow.stretch.begin) * step);
-    s->set_end_seconds(begin + static_cast<double>(slow.stretch.end) * step);
-    s->set_slow_seconds(static_cast<double>(slow.points) * step);
-    const Cause cause = CauseOf(view, *report, host.index, host.peers, slow.stretch);
+    if (by_latency) s->set_latency_ratio(RatioAt(host.latency, slow));
+    s->set_begin_seconds(begin + static_cast<double>(slow.front()) * step);
+    s->set_end_seconds(begin + static_cast<double>(slow.back() + 1) * step);
+    s->set_slow_seconds(static_cast<double>(slow.size()) * step);
+    const Cause cause = CauseOf(view, *report, host.index, host.peers, slow);
     s->set_cause(cause.cause);
     s->set_reason(cause.reason);
   }

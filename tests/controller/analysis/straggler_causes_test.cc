@@ -1,0 +1,116 @@
+// The causes of stragglers that are slow for a part of the phase, or beside a limit.
+
+#include "tests/controller/analysis/stored_phases.h"
+
+namespace lockstep::controller {
+namespace {
+
+TEST(StragglerTest, TheCauseOfAStretchIsWhatDiffersInIt) {
+  // Over the whole phase the device's mean is not 1.5 times the others'.
+  Stored data = FourHosts([](uint32_t h, uint32_t k) { return h == 2 && k >= 5 ? 60 : 200; });
+  for (uint32_t k = 0; k < 10; ++k) {
+    v1::DeviceSample* d = data.intervals[2][k].mutable_devices(0);
+    d->set_read_time_ms(d->reads() * (k < 5 ? 1 : 4));
+    for (const uint32_t other : {0, 1, 3}) {
+      v1::DeviceSample* peer = data.intervals[other][k].mutable_devices(0);
+      peer->set_read_time_ms(peer->reads() * (k < 5 ? 4 : 1));
+    }
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).begin_seconds(), 5);
+  EXPECT_EQ(phase.stragglers(0).end_seconds(), 10);
+  EXPECT_EQ(phase.stragglers(0).cause(), "device");
+  EXPECT_EQ(phase.stragglers(0).reason(),
+            "its device's requests took 4 ms on average, 1 ms before, the others' 1 ms");
+}
+
+// Rates are those of the phase. In the seconds before a limit was set a host did more than it.
+TEST(StragglerTest, ALimitThatWasSetMeanwhileIsTheCauseOfAStretch) {
+  Stored data = FourHosts([](uint32_t h, uint32_t k) { return h == 2 && k >= 5 ? 60 : 200; });
+  data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=60 wbps=max");
+  v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).begin_seconds(), 5);
+  EXPECT_EQ(phase.hosts(2).iops(), 130);
+  EXPECT_EQ(phase.stragglers(0).cause(), "I/O throttle");
+  // Who was slow all the time, and did far more than the limit, is not held by it.
+  data = FourHosts([](uint32_t h, uint32_t) { return h == 2 ? 100 : 200; });
+  data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=60 wbps=max");
+  phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).cause(), "not known");
+}
+
+// Over the phase it did 125 IOPS, which is near the limit. While it was slow it did 50.
+TEST(StragglerTest, ALimitThatIsNotReachedInAStretchIsNoCause) {
+  Stored data = FourHosts([](uint32_t h, uint32_t k) { return h == 2 && k >= 5 ? 50 : 200; });
+  data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=130 wbps=max");
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).cause(), "not known");
+}
+
+TEST(StragglerTest, AQuotaThatHeldForLessThanTheStretchIsNoCause) {
+  Stored data = FourHosts([](uint32_t h, uint32_t k) { return h == 2 && k >= 5 ? 50 : 200; });
+  const auto cause = [&](double ratio) {
+    data.phases[0].workers[2].result.set_throttled_ratio(ratio);
+    const v1::PhaseReport phase = ReportOf(data).phases(0);
+    return phase.stragglers_size() == 1 ? phase.stragglers(0).cause() : "";
+  };
+  EXPECT_EQ(cause(0.2), "not known");
+  EXPECT_EQ(cause(0.4), "CPU quota");
+}
+
+// What a host does between two stretches is many I/Os, and none of what slowed it down.
+TEST(StragglerTest, TheCauseOfTwoStretchesIsWhatDiffersInBoth) {
+  const auto is_slow = [](uint32_t k) { return k < 4 || k >= 6; };
+  Stored data = FourHosts([&](uint32_t h, uint32_t k) { return h == 2 && is_slow(k) ? 4 : 400; });
+  for (uint32_t k = 0; k < 10; ++k) {
+    v1::DeviceSample* d = data.intervals[2][k].mutable_devices(0);
+    d->set_read_time_ms(d->reads() * (is_slow(k) ? 8 : 1));
+    for (const uint32_t other : {0, 1, 3}) {
+      v1::DeviceSample* peer = data.intervals[other][k].mutable_devices(0);
+      peer->set_read_time_ms(peer->reads());
+    }
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).slow_seconds(), 8);
+  EXPECT_EQ(phase.stragglers(0).end_seconds(), 10);
+  EXPECT_EQ(phase.stragglers(0).cause(), "device");
+  EXPECT_EQ(phase.stragglers(0).reason(),
+            "its device's requests took 8 ms on average, the others' 1 ms");
+}
+
+TEST(StragglerTest, ALimitThatIsNeverReachedIsNoCause) {
+  Stored data = FourHosts([](uint32_t h, uint32_t) { return h == 2 ? 100 : 200; });
+  data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=1000000 wbps=max");
+  for (v1::IntervalSample& sample : data.intervals[2]) {
+    sample.mutable_devices(0)->set_read_time_ms(10 * sample.devices(0).read_time_ms());
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).cause(), "device");
+}
+
+// The device of another machine of this name, whose kernel calls it sdb, is not the slow one's.
+TEST(StragglerTest, CausesAreThoseOfTheWorkerNotOfItsName) {
+  Stored data = FourHosts([](uint32_t h, uint32_t) { return h == 2 ? 100 : 200; });
+  data.phases[0].workers[2].result.add_throttles("/slow: io.max sdb riops=100");
+  data.workers[1].inspection.mutable_targets(0)->set_device_name("sdb");
+  for (v1::IntervalSample& sample : data.intervals[1]) {
+    sample.mutable_devices(0)->set_name("sdb");
+  }
+  const auto cause = [&] {
+    const v1::PhaseReport phase = ReportOf(data).phases(0);
+    EXPECT_EQ(phase.stragglers_size(), 1);
+    return phase.stragglers_size() == 1 ? phase.stragglers(0).cause() : "";
+  };
+  EXPECT_EQ(cause(), "not known");
+  data.workers[1].host = data.workers[2].host;
+  EXPECT_EQ(cause(), "not known");
+}
+
+}  // namespace
+}  // namespace lockstep::controller
