@@ -1,17 +1,17 @@
 // What limited each workload, and how is that known?
 //
 // The first of these that holds, over the workload's threads and the devices and kernels under
-// them: no storage (a null target); think time, rate, fsync: more than half of the threads' time
-// went there; page cache: the device served less than half of the bytes; generator CPU: the threads
-// were on a processor for more than 90 % of their time; CPU quota: their control groups had used it
-// up in more than half of the periods; I/O throttle: a limit of a control group that was reached;
-// network: an interface to the targets' servers reached its line rate, or lost packets while the
-// threads waited; device: its queue was never empty (busy 95 % and at least as many requests in it
-// as 4, or 16 per host in all), and the lowest device underneath of which that holds, too, or that
-// has nearly all of its requests, is named; queue depth: the queue was full of few I/Os, and each
-// waited for the one before; server or network: the threads waited, and NFS operations for their
-// replies; device otherwise, where there is one; rate in part: more than half of the threads' time
-// went there, but the rate was not kept.
+// them: no storage (a null target); think time, rate, flow, fsync: more than half of the threads'
+// time went there; page cache: the device served less than half of the bytes; generator CPU: the
+// threads were on a processor for more than 90 % of their time; CPU quota: their control groups had
+// used it up for more than half of the time; I/O throttle: a limit of a control group that was
+// reached; network: an interface to the targets' servers reached its line rate, or lost packets
+// while the threads waited; device: its queue was never empty (busy 95 % and at least as many
+// requests in it as 4, or 16 per host in all), and the lowest device underneath of which that
+// holds, too, or that has nearly all of its requests, is named; queue depth: the queue was full of
+// few I/Os, and each waited for the one before; server or network: the threads waited, and NFS
+// operations for their replies; device otherwise, where there is one; rate in part: more than half
+// of the threads' time went there, but the rate was not kept.
 //
 // A copy has two sides. The rules look at the devices, the servers and the latencies of the side
 // that took most of its I/Os' time, and say so. Where neither did, or where I/Os that never
@@ -75,11 +75,26 @@ struct LimitEvidence {
 
 // What the job itself asks for takes most of the threads' time. Each of these rules says whether it
 // holds, and if so, sets the verdict.
+bool HasRate(const v1::Workload& w) {
+  return w.has_open_loop() || w.max_iops() > 0 || w.max_throughput_bytes_per_second() > 0 ||
+         w.has_read_limit() || w.has_write_limit();
+}
+
 bool LimitedByJob(const LimitEvidence& e, v1::WorkloadReport* out) {
   if (e.shares.think > kMajority) {
     Set("think time",
         absl::StrFormat("the threads paused for %.0f %% of their time, as the job says",
                         100 * e.shares.think),
+        out);
+  } else if (e.shares.rate > kMajority && e.workload.flow() > 0 &&
+             !(HasRate(e.workload) && KeepsItsRate(e.view, e.workload, *out))) {
+    Set("flow",
+        absl::StrFormat("the threads waited for %.0f %% of their time, for the workloads that have "
+                        "a flow%s, too",
+                        100 * e.shares.rate,
+                        e.workload.flow_group() == 0
+                            ? ""
+                            : absl::StrCat(" of group ", e.workload.flow_group())),
         out);
   } else if (e.shares.rate > kMajority && KeepsItsRate(e.view, e.workload, *out)) {
     Set("rate",

@@ -53,7 +53,8 @@ bool IsHeld(const v1::PhaseReport& phase) {
   const auto& workloads = phase.workloads();
   return std::all_of(workloads.begin(), workloads.end(), [](const v1::WorkloadReport& w) {
     return w.limited_by() == "rate" || w.limited_by() == "rate in part" ||
-           w.limited_by() == "think time" || w.limited_by() == "no storage";
+           w.limited_by() == "flow" || w.limited_by() == "think time" ||
+           w.limited_by() == "no storage";
   });
 }
 
