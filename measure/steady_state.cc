@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace lockstep::measure {
 namespace {
@@ -70,16 +71,22 @@ double Rounds::Value() const {
   }
 }
 
-std::optional<Variation> Rounds::Last(uint32_t window) const {
-  if (complete_.size() < window) return std::nullopt;
-  std::vector<double> values;
-  const size_t from = complete_.size() - window;
-  for (size_t i = from; i < complete_.size(); ++i) {
-    if (i > from && complete_[i].first != complete_[i - 1].last + 1) return std::nullopt;
+std::vector<Rounds::Round> Rounds::LastRounds(uint32_t window) const {
+  if (complete_.size() < window) return {};
+  const auto from = complete_.end() - static_cast<std::ptrdiff_t>(window);
+  const bool is_latency =
+      figure_ == v1::STEADY_FIGURE_PERCENTILE || figure_ == v1::STEADY_FIGURE_MEAN;
+  for (auto round = from; round != complete_.end(); ++round) {
+    if (round != from && round->first != std::prev(round)->last + 1) return {};
     // A round with too few I/Os for the percentile has none. Its largest latency is no stand-in.
-    if (figure_ == v1::STEADY_FIGURE_PERCENTILE && !(complete_[i].value > 0)) return std::nullopt;
-    values.push_back(complete_[i].value);
+    if (is_latency && !(round->value > 0)) return {};
   }
+  return {from, complete_.end()};
+}
+
+std::optional<Variation> Rounds::Last(uint32_t window) const {
+  std::vector<double> values;
+  for (const Round& round : LastRounds(window)) values.push_back(round.value);
   const Variation variation = VariationOf(values);
   // A load that does nothing is not steady, however little it varies.
   return variation.mean > 0 ? std::optional(variation) : std::nullopt;
@@ -94,9 +101,11 @@ SteadyState::SteadyState(const v1::SteadyState& rule, int64_t interval_ns)
 void SteadyState::Add(const MergedInterval& merged) {
   // An interval that lacks a worker would look like a drop of the fleet's figure. It is left out,
   // and Rounds::Add() begins a new round after the gap.
-  if (verdict_.steady || !merged.whole || merged.interval_class != v1::INTERVAL_CLASS_MEASURED) {
+  if (verdict_.departure || !merged.whole || merged.interval_class != v1::INTERVAL_CLASS_MEASURED) {
     return;
   }
+  // A sum of fewer workers is no change of the load.
+  if (verdict_.steady && merged.workers.size() != steady_workers_) return;
   // A worker that has left is waited for no longer.
   std::erase_if(workers_, [&](const auto& own) { return !merged.workers.contains(own.first); });
   MergedInterval::Part all;
@@ -119,12 +128,13 @@ void SteadyState::Add(const MergedInterval& merged) {
   }
   // complete() drops old rounds, so its size does not tell whether this interval has completed one.
   // The interval at which the newest round ends does.
-  const size_t before = verdict_.rounds;
   const auto last = fleet_.complete().empty() ? 0 : fleet_.complete().back().last + 1;
   fleet_.Add(merged.interval, all);
   if (fleet_.complete().empty() || fleet_.complete().back().last + 1 == last) return;
-  verdict_.rounds = static_cast<uint32_t>(before + 1);
+  if (verdict_.steady) return FindDeparture();
+  ++verdict_.rounds;
   Judge();
+  steady_workers_ = merged.workers.size();
 }
 
 bool SteadyState::Holds(const Variation& variation) const {
@@ -155,6 +165,35 @@ void SteadyState::Judge() {
     }
   }
   verdict_.steady = holds;
+  if (!holds) return;
+  for (const auto& [worker, own] : workers_) steady_means_[worker] = own.Last(rule_.window())->mean;
+}
+
+void SteadyState::FindDeparture() {
+  FindDeparture(fleet_, verdict_.fleet.mean, std::nullopt);
+  for (const auto& [worker, mean] : steady_means_) {
+    const auto own = workers_.find(worker);
+    if (own != workers_.end()) FindDeparture(own->second, mean, worker);
+  }
+}
+
+void SteadyState::FindDeparture(const Rounds& rounds, double steady_mean,
+                                std::optional<uint32_t> worker) {
+  const std::vector<Rounds::Round> newest = rounds.LastRounds(rule_.window());
+  if (verdict_.departure || newest.empty()) return;
+  double sum = 0;
+  for (const Rounds::Round& round : newest) sum += round.value;
+  const double mean = sum / static_cast<double>(newest.size());
+  const auto differs = [&](double value) {
+    return std::abs(value - steady_mean) > rule_.range_ratio() * steady_mean;
+  };
+  if (!differs(mean)) return;
+  // Rounds of the steady window may be among them.
+  const auto first = std::find_if(newest.begin(), newest.end(), [&](const Rounds::Round& round) {
+    return round.begin_seconds >= verdict_.end_seconds && differs(round.value);
+  });
+  if (first == newest.end()) return;
+  verdict_.departure = {first->begin_seconds, newest.back().end_seconds, mean, steady_mean, worker};
 }
 
 }  // namespace lockstep::measure

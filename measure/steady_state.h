@@ -41,6 +41,9 @@ class Rounds {
   const std::deque<Round>& complete() const { return complete_; }
   // The newest `window` of them, if there are so many and none is missing between.
   std::optional<Variation> Last(uint32_t window) const;
+  // The newest `window` of them. None if there are not so many, one is missing between, or one has
+  // no value: a rate has one also where nothing was done, a latency has not.
+  std::vector<Round> LastRounds(uint32_t window) const;
 
  private:
   double Value() const;
@@ -76,18 +79,33 @@ class SteadyState {
     // The worker that varied most, where every host must be steady.
     std::optional<uint32_t> worst_worker;
     Variation worst;
+    // The first later window whose mean differs from the steady one's by more than the rule's
+    // range. No window may be compared: a load that ends once it is steady has none.
+    struct Departure {
+      double at_seconds = 0;  // of its first round that differs by as much
+      double end_seconds = 0;
+      double mean = 0;
+      double steady_mean = 0;
+      std::optional<uint32_t> worker;  // where every host must be steady; the fleet's otherwise
+    };
+    std::optional<Departure> departure;
   };
   // The first window that was steady stands.
   const Verdict& verdict() const { return verdict_; }
 
  private:
   void Judge();
+  // Holds the newest rounds against the window that was steady.
+  void FindDeparture();
+  void FindDeparture(const Rounds& rounds, double steady_mean, std::optional<uint32_t> worker);
   bool Holds(const Variation& variation) const;
 
   const v1::SteadyState rule_;
   const uint32_t intervals_;  // of a round
   Rounds fleet_;
   std::map<uint32_t, Rounds> workers_;
+  std::map<uint32_t, double> steady_means_;  // of the workers, where every host must be steady
+  size_t steady_workers_ = 0;                // how many the steady figure is of
   Verdict verdict_;
 };
 

@@ -103,26 +103,46 @@ std::vector<v1::LevelChange> ChangesOf(const PhasePoints& points, double least) 
   return changes.empty() ? of("mean latency", points.latency_ns) : changes;
 }
 
-// A window that was steady says nothing of what came later.
-void HoldSteadyAgainst(const PhasePoints& points, v1::PhaseReport* report) {
+void SetSteadyUntil(double at_seconds, const std::string& then, v1::PhaseReport* report) {
   v1::SteadyReport* steady = report->mutable_steady();
+  steady->set_steady(false);
+  steady->set_changed_at_seconds(at_seconds);
+  report->add_remarks(absl::StrFormat(
+      "STEADY ONLY UNTIL %s s: the load was steady from %s s on, then %s",
+      common::FormatDigits(at_seconds, 4), common::FormatDigits(steady->begin_seconds(), 4), then));
+}
+
+// A window that was steady says nothing of what came later.
+void HoldSteadyAgainst(const PhaseView& view, const PhasePoints& points, v1::PhaseReport* report) {
+  const v1::SteadyReport* steady = &report->steady();
   // What the rule allows within its window it allows later, too.
   for (const v1::LevelChange& change : ChangesOf(points, steady->range_limit())) {
     if (change.at_seconds() <= steady->begin_seconds()) continue;
-    steady->set_steady(false);
-    steady->set_changed_at_seconds(change.at_seconds());
-    report->add_remarks(
-        absl::StrFormat("STEADY ONLY UNTIL %s s: the load was steady from %s s on, then %s",
-                        common::FormatDigits(change.at_seconds(), 4),
-                        common::FormatDigits(steady->begin_seconds(), 4), change.sentence()));
-    return;
+    return SetSteadyUntil(change.at_seconds(), change.sentence(), report);
   }
+  // Percentiles, drifts, hosts of their own, the last rounds, and a load that does nothing any more
+  // are no changes of the fleet's level, or too short for its test.
+  if (view.steady() == nullptr || !view.steady()->departure) return;
+  const measure::SteadyState::Verdict::Departure& found = *view.steady()->departure;
+  // After the end of a workload of its own the load is another one.
+  if (found.end_seconds > report->window_end_seconds() + report->interval_seconds() / 2) return;
+  const auto text = [&](double value) {
+    return steady->unit() == "ns"    ? common::FormatDuration(value)
+           : steady->unit() == "B/s" ? absl::StrCat(common::FormatSize(std::round(value)), "/s")
+                                     : common::FormatCount(value);
+  };
+  SetSteadyUntil(found.at_seconds,
+                 absl::StrCat(steady->window(), " rounds in a row",
+                              found.worker ? absl::StrCat(" on ", view.HostOf(*found.worker)) : "",
+                              " had ", steady->figure(), " of ", text(found.mean), " in place of ",
+                              text(found.steady_mean), " on average"),
+                 report);
 }
 
 void AddChanges(const PhaseView& view, v1::PhaseReport* report) {
   if (!IsConstant(view)) return;
   const PhasePoints points = PointsOf(view, *report);
-  if (report->steady().steady()) HoldSteadyAgainst(points, report);
+  if (report->steady().steady()) HoldSteadyAgainst(view, points, report);
   const std::vector<v1::LevelChange> changes = ChangesOf(points, kLeast);
   report->mutable_level_changes()->Add(changes.begin(), changes.end());
   // What a load does until it is steady is why the job waits for it.

@@ -79,6 +79,54 @@ TEST(SteadyStateTest, ItTellsTheFirstWindowThatWasSteady) {
   EXPECT_DOUBLE_EQ(steady.verdict().fleet.mean, 100);
 }
 
+TEST(SteadyStateTest, ItTellsALaterWindowThatLeftTheRange) {
+  const auto departure = [](const std::vector<double>& later) {
+    std::vector<double> iops = {400, 100, 101, 99, 100, 100};
+    iops.insert(iops.end(), later.begin(), later.end());
+    return Fed(Rule(), iops).verdict().departure;
+  };
+  EXPECT_FALSE(departure({}));
+  EXPECT_FALSE(departure({109, 91, 109, 100, 91, 109, 118, 85}));
+  // A fifth less in one of five rounds is 4 % of their mean, and none at all 20 %.
+  EXPECT_FALSE(departure({100, 80, 100, 100, 0}));
+  // The last two rounds have no I/O.
+  ASSERT_TRUE(departure({100, 100, 100, 0, 0}));
+  EXPECT_DOUBLE_EQ(departure({100, 100, 100, 0, 0})->at_seconds, 9);
+  EXPECT_DOUBLE_EQ(departure({100, 100, 100, 0, 0})->mean, 60);
+  EXPECT_DOUBLE_EQ(departure({100, 100, 100, 0, 0})->steady_mean, 100);
+  // A load that comes back was away all the same.
+  EXPECT_TRUE(departure({40, 40, 40, 100, 100, 100, 100, 100}));
+  // A drift of 3 % a round, in which no two neighbours differ.
+  std::vector<double> drift;
+  for (int i = 1; i <= 10; ++i) drift.push_back(100 - 3 * i);
+  EXPECT_TRUE(departure(drift));
+}
+
+TEST(SteadyStateTest, AHostThatIsGoneIsNoDeparture) {
+  SteadyState steady(Rule(), kSecondNs);
+  for (uint32_t number = 0; number < 12; ++number) {
+    steady.Add(number < 6 ? Interval(number, {100, 100}) : Interval(number, {100}));
+  }
+  EXPECT_TRUE(steady.verdict().steady);
+  EXPECT_FALSE(steady.verdict().departure.has_value());
+}
+
+TEST(SteadyStateTest, AHostThatLeftTheRangeIsToldWhereEachCounts) {
+  v1::SteadyState rule = Rule();
+  for (const bool each : {false, true}) {
+    rule.set_each_host(each);
+    SteadyState steady(rule, kSecondNs);
+    for (uint32_t number = 0; number < 12; ++number) {
+      steady.Add(Interval(number, {900, number < 7 ? 100.0 : 20.0}));
+    }
+    EXPECT_TRUE(steady.verdict().steady);
+    ASSERT_EQ(steady.verdict().departure.has_value(), each);
+    if (!each) continue;
+    EXPECT_EQ(steady.verdict().departure->worker, 1u);
+    EXPECT_DOUBLE_EQ(steady.verdict().departure->at_seconds, 7);
+  }
+}
+
 TEST(SteadyStateTest, FewRoundsAndNoIoAreNotSteady) {
   EXPECT_FALSE(Fed(Rule(), {100, 100, 100, 100}).verdict().steady);
   EXPECT_EQ(Fed(Rule(), {100, 100, 100, 100}).verdict().rounds, 4u);

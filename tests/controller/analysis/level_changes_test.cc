@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
 #include "tests/controller/analysis/stored_phases.h"
 
@@ -129,6 +130,16 @@ TEST(LevelChangesTest, ALoadThatWasSteadyAndFellIsNotSteady) {
   v1::PhaseReport phase = steady([](uint32_t, uint32_t) { return 200; });
   EXPECT_TRUE(phase.steady().steady());
   EXPECT_FALSE(phase.steady().has_changed_at_seconds());
+  // The last two seconds are too short for a change of level. The others tell nothing of them.
+  phase = steady([](uint32_t, uint32_t k) { return k < 8 ? 200 : 70; });
+  EXPECT_EQ(phase.level_changes_size(), 0);
+  EXPECT_FALSE(phase.steady().steady());
+  EXPECT_EQ(phase.steady().changed_at_seconds(), 8);
+  EXPECT_NE(
+      absl::StrJoin(phase.remarks(), "\n")
+          .find("STEADY ONLY UNTIL 8 s: the load was steady from 0 s on, then 3 rounds in a row "
+                "had IOPS of 627 in place of 800 on average"),
+      std::string::npos);
   phase = steady([](uint32_t, uint32_t k) { return k < 6 ? 200 : 70; });
   EXPECT_FALSE(phase.steady().steady());
   EXPECT_EQ(phase.steady().changed_at_seconds(), 6);
