@@ -194,8 +194,8 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
     return Cause{
         "above the device",
         absl::StrFormat("its I/Os took %s on average%s (the others' %s), the requests of the "
-                        "device under them %s: they waited above the device, as a throttle or "
-                        "another layer makes them",
+                        "device under them %s: they waited above the device, as a throttle, "
+                        "another layer or a lack of processor makes them",
                         common::FormatDuration(1e6 * e.own.latency_ms),
                         e.Before(&Surroundings::latency_ms),
                         common::FormatDuration(1e6 * peer_latency),
