@@ -246,17 +246,18 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
     return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor,
                 absl::StrCat(AgreeText(in, device, engine), ", ", why));
   }
-  // The size of requests says something about merging only when the bytes agree, and the counters
-  // are of no longer time, in which others had requests.
+  // The number of requests says something about merging only when the bytes agree, and the counters
+  // are of no longer time, in which others had requests. Others only add requests: their mean size
+  // would say of the load's own what is true of theirs.
   const double requests = in.device_reads + in.device_writes;
-  const double request_bytes = requests > 0 ? device / requests : 0;
-  if (in.block_bytes > 0 && in.beyond.empty() && request_bytes > kCoalesced * in.block_bytes) {
-    return Make(
-        v1::CrossCheck::VERDICT_COALESCED, factor,
-        absl::StrFormat("agrees in bytes, but in requests of %s instead of %s (merged ×%.1f): this "
-                        "is the device's rate for large requests, not for blocks of %s",
-                        Bytes(request_bytes), Bytes(in.block_bytes), request_bytes / in.block_bytes,
-                        Bytes(in.block_bytes)));
+  const double merged = requests > 0 && in.block_bytes > 0 ? engine / in.block_bytes / requests : 0;
+  if (in.beyond.empty() && merged > kCoalesced) {
+    const double request_bytes = merged * in.block_bytes;
+    return Make(v1::CrossCheck::VERDICT_COALESCED, factor,
+                absl::StrFormat(
+                    "agrees in bytes, but in requests of %s instead of %s (merged ×%.1f): this "
+                    "is the device's rate for large requests, not for blocks of %s",
+                    Bytes(request_bytes), Bytes(in.block_bytes), merged, Bytes(in.block_bytes)));
   }
   return Make(v1::CrossCheck::VERDICT_AGREE, factor, AgreeText(in, device, engine));
 }

@@ -47,6 +47,14 @@ TEST(CrossCheckTest, Verdicts) {
   CrossCheckInput merged = Input(0, 0, kGiB, kGiB);
   merged.device_writes = kGiB / (504 * 1024);
   EXPECT_EQ(CrossCheckOf(merged).verdict(), v1::CrossCheck::VERDICT_COALESCED);
+  EXPECT_TRUE(absl::StrContains(CrossCheckOf(merged).reason(),
+                                "in requests of 504 KiB instead of 4 KiB (merged ×126.0)"))
+      << CrossCheckOf(merged).reason();
+  // 300 requests of 4 KiB, and 216 of another program, of 16 KiB: large ones beside them are no
+  // merged ones.
+  CrossCheckInput beside = Input(0, 0, 300 * 4096, 300 * 4096 + 216 * 16384);
+  beside.device_writes = 516;
+  EXPECT_EQ(CrossCheckOf(beside).verdict(), v1::CrossCheck::VERDICT_AGREE);
   // Both directions are looked at, and other runs on the device are named before causes are guessed
   // at.
   const std::string reads =
