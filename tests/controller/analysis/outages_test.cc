@@ -1,8 +1,11 @@
 // Outages, latencies that hide stalls, percentiles that few I/Os carry, and corrupted data.
 
 #include <array>
+#include <functional>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
+#include "common/units.h"
 #include "controller/analysis/latency.h"
 #include "controller/analysis/omission_rule.h"
 #include "controller/report/verdict.h"
@@ -44,6 +47,10 @@ TEST(OutageTest, OneThatLastsUntilTheEndIsSaidToBeSo) {
       ReportOf(FourHosts([](uint32_t, uint32_t k) { return k >= 8 ? 0 : 200; })).phases(0);
   ASSERT_EQ(phase.outages_size(), 1);
   EXPECT_FALSE(phase.outages(0).has_recovery_seconds());
+  // The I/Os that were in flight then took longer, and are in no figure.
+  EXPECT_TRUE(absl::StrContains(phase.outage_summary().sentence(),
+                                "the longest I/O that completed in this time took"))
+      << phase.outage_summary().sentence();
   EXPECT_TRUE(absl::StrContains(phase.outage_summary().sentence(), "it lasted until the end"))
       << phase.outage_summary().sentence();
 }
@@ -203,6 +210,31 @@ TEST(PercentileTest, WhatIsNotKnownIsNotMet) {
   EXPECT_EQ(last.text(), "p99.9 <= 1 s");
   EXPECT_FALSE(last.met());
   EXPECT_TRUE(absl::StrContains(last.found(), "no p99.9")) << last.found();
+}
+
+TEST(PercentileTest, WhatAnExpectationFoundHasTheMarkAndTheDigits) {
+  const auto found = [](const std::function<void(v1::Expect*)>& set) {
+    Stored data = TwoWorkers();
+    v1::RunPhase* run = data.phases[0].phase.spec.mutable_run();
+    run->clear_expect();
+    set(run->mutable_expect());
+    *data.run.job.mutable_phases(0) = data.phases[0].phase.spec;
+    for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+      *worker.result.mutable_workloads(0)->mutable_measured(0) =
+          Counters(v1::OPERATION_KIND_READ, std::vector<uint64_t>(50, 500000));
+    }
+    return ReportOf(data).phases(0).expectations(0).found();
+  };
+  // Five of 100 I/Os are above the p95.
+  const std::string p95 = found([](v1::Expect* expect) { expect->set_p95_ns(1000000); });
+  EXPECT_EQ(p95.front(), '~') << p95;
+  const std::string p50 = found([](v1::Expect* expect) { expect->set_p50_ns(1000000); });
+  EXPECT_NE(p50.front(), '~') << p50;
+  // What is missed by less than three digits show.
+  const double iops = ReportOf(TwoWorkers()).phases(0).total().iops();
+  EXPECT_EQ(found([&](v1::Expect* expect) { expect->set_iops(iops + 0.04); }),
+            absl::StrFormat("%.2f", iops));
+  EXPECT_EQ(found([&](v1::Expect* expect) { expect->set_iops(iops); }), common::FormatCount(iops));
 }
 
 TEST(CorruptionTest, ItIsAVerdictOfItsOwnAboveAllOthers) {
