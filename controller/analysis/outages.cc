@@ -191,7 +191,10 @@ std::string SentenceOf(const v1::PhaseReport& report, const v1::OutageSummary& s
     absl::StrAppend(&out, "; ", s.total_count() == 0 ? "never" : Times(s.total_count()),
                     " on all hosts at once");
   }
-  absl::StrAppend(&out, "; the longest I/O took ", common::FormatDuration(s.longest_io_ns()));
+  // I/Os that completed after the measured time are in no figure of it.
+  const bool is_among_them = s.longest_io_ns() >= 1e9 * s.longest_seconds();
+  absl::StrAppend(&out, "; the longest I/O ", is_among_them ? "" : "that completed in this time ",
+                  "took ", common::FormatDuration(s.longest_io_ns()));
   double slowest = -1;
   int never = 0;
   bool until_the_end = false;
