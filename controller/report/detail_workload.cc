@@ -37,6 +37,13 @@ std::string MetricsOf(const v1::PhaseReport& phase) {
                       absl::StrJoin(service, ", "), ", and of all together a mixture");
 }
 
+// "0.00–2.00"; of a short time with the digits that tell its begin from its end.
+std::string Seconds(double begin, double end) {
+  const double length = end - begin;
+  const int digits = length >= 0.1 ? 2 : length >= 0.001 ? 4 : 6;
+  return absl::StrFormat("%.*f–%.*f", digits, begin, digits, end);
+}
+
 // Workloads whose rates are over another time than all together, since they ended by themselves.
 std::string OwnWindows(const v1::PhaseReport& phase) {
   std::string text;
@@ -46,8 +53,9 @@ std::string OwnWindows(const v1::PhaseReport& phase) {
          w.window_end_seconds() == phase.window_end_seconds())) {
       continue;
     }
-    absl::StrAppend(&text, absl::StrFormat("; of %s over %.2f–%.2f s", w.name(),
-                                           w.window_begin_seconds(), w.window_end_seconds()));
+    absl::StrAppend(&text,
+                    absl::StrCat("; of ", w.name(), " over ",
+                                 Seconds(w.window_begin_seconds(), w.window_end_seconds()), " s"));
   }
   return text;
 }
@@ -159,11 +167,11 @@ void DetailWriter::Window(const v1::PhaseReport& phase) {
   const char* when = !RanTogether(phase)        ? "the whole phase"
                      : phase.workers_lost() > 0 ? "when all that ended ran"
                                                 : "when all ran";
-  out_ +=
-      Wrapped(absl::StrFormat("latency is %s; rates over %.2f–%.2f s after T, %s", MetricsOf(phase),
-                              phase.window_begin_seconds(), phase.window_end_seconds(), when) +
-                  OwnWindows(phase),
-              "    ", "  ");
+  out_ += Wrapped(absl::StrCat("latency is ", MetricsOf(phase), "; rates over ",
+                               Seconds(phase.window_begin_seconds(), phase.window_end_seconds()),
+                               " s after T, ", when) +
+                      OwnWindows(phase),
+                  "    ", "  ");
   if (phase.start_skew_hosts() > 1) {
     const std::string limit =
         phase.start_skew_limit_ns() > 0
