@@ -282,6 +282,11 @@ class Page(TruthTest):
             for percent in ("50", "90", "95", "99", "99.9", "99.99"):
                 self.check_cell(row[f"p{percent}"], percent, count)
             self.assertNotIn(row["max"], ("–", "0"))
+            # The sentence above the table has the marks of the table.
+            section = self.seen["figures"].section(phase)
+            words = " ".join(self.seen["figures"].words(section))
+            (said,) = re.findall(r"p99 (–|~?[0-9.,]+ \S+), Jain", words)
+            self.assertEqual(said[0] in "–~", row["p99"][0] in "–~", (said, row["p99"]))
 
     @situation("5", "24, 25 and 250 I/Os of a host: 0, 0 and 2 of them above the p99")
     def test_a_percentile_that_is_not_there_of_a_host(self):

@@ -178,7 +178,12 @@ function metricsOf(phase: PhaseReport): string {
   return `${ofResponse} of ${response}, ${ofService} of ${service}, and of all together a mixture`;
 }
 
-const span = (begin: number, end: number): string => `${fixed(begin, 2)}–${fixed(end, 2)}`;
+// "0.00–2.00"; of a short time with the digits that tell its begin from its end.
+function span(begin: number, end: number): string {
+  const length = end - begin;
+  const digits = length >= 0.1 ? 2 : length >= 0.001 ? 4 : 6;
+  return `${fixed(begin, digits)}–${fixed(end, digits)}`;
+}
 
 // Workloads whose rates are over another time than all together, since they ended by themselves.
 function ownWindows(phase: PhaseReport): string {

@@ -2,7 +2,7 @@
 // its figures.
 
 import type { OperationReport, PhaseReport, Report } from "./api";
-import { none, plural, short, typeset, wholePercent } from "./format";
+import { marked, none, plural, short, typeset, wholePercent } from "./format";
 
 // Of RunSummary and PhaseReport, as far as the controller tells them.
 export interface Headline {
@@ -128,9 +128,10 @@ export function headlineOf(report: Report): Headline | undefined {
   if (phase.kind === "verify")
     return { ...made, checkedBlocks: checked, text: `${plural(checked, "block")} checked` };
   const p99 = percentileOf(phase.total, 99);
-  const text = [`${short("count", iops)} IOPS`, p99 ? `p99 ${short("latency", p99)}` : ""];
+  const text = [`${short("count", iops)} IOPS`, p99 ? `p99 ${markedOr(phase.total, 99)}` : ""];
   const { kind, phase: name } = made;
-  return head(kind, name, "", iops, bytesPerSecond, p99, text.filter(Boolean).join(", "));
+  const found = head(kind, name, "", iops, bytesPerSecond, p99, text.filter(Boolean).join(", "));
+  return { ...found, isP99Uncertain: isUncertain(phase.total, 99) };
 }
 
 function head(
@@ -174,7 +175,7 @@ export function conclusionOf(report: Report): string {
       `${short("count", headline.iops)} IOPS, ` +
       `${wholePercent(headline.iops / limit.value)} of the ` +
       `${short("count", limit.value)} required` +
-      (headline.p99Ns ? `; p99 ${short("latency", headline.p99Ns)}` : "");
+      (headline.p99Ns ? `; p99 ${marked(headline.isP99Uncertain, inShort)(headline.p99Ns)}` : "");
   const limits = new Set(phase?.workloads.map((w) => w.limitedBy).filter(Boolean));
   const unnamed = ["no storage", "not clear"].some((limit) => limits.has(limit));
   if (limits.size === 1 && !unnamed) parts.push(`limited by ${[...limits][0]}`);
@@ -254,19 +255,27 @@ export const isGrouped = (warning: string): boolean =>
 export function sentenceOf(phase: PhaseReport): string {
   const { total } = phase;
   if (!total) return "";
-  const p99 = percentileOf(total, 99);
   const jain = phase.fairness.find((f) => f.of === "IOPS over hosts" && f.count > 1);
   const limits = [...new Set(phase.workloads.map((w) => w.limitedBy).filter(Boolean))];
   const parts = [
     `${short("count", total.iops)} IOPS`,
     short("rate", total.bytesPerSecond),
-    `p50 ${latencyOr(percentileOf(total, 50))}`,
-    `p99 ${latencyOr(p99)}`,
+    `p50 ${markedOr(total, 50)}`,
+    `p99 ${markedOr(total, 99)}`,
     ...(total.errors > 0 ? [plural(total.errors, "error")] : []),
     ...(jain ? [`Jain ${jain.jain.toFixed(4)} over ${plural(jain.count, "host")}`] : []),
     ...(limits.length > 0 ? [`limited by ${limits.join(" or ")}`] : []),
   ];
   return parts.join(", ") + ".";
 }
-const latencyOr = (value: number | undefined) =>
-  value === undefined ? none : short("latency", value);
+const inShort = (value: number) => short("latency", value);
+
+function isUncertain(of: OperationReport, percents: number): boolean | undefined {
+  return of.percentiles.find((p) => p.percent === percents)?.isUncertain;
+}
+
+// With the mark of an uncertain one; a dash where there is none.
+function markedOr(of: OperationReport, percents: number): string {
+  const value = percentileOf(of, percents);
+  return value === undefined ? none : marked(isUncertain(of, percents), inShort)(value);
+}
