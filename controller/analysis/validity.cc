@@ -127,7 +127,9 @@ void AddUnobserved(const PhaseView& view, v1::PhaseReport* report) {
 void AddUnmeasured(const PhaseView& view, v1::PhaseReport* report) {
   const std::vector<measure::WorkerPhaseData>& workers = view.phase().workers;
   if (!HasMeasured(view) && std::any_of(workers.begin(), workers.end(), &PhaseView::CutShort)) {
-    report->add_remarks("NOTHING MEASURED: the load ended in its ramp");
+    report->add_remarks(view.phase().phase.ramp_ns > 0
+                            ? "NOTHING MEASURED: the load ended in its ramp"
+                            : "NOTHING MEASURED: the load ended at its begin");
   } else if (IsOver(view.phase().phase.state) && report->workers_lost() < report->workers() &&
              report->total().operations() + report->total().errors() == 0) {
     report->add_remarks("NOTHING MEASURED: no I/O was completed in the measured time");

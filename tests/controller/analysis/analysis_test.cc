@@ -315,6 +315,10 @@ TEST(ReportTest, WhereNothingWasMeasuredNoExpectationHolds) {
   const v1::PhaseReport phase = ReportOf(data).phases(0);
   EXPECT_GE(phase.window_end_seconds(), phase.window_begin_seconds());
   EXPECT_TRUE(absl::StrContains(RemarksOf(data), "NOTHING MEASURED: the load ended in its ramp"));
+  Stored without_ramp = data;
+  without_ramp.phases[0].phase.ramp_ns = 0;
+  EXPECT_TRUE(
+      absl::StrContains(RemarksOf(without_ramp), "NOTHING MEASURED: the load ended at its begin"));
   ASSERT_GT(phase.expectations_size(), 0);
   for (const v1::Expectation& e : phase.expectations()) {
     EXPECT_FALSE(e.met()) << e.text();
