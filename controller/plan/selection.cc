@@ -168,10 +168,10 @@ absl::StatusOr<std::vector<uint32_t>> Select(const v1::HostSelector& selector,
   if (chosen.empty() || chosen.size() < selector.count()) {
     std::vector<std::string> names;
     for (uint32_t i : chosen) names.push_back(workers[i].hello.host().name());
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the job needs ", std::max<uint32_t>(1, selector.count()), " hosts, ",
-                     chosen.size(), " that match are attached", names.empty() ? "" : ": ",
-                     absl::StrJoin(names, ", "), "; `lockstep hosts` lists all"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the job needs ", std::max<uint32_t>(1, selector.count()),
+        selector.count() > 1 ? " hosts, " : " host, ", chosen.size(), " that match are attached",
+        names.empty() ? "" : ": ", absl::StrJoin(names, ", "), "; `lockstep hosts` lists all"));
   }
   if (selector.count() != 0) chosen.resize(selector.count());
   return chosen;
