@@ -87,8 +87,8 @@ TEST(SteadyStateTest, ItTellsALaterWindowThatLeftTheRange) {
   };
   EXPECT_FALSE(departure({}));
   EXPECT_FALSE(departure({109, 91, 109, 100, 91, 109, 118, 85}));
-  // A fifth less in one of five rounds is 4 % of their mean, and none at all 20 %.
-  EXPECT_FALSE(departure({100, 80, 100, 100, 0}));
+  // Half less in one of five rounds is a tenth less of their mean.
+  EXPECT_FALSE(departure({100, 50, 100, 100, 100, 100, 50}));
   // The last two rounds have no I/O.
   ASSERT_TRUE(departure({100, 100, 100, 0, 0}));
   EXPECT_DOUBLE_EQ(departure({100, 100, 100, 0, 0})->at_seconds, 9);

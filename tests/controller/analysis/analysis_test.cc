@@ -52,9 +52,9 @@ TEST(CrossCheckTest, Verdicts) {
       << CrossCheckOf(merged).reason();
   // 300 requests of 4 KiB, and 216 of another program, of 16 KiB: large ones beside them are no
   // merged ones.
-  CrossCheckInput beside = Input(0, 0, 300 * 4096, 300 * 4096 + 216 * 16384);
-  beside.device_writes = 516;
-  EXPECT_EQ(CrossCheckOf(beside).verdict(), v1::CrossCheck::VERDICT_AGREE);
+  CrossCheckInput others = Input(0, 0, 300 * 4096, 300 * 4096 + 216 * 16384);
+  others.device_writes = 516;
+  EXPECT_EQ(CrossCheckOf(others).verdict(), v1::CrossCheck::VERDICT_AGREE);
   // Both directions are looked at, and other runs on the device are named before causes are guessed
   // at.
   const std::string reads =
