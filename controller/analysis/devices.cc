@@ -101,10 +101,9 @@ void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out
   out->set_busy_ratio(std::min(1.0, static_cast<double>(d.busy_time_ms()) / 1000 / seconds));
 }
 
-std::vector<std::string> OtherPrograms(const PhaseView& view,
-                                       const measure::WorkerPhaseData& sampler, double min_bytes,
-                                       double max_read_bytes, double max_write_bytes) {
-  std::vector<std::string> names;
+ProgramsSeen OtherPrograms(const PhaseView& view, const measure::WorkerPhaseData& sampler,
+                           double min_bytes, double max_read_bytes, double max_write_bytes) {
+  ProgramsSeen seen;
   for (const v1::ProcessIo& process : OthersOf(view, sampler)) {
     const auto moved = static_cast<double>(process.read_bytes() + process.write_bytes());
     // /proc/PID/io has what reaped children did in their whole lives (proc(5)): what is more than
@@ -114,12 +113,13 @@ std::vector<std::string> OtherPrograms(const PhaseView& view,
       continue;
     }
     if (moved < min_bytes) continue;
-    names.push_back(DescribeProcess(process));
+    seen.names.push_back(DescribeProcess(process));
+    seen.bytes += moved;
     // Together they cannot have moved more either.
     max_read_bytes -= static_cast<double>(process.read_bytes());
     max_write_bytes -= static_cast<double>(process.write_bytes());
   }
-  return names;
+  return seen;
 }
 
 namespace {

@@ -78,10 +78,14 @@ void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out
 // 2 MiB": without workers of Lockstep where the run has several there, whose I/O is the engines',
 // and without those that moved less than `min_bytes`, or more in one direction than the largest
 // that they can have together.
-std::vector<std::string> OtherPrograms(
-    const PhaseView& view, const measure::WorkerPhaseData& sampler, double min_bytes,
-    double max_read_bytes = std::numeric_limits<double>::infinity(),
-    double max_write_bytes = std::numeric_limits<double>::infinity());
+struct ProgramsSeen {
+  std::vector<std::string> names;
+  double bytes = 0;  // of the named ones
+};
+ProgramsSeen OtherPrograms(const PhaseView& view, const measure::WorkerPhaseData& sampler,
+                           double min_bytes,
+                           double max_read_bytes = std::numeric_limits<double>::infinity(),
+                           double max_write_bytes = std::numeric_limits<double>::infinity());
 
 // What other programs on the kernel of a worker moved that can have been on some devices, at most
 // as much as these devices moved.

@@ -34,6 +34,7 @@ constexpr double kOthersShare = 0.10;
 constexpr double kOthersBytes = 1 << 20;
 // A program that moved less than this share of the others' bytes is not named.
 constexpr double kNamedShare = 0.05;
+constexpr double kMostOfThem = 0.5;
 // The counters of a program and of a device are not read at the same instant.
 constexpr double kBound = 1.05;
 // Of the engines' bytes: where a device moved more, requests of others are among its own.
@@ -144,19 +145,30 @@ void AddFlushes(const Device& d) {
       d.out);
 }
 
+// How much longer the time is that the programs' bytes are of than the load's. They are read before
+// T: a program that moves as much all the time has more of them than the device.
+double LongerTime(const v1::PhaseResult& result) {
+  if (result.others_ns() <= 0 || result.end_ns() <= 0) return 1;
+  return std::max(1.0,
+                  static_cast<double>(result.others_ns()) / static_cast<double>(result.end_ns()));
+}
+
 // What other programs of the kernel moved, those that matter beside `bytes`.
 std::string Programs(const Device& d, double bytes) {
   // What the device moved beside the engines bounds what anybody else can have done on it.
-  const auto beside = [](double device, double engine) {
-    return kBound * std::max(0.0, device - engine) + kOthersBytes;
+  const double longer = LongerTime(d.sampler.result);
+  const auto beside = [&](double device, double engine) {
+    return longer * (kBound * std::max(0.0, device - engine) + kOthersBytes);
   };
-  std::vector<std::string> names =
+  ProgramsSeen seen =
       OtherPrograms(d.view, d.sampler, kNamedShare * bytes,
                     beside(d.out->device_read_bytes(), d.out->engine_read_bytes()),
                     beside(d.out->device_write_bytes(), d.out->engine_write_bytes()));
-  names.resize(std::min<size_t>(names.size(), 3));
-  return names.empty() ? "by whom is not known"
-                       : absl::StrCat(absl::StrJoin(names, ", "), " during that time on this host");
+  if (seen.names.empty()) return "by whom is not known";
+  seen.names.resize(std::min<size_t>(seen.names.size(), 3));
+  // Programs write to other devices, too: a few of the bytes do not name who moved the rest.
+  return absl::StrCat(seen.bytes < kMostOfThem * bytes ? "most of it by whom is not known; " : "",
+                      absl::StrJoin(seen.names, ", "), " during that time on this host");
 }
 
 void AddInterference(const Device& d) {

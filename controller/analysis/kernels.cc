@@ -91,7 +91,7 @@ void AddKernels(const PhaseView& view, v1::PhaseReport* report) {
     if (!added.insert(self->boot_id).second) continue;
     v1::KernelReport* kernel = report->add_kernels();
     AddKernel(self->boot_id, kernels.at(self->boot_id), sums, kernel);
-    for (const std::string& other : OtherPrograms(view, worker, 0)) kernel->add_others(other);
+    for (const std::string& other : OtherPrograms(view, worker, 0).names) kernel->add_others(other);
   }
 }
 

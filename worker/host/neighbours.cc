@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/clock.h"
 #include "common/files.h"
 #include "common/text.h"
 #include "worker/host/process_io.h"
@@ -129,6 +130,7 @@ bool Neighbours::ReadPrograms(const std::function<bool()>& late, Programs* progr
 }
 
 void Neighbours::Begin(bool with_programs, const std::function<bool()>& late) {
+  programs_ns_ = common::SystemClock().MonotonicNs();
   knows_programs_ = with_programs && ReadPrograms(late, &programs_);
   quotas_ = ReadQuotaPeriods();
   const TcpCounters tcp = ParseTcp(common::ReadTrimmed("/proc/net/snmp"));
@@ -147,6 +149,7 @@ void Neighbours::End(double load_seconds, v1::PhaseResult* result) const {
   Programs now;
   // Begin() has a limit because the load starts at a fixed time. The load is over by now.
   if (!knows_programs_ || !ReadPrograms([] { return false; }, &now)) return;
+  result->set_others_ns(common::SystemClock().MonotonicNs() - programs_ns_);
   // A child that has ended and was waited for leaves its counters to its parent, those from before
   // the load among them.
   std::map<uint32_t, Io> inherited;  // by the parent's process id

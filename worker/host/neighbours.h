@@ -48,6 +48,7 @@ class Neighbours {
 
   bool knows_programs_ = false;
   Programs programs_;
+  int64_t programs_ns_ = 0;  // when they were read
   std::map<std::string, QuotaPeriods> quotas_;
   uint64_t segments_ = 0, retransmits_ = 0;
 };
