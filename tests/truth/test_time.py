@@ -1,11 +1,13 @@
 """What changes while a load runs: its level, a host for a while, a host that is lost."""
 
+import contextlib
 import json
 import os
+import time
 import unittest
 
 from fleet import files_job, needs_root
-from test_loads import GROUPS, group, null_job, pulses, read
+from test_loads import GROUPS, group, null_job, pulses, read, write
 from truth import TruthTest, situation
 
 READ_IOPS = "blkio.throttle.read_iops_device"
@@ -85,6 +87,57 @@ class Levels(TruthTest):
         detail = self.ok(self.fleet.lockstep("report", "--detail"), 4).text
         self.assertIn("not to the end", detail)
         self.assertIn(f"found only until {change['atSeconds']:g} s", detail)
+
+    @situation("6", "steady for 5 s, then a device that stands still until the end, for 2 s")
+    def test_a_load_that_stands_still_at_the_end_is_not_steady(self):
+        """The first stall is in the ramp."""
+        job = null_job(
+            "latency: 1ms, stall_every: 8s, stall: 2s",
+            "queue_depth: 4",
+            duration="7s\n      ramp: 3s\n      until_steady: {round: 1s, window: 3, range: 60%, "
+            "slope: 60%, only_tell: true}\n      expect: {steady: true}",
+        )
+        mix = self.phase(self.run_report(job, status=4))
+        self.says(f"{mix['remarks'][0]}; {mix['outageSummary']['sentence']}")
+        self.assertFalse(mix["steady"]["steady"])
+        self.assertIn(mix["steady"]["changedAtSeconds"], (8, 9))
+        self.assertIn("that completed in this time", mix["outageSummary"]["sentence"])
+
+    @unittest.skipUnless(os.path.exists(f"{GROUPS}/cpu/cpu.cfs_quota_us"), "needs cpu of cgroup v1")
+    @needs_root
+    @situation("8,10", "a quota of 1 % of a processor for 1 of 6 s, in a group without one")
+    def test_a_quota_of_a_moment_is_not_the_limit(self):
+        job = null_job("latency: 1ms", "queue_depth: 1", duration="6s")
+        limits = {"cpu.cfs_period_us": 100000, "cpu.cfs_quota_us": -1}
+        with group("cpu", limits, self.fleet.workers["node1"].pid) as path:
+
+            @contextlib.contextmanager
+            def moment():
+                write(f"{path}/cpu.cfs_quota_us", 1000)
+                time.sleep(1)
+                write(f"{path}/cpu.cfs_quota_us", -1)
+                yield
+
+            report = self.after(job, 2, moment())
+            words = read(f"{path}/cpu.stat").split()
+        stat = dict(zip(words[::2], map(int, words[1::2]), strict=True))
+        (host,) = self.phase(report)["hosts"]
+        self.says(f"{stat['nr_throttled']} of 60 periods: {host['throttledRatio']:.2f}")
+        self.assertLessEqual(host["throttledRatio"], stat["nr_throttled"] / 60 + 0.01)
+
+    @situation("8", "8 fast I/Os for each slow one, by their flow: no rate is asked for")
+    def test_a_workload_that_waits_for_its_flow_has_no_rate(self):
+        job = null_job("latency: 20ms", "flow: 1").replace(
+            "targets: [", "targets: [{name: fast, null: {latency: 100us}}, "
+        )
+        job = job.replace("{name: w,", "{name: w, targets: [n],").replace(
+            "flow: 1}", "flow: 1}, {name: b, engine: 'null', targets: [fast], flow: 8}"
+        )
+        mix = self.phase(self.run_report(job))
+        slow, fast = mix["workloads"]
+        self.says(f"{fast['limitedBy']} ({fast['limitedBecause']})")
+        self.assert_near(fast["total"]["operations"], 8 * int(slow["total"]["operations"]), 0.2)
+        self.assertEqual(fast["limitedBy"], "flow")
 
     @situation("16", "a device of at most 1,000 IOPS under 100, 200, 300 and 5,000 IOPS")
     def test_the_knee_of_a_rate_is_the_last_that_is_served(self):
