@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -78,6 +80,20 @@ std::string CommonNameOf(const X509* certificate) {
   if (length > 0) name.assign(reinterpret_cast<char*>(text), static_cast<size_t>(length));
   if (length >= 0) OPENSSL_free(text);
   return name;
+}
+
+std::vector<Certificate> CertificatesIn(const std::string& pem) {
+  std::vector<Certificate> found;
+  const Memory memory = Reader(pem);
+  while (Certificate next = NextCertificate(memory.get())) found.push_back(std::move(next));
+  return found;
+}
+
+std::string KeyDigest(const X509* certificate) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int length = 0;
+  if (X509_pubkey_digest(certificate, EVP_sha256(), digest, &length) != 1) length = 0;
+  return {reinterpret_cast<char*>(digest), length};
 }
 
 void AddAlternativeNames(const X509* certificate, CertificateFacts* facts) {
@@ -150,11 +166,7 @@ absl::Status CheckKeyOf(const std::string& certificate_pem, const std::string& k
 
 absl::StatusOr<RevocationList> RevocationList::Parse(const std::string& pem,
                                                      const std::string& authority_pem) {
-  std::vector<Certificate> authorities;
-  const Memory authority_memory = Reader(authority_pem);
-  while (Certificate next = NextCertificate(authority_memory.get())) {
-    authorities.push_back(std::move(next));
-  }
+  const std::vector<Certificate> authorities = CertificatesIn(authority_pem);
   RevocationList list;
   size_t lists = 0;
   ERR_clear_error();
@@ -171,19 +183,20 @@ absl::StatusOr<RevocationList> RevocationList::Parse(const std::string& pem,
     }
     ++lists;
     X509_NAME* issuer = X509_CRL_get_issuer(crl.get());
-    const bool is_signed =
-        std::any_of(authorities.begin(), authorities.end(), [&](const Certificate& authority) {
+    const auto signer =
+        std::find_if(authorities.begin(), authorities.end(), [&](const Certificate& authority) {
           return X509_NAME_cmp(issuer, X509_get_subject_name(authority.get())) == 0 &&
                  X509_CRL_verify(crl.get(), X509_get0_pubkey(authority.get())) == 1;
         });
     ERR_clear_error();
-    if (!is_signed) {
+    if (signer == authorities.end()) {
       return absl::InvalidArgumentError("no authority in --tls-ca signed the revocation list");
     }
+    const std::string key = KeyDigest(signer->get());
     STACK_OF(X509_REVOKED)* revoked = X509_CRL_get_REVOKED(crl.get());
     for (int i = 0; i < sk_X509_REVOKED_num(revoked); ++i) {
-      list.ids_.insert(
-          IdOf(issuer, X509_REVOKED_get0_serialNumber(sk_X509_REVOKED_value(revoked, i))));
+      const X509_REVOKED* one = sk_X509_REVOKED_value(revoked, i);
+      list.signers_[IdOf(issuer, X509_REVOKED_get0_serialNumber(one))] = key;
     }
   }
   ERR_clear_error();
@@ -192,7 +205,20 @@ absl::StatusOr<RevocationList> RevocationList::Parse(const std::string& pem,
 }
 
 bool RevocationList::Covers(const RevocationList& other) const {
-  return std::includes(ids_.begin(), ids_.end(), other.ids_.begin(), other.ids_.end());
+  return std::all_of(other.signers_.begin(), other.signers_.end(),
+                     [&](const auto& revoked) { return signers_.contains(revoked.first); });
+}
+
+RevocationList RevocationList::Of(const std::string& authority_pem) const {
+  std::set<std::string> keys;
+  for (const Certificate& authority : CertificatesIn(authority_pem)) {
+    keys.insert(KeyDigest(authority.get()));
+  }
+  RevocationList list;
+  for (const auto& [id, signer] : signers_) {
+    if (keys.contains(signer)) list.signers_[id] = signer;
+  }
+  return list;
 }
 
 }  // namespace lockstep::common

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,13 +40,17 @@ class RevocationList {
   // what it revokes stays revoked.
   static absl::StatusOr<RevocationList> Parse(const std::string& pem,
                                               const std::string& authority_pem);
-  bool Contains(const CertificateFacts& facts) const { return ids_.contains(facts.id); }
+  bool Contains(const CertificateFacts& facts) const { return signers_.contains(facts.id); }
   // Whether each certificate of `other` is in this list, too.
   bool Covers(const RevocationList& other) const;
-  size_t size() const { return ids_.size(); }
+  // What was signed with the keys of these authorities.
+  RevocationList Of(const std::string& authority_pem) const;
+  size_t size() const { return signers_.size(); }
 
  private:
-  std::set<std::string> ids_;
+  // By CertificateFacts::id, the digest of the key that signed the list. A new authority may have
+  // the name of an old one.
+  std::map<std::string, std::string> signers_;
 };
 
 }  // namespace lockstep::common

@@ -15,17 +15,6 @@
 namespace lockstep::common {
 namespace {
 
-// The names that `lockstep pki issue` gives (controller/pki/pki_directory.cc).
-TlsFiles WithoutDirectory(TlsFiles files) {
-  if (files.directory.empty()) return files;
-  for (const auto& [path, name] :
-       {std::pair{&files.certificate, "cert.pem"}, std::pair{&files.key, "key.pem"},
-        std::pair{&files.authority, "ca.pem"}, std::pair{&files.revocations, "crl.pem"}}) {
-    if (path->empty()) *path = absl::StrCat(files.directory, "/", name);
-  }
-  return files;
-}
-
 absl::Status In(const std::string& option, const std::string& path, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(option, " ", path, ": ", status.message()));
 }
@@ -98,6 +87,18 @@ class ReloadedCredentials final : public grpc::ServerCredentials {
 
 }  // namespace
 
+// The names that `lockstep pki issue` gives (controller/pki/pki_directory.cc).
+TlsFiles WithoutDirectory(TlsFiles files) {
+  if (files.directory.empty()) return files;
+  for (const auto& [path, name] :
+       {std::pair{&files.certificate, "cert.pem"}, std::pair{&files.key, "key.pem"},
+        std::pair{&files.authority, "ca.pem"}, std::pair{&files.revocations, "crl.pem"}}) {
+    if (path->empty()) *path = absl::StrCat(files.directory, "/", name);
+  }
+  files.directory.clear();
+  return files;
+}
+
 absl::StatusOr<std::shared_ptr<TlsStore>> TlsStore::Open(const TlsFiles& files) {
   TlsFiles all = WithoutDirectory(files);
   if (all.certificate.empty() || all.key.empty() || all.authority.empty()) {
@@ -133,8 +134,10 @@ absl::Status TlsStore::Refresh() {
   fingerprint_ = std::move(fingerprint);
   auto read = Read();
   problem_ = read.status();
-  if (read.ok() && content_ != nullptr && content_->authority == (*read)->authority &&
-      !(*read)->revoked.Covers(content_->revoked)) {
+  // What a key has signed stays revoked as long as the key is trusted, whatever else the file with
+  // the authorities has.
+  if (read.ok() && content_ != nullptr &&
+      !(*read)->revoked.Covers(content_->revoked.Of((*read)->authority))) {
     problem_ = absl::FailedPreconditionError(
         absl::StrCat("--tls-crl ", files_.revocations,
                      " lacks certificates that were revoked before; they stay revoked. Copy the "

@@ -30,6 +30,9 @@ struct TlsFiles {
   }
 };
 
+// The same files, each by its own path. Pure.
+TlsFiles WithoutDirectory(TlsFiles files);
+
 // What a program shows and trusts, as the files had it when they were last read.
 struct TlsContent {
   std::string certificate, key, authority;  // PEM
@@ -47,8 +50,9 @@ class TlsStore {
 
   std::shared_ptr<const TlsContent> Current() const;
   // Reads the files again if one has changed since the last call. An error is as of Open(), or
-  // FAILED_PRECONDITION when the authority is the same and a revoked certificate would count again.
-  // After an error the content stays as it was. The same error comes once, until a file changes.
+  // FAILED_PRECONDITION when a certificate of an authority that is still trusted was revoked and
+  // would count again. After an error the content stays as it was. The same error comes once, until
+  // a file changes.
   absl::Status Refresh();
   // The last error of Refresh(); OK when the content is what the files have.
   absl::Status problem() const;

@@ -223,6 +223,24 @@ TEST_F(TlsTest, WhatWasRevokedStaysRevoked) {
   EXPECT_TRUE(tls_->Current()->revoked.Contains(*node1));
 }
 
+// As when a second authority is added, which is to take the first one's place some day.
+TEST_F(TlsTest, AnotherAuthorityLetsNobodyInAgain) {
+  Start();
+  const std::string empty = *common::ReadFile(Path("pki/crl.pem"));
+  const std::string first = *common::ReadFile(Path("pki/ca.pem"));
+  const auto node1 = common::ReadCertificate(*common::ReadFile(Path("pki/node1/cert.pem")));
+  Revoke("node1");
+  ASSERT_TRUE(tls_->Refresh().ok());
+  MakeAuthority("second");
+  const std::string second = *common::ReadFile(Path("second/ca.pem"));
+  for (const std::string& both : {first + "\n", second + first}) {
+    std::ofstream(Path("pki/localhost/ca.pem")) << both;
+    std::ofstream(Path("pki/localhost/crl.pem")) << empty;
+    EXPECT_TRUE(absl::IsFailedPrecondition(tls_->Refresh()));
+    EXPECT_TRUE(tls_->Current()->revoked.Contains(*node1));
+  }
+}
+
 TEST_F(TlsTest, AListThatIsNamedMustBeThere) {
   common::TlsFiles files = In(Path("pki/localhost"));
   files.revocations = Path("none");
