@@ -1,6 +1,7 @@
 #include "controller/pki/pki_directory.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +23,8 @@ namespace {
 
 constexpr mode_t kSecret = 0600;
 constexpr mode_t kPublic = 0644;
+// No holder's name begins so (CheckName()).
+constexpr char kUnnamed[] = ".new-";
 
 absl::Status MakeDirectory(const std::string& path) {
   return mkdir(path.c_str(), 0700) == 0 ? absl::OkStatus() : common::ErrnoStatus(errno, path);
@@ -81,18 +84,45 @@ absl::StatusOr<common::FileDescriptor> Lock(const std::string& path) {
   return fd;
 }
 
-// Takes back what Issue() has made, when it cannot finish.
-void RemoveHolder(const std::string& directory) {
-  for (const char* name : {"/key.pem", "/cert.pem", "/ca.pem", "/crl.pem"}) {
+// Directories get their name when all is in them, so that one which was killed on the way has no
+// half of one under the name. Beside its name, since rename(2) needs one file system.
+absl::StatusOr<std::string> MakeUnnamed(const std::string& prefix) {
+  std::string path = prefix + "XXXXXX";
+  if (mkdtemp(path.data()) == nullptr) return common::ErrnoStatus(errno, path);
+  return path;
+}
+
+absl::Status GiveName(const std::string& made, const std::string& path) {
+  struct stat facts;
+  if (lstat(path.c_str(), &facts) == 0) return common::ErrnoStatus(EEXIST, path);
+  // Replaces nothing but an empty directory, should one have come since.
+  return rename(made.c_str(), path.c_str()) == 0 ? absl::OkStatus()
+                                                 : common::ErrnoStatus(errno, path);
+}
+
+// What could not be finished, and has no name yet.
+void RemoveUnnamed(const std::string& directory) {
+  for (const char* name : {"/key.pem", "/cert.pem", "/ca.pem", "/crl.pem", "/ca.key"}) {
     unlink((directory + name).c_str());
   }
+  rmdir((directory + "/issued").c_str());
   rmdir(directory.c_str());
+}
+
+// Of a process that was killed: whoever has the lock is alone.
+void RemoveAllUnnamed(const std::string& path) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(path, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kUnnamed)) RemoveUnnamed(entry.path().string());
+  }
 }
 
 }  // namespace
 
-absl::Status PkiDirectory::Init(const std::string& path, const std::string& name, absl::Time now,
+absl::Status PkiDirectory::Init(const std::string& given, const std::string& name, absl::Time now,
                                 absl::Duration life) {
+  const std::string path = common::AbsolutePath(given);
   const auto key = MakeKey();
   if (!key.ok()) return key.status();
   const auto certificate = MakeAuthority(*key, name, now, now + life);
@@ -101,18 +131,20 @@ absl::Status PkiDirectory::Init(const std::string& path, const std::string& name
   if (!authority.ok()) return authority.status();
   const auto list = authority->Revoke("", {}, now);
   if (!list.ok()) return list.status();
+  const auto directory = MakeUnnamed(path + ".");
+  if (!directory.ok()) return directory.status();
+  absl::Status status = MakeDirectory(*directory + "/issued");
+  if (status.ok()) status = Create(*directory + "/crl.pem", *list, kPublic);
+  if (status.ok()) status = Create(*directory + "/ca.pem", *certificate, kPublic);
+  if (status.ok()) status = Create(*directory + "/ca.key", *key, kSecret);
   // The directory must be new. In one that is there somebody may have left links, or an authority
   // on which a fleet relies.
-  if (absl::Status made = MakeDirectory(path); !made.ok()) {
-    return absl::IsAlreadyExists(made)
-               ? absl::AlreadyExistsError(absl::StrCat(path, ": exists; nothing was changed"))
-               : made;
-  }
-  if (absl::Status made = MakeDirectory(path + "/issued"); !made.ok()) return made;
-  if (absl::Status made = Create(path + "/crl.pem", *list, kPublic); !made.ok()) return made;
-  if (absl::Status made = Create(path + "/ca.pem", *certificate, kPublic); !made.ok()) return made;
-  // Last: a directory with it is complete.
-  return Create(path + "/ca.key", *key, kSecret);
+  if (status.ok()) status = GiveName(*directory, path);
+  if (status.ok()) return status;
+  RemoveUnnamed(*directory);
+  return absl::IsAlreadyExists(status)
+             ? absl::AlreadyExistsError(absl::StrCat(path, ": exists; nothing was changed"))
+             : status;
 }
 
 absl::StatusOr<PkiDirectory> PkiDirectory::Open(const std::string& path) {
@@ -142,7 +174,8 @@ absl::StatusOr<PkiDirectory> PkiDirectory::Open(const std::string& path) {
 absl::Status PkiDirectory::Record(const std::string& certificate_pem) const {
   const auto facts = common::ReadCertificate(certificate_pem);
   if (!facts.ok()) return facts.status();
-  return Create(absl::StrCat(path_, "/issued/", facts->serial, ".pem"), certificate_pem, kPublic);
+  // Whole or not at all: List() could not go on after half of one, and nothing could be revoked.
+  return Replace(absl::StrCat(path_, "/issued/", facts->serial, ".pem"), certificate_pem);
 }
 
 absl::StatusOr<std::string> PkiDirectory::Issue(const Request& request,
@@ -157,13 +190,16 @@ absl::StatusOr<std::string> PkiDirectory::Issue(const Request& request,
   if (!certificate.ok()) return certificate.status();
   const auto list = ReadRevocations(path_ + "/crl.pem");
   if (!list.ok()) return list.status();
-  const std::string directory = absl::StrCat(path_, "/", request.name);
-  if (absl::Status made = MakeDirectory(directory); !made.ok()) {
-    return absl::IsAlreadyExists(made)
-               ? absl::AlreadyExistsError(
-                     absl::StrCat(directory, ": exists; use `lockstep pki renew`, or another name"))
-               : made;
+  const std::string named = absl::StrCat(path_, "/", request.name);
+  struct stat facts;
+  if (lstat(named.c_str(), &facts) == 0) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(named, ": exists; use `lockstep pki renew`, or another name"));
   }
+  RemoveAllUnnamed(path_);
+  const auto made = MakeUnnamed(absl::StrCat(path_, "/", kUnnamed));
+  if (!made.ok()) return made.status();
+  const std::string& directory = *made;
   absl::Status status = Create(directory + "/ca.pem", authority_.certificate(), kPublic);
   if (status.ok() && !csr_pem) status = Create(directory + "/key.pem", *key, kSecret);
   if (status.ok() && request.holder == Holder::kController) {
@@ -172,8 +208,9 @@ absl::StatusOr<std::string> PkiDirectory::Issue(const Request& request,
   // A certificate that somebody could use without its being recorded could not be revoked.
   if (status.ok()) status = Record(*certificate);
   if (status.ok()) status = Create(directory + "/cert.pem", *certificate, kPublic);
-  if (status.ok()) return directory;
-  RemoveHolder(directory);
+  if (status.ok()) status = GiveName(directory, named);
+  if (status.ok()) return named;
+  RemoveUnnamed(directory);
   return status;
 }
 

@@ -28,7 +28,8 @@ struct Issued {
 //   NAME/cert.pem key.pem ca.pem what one holder gets; a controller's has crl.pem, too
 //
 // Only this user enters it. Files are made with O_EXCL, those with keys with mode 0600. One process
-// at a time changes it: others wait. Errors name the path.
+// at a time changes it: others wait. A directory has its name once all is in it; .new-… is what a
+// process that was killed has left, and goes with the next certificate. Errors name the path.
 class PkiDirectory {
  public:
   // Makes the directory with a new authority. ALREADY_EXISTS where something is there.

@@ -4,7 +4,9 @@
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -209,6 +211,41 @@ TEST_F(PkiTest, NothingThatIsThereIsOverwritten) {
   EXPECT_TRUE(absl::IsAlreadyExists(Issue(Holder::kWorker, "node2").status()));
   EXPECT_FALSE(std::filesystem::exists(base_ + "/key.pem"));
   EXPECT_EQ(List().size(), 1u);
+}
+
+// Whoever was interrupted can go on: nothing has a name that is not whole.
+TEST_F(PkiTest, AKilledCommandLeavesAWholeHolderOrNone) {
+  for (int i = 0; i < 25; ++i) {
+    std::filesystem::remove_all(path_);
+    const pid_t init = fork();
+    if (init == 0) {
+      (void)PkiDirectory::Init(path_ + "/", "storage lab", absl::Now(), kYear);
+      _exit(0);
+    }
+    usleep(static_cast<useconds_t>(i) * 150);
+    kill(init, SIGKILL);
+    waitpid(init, nullptr, 0);
+    if (!std::filesystem::exists(path_)) Init();
+    ASSERT_TRUE(PkiDirectory::Open(path_).ok()) << i;
+    const pid_t issue = fork();
+    if (issue == 0) {
+      (void)Issue(Holder::kController, "ctl.example");
+      _exit(0);
+    }
+    usleep(static_cast<useconds_t>(i) * 150);
+    kill(issue, SIGKILL);
+    waitpid(issue, nullptr, 0);
+    if (!std::filesystem::exists(path_ + "/ctl.example")) {
+      const auto issued = Issue(Holder::kController, "ctl.example");
+      ASSERT_TRUE(issued.ok()) << i << " " << issued.status();
+    }
+    EXPECT_TRUE(common::CheckKeyOf(Read("ctl.example/cert.pem"), Read("ctl.example/key.pem")).ok());
+    ASSERT_TRUE(Issue(Holder::kWorker, "node1").ok());
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      EXPECT_FALSE(entry.path().filename().string().starts_with('.')) << entry.path();
+    }
+    EXPECT_GE(List().size(), 2u);
+  }
 }
 
 TEST_F(PkiTest, NamesWithPathsOrControlCharactersAreRefused) {
