@@ -220,6 +220,8 @@ namespace lockstep::limits {
   LIMIT(kSshAtOnce, 64, "hosts", "that one command connects to at once", "others wait")            \
   LIMIT(kSshAnswerBytes, 65536, "bytes", "of what ssh, or a script on a host, prints",             \
         "the rest is not read")                                                                    \
+  LIMIT(kSshFileBytes, 16 << 20, "bytes", "that a host prints while its worker is up",             \
+        "the connection to it ends")                                                               \
   /* Doctor and support bundle. */                                                                 \
   LIMIT(kDoctorNs, 60000000000, "ns", "that `lockstep doctor` waits for lockstep-worker",          \
         "the worker's part is ended, and counts as a problem")                                     \

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -190,19 +191,39 @@ int FleetUp(const Context& context, const SshFlags& flags) {
   return up == options->hosts.size() ? kOk : kDegraded;
 }
 
-// The hosts among `fleet` on which a run is in progress, as far as the controller says so.
-std::vector<std::string> Busy(const Context& context, const std::vector<FleetRecord>& fleet) {
-  std::vector<std::string> busy;
+// The workers of a controller that are part of a run; none where it does not answer.
+std::set<std::string> BusyWorkers(const Context& context) {
+  std::set<std::string> busy;
   const auto stub = context.Connect();
   if (!stub.ok()) return busy;
   grpc::ClientContext call;
   v1::StatusReply reply;
   if (!(*stub)->GetStatus(&call, {}, &reply).ok()) return busy;
   for (const v1::AttachedWorker& worker : reply.workers()) {
-    if (worker.run_id().empty()) continue;
-    for (const FleetRecord& record : fleet) {
-      if (record.name == worker.hello().host().name()) busy.push_back(record.name);
+    if (!worker.run_id().empty()) busy.insert(worker.hello().host().name());
+  }
+  return busy;
+}
+
+// The hosts among `fleet` on which a run is in progress, as far as their controllers say so. Each
+// has the controller of the command that started it, which may be another than the caller's.
+std::vector<std::string> Busy(const Context& context, const std::vector<FleetRecord>& fleet) {
+  std::map<std::string, std::set<std::string>> by_controller;
+  std::vector<std::string> busy;
+  for (const FleetRecord& record : fleet) {
+    const auto [at, is_new] = by_controller.try_emplace(record.controller);
+    if (is_new) {
+      Context asked = context;
+      if (record.controller != "" && record.controller != context.controller) {
+        asked.controller = record.controller;
+        // Workers of fleets have no certificates: their controller has none either, and `fleet up`
+        // has accepted where it is.
+        asked.tls = {};
+        asked.insecure = true;
+      }
+      at->second = BusyWorkers(asked);
     }
+    if (at->second.contains(record.name)) busy.push_back(record.name);
   }
   return busy;
 }

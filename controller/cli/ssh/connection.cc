@@ -1,6 +1,7 @@
 #include "controller/cli/ssh/connection.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "absl/time/clock.h"
 #include "common/embedded_file.h"
 #include "common/files.h"
+#include "common/limits.h"
 #include "common/text.h"
 #include "controller/cli/ssh/scripts.h"
 
@@ -53,6 +55,17 @@ std::string Lines(const std::vector<std::string>& lines) {
 bool IsDirectoryOf(const std::string& directory, const std::string& token) {
   return directory.starts_with('/') && directory.ends_with("/lockstep-fleet." + token) &&
          directory.find_first_of(":[]\\\n") == std::string::npos;
+}
+
+constexpr char kControlPrefix[] = "/tmp/lockstep-ssh-";
+
+// A record outlives what it names: when /tmp was emptied since, another user may have made a
+// directory of this name. ssh would hand this user's commands to whoever listens in it.
+bool IsOwnControl(const std::string& path) {
+  struct stat facts;
+  return path.starts_with(kControlPrefix) && path.find('/', 5) == std::string::npos &&
+         lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() &&
+         (facts.st_mode & 077) == 0;
 }
 
 // The last line that is not empty: ssh's reason comes after the host's banner.
@@ -102,7 +115,7 @@ std::vector<std::string> SshConnection::Share() const {
 }
 
 bool SshConnection::IsConnected() const {
-  if (record_->control.empty()) return false;
+  if (!IsOwnControl(record_->control)) return false;
   std::vector<std::string> words = Share();
   words.insert(words.end(), {"-O", "check", "--", record_->destination});
   const auto checked = RunProcess(words, {}, absl::Seconds(5), nullptr);
@@ -111,22 +124,20 @@ bool SshConnection::IsConnected() const {
 
 // In /tmp, because the path of a socket has at most 107 bytes and a state directory may be deep.
 absl::StatusOr<std::string> SshConnection::MakeControl() {
-  std::string path = "/tmp/lockstep-ssh-XXXXXX";
+  std::string path = absl::StrCat(kControlPrefix, "XXXXXX");
   if (mkdtemp(path.data()) == nullptr) return common::ErrnoStatus(errno, path);
   return path;
 }
 
 void SshConnection::CloseControl() {
   // A record names a directory to remove: only one that MakeControl() makes.
-  if (!record_->control.starts_with("/tmp/lockstep-ssh-") ||
-      absl::StrContains(record_->control.substr(5), "/")) {
-    return;
+  if (IsOwnControl(record_->control)) {
+    std::vector<std::string> words = Share();
+    words.insert(words.end(), {"-O", "exit", "--", record_->destination});
+    (void)RunProcess(words, {}, absl::Seconds(5), nullptr);
+    std::error_code ignored;
+    std::filesystem::remove_all(record_->control, ignored);
   }
-  std::vector<std::string> words = Share();
-  words.insert(words.end(), {"-O", "exit", "--", record_->destination});
-  (void)RunProcess(words, {}, absl::Seconds(5), nullptr);
-  std::error_code ignored;
-  std::filesystem::remove_all(record_->control, ignored);
   record_->control.clear();
 }
 
@@ -160,7 +171,10 @@ absl::Status SshConnection::Install(const WorkerFiles& files) {
   if (!control.ok()) return control.status();
   record_->control = *control;
   // From the first byte that reaches the host, the record leads to what may be there.
-  if (absl::Status saved = records_->Save(*record_); !saved.ok()) return saved;
+  if (absl::Status added = records_->Add(*record_); !added.ok()) {
+    CloseControl();
+    return added;
+  }
   ports_.progress("connecting");
   const std::string supervisor = Script("supervise.sh");
   ProcessInput input;
@@ -195,7 +209,12 @@ absl::Status SshConnection::AwaitInstalled(const WorkerFiles& files, ProcessInpu
     if (absl::Status fed = session->Feed(&input); !fed.ok()) return give_up(fed);
     // Asked before the answer is read, so that nothing that was printed is missed.
     const bool ended = session->HasEnded();
-    const auto text = common::ReadFile(out);
+    const auto text = common::ReadFile(out, static_cast<size_t>(limits::kSshAnswerBytes));
+    if (absl::IsResourceExhausted(text.status())) {
+      return give_up(absl::FailedPreconditionError(
+          absl::StrCat("the host prints more than ", limits::kSshAnswerBytes,
+                       " bytes; look at its shell's start-up files")));
+    }
     const std::string said = text.ok() ? *text : "";
     if (!*is_connected && (!said.empty() || access((record_->control + "/c").c_str(), F_OK) == 0)) {
       *is_connected = true;
@@ -217,7 +236,7 @@ absl::Status SshConnection::AwaitInstalled(const WorkerFiles& files, ProcessInpu
       return records_->Save(*record_);
     }
     if (ended) {
-      const auto errors = common::ReadFile(err);
+      const auto errors = common::ReadFile(err, static_cast<size_t>(limits::kSshAnswerBytes));
       return absl::UnavailableError(WhyNot(errors.ok() ? *errors : ""));
     }
     if (ports_.is_cancelled()) return give_up(absl::CancelledError("cancelled"));
@@ -255,7 +274,10 @@ absl::StatusOr<std::string> SshConnection::Forward(Way way, const std::string& c
 absl::StatusOr<std::string> SshConnection::RunScript(const std::string& script,
                                                      const std::string& input,
                                                      absl::Duration limit) {
-  std::vector<std::string> words = IsConnected() ? Share() : Connect();
+  const bool shares = IsConnected();
+  std::vector<std::string> words = shares ? Share() : Connect();
+  // The configuration may want a control connection of its own, which would stay after this.
+  if (!shares) words.insert(words.end(), {"-S", "none"});
   words.insert(words.end(), {"-T", "--", record_->destination, Command(script)});
   // The script has its own limit; this is for a host that says nothing any more.
   const auto done = RunProcess(words, {absl::StrCat(script, input), ""},

@@ -1,5 +1,6 @@
 #include "controller/cli/ssh/fleet.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "common/ids.h"
 #include "common/portable.h"
 #include "common/side_by_side.h"
+#include "common/version.h"
 #include "controller/cli/ssh/progress.h"
 
 namespace lockstep::cli {
@@ -22,6 +24,8 @@ namespace {
 constexpr absl::Duration kAttachLimit = absl::Seconds(30);
 // Longer than the supervisor gives a worker to end.
 constexpr absl::Duration kRemoveLimit = absl::Seconds(45);
+constexpr char kArchiveBegin[] = "lockstep-worker-";
+constexpr char kArchiveEnd[] = "-linux-x86_64.tar.gz";
 
 std::string NewToken() {
   return absl::StrFormat("%016x%08x", common::RandomSeed(),
@@ -59,6 +63,18 @@ absl::Status StartOn(SshConnection* host, const SshFleetOptions& options,
   return host->StartWorker(WorkerArguments(options, record, *controller), kAttachLimit);
 }
 
+// The hosts run what is in the archive. A portable program may lie in a directory in which every
+// user can put a file (/tmp): only root's archives count, this user's, and those of the owner of
+// this program, whom the caller trusts already.
+bool MayBeRun(const std::string& path, const std::string& program) {
+  struct stat facts;
+  struct stat own;
+  if (lstat(path.c_str(), &facts) != 0) return false;
+  if (S_ISREG(facts.st_mode) && (facts.st_mode & S_IWOTH) != 0) return false;
+  return facts.st_uid == 0 || facts.st_uid == geteuid() ||
+         (stat(program.c_str(), &own) == 0 && facts.st_uid == own.st_uid);
+}
+
 // What a failed start has left, by the same way as later.
 std::string RemoveAfterFailure(FleetRecord* record, const FleetRecords& records) {
   SshConnection::Ports ports;
@@ -78,6 +94,7 @@ absl::Status BringUpHost(const SshFleetOptions& options, const FleetRecords& rec
   record.name = host.name;
   record.config = options.config;
   record.allow = options.allow;
+  record.controller = options.controller;
   record.began_s = absl::ToUnixSeconds(absl::Now());
   SshConnection::Ports ports;
   ports.is_cancelled = options.is_cancelled;
@@ -110,6 +127,24 @@ std::string Described(const SshConnection::Removed& removed) {
 
 }  // namespace
 
+std::string ArchiveIn(const std::string& directory, const std::string& program,
+                      const std::string& version) {
+  std::string found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kArchiveBegin) || !name.ends_with(kArchiveEnd) ||
+        !MayBeRun(entry.path().string(), program)) {
+      continue;
+    }
+    // Packages of several versions may lie side by side. Another one than this program's is of use
+    // only to say which.
+    if (name == absl::StrCat(kArchiveBegin, version, kArchiveEnd)) return entry.path().string();
+    if (found.empty()) found = entry.path().string();
+  }
+  return found;
+}
+
 absl::StatusOr<std::string> FindWorkerArchive(const std::string& path) {
   if (!path.empty()) {
     const std::string whole = common::AbsolutePath(path);
@@ -119,13 +154,8 @@ absl::StatusOr<std::string> FindWorkerArchive(const std::string& path) {
   const std::string folder = common::ProgramDirectory();
   for (const std::string& place :
        {folder, folder + "/../dist", folder + "/../share/lockstep", folder + "/../.."}) {
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(place, ignored)) {
-      const std::string name = entry.path().filename().string();
-      if (name.starts_with("lockstep-worker-") && name.ends_with("-linux-x86_64.tar.gz")) {
-        return entry.path().string();
-      }
-    }
+    std::string found = ArchiveIn(place, "/proc/self/exe", common::kSoftwareVersion);
+    if (!found.empty()) return found;
   }
   return absl::NotFoundError(
       "the worker's portable archive is not beside this program; make it with tools/package "

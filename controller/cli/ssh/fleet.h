@@ -36,6 +36,10 @@ struct HostOutcome {
 // The portable archive at `path`, or the one that lies beside this program, or that tools/package
 // has made of this checkout. NOT_FOUND with what to do.
 absl::StatusOr<std::string> FindWorkerArchive(const std::string& path);
+// A worker's portable archive in the directory that belongs to root, to this user or to the owner
+// of `program`: that of the version, if it is there. Empty where there is none.
+std::string ArchiveIn(const std::string& directory, const std::string& program,
+                      const std::string& version);
 
 // INVALID_ARGUMENT where the hosts could not be told what is wanted: line breaks, and paths that
 // are not absolute.

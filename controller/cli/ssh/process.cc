@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,13 +76,14 @@ absl::Status MakePair(FileDescriptor* ours, FileDescriptor* theirs) {
   return absl::OkStatus();
 }
 
-// Appends what there is. False at the end.
-bool Drain(int fd, std::string* text) {
+// Appends what there is, and no more than a full buffer of the kernel has: a program that prints
+// without end must not keep the caller from its limit.
+void Drain(int fd, std::string* text) {
+  constexpr int kMaxPieces = 256;
   char piece[4096];
-  while (true) {
+  for (int i = 0; i < kMaxPieces; ++i) {
     const ssize_t bytes = read(fd, piece, sizeof piece);
-    if (bytes < 0) return errno == EAGAIN || errno == EINTR;
-    if (bytes == 0) return false;
+    if (bytes <= 0) return;
     const size_t room = static_cast<size_t>(limits::kSshAnswerBytes) - text->size();
     text->append(piece, std::min(static_cast<size_t>(bytes), room));
   }
@@ -103,6 +105,15 @@ absl::StatusOr<StartedProcess> StartedProcess::Start(const std::vector<std::stri
   const auto pid = Spawn(words, {in.get(), out_file.get(), err_file.get()});
   if (!pid.ok()) return pid.status();
   process.pid_ = *pid;
+  // The files are on this machine, and the program prints what a host likes, also after this one
+  // has ended. Beyond the limit the kernel ends it (setrlimit(2)).
+  constexpr auto kMax = static_cast<rlim_t>(limits::kSshFileBytes);
+  const rlimit limit = {kMax, kMax};
+  if (prlimit(process.pid_, RLIMIT_FSIZE, &limit, nullptr) != 0 && errno != ESRCH) {
+    const int error = errno;
+    process.Kill();
+    return common::ErrnoStatus(error, "prlimit");
+  }
   return process;
 }
 

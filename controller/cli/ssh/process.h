@@ -36,7 +36,7 @@ absl::StatusOr<ProcessOutput> RunProcess(const std::vector<std::string>& words,
 // A program that was started, and is left running when this ends. Not thread-safe.
 class StartedProcess {
  public:
-  // Its outputs go to files.
+  // Its outputs go to files, of at most limits::kSshFileBytes each: it is killed beyond that.
   static absl::StatusOr<StartedProcess> Start(const std::vector<std::string>& words,
                                               const std::string& out, const std::string& err);
   // Passes on as much of the input as the program takes now, and the end of it after the last

@@ -1,5 +1,7 @@
 #include "controller/cli/ssh/records.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +29,7 @@ std::string ToText(const FleetRecord& record) {
   add("config", record.config);
   add("directory", record.directory);
   add("control", record.control);
+  add("controller", record.controller);
   add("began", absl::StrCat(record.began_s));
   for (const std::string& path : record.allow) add("allow", path);
   return text;
@@ -45,6 +48,7 @@ FleetRecord FromText(const std::string& text) {
     if (key == "config") record.config = value;
     if (key == "directory") record.directory = value;
     if (key == "control") record.control = value;
+    if (key == "controller") record.controller = value;
     if (key == "began" && !absl::SimpleAtoi(value, &record.began_s)) record.began_s = 0;
     if (key == "allow") record.allow.push_back(value);
   }
@@ -52,6 +56,27 @@ FleetRecord FromText(const std::string& text) {
 }
 
 }  // namespace
+
+absl::Status FleetRecords::Add(const FleetRecord& record) const {
+  if (absl::Status made = common::MakePrivateDirectory(directory_); !made.ok()) return made;
+  // From the look at the others to the own record, no second command may look. The lock ends with
+  // the descriptor, and so with a process that is killed.
+  const common::FileDescriptor lock(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock.valid()) return common::ErrnoStatus(errno, directory_);
+  while (flock(lock.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) return common::ErrnoStatus(errno, directory_);
+  }
+  const auto others = Load();
+  if (!others.ok()) return others.status();
+  for (const FleetRecord& other : *others) {
+    if (other.name != record.name || other.token == record.token) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("another command has begun there meanwhile; lockstep fleet list shows it, and "
+                     "lockstep fleet down ",
+                     record.name, " ends it"));
+  }
+  return Save(record);
+}
 
 absl::Status FleetRecords::Save(const FleetRecord& record) const {
   if (absl::Status made = common::MakePrivateDirectory(directory_); !made.ok()) return made;

@@ -18,7 +18,8 @@ struct FleetRecord {
   std::string directory;    // on the host; empty as long as it is not known
   std::string control;      // a directory on this machine, with the control socket of ssh
   std::vector<std::string> allow;
-  int64_t began_s = 0;  // Unix time
+  std::string controller;  // HOST:PORT, as this machine dials it
+  int64_t began_s = 0;     // Unix time
 };
 
 // The records of this user, one file each in a directory of mode 0700. Thread-safe for different
@@ -29,7 +30,10 @@ class FleetRecords {
   explicit FleetRecords(const std::string& state_directory)
       : directory_(state_directory + "/fleets") {}
 
-  // Adds or replaces it.
+  // Adds the record of a host that has none, as the only one of the commands that do so at once.
+  // FAILED_PRECONDITION where the name has one: two workers would share the host's disks.
+  absl::Status Add(const FleetRecord& record) const;
+  // Replaces it.
   absl::Status Save(const FleetRecord& record) const;
   absl::Status Remove(const FleetRecord& record) const;
   // All of them, by the time of their begin. A file that is none is left out.

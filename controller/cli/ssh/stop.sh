@@ -24,15 +24,6 @@ find_directory() {
   done
 }
 
-# Files of jobs are not removed. Each has its mark beside it.
-list_targets() {
-  for path; do
-    [ -d "$path" ] || continue
-    find "$path" -xdev -type f -name '*.lockstep' 2> /dev/null | head -n 20 |
-      while IFS= read -r mark; do say "target ${mark%.lockstep}"; done
-  done
-}
-
 wait_until() { # wait_until SECONDS COMMAND…
   end=$(($(date +%s) + $1))
   shift
@@ -43,6 +34,35 @@ wait_until() { # wait_until SECONDS COMMAND…
 }
 is_gone() { [ ! -e "$dir" ]; }
 is_worker_over() { ! is_ours "$dir/worker.pid"; }
+is_finder_over() { ! kill -0 "$finder" 2> /dev/null; }
+
+# Files of jobs are not removed. Each has its mark beside it. A large tree, or a file server that is
+# away, costs 10 s and no more: the worker is gone by then, and whoever asks must learn of it.
+list_targets() {
+  list_end=$(($(date +%s) + 10))
+  for path; do
+    # What does not begin with '/' is an identity of a device, and could be an option of find(1).
+    case $path in
+      /*) ;;
+      *) continue ;;
+    esac
+    left=$((list_end - $(date +%s)))
+    [ "$left" -gt 0 ] || return 0
+    {
+      find "$path" -xdev -type f -name '*.lockstep' 2> /dev/null < /dev/null &
+      finder=$!
+      wait_until "$left" is_finder_over || kill -KILL "$finder" 2> /dev/null
+      echo .
+    } | {
+      listed=0
+      # The end is a line, and not that of the pipe, which a process that cannot be ended keeps open.
+      while IFS= read -r mark && [ "$mark" != . ]; do
+        [ "$listed" -ge 20 ] || say "target ${mark%.lockstep}"
+        listed=$((listed + 1))
+      done
+    }
+  done
+}
 
 # What the supervisor would do.
 clean_up() {

@@ -5,6 +5,8 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/limits.h"
 #include "controller/cli/ssh/connection.h"
 #include "gtest/gtest.h"
 
@@ -80,6 +82,54 @@ TEST_F(SshConnectionTest, AHostThatIsNotReachedHasNoRecord) {
   EXPECT_NE(failed.message().find("its host key is not known"), std::string::npos) << failed;
   EXPECT_TRUE(records_.Load()->empty());
   EXPECT_EQ(record_.control, "");
+}
+
+TEST_F(SshConnectionTest, AHostThatPrintsWithoutEndIsLeft) {
+  const absl::Status failed = Install("exec yes");
+  EXPECT_NE(failed.message().find("prints more than"), std::string::npos) << failed;
+}
+
+// The connection stays, and nobody reads what comes through it.
+TEST_F(SshConnectionTest, AHostThatPrintsLaterFillsNoDiskHere) {
+  ASSERT_TRUE(Install(Say("directory /tmp/lockstep-fleet." + record_.token) +
+                      absl::StrCat("; sleep 0.3; yes > ", directory_, "/late"))
+                  .ok());
+  const std::string late = directory_ + "/late";
+  for (int i = 0; i < 200 && (!std::filesystem::exists(late) ||
+                              std::filesystem::file_size(late) < limits::kSshFileBytes);
+       ++i) {
+    absl::SleepFor(absl::Milliseconds(50));
+  }
+  absl::SleepFor(absl::Milliseconds(200));
+  EXPECT_EQ(std::filesystem::file_size(late), static_cast<uintmax_t>(limits::kSshFileBytes));
+}
+
+TEST_F(SshConnectionTest, ASecondCommandForAHostIsRefused) {
+  ASSERT_TRUE(Install(Say("directory /tmp/lockstep-fleet." + record_.token)).ok());
+  record_.token = "76543210fedcba9876543210";
+  const absl::Status refused = Install("echo reached > " + directory_ + "/reached");
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_NE(refused.message().find("lockstep fleet down node1"), std::string::npos) << refused;
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/reached"));
+  EXPECT_EQ(records_.Load()->size(), 1u);
+  EXPECT_EQ(record_.control, "");
+}
+
+// After /tmp was emptied, another user may have made a directory of this name.
+TEST_F(SshConnectionTest, AControlDirectoryThatOthersEnterIsNotUsed) {
+  std::ofstream(directory_ + "/ssh") << "#!/bin/sh\nexit 0\n";
+  chmod((directory_ + "/ssh").c_str(), 0755);
+  SshConnection::Ports ports;
+  ports.program = directory_ + "/ssh";
+  char path[] = "/tmp/lockstep-ssh-XXXXXX";
+  record_.control = mkdtemp(path);
+  EXPECT_TRUE(SshConnection(&record_, &records_, ports).IsConnected());
+  chmod(path, 0770);
+  EXPECT_FALSE(SshConnection(&record_, &records_, ports).IsConnected());
+  std::filesystem::remove(path);
+  std::filesystem::create_directory_symlink(directory_, path);
+  EXPECT_FALSE(SshConnection(&record_, &records_, ports).IsConnected());
+  std::filesystem::remove(path);
 }
 
 TEST_F(SshConnectionTest, SshChecksHostKeysAndGivesNothingAway) {

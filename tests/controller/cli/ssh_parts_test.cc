@@ -4,13 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
+#include <vector>
 
+#include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "common/limits.h"
+#include "controller/cli/ssh/fleet.h"
 #include "controller/cli/ssh/process.h"
 #include "controller/cli/ssh/records.h"
 #include "gtest/gtest.h"
@@ -45,6 +50,11 @@ TEST(ProcessTest, EndsAtItsLimitAndWhenCancelled) {
   const auto over = RunProcess({"sleep", "60"}, {}, absl::Minutes(1), [] { return true; });
   EXPECT_EQ(over.status().code(), absl::StatusCode::kCancelled);
   EXPECT_FALSE(RunProcess({"no-such-program"}, {}, absl::Minutes(1), nullptr).ok());
+}
+
+TEST(ProcessTest, AProgramThatPrintsWithoutEndEndsAtItsLimit) {
+  const auto loud = RunProcess({"yes"}, {}, absl::Milliseconds(300), nullptr);
+  EXPECT_EQ(loud.status().code(), absl::StatusCode::kDeadlineExceeded);
 }
 
 TEST(ProcessTest, InheritsNoDescriptorAndHasASessionOfItsOwn) {
@@ -93,6 +103,43 @@ TEST_F(RecordsTest, KeepsWhatItWasGiven) {
   EXPECT_EQ((*loaded)[0].allow, record.allow);
   ASSERT_TRUE(records.Remove(record).ok());
   EXPECT_TRUE(records.Load()->empty());
+}
+
+TEST_F(RecordsTest, OfCommandsAtOnceOneHasTheHost) {
+  const FleetRecords records(directory_);
+  std::atomic<int> added = 0;
+  std::vector<std::thread> commands;
+  for (int i = 0; i < 8; ++i) {
+    commands.emplace_back([&, i] {
+      FleetRecord record;
+      record.token = absl::StrFormat("%024x", i);
+      record.name = "node1";
+      if (records.Add(record).ok()) ++added;
+    });
+  }
+  for (std::thread& command : commands) command.join();
+  EXPECT_EQ(added, 1);
+  EXPECT_EQ(records.Load()->size(), 1u);
+}
+
+// In /tmp, say, everybody can put one beside the program.
+TEST_F(RecordsTest, AnArchiveOfAnotherUserIsNoWorker) {
+  const std::string planted = directory_ + "/lockstep-worker-9-linux-x86_64.tar.gz";
+  std::ofstream(planted) << "x";
+  EXPECT_EQ(ArchiveIn(directory_, "/proc/self/exe", "1"), planted);
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(planted.c_str(), 12345, 12345), 0);
+    EXPECT_EQ(ArchiveIn(directory_, "/proc/self/exe", "1"), "");
+    const std::string link = directory_ + "/lockstep-worker-8-linux-x86_64.tar.gz";
+    std::filesystem::create_symlink("/etc/passwd", link);
+    ASSERT_EQ(lchown(link.c_str(), 12345, 12345), 0);
+    EXPECT_EQ(ArchiveIn(directory_, "/proc/self/exe", "1"), "");
+  }
+  const std::string own = directory_ + "/lockstep-worker-1-linux-x86_64.tar.gz";
+  std::ofstream(own) << "x";
+  EXPECT_EQ(ArchiveIn(directory_, "/proc/self/exe", "1"), own);
+  chmod(own.c_str(), 0666);
+  EXPECT_NE(ArchiveIn(directory_, "/proc/self/exe", "1"), own);
 }
 
 TEST_F(RecordsTest, OthersMayNotHaveWrittenThem) {
