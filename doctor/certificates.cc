@@ -41,7 +41,9 @@ void CheckFile(const std::string& flag, const std::string& path, int64_t now_s,
   const auto facts = common::ReadCertificate(*text);
   if (!facts.ok()) return;
   CheckValidity(*facts, absl::StrCat(flag, " ", path), now_s,
-                "lockstep pki renew (docs/guide/fleet.md)", findings);
+                "lockstep pki renew NAME, or a new one by your own authority "
+                "(docs/reference/operations.md, Certificates)",
+                findings);
 }
 
 void CheckKeyMode(const std::string& path, Findings* findings) {
@@ -89,13 +91,14 @@ void CheckValidity(const common::CertificateFacts& facts, const std::string& who
   }
 }
 
-void CheckCertificates(const common::TlsFiles& files, int64_t now_s, Findings* findings) {
-  if (!files.any()) return;
+void CheckCertificates(const common::TlsFiles& given, int64_t now_s, Findings* findings) {
+  if (!given.any()) return;
+  const common::TlsFiles files = common::WithoutDirectory(given);
   CheckFile("--tls-cert", files.certificate, now_s, findings);
   CheckFile("--tls-ca", files.authority, now_s, findings);
   CheckKeyMode(files.key, findings);
   // Whatever is wrong with them together: a key of another certificate, a file that is none.
-  const auto usable = common::ClientCredentials(files);
+  const auto usable = common::ClientCredentials(given);
   if (!usable.ok()) {
     findings->Problem("certificate", std::string(usable.status().message()),
                       {"without its three files this program cannot connect",

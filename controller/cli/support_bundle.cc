@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "common/files.h"
 #include "common/limits.h"
@@ -76,37 +77,54 @@ class Bundle {
   v1::SupportManifest manifest_;    // its files alone
 };
 
-// What this command itself knows to be secret.
-doctor::Redactor KnownSecrets(const Context& context, const BundleFlags& flags) {
+// Of a line HOST:PORT:DATABASE:USER:PASSWORD of ~/.pgpass, where a backslash takes the meaning from
+// the next character.
+std::string PasswordOf(absl::string_view line) {
+  std::string field;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == ':') {
+      field.clear();
+    } else {
+      if (line[i] == '\\' && i + 1 < line.size()) ++i;
+      field += line[i];
+    }
+  }
+  return field;
+}
+
+// What this command itself knows to be secret. An error where a file of --secrets cannot be read:
+// what is in it would be in the bundle.
+absl::StatusOr<doctor::Redactor> KnownSecrets(const Context& context, const BundleFlags& flags) {
   doctor::Redactor redactor;
   constexpr size_t kMaxSecretFile = 1 << 20;
-  std::vector<std::string> paths = flags.secrets;
-  paths.push_back(context.tls.key);
-  for (const std::string& path : paths) {
-    if (const auto text = common::ReadFile(path, kMaxSecretFile); text.ok()) {
-      redactor.AddSecretFile(*text);
+  for (const std::string& path : flags.secrets) {
+    const auto text = common::ReadFile(path, kMaxSecretFile);
+    if (!text.ok()) {
+      return absl::Status(text.status().code(),
+                          absl::StrCat("--secrets ", text.status().message()));
     }
+    redactor.AddSecretFile(*text);
+  }
+  const std::string key = common::WithoutDirectory(context.tls).key;
+  if (const auto text = common::ReadFile(key, kMaxSecretFile); text.ok()) {
+    redactor.AddSecretFile(*text);
   }
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string text = *entry;
+    redactor.Learn(text);  // a variable may be a URL with a password
     const size_t equals = text.find('=');
     if (equals != std::string::npos && doctor::NamesSecret(text.substr(0, equals))) {
       redactor.AddSecret(text.substr(equals + 1));
     }
   }
-  // HOST:PORT:DATABASE:USER:PASSWORD
   const char* const given = getenv("PGPASSFILE");
   const char* const home = getenv("HOME");
   const std::string passwords = given != nullptr  ? given
                                 : home != nullptr ? absl::StrCat(home, "/.pgpass")
                                                   : "";
   if (const auto text = common::ReadFile(passwords, kMaxSecretFile); text.ok()) {
-    for (size_t at = 0; at < text->size();) {
-      const size_t end = std::min(text->find('\n', at), text->size());
-      const std::string line = text->substr(at, end - at);
-      const size_t colon = line.rfind(':');
-      if (colon != std::string::npos) redactor.AddSecret(line.substr(colon + 1));
-      at = end + 1;
+    for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
+      redactor.AddSecret(PasswordOf(line));
     }
   }
   return redactor;
@@ -188,6 +206,8 @@ int MakeBundle(const Context& context, BundleFlags flags) {
   const std::string name =
       "lockstep-support-" + absl::FormatTime("%Y%m%d-%H%M%S", now, absl::UTCTimeZone());
   if (flags.output.empty()) flags.output = name + ".tar.gz";
+  const auto secrets = KnownSecrets(context, flags);
+  if (!secrets.ok()) return Fail(secrets.status());
   Diagnosis diagnosis = Diagnose(context, flags.doctor);
   Bundle bundle;
   bundle.Add("doctor.txt", doctor::RenderDoctor(diagnosis.report, doctor::Colour::kNo));
@@ -207,11 +227,11 @@ int MakeBundle(const Context& context, BundleFlags flags) {
   manifest.set_commit(common::VersionCommit());
   manifest.set_redacted(true);
   manifest.set_controller(context.controller);
-  for (const std::string& path :
-       {context.tls.certificate, context.tls.key, context.tls.authority}) {
+  const common::TlsFiles tls = common::WithoutDirectory(context.tls);
+  for (const std::string& path : {tls.certificate, tls.key, tls.authority}) {
     if (!path.empty()) manifest.add_tls_files(path);
   }
-  const auto files = bundle.Take(KnownSecrets(context, flags), std::move(manifest));
+  const auto files = bundle.Take(*secrets, std::move(manifest));
   const auto packed = MakeTarGz(name, files, absl::ToUnixSeconds(now));
   if (!packed.ok()) return Fail(packed.status());
   if (absl::Status status = WriteNewPrivateFile(flags.output, *packed); !status.ok()) {

@@ -18,6 +18,14 @@ TEST(Redact, SecretsInEveryFormAreTakenOut) {
         "PGPASSWORD=S3cr3t psql", "--api-token S3cr3t run", "--api-token=S3cr3t",
         "Authorization: Bearer S3cr3tS3cr3tS3cr3t", "curl -H 'x: Bearer S3cr3t90123456'",
         "password: with, S3cr3t", "password=with,S3cr3t",
+        // Values over several lines, lists, and other forms of YAML and JSON.
+        "password: |\n  first\n\n  S3cr3t\nnext: x", "a:\n  token: >-\n    S3cr3t\n  b: x",
+        "password: first\n  S3cr3t\nnext: x", "- password: first\n    S3cr3t\n  user: x",
+        "passwords:\n- first\n- S3cr3t\nnext: x", "passwords:\n  - S3cr3t\nnext: x",
+        "{passwords: [first, S3cr3t], next: x}", "\"passwords\": [\"first\", \"S3cr3t\"]",
+        "\"secrets\": {\"a\": \"S3cr3t\"}", "\"password\": S3cr3t", "password: 'it''s S3cr3t'",
+        "- name: PGPASSWORD\n  value: S3cr3t", "{\"key\": \"api-token\", \"value\": \"S3cr3t\"}",
+        "{\"key\":\"password\",\"value\":\"S3cr3t\"}",
         "-----BEGIN PRIVATE KEY-----\nS3cr3t\n-----END PRIVATE KEY-----\n",
         "-----BEGIN EC PRIVATE KEY-----\nS3cr3t and the log ends here"}) {
     EXPECT_EQ(Redacted(text).find("S3cr3t"), std::string::npos) << Redacted(text);
@@ -32,10 +40,52 @@ TEST(Redact, TheRestOfTheTextStays) {
   EXPECT_EQ(Redacted("{\"password\": \"p\", \"iops\": 5}"),
             "{\"password\": \"[redacted]\", \"iops\": 5}");
   for (const std::string plain :
-       {"http://127.0.0.1:9641/", "the plan's token is missing", "\"tokens\": 5,",
+       {"- password: \n  user: x", "\"tokens\": true}", "name: mix\nvalue: 5",
+        "http://127.0.0.1:9641/", "the plan's token is missing", "\"tokens\": 5,",
         "10 MiB/s at 12:00:01", "basic block size", "sudo bypass"}) {
     EXPECT_EQ(Redacted(plain), plain);
   }
+}
+
+TEST(Redact, WhatFollowsAValueStays) {
+  EXPECT_EQ(Redacted("- password: x\n  user: y\n"), "- password: [redacted]\n  user: y\n");
+  EXPECT_EQ(Redacted("password: |\n  x\n  y\nuser: z"), "password: [redacted]\nuser: z");
+  EXPECT_EQ(Redacted("[{\"name\": \"token\", \"value\": \"x\", \"unit\": \"y\"}]"),
+            "[{\"name\": \"token\", \"value\": \"[redacted]\", \"unit\": \"y\"}]");
+}
+
+TEST(Redact, ASecretIsKnownByItsPartsAndWithoutItsCodes) {
+  Redactor redactor;
+  redactor.Learn("postgresql://u@h/d?password=hunter2two&sslmode=require");
+  redactor.Learn("postgresql://u:p%40ssw%3Ard@h/d");
+  EXPECT_EQ(redactor.Redact("hunter2two, p@ssw:rd"), "[redacted], [redacted]");
+}
+
+TEST(Redact, OfSecretsThatOverlapNothingStays) {
+  Redactor redactor;
+  redactor.AddSecret("abcdefgh");
+  redactor.AddSecret("efghijkl");
+  redactor.AddSecret("abcdefghi");
+  EXPECT_EQ(redactor.Redact("<abcdefghijkl>"), "<[redacted]>");
+}
+
+// A log is others' text: it must not keep the command busy for hours.
+TEST(Redact, NoTextTakesTheSquareOfItsLength) {
+  constexpr size_t kBytes = 1 << 20;
+  for (const std::string part : {"a://", "password: 1 ", "{password=x ", "-----BEGIN ",
+                                 "key: ", "password: [", "password: '", "\npassword:\n "}) {
+    std::string text;
+    while (text.size() < kBytes) text += part;
+    EXPECT_LE(Redacted(text).size(), 2 * text.size());
+  }
+  Redactor redactor;
+  std::string text;
+  for (int i = 0; text.size() < kBytes; ++i) {
+    text += "password=secret" + std::to_string(i) + "x\n";
+  }
+  redactor.Learn(text);
+  EXPECT_EQ(redactor.Redact("secret77x"), "[redacted]");
+  EXPECT_EQ(redactor.Redact(text).find("secret"), std::string::npos);
 }
 
 TEST(Redact, ASecretOfOneTextIsTakenOutOfAll) {

@@ -165,6 +165,20 @@ class Certificates(unittest.TestCase):
         self.assertIn("anna, admin", by_check(findings, "controller")["role"]["found"])
 
 
+class CertificateDirectory(unittest.TestCase):
+    def test_it_is_checked_as_its_files_are(self):
+        with tempfile.TemporaryDirectory() as directory:
+            pki = ["pki", "--dir", f"{directory}/pki"]
+            for words in (["init"], ["issue", "user", "anna", "--valid", "2d"]):
+                subprocess.run([f"{BIN}/lockstep", *pki, *words], check=True, capture_output=True)
+            os.chmod(f"{directory}/pki/anna/key.pem", 0o644)
+            words = ["--controller", "127.0.0.1:1", "--tls-dir", f"{directory}/pki/anna"]
+            _, findings = doctor(*words, "doctor", "--json", program="lockstep")
+        found = [f["found"] for f in findings if f["area"] == "certificates"]
+        for part in ("0644", "(anna, submitter) expires in 1 day", "(Lockstep) is valid until"):
+            self.assertTrue(any(part in text for text in found), (part, found))
+
+
 class SupportBundle(FleetTest):
     workers = 1
 
@@ -210,15 +224,33 @@ class SupportBundle(FleetTest):
             out.write(f"login of {SECRET}-chap was refused, {SECRET}-environment too\n")
             out.write(f"-----BEGIN PRIVATE KEY-----\n{SECRET}-pem\n-----END PRIVATE KEY-----\n")
             out.write("this line stays\n")
-        path, files = self.bundle(
-            "--log", log, "--secrets", chap, env={"MY_API_TOKEN": f"{SECRET}-environment"}
-        )
+            out.write(f"password: |\n  {SECRET}-block\nthis line, too\n")
+            out.write(f"- name: PGPASSWORD\n  value: {SECRET}-named\n")
+            out.write("with codes: pg-S3cret:x, url-S3cret, twice-S3cret\n")
+        with open(f"{folder}/pgpass", "w", encoding="ascii") as out:
+            out.write("db:5432:*:anna:pg-S3cret\\:x\n")
+        environment = {
+            "MY_API_TOKEN": f"{SECRET}-environment",
+            "STORE_URL": "postgresql://u:url-S3cret@db/x",
+            "PROXY": "http://u:twice%2DS3cret@proxy/",
+            "PGPASSFILE": f"{folder}/pgpass",
+        }
+        path, files = self.bundle("--log", log, "--secrets", chap, env=environment)
         for name, text in files.items():
             self.assertNotIn(SECRET, text, name)
+            self.assertNotIn("S3cret", text, name)
         self.assertIn("this line stays", files["logs/1-controller.log"])
+        self.assertIn("this line, too", files["logs/1-controller.log"])
         self.assertIn("[redacted]", files[f"runs/{run}/job.yaml"])
         self.assertIn("firmware", files[f"runs/{run}/job.yaml"])
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+
+    def test_secrets_that_cannot_be_read_are_no_trifle(self):
+        path = os.path.join(self.fleet.directory, "unread.tar.gz")
+        words = ("--output", path, "--secrets", "/nowhere/chap")
+        done = self.ok(self.fleet.lockstep("support-bundle", *words), 1)
+        self.assertIn("--secrets /nowhere/chap: No such file", done.err)
+        self.assertFalse(os.path.exists(path))
 
     def test_it_has_what_helps_and_says_what_it_lacks(self):
         self.ok(self.fleet.run_job(files_job(self.fleet.data, 1, "1s")))
