@@ -303,6 +303,65 @@ class SshFleets(unittest.TestCase):
         self.assertFalse(os.path.exists(trap))
         self.assert_nothing_is_left()
 
+    def edit(self, change):
+        """Changes the text of the only record. Returns what it was."""
+        (name,) = self.records()
+        path = f"{self.fleet.directory}/user/fleets/{name}"
+        with open(path, encoding="utf-8") as text:
+            before = text.read()
+        with open(path, "w", encoding="utf-8") as text:
+            text.write(change(before))
+        return before
+
+    def test_an_edited_record_removes_nothing_else(self):
+        fleet = self.make(1)
+        self.assertEqual(fleet.up("--ssh", "node1").status, 0)
+        root = self.hosts[0].root
+        (token,) = self.records()
+        for name in (f"etc/lockstep-fleet.{token}x", "keep", "root/-delete"):
+            os.makedirs(f"{root}/{name}")
+        with open(f"{root}/root/kept", "w", encoding="ascii") as file:
+            file.write("mine")
+        before = self.hosts[0].find()
+        for directory in (
+            "/keep",
+            "/",
+            "/tmp/..",
+            f"/etc/lockstep-fleet.{token}x",
+            f"/tmp/lockstep-fleet.{token}/..",
+            f"/tmp/lockstep-fleet.{token}/../../keep",
+        ):
+            record = self.edit(
+                lambda text, d=directory: re.sub("(?m)^directory .*", f"directory {d}", text)
+            )
+            self.assertIn("is no directory of a fleet", fleet.down().err)
+            self.edit(lambda _, record=record: record)
+        self.edit(lambda text: text + "allow -delete\nallow -exec\n")
+        self.assertEqual(fleet.down().status, 0)
+        mine = {name for name in before if not name.startswith("/tmp/")}
+        self.assertEqual(mine - self.hosts[0].find(), set())
+
+    def test_of_two_commands_at_once_one_has_the_host(self):
+        fleet = self.make(1)
+        words = ("fleet", "up", *fleet.flags, "--ssh", "node1")
+        both = [fleet.start_lockstep(*words) for _ in range(2)]
+        self.assertEqual(sorted(process.wait(120) for process in both), [0, 1])
+        self.assertEqual(len(self.records()), 1)
+        self.assertEqual(fleet.down().status, 0)
+        self.assert_nothing_is_left()
+
+    def test_down_asks_the_controller_of_the_workers(self):
+        self.make(2)
+        process = self.begin_run()
+        environment = {**self.fleet.environment(), "LOCKSTEP_CONTROLLER": "127.0.0.1:1"}
+        words = [f"{BIN}/lockstep", "fleet", "down"]
+        down = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        self.assertEqual(down.returncode, 1, down)
+        self.assertIn("a run is in progress on node1", down.stderr)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(120), 130)
+        self.assert_nothing_is_left()
+
     def test_the_other_ways_are_chosen_with_open_eyes(self):
         fleet = self.make(1)
         for way, why in (("port", "--insecure-plaintext"), ("direct", "of this machine alone")):
