@@ -13,10 +13,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "common/embedded_file.h"
 #include "common/files.h"
+#include "common/ids.h"
 #include "common/limits.h"
 #include "common/text.h"
 #include "controller/cli/ssh/scripts.h"
@@ -122,15 +124,8 @@ bool SshConnection::IsConnected() const {
   return checked.ok() && checked->status == 0;
 }
 
-// In /tmp, because the path of a socket has at most 107 bytes and a state directory may be deep.
-absl::StatusOr<std::string> SshConnection::MakeControl() {
-  std::string path = absl::StrCat(kControlPrefix, "XXXXXX");
-  if (mkdtemp(path.data()) == nullptr) return common::ErrnoStatus(errno, path);
-  return path;
-}
-
 void SshConnection::CloseControl() {
-  // A record names a directory to remove: only one that MakeControl() makes.
+  // A record names a directory to remove: only one that Install() makes.
   if (IsOwnControl(record_->control)) {
     std::vector<std::string> words = Share();
     words.insert(words.end(), {"-O", "exit", "--", record_->destination});
@@ -167,13 +162,19 @@ std::string SshConnection::WhyNot(const std::string& errors) const {
 }
 
 absl::Status SshConnection::Install(const WorkerFiles& files) {
-  const auto control = MakeControl();
-  if (!control.ok()) return control.status();
-  record_->control = *control;
-  // From the first byte that reaches the host, the record leads to what may be there.
+  // In /tmp, because the path of a socket has at most 107 bytes and a state directory may be deep.
+  // Not the token: everybody here can read ssh's arguments.
+  record_->control = absl::StrCat(kControlPrefix, absl::StrFormat("%016x", common::RandomSeed()));
+  // From the first directory here and the first byte there, the record leads to what may be there.
   if (absl::Status added = records_->Add(*record_); !added.ok()) {
-    CloseControl();
+    record_->control.clear();
     return added;
+  }
+  if (mkdir(record_->control.c_str(), 0700) != 0) {
+    const absl::Status made = common::ErrnoStatus(errno, record_->control);
+    record_->control.clear();
+    (void)records_->Remove(*record_);
+    return made;
   }
   ports_.progress("connecting");
   const std::string supervisor = Script("supervise.sh");

@@ -68,7 +68,6 @@ class SshConnection {
   absl::Status AwaitInstalled(const WorkerFiles& files, ProcessInput input, bool* is_connected);
   std::vector<std::string> Connect() const;
   std::vector<std::string> Share() const;
-  absl::StatusOr<std::string> MakeControl();
   void CloseControl();
   // The words after `key` in the host's answer.
   std::optional<std::string> Answer(const std::string& text, const std::string& key) const;

@@ -1,6 +1,7 @@
 #include "controller/cli/ssh/records.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -57,6 +58,17 @@ FleetRecord FromText(const std::string& text) {
 
 }  // namespace
 
+// TOKEN.PID.new, which WriteFileAtomically() has begun in a process that was killed.
+void FleetRecords::RemoveUnfinished() const {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory_, ignored)) {
+    const std::vector<std::string> parts = absl::StrSplit(entry.path().filename().string(), '.');
+    int pid = 0;
+    if (parts.size() != 3 || parts[2] != "new" || !absl::SimpleAtoi(parts[1], &pid)) continue;
+    if (kill(pid, 0) != 0 && errno == ESRCH) unlink(entry.path().c_str());
+  }
+}
+
 absl::Status FleetRecords::Add(const FleetRecord& record) const {
   if (absl::Status made = common::MakePrivateDirectory(directory_); !made.ok()) return made;
   // From the look at the others to the own record, no second command may look. The lock ends with
@@ -66,6 +78,7 @@ absl::Status FleetRecords::Add(const FleetRecord& record) const {
   while (flock(lock.get(), LOCK_EX) != 0) {
     if (errno != EINTR) return common::ErrnoStatus(errno, directory_);
   }
+  RemoveUnfinished();
   const auto others = Load();
   if (!others.ok()) return others.status();
   for (const FleetRecord& other : *others) {

@@ -40,6 +40,7 @@ class FleetRecords {
   absl::StatusOr<std::vector<FleetRecord>> Load() const;
 
  private:
+  void RemoveUnfinished() const;
   const std::string directory_;
 };
 

@@ -84,6 +84,17 @@ TEST_F(SshConnectionTest, AHostThatIsNotReachedHasNoRecord) {
   EXPECT_EQ(record_.control, "");
 }
 
+// A command that is killed right then leaves nothing that no record leads to.
+TEST_F(SshConnectionTest, TheRecordComesBeforeTheControlDirectory) {
+  std::filesystem::create_directory(directory_ + "/fleets");
+  std::ofstream(directory_ + "/fleets/0123.999999999.new") << "token 01";
+  ASSERT_TRUE(Install("grep -q \"^control $(dirname $(expr \"$*\" : '.*-S \\([^ ]*\\)'))$\" " +
+                      directory_ + "/fleets/" + record_.token + " && " +
+                      Say("directory /tmp/lockstep-fleet." + record_.token))
+                  .ok());
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/fleets/0123.999999999.new"));
+}
+
 TEST_F(SshConnectionTest, AHostThatPrintsWithoutEndIsLeft) {
   const absl::Status failed = Install("exec yes");
   EXPECT_NE(failed.message().find("prints more than"), std::string::npos) << failed;
