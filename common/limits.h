@@ -225,6 +225,8 @@ namespace lockstep::limits {
   /* Doctor and support bundle. */                                                                 \
   LIMIT(kDoctorNs, 60000000000, "ns", "that `lockstep doctor` waits for lockstep-worker",          \
         "the worker's part is ended, and counts as a problem")                                     \
+  LIMIT(kDoctorStoreNs, 20000000000, "ns", "that the doctor waits for the store",                  \
+        "the store counts as one that does not answer")                                            \
   LIMIT(kDoctorBytes, 4 << 20, "bytes", "of the worker's answer", "the same")                      \
   LIMIT(kSupportBundleBytes, 64 << 20, "bytes", "of files in a support bundle, unpacked",          \
         "further files are left out, and its manifest names them")                                 \

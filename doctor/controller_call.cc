@@ -7,7 +7,9 @@
 #include "absl/strings/str_format.h"
 #include "common/address.h"
 #include "common/dial.h"
+#include "common/limits.h"
 #include "common/text.h"
+#include "common/time_limit.h"
 #include "common/units.h"
 #include "common/version.h"
 #include "doctor/certificates.h"
@@ -130,6 +132,34 @@ std::string WhyNotAllowed(const std::string& address, const ControllerTarget& ta
   return absl::StrCat(address, " is not on this machine, and no certificate is given");
 }
 
+// What the files of --tls-… give; null, after a finding, where they cannot be used. They may lie on
+// a file server that is away.
+std::shared_ptr<grpc::ChannelCredentials> ReadCredentials(const common::TlsFiles& files,
+                                                          int64_t now_s, v1::DoctorReport* report) {
+  struct Seen {
+    v1::DoctorReport report;
+    std::shared_ptr<grpc::ChannelCredentials> credentials;
+  };
+  const auto seen = std::make_shared<Seen>();
+  const absl::Status status =
+      common::WithinLimit("the files of --tls-…", limits::kProbeNs, [files, now_s, seen] {
+        Findings certificates(&seen->report, "certificates");
+        CheckCertificates(files, now_s, &certificates);
+        const auto credentials = common::ClientCredentials(files);
+        if (credentials.ok()) seen->credentials = *credentials;
+        return absl::OkStatus();
+      });
+  if (status.ok()) {
+    report->MergeFrom(seen->report);
+    return seen->credentials;
+  }
+  Findings(report, "certificates")
+      .Problem("certificate", std::string(status.message()),
+               {"without its three files this program cannot connect",
+                "findmnt -T FILE; is its server up?"});
+  return nullptr;
+}
+
 }  // namespace
 
 void CheckStatus(const v1::StatusReply& status, Caller caller, Findings* findings) {
@@ -169,10 +199,8 @@ void CheckStatus(const v1::StatusReply& status, Caller caller, Findings* finding
 
 std::unique_ptr<ReachedController> CheckController(const ControllerTarget& target, int64_t now_s,
                                                    v1::DoctorReport* report) {
-  Findings certificates(report, "certificates");
-  CheckCertificates(target.tls, now_s, &certificates);
-  const auto credentials = common::ClientCredentials(target.tls);
-  if (!credentials.ok()) return nullptr;
+  const auto credentials = ReadCredentials(target.tls, now_s, report);
+  if (credentials == nullptr) return nullptr;
   if (target.addresses.empty()) {
     Findings(report, "controller")
         .Problem("connection", "--controller names no address",
@@ -185,7 +213,7 @@ std::unique_ptr<ReachedController> CheckController(const ControllerTarget& targe
       failed.emplace_back(address, std::move(why));
       continue;
     }
-    const auto channel = Dial(address, *credentials);
+    const auto channel = Dial(address, credentials);
     const auto begin = steady_clock::now();
     if (!AwaitConnection(channel.get())) {
       failed.emplace_back(address, common::WhyNotConnected(channel, address, target.tls.any()));

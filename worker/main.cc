@@ -297,6 +297,19 @@ std::shared_ptr<worker::MarkKeys> ExistingKeys(const std::string& state_director
   return status.ok() ? *keys : nullptr;
 }
 
+// What MakeLuns() gives, whose file of secrets may lie on such a file system, too.
+absl::StatusOr<std::shared_ptr<worker::Luns>> MakeLunsInTime(const Flags& flags,
+                                                             const std::string& host) {
+  using Made = absl::StatusOr<std::shared_ptr<worker::Luns>>;
+  const auto made = std::make_shared<Made>(absl::UnknownError(""));
+  const absl::Status status = worker::WithinLimit("--iscsi-secrets " + flags.iscsi_secrets,
+                                                  limits::kProbeNs, [flags, host, made] {
+                                                    *made = MakeLuns(flags, host);
+                                                    return absl::OkStatus();
+                                                  });
+  return status.ok() ? *made : Made(status);
+}
+
 // Checks, and prints what it finds. Nothing is made, written or opened for writing.
 int Doctor(const Flags& flags) {
   v1::DoctorReport report;
@@ -311,7 +324,7 @@ int Doctor(const Flags& flags) {
   worker::CheckHost("", {worker::TryRing(), worker::ReadWallClock(), facts.cpus()}, &host);
   worker::CheckStateDirectory(flags.state_directory, flags.outbox_disk_mib << 20, &host);
   doctor::Findings allow(&report, "allow", name);
-  const auto luns = MakeLuns(flags, name);
+  const auto luns = MakeLunsInTime(flags, name);
   if (luns.ok()) {
     worker::CheckAllowed(
         {flags.allow, flags.allow_expendable, *luns, ExistingKeys(flags.state_directory)}, &allow);

@@ -103,7 +103,7 @@ int Doctor(const Context& context, const DoctorFlags& flags, bool json) {
   std::cout << (json ? doctor::DoctorJson(report)
                      : doctor::RenderDoctor(
                            report, context.Colour(1) ? doctor::Colour::kYes : doctor::Colour::kNo));
-  return static_cast<int>(report.exit_status());
+  EndAtOnce(static_cast<int>(report.exit_status()));
 }
 
 }  // namespace
@@ -120,11 +120,17 @@ Diagnosis Diagnose(const Context& context, const DoctorFlags& flags) {
   diagnosis.controller = doctor::CheckController(
       {doctor::Caller::kPerson, addresses, context.tls, context.insecure}, time(nullptr), &report);
   if (diagnosis.controller != nullptr) {
-    Findings store(&report, "store");
-    CheckStore(diagnosis.controller->stub.get(), &store, &diagnosis.store_settings);
+    CheckStore(diagnosis.controller->stub.get(), &report, &diagnosis.store_settings);
   }
   doctor::Conclude(&report);
   return diagnosis;
+}
+
+void EndAtOnce(int status) {
+  std::cout << std::flush;
+  const bool is_written = std::cout.good();
+  close(STDOUT_FILENO);
+  _exit(is_written ? status : 2);
 }
 
 void AddDoctorCommand(CLI::App* app, const Context* context, int* status) {

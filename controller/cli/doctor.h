@@ -29,6 +29,11 @@ Diagnosis Diagnose(const Context& context, const DoctorFlags& flags);
 
 // The part about the store, as the reading role of `stub`'s controller sees it. `settings`
 // gets the server's settings that are not its defaults, one on a line.
-void CheckStore(v1::Controller::Stub* stub, doctor::Findings* findings, std::string* settings);
+void CheckStore(v1::Controller::Stub* stub, v1::DoctorReport* report, std::string* settings);
+
+// Ends the program after Diagnose(), whose threads may hang in a file system that does not answer:
+// exit(3) would run destructors under them, and some file systems (FUSE) keep even _exit(2)
+// waiting, for which nobody who reads the output must wait.
+[[noreturn]] void EndAtOnce(int status);
 
 }  // namespace lockstep::cli

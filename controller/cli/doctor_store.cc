@@ -7,7 +7,9 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
 #include "common/text.h"
+#include "common/time_limit.h"
 #include "common/units.h"
 #include "common/version.h"
 #include "controller/cli/doctor.h"
@@ -98,18 +100,10 @@ void CheckSpace(PGconn* store, doctor::Findings* findings) {
   }
 }
 
-}  // namespace
-
-void CheckStore(v1::Controller::Stub* stub, doctor::Findings* findings, std::string* settings) {
-  const auto conninfo = GetStoreAddress(stub);
-  if (!conninfo.ok()) {
-    findings->Warn("address", std::string(conninfo.status().message()),
-                   {"lockstep sql and exports of tables do not work",
-                    "read the controller's log about its store"});
-    return;
-  }
+// Connects with the reading role, and asks what there is to ask.
+void AskConnected(const std::string& conninfo, doctor::Findings* findings, std::string* settings) {
   // The later of two values counts in a connection string.
-  const StoreConnection store(PQconnectdb((*conninfo + " connect_timeout=5").c_str()), PQfinish);
+  const StoreConnection store(PQconnectdb((conninfo + " connect_timeout=5").c_str()), PQfinish);
   if (PQstatus(store.get()) != CONNECTION_OK) {
     findings->Warn("connection",
                    absl::StrCat("the reading role cannot connect from here: ",
@@ -128,6 +122,40 @@ void CheckStore(v1::Controller::Stub* stub, doctor::Findings* findings, std::str
   *settings = AskStore(store.get(),
                        "SELECT name || ' = ' || setting FROM pg_settings WHERE source NOT IN "
                        "('default', 'override', 'client', 'session') ORDER BY name");
+}
+
+}  // namespace
+
+void CheckStore(v1::Controller::Stub* stub, v1::DoctorReport* report, std::string* settings) {
+  doctor::Findings findings(report, "store");
+  const auto conninfo = GetStoreAddress(stub);
+  if (!conninfo.ok()) {
+    findings.Warn("address", std::string(conninfo.status().message()),
+                  {"lockstep sql and exports of tables do not work",
+                   "read the controller's log about its store"});
+    return;
+  }
+  // libpq reads files of the home directory (~/.pgpass, ~/.postgresql), which may lie on a file
+  // server that is away.
+  struct Seen {
+    v1::DoctorReport report;
+    std::string settings;
+  };
+  const auto seen = std::make_shared<Seen>();
+  const absl::Status status =
+      common::WithinLimit("the store", limits::kDoctorStoreNs, [conninfo = *conninfo, seen] {
+        doctor::Findings asked(&seen->report, "store");
+        AskConnected(conninfo, &asked, &seen->settings);
+        return absl::OkStatus();
+      });
+  if (status.ok()) {
+    report->MergeFrom(seen->report);
+    *settings = seen->settings;
+    return;
+  }
+  findings.Warn("connection", std::string(status.message()),
+                {"lockstep sql does not work here; runs and reports do, through the controller",
+                 "findmnt -T ~; does the server that is named by lockstep sql --url answer?"});
 }
 
 }  // namespace lockstep::cli

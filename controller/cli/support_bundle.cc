@@ -15,6 +15,7 @@
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "common/time_limit.h"
 #include "common/version.h"
 #include "common/version_text.h"
 #include "controller/cli/commands.h"
@@ -77,6 +78,16 @@ class Bundle {
   v1::SupportManifest manifest_;    // its files alone
 };
 
+// A file that may lie on a file server that is away.
+absl::StatusOr<std::string> ReadInTime(const std::string& path, size_t max_bytes) {
+  const auto text = std::make_shared<absl::StatusOr<std::string>>();
+  const absl::Status status = common::WithinLimit(path, limits::kProbeNs, [path, max_bytes, text] {
+    *text = common::ReadFile(path, max_bytes);
+    return absl::OkStatus();
+  });
+  return status.ok() ? *text : status;
+}
+
 // Of a line HOST:PORT:DATABASE:USER:PASSWORD of ~/.pgpass, where a backslash takes the meaning from
 // the next character.
 std::string PasswordOf(absl::string_view line) {
@@ -98,7 +109,7 @@ absl::StatusOr<doctor::Redactor> KnownSecrets(const Context& context, const Bund
   doctor::Redactor redactor;
   constexpr size_t kMaxSecretFile = 1 << 20;
   for (const std::string& path : flags.secrets) {
-    const auto text = common::ReadFile(path, kMaxSecretFile);
+    const auto text = ReadInTime(path, kMaxSecretFile);
     if (!text.ok()) {
       return absl::Status(text.status().code(),
                           absl::StrCat("--secrets ", text.status().message()));
@@ -106,7 +117,7 @@ absl::StatusOr<doctor::Redactor> KnownSecrets(const Context& context, const Bund
     redactor.AddSecretFile(*text);
   }
   const std::string key = common::WithoutDirectory(context.tls).key;
-  if (const auto text = common::ReadFile(key, kMaxSecretFile); text.ok()) {
+  if (const auto text = ReadInTime(key, kMaxSecretFile); text.ok()) {
     redactor.AddSecretFile(*text);
   }
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -122,7 +133,7 @@ absl::StatusOr<doctor::Redactor> KnownSecrets(const Context& context, const Bund
   const std::string passwords = given != nullptr  ? given
                                 : home != nullptr ? absl::StrCat(home, "/.pgpass")
                                                   : "";
-  if (const auto text = common::ReadFile(passwords, kMaxSecretFile); text.ok()) {
+  if (const auto text = ReadInTime(passwords, kMaxSecretFile); text.ok()) {
     for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
       redactor.AddSecret(PasswordOf(line));
     }
@@ -137,7 +148,7 @@ void AddLog(const std::string& path, size_t number, Bundle* bundle) {
   std::string name = common::Printable(slash == std::string::npos ? path : path.substr(slash + 1));
   if (!common::IsHostName(name) || name.size() > 60) name = "log";
   name = absl::StrCat("logs/", number, "-", name);
-  const auto text = common::ReadFile(path);
+  const auto text = ReadInTime(path, static_cast<size_t>(limits::kSupportBundleBytes));
   if (!text.ok()) {
     bundle->LeaveOut(name, std::string(text.status().message()));
     return;
@@ -240,7 +251,7 @@ int MakeBundle(const Context& context, BundleFlags flags) {
   std::cout << flags.output << ": " << files.size() << " files, " << packed->size()
             << " bytes. Secrets were taken out by their form. Names of hosts, devices, users and "
                "paths are in it: look through it before you pass it on (tar -tzf)\n";
-  return kOk;
+  EndAtOnce(kOk);
 }
 
 }  // namespace

@@ -5,15 +5,17 @@ import json
 import os
 import re
 import shlex
+import signal
 import stat
 import subprocess
 import tarfile
 import tempfile
 import unittest
 
-from fleet import BIN, Fleet, FleetTest, files_job, needs_root
+from fleet import BIN, Fleet, FleetTest, files_job, needs_root, wait_for
 from loops import MIB, LoopDevice
 from test_docs import blocks, commands
+from test_faults import FAULTFS
 from test_tls import Authority
 
 SECRET = "Hunter2-Secret"
@@ -136,6 +138,49 @@ class WorkersDoctor(unittest.TestCase):
             self.assertIn("--allow-expendable", found["help"])
             with open(device.path, "rb") as raw:
                 self.assertEqual(raw.read(MIB), before)
+
+
+@needs_root
+class DeadFileSystem(FleetTest):
+    """A file server that is away: a process that asks it anything waits for ever."""
+
+    workers = 0
+
+    def setUp(self):
+        self.point = tempfile.mkdtemp(dir=self.fleet.directory)
+        self.server = subprocess.Popen([FAULTFS, "-f", self.point], stderr=subprocess.DEVNULL)
+        self.addCleanup(self.unmount)
+        wait_for("the file system to be mounted", lambda: os.path.ismount(self.point))
+        os.kill(self.server.pid, signal.SIGSTOP)
+        # Before anything waits for a process that hangs in it.
+        self.addCleanup(os.kill, self.server.pid, signal.SIGCONT)
+
+    def unmount(self):
+        subprocess.run(["umount", "-l", self.point], check=False)
+        self.server.kill()
+        self.server.wait()
+
+    def test_the_doctor_says_so_and_goes_on(self):
+        environment = self.fleet.environment()
+        path = f"{self.point}/x"
+        status, findings = doctor(
+            "--doctor", "--doctor-json", "--iscsi-secrets", path, "--tls-dir", path, env=environment
+        )
+        self.assertEqual(status, 2)
+        self.assertIn("does not answer", by_check(findings, "allow")["iscsi"]["found"])
+        found = by_check(findings, "certificates")["certificate"]
+        self.assertIn("does not answer", found["found"])
+        environment["HOME"] = self.point
+        _, findings = doctor("doctor", "--json", env=environment, program="lockstep")
+        self.assertIn("role", by_check(findings, "controller"))
+        self.assertIn("does not answer", by_check(findings, "store")["connection"]["found"])
+
+    def test_a_bundle_is_made_all_the_same(self):
+        path = os.path.join(self.fleet.directory, "dead.tar.gz")
+        words = ("support-bundle", "--output", path, "--log", f"{self.point}/x.log")
+        environment = {**self.fleet.environment(), "HOME": self.point}
+        subprocess.run([f"{BIN}/lockstep", *words], env=environment, timeout=120, check=True)
+        self.assertTrue(os.path.exists(path))
 
 
 class Certificates(unittest.TestCase):

@@ -1,4 +1,4 @@
-#include "worker/host/time_limit.h"
+#include "common/time_limit.h"
 
 #include <chrono>
 #include <memory>
@@ -10,12 +10,12 @@
 #include "common/mutex.h"
 #include "common/timing.h"
 
-namespace lockstep::worker {
+namespace lockstep::common {
 namespace {
 
 // The overdue work of all callers. Never destroyed: threads that hang may outlive main().
 struct Hanging {
-  common::Mutex mutex;
+  Mutex mutex;
   // Several callers may have begun the same before the first one was overdue.
   std::multiset<std::string> overdue ABSL_GUARDED_BY(mutex);
 };
@@ -26,8 +26,8 @@ Hanging& AllHanging() {
 }
 
 struct Attempt {
-  common::Mutex mutex;
-  common::Condition changed;
+  Mutex mutex;
+  Condition changed;
   bool done ABSL_GUARDED_BY(mutex) = false;
   bool given_up ABSL_GUARDED_BY(mutex) = false;
   bool begun ABSL_GUARDED_BY(mutex) = false;  // what it changes, if it changes anything
@@ -42,7 +42,7 @@ absl::Status Late(const std::string& what, int64_t limit_ns) {
 absl::Status Run(const std::shared_ptr<Attempt>& attempt, const std::string& what, int64_t limit_ns,
                  std::function<absl::Status()> work) {
   {
-    common::MutexLock lock(&AllHanging().mutex);
+    MutexLock lock(&AllHanging().mutex);
     if (AllHanging().overdue.contains(what)) {
       return absl::DeadlineExceededError(absl::StrCat(what, ": still does not answer"));
     }
@@ -52,12 +52,12 @@ absl::Status Run(const std::shared_ptr<Attempt>& attempt, const std::string& wha
     // joined nor cancelled.
     std::thread([attempt, what, work = std::move(work)] {
       const absl::Status status = work();
-      common::MutexLock lock(&attempt->mutex);
+      MutexLock lock(&attempt->mutex);
       attempt->status = status;
       attempt->done = true;
       attempt->changed.NotifyAll();
       if (!attempt->given_up) return;
-      common::MutexLock all(&AllHanging().mutex);
+      MutexLock all(&AllHanging().mutex);
       // Only one entry is removed: others that began the same may still hang.
       AllHanging().overdue.erase(AllHanging().overdue.find(what));
     }).detach();
@@ -65,7 +65,7 @@ absl::Status Run(const std::shared_ptr<Attempt>& attempt, const std::string& wha
     return absl::ResourceExhaustedError(
         absl::StrCat(what, ": no thread can be started: ", error.what()));
   }
-  common::MutexLock lock(&attempt->mutex);
+  MutexLock lock(&attempt->mutex);
   if (attempt->changed.WaitFor(
           &lock, std::chrono::nanoseconds(limit_ns),
           [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(attempt->mutex) { return attempt->done; })) {
@@ -74,7 +74,7 @@ absl::Status Run(const std::shared_ptr<Attempt>& attempt, const std::string& wha
   // Both locks are held while the entry is made. Otherwise the thread could end before the entry is
   // there, which would then stay for ever.
   attempt->given_up = true;
-  common::MutexLock all(&AllHanging().mutex);
+  MutexLock all(&AllHanging().mutex);
   AllHanging().overdue.insert(what);
   return Late(what, limit_ns);
 }
@@ -90,14 +90,14 @@ absl::Status ChangeWithinLimit(const std::string& what, int64_t limit_ns,
                                std::function<absl::Status(const BeginChange& begin)> work) {
   const auto attempt = std::make_shared<Attempt>();
   const BeginChange begin = [attempt] {
-    common::MutexLock lock(&attempt->mutex);
+    MutexLock lock(&attempt->mutex);
     attempt->begun = !attempt->given_up;
     return attempt->begun;
   };
   const absl::Status status =
       Run(attempt, what, limit_ns, [begin, work = std::move(work)] { return work(begin); });
   if (!absl::IsDeadlineExceeded(status)) return status;
-  common::MutexLock lock(&attempt->mutex);
+  MutexLock lock(&attempt->mutex);
   attempt->given_up = true;  // where the work itself ran out of time
   return absl::DeadlineExceededError(absl::StrCat(
       std::string(status.message()), attempt->begun
@@ -105,4 +105,4 @@ absl::Status ChangeWithinLimit(const std::string& what, int64_t limit_ns,
                                          : "; nothing was changed"));
 }
 
-}  // namespace lockstep::worker
+}  // namespace lockstep::common
