@@ -55,7 +55,7 @@ list_targets() {
       echo .
     } | {
       listed=0
-      # The end is a line, and not that of the pipe, which a process that cannot be ended keeps open.
+      # A line is the end, and not that of the pipe: a process that hangs keeps the pipe open.
       while IFS= read -r mark && [ "$mark" != . ]; do
         [ "$listed" -ge 20 ] || say "target ${mark%.lockstep}"
         listed=$((listed + 1))
