@@ -36,6 +36,7 @@ RUN_BY = {
     ("docs/guide/first-test.md", "sh"): "test_guides.py",
     ("docs/guide/fleet.md", "sh"): "test_guides.py",
     ("docs/guide/history.md", "sh"): "test_guides.py",
+    ("docs/guide/schedulers.md", "sh"): "test_slurm.py, test_kubernetes.py",
     ("docs/guide/ssh.md", "sh"): "test_ssh_fleet.py",
     ("docs/guide/coming-from-iometer.md", "sh"): "test_presets.py",
     ("docs/guide/presets.md", "sh"): "test_presets.py",
