@@ -26,6 +26,16 @@ function fakeEvents() {
   };
 }
 
+// What charts write.
+function keepWritten() {
+  window.written = [];
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+    window.written.push(text);
+    return fillText.call(this, text, ...rest);
+  };
+}
+
 let sequence = 0;
 async function tell(page, ...events) {
   const numbered = events.map((event) => [String(2 ** 32 + ++sequence), JSON.stringify(event)]);
@@ -177,6 +187,9 @@ async function good(page) {
   assert.ok(!(await page.textContent(".facts")).includes("which is over"));
   assert.strictEqual(await page.title(), `mix · ${job}`);
   await page.waitForSelector("#live-charts .plot canvas");
+  // Of a logarithmic axis the powers of ten alone: others would be written over each other.
+  const axis = await page.evaluate(() => window.written.filter((one) => /^\d+ ms$/.test(one)));
+  assert.deepStrictEqual([...new Set(axis)].sort(), ["1 ms", "10 ms", "100 ms"]);
   await everySize(page, "live-good");
 }
 
@@ -504,6 +517,7 @@ async function main(page) {
     warnings,
     manyWarnings,
     limitsOfCounts,
+  await page.addInitScript(keepWritten);
     storeAway,
     wall,
     anyRun,

@@ -16,7 +16,10 @@ const powers = (plot: uPlot, splits: number[], side: number): (number | null)[] 
   const lineHeight = 1.3 * (parseFloat(String(Array.isArray(font) ? font[0] : font)) || 16);
   const most = Math.max(1, Math.floor(plot.bbox.height / lineHeight));
   const step = Math.ceil(whole.length / most);
-  return splits.map((value) => (whole.indexOf(value) % step === 0 ? value : null));
+  return splits.map((value) => {
+    const at = whole.indexOf(value);
+    return at >= 0 && at % step === 0 ? value : null;
+  });
 };
 
 export function gridOf(grid: uPlot.Axis.Grid, isLog: boolean): Partial<uPlot.Axis> {
