@@ -471,6 +471,18 @@ async function wall(page) {
   assert.ok(first.size >= 56, `${first.size}`);
   assert.strictEqual(await page.title(), `✗ NO I/O · ${job}`);
   assert.match(await page.locator("link[rel=icon]").getAttribute("href"), /^data:image\/svg/);
+  // On a low screen both rows of charts stay below it.
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.waitForFunction(() => {
+    const all = [...document.querySelectorAll("#live-charts .plot")];
+    const seen = all.map((one) => one.getBoundingClientRect()).filter(({ width }) => width > 0);
+    const isLow = document.documentElement.scrollHeight <= 800;
+    return (
+      isLow &&
+      seen.length === 4 &&
+      seen.every(({ bottom, height }) => bottom <= 800 && height > 100)
+    );
+  });
   await everySize(page, "live-wall");
   await page.keyboard.press("w");
   await page.locator("body.wall").waitFor({ state: "detached" });
@@ -505,6 +517,7 @@ async function anyRun(page) {
 
 async function main(page) {
   await page.addInitScript(fakeEvents);
+  await page.addInitScript(keepWritten);
   await page.route(`**/api/runs/${run}`, (route) => route.fulfill({ json: report }));
   await page.route("**/api/status", (route) => route.fulfill({ json: status }));
   const scenes = [
@@ -517,7 +530,6 @@ async function main(page) {
     warnings,
     manyWarnings,
     limitsOfCounts,
-  await page.addInitScript(keepWritten);
     storeAway,
     wall,
     anyRun,

@@ -8,7 +8,8 @@ import { element } from "./dom";
 // Between the charts' rows, beside the lines of a chart's caption and legend.
 const chartRest = 32;
 const lineHeight = 1.45;
-const leastHeight = 140;
+// On a low screen what is wrong takes a part of it: the charts are lower then, but all are there.
+const leastHeight = 130;
 
 // Type in pixels, as --wall-text and --wall-legend of live.css have it.
 const within = (least: number, most: number, share: number): number =>
