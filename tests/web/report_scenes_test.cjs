@@ -130,6 +130,28 @@ async function print(page) {
   const pages = pdf.toString("latin1").match(/\/Type \/Page\b/g);
   assert.ok(pages.length > 2, `${pages.length} pages`);
   await page.setViewportSize(paper);
+// What people noted is on the first screen: in words, and as a flag of the chart.
+async function noted(page) {
+  step("notes");
+  await page.route(`**/api/runs/${still}/environment`, async (route) => {
+    const answer = await route.fetch();
+    const json = await answer.json();
+    const head = await (await page.request.get(`${url}api/runs/${still}`)).json();
+    const at = new Date(Date.parse(head.phases[0].startedAt) + 4000).toISOString();
+    const note = { at, severity: "note", host: "", author: "anna", number: 1 };
+    json.events = [...json.events, { ...note, message: "a path was pulled" }];
+    await route.fulfill({ response: answer, json });
+  });
+  await open(page, still);
+  const line = page.locator(".noted li", { hasText: /anna: a path was pulled$/ });
+  assert.ok((await look(line)).bottom <= screen.height);
+  const { x, y, width, height } = await page.locator(".overview .u-over").boundingBox();
+  await page.mouse.move(x + (width * 4) / 9, y + height / 2);
+  await page.locator(".overview .words", { hasText: "a path was pulled" }).waitFor();
+  await everySize(page, "report-notes");
+  await page.unroute(`**/api/runs/${still}/environment`);
+}
+
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   await page.locator("th", { hasText: "kernel of" }).first().waitFor();
@@ -219,3 +241,4 @@ async function main(page) {
 }
 
 void drive(directory, main);
+  await noted(page);

@@ -1,9 +1,10 @@
 // The first screen of a report: is it good, what is wrong, and where.
 
 import { runActions } from "./actions";
-import type { Report, SeriesReply } from "./api";
+import type { EventReport, Report, SeriesReply } from "./api";
 import { ChartGroup, withGaps } from "./charts";
 import { chip, element, expectationTable, fold, labelsOf, tile, type Tone } from "./dom";
+import { eventEntry, marksFrom } from "./events";
 import { exportedRun } from "./file";
 import { count, exact, marked, none, plural, seconds, short, size, typeset } from "./format";
 import { shadesOf, wholeSpans } from "./report_charts";
@@ -20,6 +21,7 @@ import {
 import { pill, syntheticMark, verdictOfPhase, verdictOfReport } from "./verdict";
 
 const overviewHeight = 150;
+const mostNotes = 3;
 
 // Of a figure of which something is expected; without an expectation it has none.
 function toneOf(report: Report, headline: Headline, figure: string): Tone {
@@ -128,7 +130,19 @@ function tiles(report: Report): HTMLElement {
 // The load over time, small; outages are shaded. Filled with what the phase itself is drawn from.
 export class Overview {
   readonly root = element("div", { class: "overview" });
+  readonly noted = element("ul", { class: "events noted", "aria-label": "notes" });
   private group?: ChartGroup;
+  private notes: EventReport[] = [];
+
+  // What people noted belongs to the first screen: as flags of the chart, and in words.
+  note(events: EventReport[]): void {
+    this.notes = events.filter((event) => event.severity === "note");
+    if (this.notes.length === 0) return;
+    this.group?.redraw();
+    const rest = this.notes.length - mostNotes;
+    this.noted.replaceChildren(...this.notes.slice(0, mostNotes).map(eventEntry));
+    if (rest > 0) this.noted.append(element("li", { class: "muted" }, `and ${rest} more below`));
+  }
 
   set(report: Report, reply: SeriesReply): void {
     const phase = mainPhase(report);
@@ -147,6 +161,7 @@ export class Overview {
       kind: "count",
       measured: () => [spans.measuredFromSeconds, spans.measuredToSeconds],
       shades: () => shadesOf(phase),
+      marks: () => marksFrom(phase.startedAt, this.notes),
       limits: phase.limits
         .filter((l) => l.figure === "iops")
         .map(({ value, text }) => ({ value, text: typeset(text) })),
@@ -269,6 +284,7 @@ export function reportHead(
     ...outages(report),
     ...(conclusion ? [element("p", { class: "conclusion" }, conclusion)] : []),
     ...reasons(report),
+    overview.noted,
     tiles(report),
     element(
       "div",

@@ -224,6 +224,7 @@ export class ReportView implements View {
         "Job",
         words,
         (box) =>
+      this.overview.note(this.events);
           box.append(
             element(
               "pre",
