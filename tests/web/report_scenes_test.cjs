@@ -71,6 +71,11 @@ async function outage(page) {
   assert.strictEqual(await rows.count(), 2);
   assert.match(await rows.first().textContent(), /node1, node2$/);
   await page.locator("#outages-0 > summary").click();
+  // What the findings say no phase says again.
+  const texts = (what) => page.locator(what).allTextContents();
+  const found = (await texts("p.finding")).join("\n");
+  assert.match(found, /no storage: these are the load generator's own figures/);
+  for (const remark of await texts(".remark")) assert.ok(!found.includes(remark), remark);
   // Who it was is asked for.
   assert.strictEqual(await page.getByText(still).count(), 0);
   const charts = page.locator(".overview canvas, .charts .plot:has(.u-legend) canvas");

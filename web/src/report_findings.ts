@@ -198,6 +198,16 @@ function merged(warnings: string[]): string[] {
   return [...alike.values()].map(([first, ...rest]) =>
     rest.length > 0 ? `${first} (${rest.length} more like it)` : first,
   );
+// Of the run's warnings, those that are findings of their own.
+const shownWarnings = (report: Report): string[] =>
+  merged((report.verdict?.warnings ?? []).filter((warning) => !isSaid(warning, report)));
+
+// Whether the head of the report says a remark of a phase word for word, or shows it otherwise.
+export function isInHead(report: Report, phase: PhaseReport, remark: string): boolean {
+  const all = shownWarnings(report);
+  return isSaid(remark, report) || all.includes(remark) || all.includes(`${phase.name}: ${remark}`);
+}
+
 }
 
 export function findings(report: Report): HTMLElement[] {
@@ -210,8 +220,7 @@ export function findings(report: Report): HTMLElement[] {
       return groupLine(phase, group, name, true);
     }),
   );
-  const all = report.verdict?.warnings ?? [];
-  const warnings = merged(all.filter((warning) => !isSaid(warning, report)));
+  const warnings = shownWarnings(report);
   const more = report.verdict?.moreWarnings ?? 0;
   const lines = [
     ...groups,

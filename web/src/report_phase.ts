@@ -39,6 +39,7 @@ export class PhaseSection {
     private readonly phase: PhaseReport,
     private readonly requests: Requests,
     told?: (fleet: SeriesReply) => void,
+    private readonly isInHead: (remark: string) => boolean = () => false,
   ) {
     const { root, details } = this;
     root.append(...this.head());
@@ -79,9 +80,9 @@ export class PhaseSection {
         pill(verdictOfPhase(phase)),
       ),
       ...shortened(
-        [...phase.remarks, ...omissions].map((remark) =>
-          element("div", { class: "remark" }, typeset(remark)),
-        ),
+        [...phase.remarks, ...omissions]
+          .filter((remark) => !this.isInHead(remark))
+          .map((remark) => element("div", { class: "remark" }, typeset(remark))),
         4,
       ),
     ];

@@ -9,7 +9,7 @@ import { exportedRun } from "./file";
 import { plural } from "./format";
 import { whenPrinted } from "./paper";
 import { environment } from "./report_environment";
-import { findings } from "./report_findings";
+import { findings, isInHead } from "./report_findings";
 import { Overview, reportHead } from "./report_head";
 import { PhaseSection } from "./report_phase";
 import { curveSection, sweepSection, type Section } from "./report_sweeps";
@@ -45,9 +45,15 @@ export class ReportView implements View {
     const focus = mainPhase(report);
     for (const phase of shown)
       this.sections.push(
-        new PhaseSection(id, phase, requests, (fleet) => {
-          if (phase === focus) this.overview.set(report, fleet);
-        }),
+        new PhaseSection(
+          id,
+          phase,
+          requests,
+          (fleet) => {
+            if (phase === focus) this.overview.set(report, fleet);
+          },
+          (remark) => isInHead(report, phase, remark),
+        ),
       );
     main.replaceChildren(
       ...reportHead(report, shown, this.overview, () => void this.print()),
@@ -218,13 +224,13 @@ export class ReportView implements View {
       if (this.requests.isOver) return;
       this.events = surroundings.events;
       for (const section of this.sections) section.mark(this.events);
+      this.overview.note(this.events);
       this.rest.append(...this.happened(), ...environment(surroundings));
       const words = job.source ? plural(job.source.trim().split("\n").length, "line") : "";
       const source = fold(
         "Job",
         words,
         (box) =>
-      this.overview.note(this.events);
           box.append(
             element(
               "pre",
