@@ -171,11 +171,14 @@ async function noted(page) {
     };
   }, paper.width);
   assert.deepStrictEqual([found.closed, found.cut], [0, 0]);
+      hints: all(".chart .hint").map((one) => getComputedStyle(one).display),
   assert.strictEqual(found.paper, "rgb(255, 255, 255)");
   assert.ok(found.charts.length > 5);
   for (const width of found.charts) assert.ok(width > 300 && width < 520, `a chart of ${width} px`);
   await page.evaluate(() => dispatchEvent(new Event("afterprint")));
   await page.emulateMedia({ media: null });
+  assert.ok(found.hints.length > 0);
+  assert.deepStrictEqual([...new Set(found.hints)], ["none"], "paper is not clicked on");
   await page.setViewportSize(screen);
   assert.strictEqual(await page.locator("#hosts-0[open]").count(), 0);
 }

@@ -17,6 +17,7 @@ export interface Cells {
 
 export interface HeatOptions {
   title: string;
+  hint?: string; // what a reader can do with it; on paper nothing
   show: (value: number) => string;
   // Of a value: 0 is the paper, 1 the ink.
   shade: (value: number, most: number) => number;
@@ -87,7 +88,13 @@ export class HeatMap implements Member {
     ];
     for (const save of this.saves) save.tabIndex = -1;
     this.root.append(
-      element("figcaption", {}, element("span", {}, options.title), this.scale, ...this.saves),
+      element(
+        "figcaption",
+        {},
+        element("span", {}, options.title, ...this.hint()),
+        this.scale,
+        ...this.saves,
+      ),
       element("div", { class: "heat" }, this.canvas, this.line),
       this.words,
     );
@@ -114,6 +121,11 @@ export class HeatMap implements Member {
       for (const end of ends) end();
     };
     group.join(this);
+  }
+
+  private hint(): HTMLElement[] {
+    const { hint } = this.options;
+    return hint ? [element("span", { class: "hint" }, `; ${hint}`)] : [];
   }
 
   set(cells: Cells): void {

@@ -76,7 +76,8 @@ export class LiveCharts {
       this.heat = new HeatMap(
         group.grid,
         {
-          title: "IOPS of each host; a click, or Enter, draws it above",
+          title: "IOPS of each host",
+          hint: "a click or Enter draws it above",
           show: (v) => `${count(v)} IOPS`,
           shade: (value, most) => (most > 0 ? value / most : 0),
           pick: (row) => this.pin(row),

@@ -384,7 +384,8 @@ export class PhaseCharts {
       const heat = new HeatMap(
         this.group.grid,
         {
-          title: `${what} of each host, ${this.phase.name}; a click or Enter draws it above`,
+          title: `${what} of each host, ${this.phase.name}`,
+          hint: "a click or Enter draws it above",
           ...options,
           pick: (row) => this.pin(row),
         },
