@@ -117,6 +117,10 @@ async function corruption(page) {
   assert.strictEqual(field, "rgb(134, 25, 143)");
   const expected = await look(page.locator(".expectations").first());
   assert.ok(bottom < expected.top, "it stands above what was expected");
+  assert.strictEqual(
+    (await page.textContent("#corruption > summary")).trim(),
+    "What, where, and who wrote it last",
+  );
   const details = page.locator("#corruption li");
   assert.strictEqual(await details.count(), 0);
   await page.locator("#corruption > summary").click();
@@ -126,15 +130,6 @@ async function corruption(page) {
   await everySize(page, "report-corruption");
 }
 
-// All of it, in pages, with charts that are whole, whatever the reader has seen of it.
-async function print(page) {
-  step("print");
-  await open(page, still);
-  const paper = { width: 1047, height: 718 }; // A4 across, without its margins
-  const pdf = await page.pdf({ preferCSSPageSize: true, printBackground: true });
-  const pages = pdf.toString("latin1").match(/\/Type \/Page\b/g);
-  assert.ok(pages.length > 2, `${pages.length} pages`);
-  await page.setViewportSize(paper);
 // What people noted is on the first screen: in words, and as a flag of the chart.
 async function noted(page) {
   step("notes");
@@ -157,6 +152,15 @@ async function noted(page) {
   await page.unroute(`**/api/runs/${still}/environment`);
 }
 
+// All of it, in pages, with charts that are whole, whatever the reader has seen of it.
+async function print(page) {
+  step("print");
+  await open(page, still);
+  const paper = { width: 1047, height: 718 }; // A4 across, without its margins
+  const pdf = await page.pdf({ preferCSSPageSize: true, printBackground: true });
+  const pages = pdf.toString("latin1").match(/\/Type \/Page\b/g);
+  assert.ok(pages.length > 2, `${pages.length} pages`);
+  await page.setViewportSize(paper);
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   await page.locator("th", { hasText: "kernel of" }).first().waitFor();
@@ -167,18 +171,18 @@ async function noted(page) {
       closed: all("main details:not([open], .single, .single details)").length,
       cut: all("main table, main canvas, main p").filter((one) => right(one) > width + 1).length,
       charts: all(".plot canvas, .heat canvas").map((one) => one.getBoundingClientRect().width),
+      hints: all(".chart .hint").map((one) => getComputedStyle(one).display),
       paper: getComputedStyle(document.body).backgroundColor,
     };
   }, paper.width);
   assert.deepStrictEqual([found.closed, found.cut], [0, 0]);
-      hints: all(".chart .hint").map((one) => getComputedStyle(one).display),
   assert.strictEqual(found.paper, "rgb(255, 255, 255)");
+  assert.ok(found.hints.length > 0);
+  assert.deepStrictEqual([...new Set(found.hints)], ["none"], "paper is not clicked on");
   assert.ok(found.charts.length > 5);
   for (const width of found.charts) assert.ok(width > 300 && width < 520, `a chart of ${width} px`);
   await page.evaluate(() => dispatchEvent(new Event("afterprint")));
   await page.emulateMedia({ media: null });
-  assert.ok(found.hints.length > 0);
-  assert.deepStrictEqual([...new Set(found.hints)], ["none"], "paper is not clicked on");
   await page.setViewportSize(screen);
   assert.strictEqual(await page.locator("#hosts-0[open]").count(), 0);
 }
@@ -243,10 +247,10 @@ async function keyboard(page) {
 async function main(page) {
   await outage(page);
   await corruption(page);
+  await noted(page);
   await print(page);
   await grouped(page);
   await keyboard(page);
 }
 
 void drive(directory, main);
-  await noted(page);

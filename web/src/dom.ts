@@ -45,7 +45,7 @@ export function tile(
   { tone = "plain" as Tone, note = "", title = "" } = {},
 ): HTMLElement {
   const [figure, ...unit] = value.split(" ");
-  const isFigure = /^[−+±≥≤]?[\d.,]+$/.test(figure);
+  const isFigure = /^[−+±≥≤~]?[\d.,]+$/.test(figure);
   const rest = unit.length > 0 ? [element("small", {}, ` ${unit.join(" ")}`)] : [];
   const large = isFigure ? [figure, ...rest] : [value];
   return element(

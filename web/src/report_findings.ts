@@ -4,7 +4,7 @@
 import { choose } from "./address";
 import type { PhaseReport, Report } from "./api";
 import { banner, element, fold, shortened, signs } from "./dom";
-import { plural, typeset } from "./format";
+import { count, plural, typeset } from "./format";
 import { groupsOf, isGrouped, shownTogether, type FindingGroup } from "./report_words";
 
 const mostFindings = 6;
@@ -34,15 +34,13 @@ export function corruption(report: Report): HTMLElement[] {
   );
   if (found.length === 0) return [];
   const sum = (of: (v: (typeof found)[number]) => number) => found.reduce((n, v) => n + of(v), 0);
+  const wrong = sum((v) => v.mismatches);
   const hosts = [...new Set(found.flatMap((v) => v.hosts))];
   const where = hosts.length > 0 ? ` on ${namesOf(hosts)}` : "";
   const details = found.flatMap((v) => v.details);
   const box = banner(
     "corrupt",
-    `DATA CORRUPTED: ${plural(
-      sum((v) => v.mismatches),
-      "block",
-    )}${where}`,
+    `DATA CORRUPTED: ${plural(wrong, "block")}${where}`,
     `of ${plural(
       sum((v) => v.checked),
       "checked block",
@@ -50,7 +48,7 @@ export function corruption(report: Report): HTMLElement[] {
   );
   const list = fold(
     "What, where, and who wrote it last",
-    details.length > 0 ? `the first ${details.length} of them` : "",
+    details.length < wrong ? `the first ${details.length} of ${count(wrong)}` : "",
     (into) =>
       into.append(
         element("ol", {}, ...details.map((detail) => element("li", {}, detail))),
@@ -198,6 +196,8 @@ function merged(warnings: string[]): string[] {
   return [...alike.values()].map(([first, ...rest]) =>
     rest.length > 0 ? `${first} (${rest.length} more like it)` : first,
   );
+}
+
 // Of the run's warnings, those that are findings of their own.
 const shownWarnings = (report: Report): string[] =>
   merged((report.verdict?.warnings ?? []).filter((warning) => !isSaid(warning, report)));
@@ -206,8 +206,6 @@ const shownWarnings = (report: Report): string[] =>
 export function isInHead(report: Report, phase: PhaseReport, remark: string): boolean {
   const all = shownWarnings(report);
   return isSaid(remark, report) || all.includes(remark) || all.includes(`${phase.name}: ${remark}`);
-}
-
 }
 
 export function findings(report: Report): HTMLElement[] {
