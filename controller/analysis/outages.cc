@@ -181,11 +181,11 @@ std::string SentenceOf(const v1::PhaseReport& report, const v1::OutageSummary& s
           ? Span(s.longest_seconds())
           : absl::StrCat(Span(s.shortest_seconds()), " to ", Span(s.longest_seconds()));
   const v1::Outage& first = report.outages(0);
-  std::string out = absl::StrCat("NO I/O COMPLETED on ", s.hosts(), " of ", s.of_hosts(),
-                                 s.of_hosts() == 1 ? " host" : " hosts", " for ", lengths,
-                                 s.count() > 1 ? absl::StrCat(" each, ", Times(s.count())) : "",
-                                 ", ", s.count() > 1 ? "first " : "", "from ",
-                                 common::FormatDigits(first.begin_seconds(), 4), " s");
+  std::string out = absl::StrCat(
+      "NO I/O COMPLETED on ", common::FormatCount(s.hosts()), " of ",
+      common::FormatCount(s.of_hosts()), s.of_hosts() == 1 ? " host" : " hosts", " for ", lengths,
+      s.count() > 1 ? absl::StrCat(" each, ", Times(s.count())) : "", ", ",
+      s.count() > 1 ? "first " : "", "from ", common::FormatDigits(first.begin_seconds(), 4), " s");
   if (s.count() > 1) absl::StrAppend(&out, "; ", Span(s.total_seconds()), " in all");
   if (s.hosts() > 1 && s.total_count() < s.count()) {
     absl::StrAppend(&out, "; ", s.total_count() == 0 ? "never" : Times(s.total_count()),

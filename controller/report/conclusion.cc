@@ -141,10 +141,11 @@ std::string OutageText(const v1::Report& report) {
   if (all.count() == 0) return "";
   // Only hosts that were silent at the same time make it no I/O at all.
   constexpr double kAll = 0.99;
-  const std::string where = all.all_hosts_seconds() >= kAll * all.total_seconds()
-                                ? ""
-                                : absl::StrCat(" on ", all.hosts(), " of ", all.of_hosts(),
-                                               all.of_hosts() == 1 ? " host" : " hosts");
+  const std::string where =
+      all.all_hosts_seconds() >= kAll * all.total_seconds()
+          ? ""
+          : absl::StrCat(" on ", FormatCount(all.hosts()), " of ", FormatCount(all.of_hosts()),
+                         all.of_hosts() == 1 ? " host" : " hosts");
   if (all.count() == 1) return absl::StrCat("no I/O for ", SpanText(all.total_seconds()), where);
   return absl::StrCat("no I/O for ", SpanText(all.total_seconds()), " in ", all.count(), " gaps",
                       where, ", the longest ", SpanText(all.longest_seconds()));
@@ -167,8 +168,10 @@ std::string LostText(const v1::Report& report) {
   return absl::StrCat(
       static_cast<uint32_t>(names.size()) == count
           ? absl::StrCat("lost ", NamesText(names, kNamed))
-          : absl::StrCat("lost ", count, count == 1 ? " host" : " hosts"),
-      all > count ? absl::StrCat(", ", all - count, " of ", all, " hosts went on") : "");
+          : absl::StrCat("lost ", FormatCount(count), count == 1 ? " host" : " hosts"),
+      all > count
+          ? absl::StrCat(", ", FormatCount(all - count), " of ", FormatCount(all), " hosts went on")
+          : "");
 }
 
 // Of the first copy that left something out.

@@ -39,8 +39,9 @@ std::string ShortText(double value) { return common::FormatDigits(value, 3); }
 // "22 of 64 hosts".
 std::string HostCountText(const v1::PhaseReport& phase, uint32_t hosts) {
   const uint32_t all = std::max({static_cast<uint32_t>(phase.hosts_size()), phase.hosts_count()});
-  return all >= hosts && all > 0 ? absl::StrCat(hosts, " of ", all, " hosts")
-                                 : absl::StrCat(hosts, hosts == 1 ? " host" : " hosts");
+  return all >= hosts && all > 0
+             ? absl::StrCat(common::FormatCount(hosts), " of ", common::FormatCount(all), " hosts")
+             : absl::StrCat(common::FormatCount(hosts), hosts == 1 ? " host" : " hosts");
 }
 
 void SetTime(const ValueRange& time, v1::FindingGroup* group) {

@@ -2,7 +2,7 @@
 // its figures.
 
 import type { OperationReport, PhaseReport, Report } from "./api";
-import { marked, none, plural, short, typeset, wholePercent } from "./format";
+import { count as countOf, marked, none, plural, short, typeset, wholePercent } from "./format";
 
 // Of RunSummary and PhaseReport, as far as the controller tells them.
 export interface Headline {
@@ -229,7 +229,7 @@ function spread(ratios: number[]): string {
 function hostsOf(phase: PhaseReport, count: number): string {
   const all = phase.hostsCount || phase.hosts.length;
   // The head has the first of many.
-  return all >= count ? `${count} of ${plural(all, "host")}` : plural(count, "host");
+  return all >= count ? `${countOf(count)} of ${plural(all, "host")}` : plural(count, "host");
 }
 function group(
   phase: PhaseReport,

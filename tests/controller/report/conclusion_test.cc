@@ -159,6 +159,9 @@ TEST(ConclusionTest, LostHostsAreNamed) {
   host->set_lost(true);
   EXPECT_TRUE(absl::StartsWith(ConclusionOf(report), "lost vm-9, 8 of 9 hosts went on; 1,000"))
       << ConclusionOf(report);
+  report.mutable_run()->set_hosts(2001);
+  EXPECT_TRUE(absl::StartsWith(ConclusionOf(report), "lost vm-9, 2,000 of 2,001 hosts went on"))
+      << ConclusionOf(report);
 }
 
 TEST(ConclusionTest, ItIsShortWhateverTheNames) {

@@ -42,6 +42,8 @@ TEST(FindingGroupsTest, StragglersAreOneSentenceWithTheirCauses) {
   EXPECT_EQ(groups[0].sentence(),
             "22 of 64 hosts at 10 % of the others' IOPS: I/O throttle (20), not known (2)");
   EXPECT_EQ(groups[0].hosts_size(), 22);
+  EXPECT_TRUE(absl::StartsWith(FindingGroupsOf(Slowed(1000, causes))[0].sentence(),
+                               "22 of 1,000 hosts at 10 %"));
   ASSERT_EQ(groups[0].causes_size(), 2);
   EXPECT_EQ(groups[0].causes(0).hosts_size(), 20);
   EXPECT_EQ(groups[0].causes(0).hosts(0), "node2");
