@@ -222,6 +222,8 @@ TEST(KneeTest, LatencyOverLoadBendsWhereItBeginsToRise) {
   const std::vector<double> shares = {0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0};
   EXPECT_EQ(KneeOfCost(shares, {1, 1.1, 1.2, 1.4, 1.7, 4, 20}), 4u);
   EXPECT_FALSE(KneeOfCost(shares, {1, 3, 5, 7, 8, 9, 10}));
+  // It falls at the end: nothing rises beyond that.
+  EXPECT_FALSE(KneeOfCost(shares, {20, 30, 31, 32, 31, 30, 10}));
 }
 
 }  // namespace
