@@ -134,6 +134,20 @@ def add_control(tree, facts, package, revision):
             tree.write(f"DEBIAN/{name}", template(name, package), 0o755)
 
 
+def build(tree, path, epoch):
+    # dpkg-deb gives the time of SOURCE_DATE_EPOCH to newer files only. Older ones, and where that
+    # time lies in the future all, would keep their own.
+    tree.even_out(epoch)
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch)}
+    run(
+        *["dpkg-deb", "--root-owner-group", "--threads-max=1", "-Zxz", "--build"],
+        *[tree.root, path + ".new"],
+        env=environment,
+    )
+    os.replace(path + ".new", path)
+    return path
+
+
 def write_debian(facts, package, to, revision):
     """Returns the path of the package."""
     path = os.path.join(to, f"{package}_{facts.version}-{revision}_amd64.deb")
@@ -141,15 +155,7 @@ def write_debian(facts, package, to, revision):
         tree = Tree(os.path.join(work, "tree"))
         add_files(tree, facts, package, revision)
         add_control(tree, facts, package, revision)
-        # dpkg-deb gives every file that is newer the time of SOURCE_DATE_EPOCH.
-        environment = {**os.environ, "SOURCE_DATE_EPOCH": str(facts.epoch)}
-        run(
-            *["dpkg-deb", "--root-owner-group", "--threads-max=1", "-Zxz", "--build"],
-            *[tree.root, path + ".new"],
-            env=environment,
-        )
-    os.replace(path + ".new", path)
-    return path
+        return build(tree, path, facts.epoch)
 
 
 assert set(DESCRIPTIONS) == set(PROGRAMS)

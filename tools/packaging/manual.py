@@ -53,6 +53,12 @@ def verbatim(text):
     return ".nf\n" + "\n".join(lines) + "\n.fi\n"
 
 
+def commands_in(text):
+    """The commands that a text of --help lists."""
+    listed = re.search(r"(?m)^Subcommands:\n((?:  .*\n?)*)", text)
+    return re.findall(r"(?m)^  ([a-z][a-z-]*)(?: |$)", listed.group(1)) if listed else []
+
+
 def page(facts, program):
     text = help_of(facts, program)
     description, rest = text.split("\n", 1)
@@ -63,10 +69,13 @@ def page(facts, program):
         f".SH NAME\n{escaped(program)} \\- {PROGRAMS[program]}\n",
         f".SH DESCRIPTION\n{escaped(description.strip())}\n.PP\n{verbatim(rest.strip(chr(10)))}",
     ]
-    listed = re.search(r"Subcommands:\n(.*?)(\n\n|$)", text, re.DOTALL)
-    if listed:
+    if listed := commands_in(text):
         made.append(".SH COMMANDS\n")
-        for command in re.findall(r"(?m)^  ([a-z]+) ", listed.group(1)):
-            made.append(f".SS {command}\n{verbatim(help_of(facts, program, command))}")
+    for command in listed:
+        said = help_of(facts, program, command)
+        made.append(f".SS {escaped(command)}\n{verbatim(said)}")
+        for part in commands_in(said):
+            title = escaped(f"{command} {part}")
+            made.append(f".SS {title}\n{verbatim(help_of(facts, program, command, part))}")
     made.append(f".SH SEE ALSO\n{escaped(ALSO[program])}\n")
     return "".join(made)

@@ -52,6 +52,14 @@ class Tree:
     def link(self, name, target):
         os.symlink(target, self.path(name))
 
+    def even_out(self, epoch):
+        """Gives everything the time of the commit, and directories one mode, whatever the mask."""
+        for directory, folders, files in os.walk(self.root):
+            os.chmod(directory, 0o755)
+            for name in [*folders, *files]:
+                os.utime(os.path.join(directory, name), (epoch, epoch), follow_symlinks=False)
+        os.utime(self.root, (epoch, epoch))
+
     def names(self):
         """Of all files, sorted: of links, too, not of directories."""
         found = []
