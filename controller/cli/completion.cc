@@ -2,6 +2,8 @@
 
 #include <iostream>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -19,20 +21,45 @@ std::string FlagsOf(const CLI::App& app) {
   return flags;
 }
 
-std::string BashScript(const CLI::App& app) {
+std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+// " up down list".
+std::string NamesOf(const std::vector<const CLI::App*>& commands) {
   std::string names;
+  for (const CLI::App* command : commands) absl::StrAppend(&names, " ", command->get_name());
+  return names;
+}
+
+std::string Case(const std::string& command, const std::string& words) {
+  return absl::StrCat("    '", command, "') words=\"", words, "\" ;;\n");
+}
+
+std::string BashScript(const CLI::App& app) {
+  const std::string names = NamesOf(CommandsOf(app));
   std::string cases;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    absl::StrAppend(&names, " ", command->get_name());
-    absl::StrAppend(&cases, "    ", command->get_name(), ") words=\"", FlagsOf(*command),
-                    "\" ;;\n");
+  std::string parts;  // what follows a command that has commands of its own
+  for (const CLI::App* command : CommandsOf(app)) {
+    const std::string below = NamesOf(CommandsOf(*command));
+    cases += Case(command->get_name(), absl::StrCat(below, FlagsOf(*command)));
+    if (!below.empty()) parts += Case(command->get_name(), below);
+    for (const CLI::App* part : CommandsOf(*command)) {
+      cases += Case(absl::StrCat(command->get_name(), " ", part->get_name()), FlagsOf(*part));
+    }
   }
   return absl::StrCat(
       "# For bash: source <(lockstep completion bash)\n_lockstep() {\n  local "
-      "current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words command word\n"
-      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case $word in -*) ;; *) "
-      "command=$word; break ;; esac\n  done\n  case $command in\n    '') words=\"",
-      names, FlagsOf(app), "\" ;;\n", cases,
+      "current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=\"",
+      names,
+      // The value of a flag before the command is no command, and is passed over.
+      "\" command word\n"
+      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+      "    [[ \" $words \" == *\" $word \"* ]] || continue\n"
+      "    command=${command:+$command }$word words=\n"
+      "    case $command in\n",
+      parts, "    esac\n    [[ -n $words ]] || break\n  done\n  case $command in\n",
+      Case("", absl::StrCat(names, FlagsOf(app))), cases,
       "  esac\n  case $previous in\n    --format) case $command in run|watch|report|rerun) words='",
       absl::StrJoin(ReportFormats(), " "),
       "' ;; *) words='text json csv' ;; esac ;;\n    "

@@ -375,9 +375,16 @@ phases:
         probe = (
             script + '\nCOMP_WORDS=(lockstep re); COMP_CWORD=1; _lockstep; echo "${COMPREPLY[@]}"\n'
             'COMP_WORDS=(lockstep report --f); COMP_CWORD=2; _lockstep; echo "${COMPREPLY[@]}"\n'
+            'COMP_WORDS=(lockstep pki i); COMP_CWORD=2; _lockstep; echo "${COMPREPLY[@]}"\n'
+            "COMP_WORDS=(lockstep --controller ctl:1 fleet up --al); COMP_CWORD=5; _lockstep\n"
+            'echo "${COMPREPLY[@]}"\n'
+            'COMP_WORDS=(lockstep support); COMP_CWORD=1; _lockstep; echo "${COMPREPLY[@]}"\n'
         )
         done = subprocess.run(["bash", "-c", probe], capture_output=True, text=True, check=True)
-        self.assertEqual(done.stdout.split(), ["report", "rerun", "--format"])
+        lines = [set(line.split()) for line in done.stdout.splitlines()]
+        self.assertEqual(lines[:3], [{"report", "rerun"}, {"--format"}, {"init", "issue"}])
+        self.assertIn("--allow", lines[3])
+        self.assertEqual(lines[4], {"support-bundle"})
 
     def test_the_table_of_limits_is_current(self):
         made = subprocess.run(
