@@ -26,6 +26,7 @@
 #include "doctor/controller_call.h"
 #include "doctor/findings.h"
 #include "google/protobuf/stubs/logging.h"
+#include "proto/protocol_version.h"
 #include "proto/worker.pb.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
@@ -413,7 +414,8 @@ int main(int argc, char** argv) {
   google::protobuf::SetLogHandler(nullptr);
   Flags flags;
   CLI::App app("Runs storage load on this host when a Lockstep controller says so.");
-  common::AddVersionFlag(&app, v1::PROTOCOL_VERSION_CURRENT);
+  const v1::ProtocolOffer own = v1::OwnProtocol();
+  common::AddVersionFlag(&app, {own.lowest, own.highest, v1::FeatureNames(own.features)});
   app.footer(
       "Example:\n  lockstep-worker --controller ctl.example:9640 --allow /mnt/san --tls-cert w.pem "
       "--tls-key w.key --tls-ca ca.pem");

@@ -20,6 +20,7 @@
 #include "controller/plan/settle.h"
 #include "controller/plan/validate.h"
 #include "proto/fields.h"
+#include "proto/protocol_version.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
@@ -377,6 +378,12 @@ grpc::ServerUnaryReactor* ControllerService::GetStatus(grpc::CallbackServerConte
   if (!admitted) return call;
   quick_.Serve(call, [this, principal, reply] {
     reply->set_version(common::kSoftwareVersion);
+    const v1::ProtocolOffer own = v1::OwnProtocol();
+    reply->mutable_protocol()->set_lowest(own.lowest);
+    reply->mutable_protocol()->set_highest(own.highest);
+    for (const int number : own.features) {
+      reply->mutable_protocol()->add_features(static_cast<v1::ProtocolFeature>(number));
+    }
     reply->set_epoch(parts_.epoch);
     reply->set_store(parts_.store->Describe());
     {

@@ -1,5 +1,6 @@
 #include "controller/api/deliver_stream.h"
 
+#include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/mutex.h"
 
@@ -18,10 +19,9 @@ void DeliverStream::OnReadDone(bool ok) {
   if (!ok) return FinishNow(grpc::Status(grpc::StatusCode::CANCELLED, "the worker hung up"));
   if (worker_id_.empty()) {
     const v1::DeliverHello& hello = incoming_.hello();
-    if (!incoming_.has_hello() || hello.protocol_version() != v1::PROTOCOL_VERSION_CURRENT) {
-      return FinishNow(
-          grpc::Status(grpc::StatusCode::FAILED_PRECONDITION,
-                       "the first message must be DeliverHello of this protocol version"));
+    if (!incoming_.has_hello()) {
+      return FinishNow(grpc::Status(grpc::StatusCode::FAILED_PRECONDITION,
+                                    "the first message must be DeliverHello"));
     }
     // The session comes from the Welcome on the Control stream. Without TLS nothing else ties this
     // stream to the worker whose id it claims.
@@ -29,6 +29,13 @@ void DeliverStream::OnReadDone(bool ok) {
       return FinishNow(
           grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
                        "no worker of this id and session is attached with this certificate"));
+    }
+    if (const uint32_t spoken = fleet_->SpokenVersion(hello.worker_id());
+        hello.protocol_version() != spoken) {
+      return FinishNow(grpc::Status(
+          grpc::StatusCode::FAILED_PRECONDITION,
+          absl::StrCat("DeliverHello names protocol version ", hello.protocol_version(),
+                       "; this session speaks version ", spoken)));
     }
     worker_id_ = hello.worker_id();
     session_ = hello.session();

@@ -11,6 +11,7 @@
 #include "common/text.h"
 #include "common/units.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/releases.h"
 #include "controller/report/json.h"
 #include "controller/report/text_table.h"
 #include "proto/fields.h"
@@ -70,11 +71,12 @@ void PrintCertificates(const v1::StatusReply& reply) {
 }
 
 void PrintStatus(const v1::StatusReply& reply, size_t width) {
-  std::cout << "controller " << reply.version() << ", epoch " << reply.epoch()
-            << "\nstore: " << reply.store() << "\nyou are " << reply.principal() << ", "
-            << reply.role() << "\n"
+  std::cout << "controller " << reply.version() << SpokenProtocols(reply) << ", epoch "
+            << reply.epoch() << "\nstore: " << reply.store() << "\nyou are " << reply.principal()
+            << ", " << reply.role() << "\n"
             << reply.workers_size()
-            << (reply.workers_size() == 1 ? " worker attached\n" : " workers attached\n");
+            << (reply.workers_size() == 1 ? " worker attached\n" : " workers attached\n")
+            << OtherReleases(reply);
   PrintCertificates(reply);
   const v1::StoreState& store = reply.store_state();
   if (store.unavailable()) {

@@ -10,6 +10,7 @@
 #include "common/version_flag.h"
 #include "controller/cli/commands.h"
 #include "google/protobuf/stubs/logging.h"
+#include "proto/protocol_version.h"
 #include "proto/worker.pb.h"
 
 namespace {
@@ -53,7 +54,8 @@ int main(int argc, char** argv) {
   if (argc > 0) context.program = argv[0];
   int status = cli::kOk;
   CLI::App app("Lockstep: a storage benchmark that moves many hosts through a test in lockstep.");
-  common::AddVersionFlag(&app, v1::PROTOCOL_VERSION_CURRENT);
+  const v1::ProtocolOffer own = v1::OwnProtocol();
+  common::AddVersionFlag(&app, {own.lowest, own.highest, v1::FeatureNames(own.features)});
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--controller", context.controller, "HOST:PORT of the controller")

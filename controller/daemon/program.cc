@@ -22,6 +22,7 @@
 #include "controller/daemon/open_store.h"
 #include "controller/daemon/server.h"
 #include "google/protobuf/stubs/logging.h"
+#include "proto/protocol_version.h"
 #include "proto/worker.pb.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
@@ -242,7 +243,8 @@ int RunProgram(int argc, char** argv) {
   Flags flags;
   CLI::App app(
       "Takes storage tests, moves workers through them in lockstep, and keeps what they measured.");
-  common::AddVersionFlag(&app, v1::PROTOCOL_VERSION_CURRENT);
+  const v1::ProtocolOffer own = v1::OwnProtocol();
+  common::AddVersionFlag(&app, {own.lowest, own.highest, v1::FeatureNames(own.features)});
   app.footer(
       "Example:\n  lockstep-controller --listen 0.0.0.0:9640 --tls-cert c.pem --tls-key c.key "
       "--tls-ca ca.pem --http 127.0.0.1:9641");

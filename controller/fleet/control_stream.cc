@@ -1,7 +1,6 @@
 #include "controller/fleet/control_stream.h"
 
 #include "absl/strings/str_cat.h"
-#include "common/version.h"
 #include "proto/fields.h"
 #include "spdlog/spdlog.h"
 
@@ -51,11 +50,9 @@ void ControlStream::HandleFirst() {
   }
   if (!incoming_.has_hello()) {
     refused = absl::FailedPreconditionError("the first message must be Hello");
-  } else if (incoming_.hello().protocol_version() != v1::PROTOCOL_VERSION_CURRENT) {
-    refused = absl::FailedPreconditionError(absl::StrCat(
-        "protocol version ", incoming_.hello().protocol_version(), " (worker ",
-        incoming_.hello().software_version(), "); this controller (", common::kSoftwareVersion,
-        ") speaks version ", v1::PROTOCOL_VERSION_CURRENT, ": install the same Lockstep on both"));
+  } else if (refused = fleet_->Agree(incoming_.mutable_hello()); !refused.ok()) {
+    // The rest of a Hello of another version need not make sense here.
+    return Refuse(refused);
   } else if (const std::string wrong = v1::FirstProblem(incoming_.hello()); !wrong.empty()) {
     refused = absl::FailedPreconditionError(absl::StrCat("its Hello is invalid: ", wrong));
   } else {

@@ -10,6 +10,7 @@
 #include "common/mutex.h"
 #include "common/timing.h"
 #include "common/units.h"
+#include "common/version.h"
 #include "controller/fleet/control_stream.h"
 #include "spdlog/spdlog.h"
 
@@ -54,6 +55,20 @@ Fleet::~Fleet() {
   thread_.join();
 }
 
+absl::Status Fleet::Agree(v1::Hello* hello) const {
+  const auto agreed =
+      v1::Agree(*hello, options_.protocol, options_.lowest_guard, common::kSoftwareVersion);
+  if (!agreed.ok()) return agreed.status();
+  // Whoever reads this Hello later finds what may be used with this worker, and no number without a
+  // name, which the check of the fields would refuse.
+  hello->clear_features();
+  for (const int number : agreed->features) {
+    hello->add_features(static_cast<v1::ProtocolFeature>(number));
+  }
+  hello->set_spoken_version(agreed->version);
+  return absl::OkStatus();
+}
+
 absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
   std::string endorsement;
   if (options_.mark_authority && hello.mark_key().size() == common::SigningKey::kPublicBytes) {
@@ -79,7 +94,9 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
     unwelcomed_.erase(stream);
     // Welcome is queued before anybody else can send.
     v1::ControllerMessage welcome;
-    welcome.mutable_welcome()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
+    welcome.mutable_welcome()->set_protocol_version(hello.spoken_version());
+    welcome.mutable_welcome()->set_software_version(common::kSoftwareVersion);
+    *welcome.mutable_welcome()->mutable_features() = hello.features();
     welcome.mutable_welcome()->set_lease_ns(options_.lease_ns);
     welcome.mutable_welcome()->set_store_id(options_.store_id);
     // A secret for Deliver, which comes over another connection: without certificates nothing else
@@ -234,6 +251,12 @@ bool Fleet::MayDeliver(const std::string& worker_id, const std::string& certific
   const auto found = members_.find(worker_id);
   return found != members_.end() && found->second.hello.certificate() == certificate &&
          !session.empty() && found->second.session == session;
+}
+
+uint32_t Fleet::SpokenVersion(const std::string& worker_id) const {
+  common::MutexLock lock(&mutex_);
+  const auto found = members_.find(worker_id);
+  return found == members_.end() ? 0 : found->second.hello.spoken_version();
 }
 
 uint32_t Fleet::Forget(const std::string& host_name) {

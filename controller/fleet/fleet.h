@@ -16,6 +16,7 @@
 #include "common/timing.h"
 #include "controller/core/roster.h"
 #include "controller/fleet/fleet_link.h"
+#include "proto/protocol_version.h"
 
 namespace lockstep::controller {
 
@@ -48,6 +49,9 @@ class Fleet final : public FleetLink {
     std::vector<Roster::Owner> bindings = {};  // as the store has them
     // The store's key, which endorses the workers' keys (Welcome).
     std::optional<common::SigningKey> mark_authority = {};
+    // What this controller speaks, and the oldest guard that it admits.
+    v1::ProtocolOffer protocol = v1::OwnProtocol();
+    uint32_t lowest_guard = v1::kLowestGuardVersion;
   };
 
   // `clock` outlives this.
@@ -64,6 +68,8 @@ class Fleet final : public FleetLink {
   // given `session` when it attached.
   bool MayDeliver(const std::string& worker_id, const std::string& certificate,
                   const std::string& session) const;
+  // The version of the protocol that the worker's session speaks; 0 if it is not attached.
+  uint32_t SpokenVersion(const std::string& worker_id) const;
   // Another certificate may attach under this host's name from now on. How many names and workers
   // were forgotten.
   uint32_t Forget(const std::string& host_name);
@@ -73,6 +79,9 @@ class Fleet final : public FleetLink {
   void Shutdown();
 
   // --- For ControlStream. ---
+  // Writes into `hello` which version the session speaks, and leaves in it the features that both
+  // have. FAILED_PRECONDITION, as v1::Agree() says, when there is no such version.
+  absl::Status Agree(v1::Hello* hello) const;
   // OK; UNAVAILABLE when the worker is refused for now, FAILED_PRECONDITION when for good.
   absl::Status Attach(const v1::Hello& hello, ControlStream* stream);
   // False when the stream must not read on: it is no longer the worker's, or the worker sends too

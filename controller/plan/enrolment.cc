@@ -146,11 +146,15 @@ class Wanted {
 // choose the same one.
 const Sighting* WriterOf(const std::vector<Sighting>& sightings, const Workers& workers,
                          bool release, std::string* why) {
-  std::vector<std::string> unwilling;
+  std::vector<std::string> unwilling, unable;
   const Sighting* writer = nullptr;
   for (const Sighting& seen : sightings) {
     const auto worker = workers.find(seen.host->worker_id());
     if (worker == workers.end() || !seen.device->allowed()) continue;
+    if (!v1::HasFeature(*worker->second, v1::PROTOCOL_FEATURE_STAMPS)) {
+      unable.push_back(seen.host->host());
+      continue;
+    }
     // A release takes consent back, so it needs no --allow-enroll.
     if (!release && !worker->second->allow_enroll()) {
       unwilling.push_back(seen.host->host());
@@ -159,6 +163,12 @@ const Sighting* WriterOf(const std::vector<Sighting>& sightings, const Workers& 
     }
   }
   if (writer != nullptr) return writer;
+  if (unwilling.empty() && !unable.empty()) {
+    *why = absl::StrCat("its workers cannot write stamps (", absl::StrJoin(unable, ", "),
+                        "); start one that can: `lockstep status --format json` has the features "
+                        "of each");
+    return nullptr;
+  }
   *why = unwilling.empty()
              ? "no worker's --allow names it; start one that does"
              : absl::StrCat("its workers were started without --allow-enroll (",

@@ -59,6 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   v1::ControllerMessage welcome;
   welcome.set_epoch(1);
   welcome.mutable_welcome()->set_store_id("store");
+  welcome.mutable_welcome()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
   (void)protocol->OnFirst(welcome);
   int count = 0;
   for (size_t at = 0; at + 2 <= size && count < 16; ++count) {

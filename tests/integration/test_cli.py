@@ -181,7 +181,11 @@ phases:
     def test_listings(self):
         self.assertIn("node1", self.ok(self.fleet.lockstep("hosts")).out)
         self.assertIn("/dev/", self.ok(self.fleet.lockstep("devices")).out)
-        self.assertIn("1 worker attached", self.ok(self.fleet.lockstep("status")).out)
+        status = self.ok(self.fleet.lockstep("status")).out
+        self.assertIn("1 worker attached", status)
+        self.assertRegex(status, r"^controller \S+, protocol \d+, epoch \d+\n")
+        (worker,) = self.ok(self.fleet.lockstep("status", "--format", "json")).json()["workers"]
+        self.assertEqual(worker["hello"]["spokenVersion"], worker["hello"]["protocolVersion"])
 
     def test_a_run_that_does_not_exist(self):
         self.assertIn(

@@ -95,7 +95,10 @@ class Versions(unittest.TestCase):
     def test_the_version_for_programs(self):
         for program in PROGRAMS:
             facts = json.loads(run(f"{BIN}/{program}", "--version", "--json"))
-            self.assertEqual(sorted(facts), ["commit", "protocol", "schema", "version"])
+            names = ["commit", "features", "lowest_protocol", "protocol", "schema", "version"]
+            self.assertEqual(sorted(facts), names)
+            self.assertGreaterEqual(facts["protocol"], facts["lowest_protocol"])
+            self.assertEqual(facts["features"], ["stamps"])
             text = run(f"{BIN}/{program}", "--version").strip()
             self.assertEqual(text, f"{facts['version']} (commit {facts['commit']})")
 

@@ -124,6 +124,7 @@ class Controller::SimFleet final : public controller::FleetLink {
     v1::ControllerMessage welcome;
     welcome.set_epoch(epoch_);
     welcome.mutable_welcome()->set_store_id("store");
+    welcome.mutable_welcome()->set_protocol_version(hello.protocol_version());
     welcome.mutable_welcome()->set_lease_ns(kLease);
     Down(c, std::move(welcome));
     if (admission->replaced_process) {

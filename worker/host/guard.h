@@ -46,6 +46,9 @@ class DeviceClaims {
   std::map<dev_t, Held> held_ ABSL_GUARDED_BY(mutex_);
 };
 
+// A change by which this class refuses more than before raises kLowestGuardVersion
+// (proto/protocol_version.h): a controller then admits no worker with the guard from before it.
+
 // The only way by which a worker opens what a job names. It opens only what its allow-list covers,
 // and only regular files and block devices: it looks at what a path leads to before it opens it. It
 // never opens for writing what carries somebody's data. A name alone permits nothing: an allowed

@@ -11,6 +11,7 @@
 #include "common/timing.h"
 #include "common/version.h"
 #include "proto/fields.h"
+#include "proto/protocol_version.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::worker {
@@ -101,7 +102,7 @@ Agent::~Agent() = default;
 
 v1::Hello Agent::MakeHello() const {
   v1::Hello hello;
-  hello.set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
+  v1::SetOffer(v1::OwnProtocol(), &hello);
   hello.set_software_version(common::kSoftwareVersion);
   hello.set_worker_id(options_.worker_id);
   // By this the controller tells a connection that was lost from a process that was replaced.

@@ -35,11 +35,11 @@ absl::Status Handshake::OnMessage(const v1::ControllerMessage& message, int64_t 
   return absl::OkStatus();
 }
 
-v1::Delivery DeliverHello(const std::string& worker_id, const std::string& session) {
+v1::Delivery DeliverHello(const std::string& worker_id, const v1::Welcome& welcome) {
   v1::Delivery message;
-  message.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
+  message.mutable_hello()->set_protocol_version(welcome.protocol_version());
   message.mutable_hello()->set_worker_id(worker_id);
-  message.mutable_hello()->set_session(session);
+  message.mutable_hello()->set_session(welcome.session());
   return message;
 }
 

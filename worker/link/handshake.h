@@ -38,7 +38,7 @@ class Handshake {
   bool welcomed_ = false;
 };
 
-// The first message of a Deliver stream.
-v1::Delivery DeliverHello(const std::string& worker_id, const std::string& session);
+// The first message of a Deliver stream, in the session that `welcome` began.
+v1::Delivery DeliverHello(const std::string& worker_id, const v1::Welcome& welcome);
 
 }  // namespace lockstep::worker

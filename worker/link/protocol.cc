@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/mutex.h"
 #include "common/timing.h"
+#include "common/version.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::worker {
@@ -55,6 +56,12 @@ absl::Status Protocol::OnFirst(const v1::ControllerMessage& message) {
   }
   if (!message.has_welcome()) {
     return absl::UnavailableError("its first message is neither Welcome nor Refused");
+  }
+  // Nothing of a session that this worker does not speak is kept, not even its epoch.
+  if (absl::Status status =
+          v1::CheckWelcome(message.welcome(), ports_.protocol, common::kSoftwareVersion);
+      !status.ok()) {
+    return status;
   }
   common::MutexLock lock(&mutex_);
   // Epochs of different stores do not compare. A new store begins with epoch 1, and a worker that

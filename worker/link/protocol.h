@@ -8,6 +8,7 @@
 #include "common/mutex.h"
 #include "common/safeguards.h"
 #include "measure/states.h"
+#include "proto/protocol_version.h"
 #include "proto/worker.pb.h"
 #include "worker/link/outbox.h"
 #include "worker/load/phase_executor.h"
@@ -35,6 +36,8 @@ class Protocol {
     // This worker's monotonic clock, nanoseconds.
     std::function<int64_t()> now;
     common::Safeguards safeguards;
+    // What this worker speaks, as its Hello says.
+    v1::ProtocolOffer protocol = v1::OwnProtocol();
   };
   explicit Protocol(Ports ports) : ports_(std::move(ports)) {}
 

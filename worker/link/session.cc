@@ -92,7 +92,7 @@ absl::Status Session::Fetch(v1::WriteLogRequest request, int64_t limit_ns,
                             const std::function<absl::Status(const v1::WriteLogPart&)>& take) {
   if (!welcomed_ || over_) return absl::UnavailableError("no controller is there");
   request.set_worker_id(ports_.worker_id);
-  request.set_session(session_);
+  request.set_session(welcome_.session());
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::nanoseconds(limit_ns));
   {
@@ -140,9 +140,9 @@ absl::Status Session::Converse() {
   ports.protocol = ports_.protocol;
   ports.welcomed = [&](const v1::ControllerMessage& welcome) {
     spdlog::info("attached to the controller at {} (epoch {})", address_, welcome.epoch());
-    session_ = welcome.welcome().session();
+    welcome_ = welcome.welcome();
     ports_.welcomed(welcome.welcome());
-    // This comes after the session's name is set: other threads send from now on, and use it.
+    // This comes after welcome_ is set: other threads send from now on, and use it.
     welcomed_ = true;
     writer = std::thread([this] { WriteMain(); });
     deliver = std::thread([this] { DeliverMain(); });
@@ -240,7 +240,7 @@ void Session::DeliverOnce(v1::WorkerService::Stub* stub) {
   // Batches that the last stream took may never have arrived.
   ports_.outbox->Rewind();
   auto stream = stub->Deliver(&context);
-  stream->Write(DeliverHello(ports_.worker_id, session_));
+  stream->Write(DeliverHello(ports_.worker_id, welcome_));
   std::atomic<bool> broken{false};
   std::thread acknowledgements([&] {
     v1::DeliveryAck ack;

@@ -82,8 +82,8 @@ class Session {
   common::Mutex queue_mutex_;
   common::Condition queue_changed_;
   std::deque<v1::WorkerMessage> queue_ ABSL_GUARDED_BY(queue_mutex_);
-  // From Welcome; set before the threads that use it begin.
-  std::string session_;
+  // Set before the threads that use it begin.
+  v1::Welcome welcome_;
   std::atomic<bool> welcomed_{false};
   common::Mutex deliver_mutex_;
   grpc::ClientContext* deliver_context_ ABSL_GUARDED_BY(deliver_mutex_) = nullptr;

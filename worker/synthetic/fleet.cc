@@ -14,6 +14,7 @@
 #include "common/mutex.h"
 #include "common/timing.h"
 #include "common/version.h"
+#include "proto/protocol_version.h"
 #include "proto/worker.grpc.pb.h"
 #include "spdlog/spdlog.h"
 #include "worker/link/connection_keeper.h"
@@ -177,7 +178,9 @@ class SyntheticFleet::Impl::Member
 
   v1::Hello Hello() const {
     v1::Hello hello;
-    hello.set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
+    v1::ProtocolOffer offer = v1::OwnProtocol();
+    offer.features.erase(v1::PROTOCOL_FEATURE_STAMPS);  // it has no devices
+    v1::SetOffer(offer, &hello);
     hello.set_software_version(common::kSoftwareVersion);
     // Even positions are workers and odd ones hosts, so that no two identities of a fleet are
     // equal.
@@ -200,7 +203,7 @@ class SyntheticFleet::Impl::Member
     ports.welcomed = [this](const v1::ControllerMessage& message) {
       ++fleet_->attached_;
       common::MutexLock lock(&mutex_);
-      session_ = message.welcome().session();
+      welcome_ = message.welcome();
       OpenDeliverLocked();
     };
     ports.rejected = [this](const std::string& reason) {
@@ -292,7 +295,7 @@ class SyntheticFleet::Impl::Member
     // Batches that the last stream took may never have arrived.
     outbox_.Rewind();
     deliver_->Begin();
-    deliver_->Send(DeliverHello(StableUuid(seed_, uint64_t{2} * number_), session_));
+    deliver_->Send(DeliverHello(StableUuid(seed_, uint64_t{2} * number_), welcome_));
   }
 
   // Sends the batches that are not delivered yet.
@@ -363,7 +366,7 @@ class SyntheticFleet::Impl::Member
   std::unique_ptr<v1::WorkerService::Stub> control_stub_, deliver_stub_;
   std::unique_ptr<ControlCall> control_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<DeliverCall> deliver_ ABSL_GUARDED_BY(mutex_);
-  std::string session_ ABSL_GUARDED_BY(mutex_);
+  v1::Welcome welcome_ ABSL_GUARDED_BY(mutex_);
   ConnectionKeeper keeper_;
   std::unique_ptr<Handshake> handshake_;  // of control_; the reader's own once that has begun
   bool over_ ABSL_GUARDED_BY(mutex_) = false;

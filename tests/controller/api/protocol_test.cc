@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/ids.h"
 #include "controller/api/deliver_stream.h"
@@ -185,8 +186,10 @@ TEST_F(ProtocolTest, AnotherVersionIsRefusedWithWords) {
   const v1::ControllerMessage answer = Say(Hello("node1", 99));
   ASSERT_TRUE(answer.has_refused());
   EXPECT_EQ(answer.refused().reason(),
-            "protocol version 99 (worker 9.9); this controller (0.1.0) speaks version 15: install "
-            "the same Lockstep on both");
+            absl::StrCat("the worker (Lockstep 9.9) speaks protocol version 99, this controller "
+                         "(Lockstep 0.1.0) speaks version ",
+                         v1::PROTOCOL_VERSION_CURRENT,
+                         ": install Lockstep 9.9 on the controller's host"));
   EXPECT_EQ(attached_, 0);
 }
 

@@ -26,6 +26,7 @@ class EnrolmentTest : public testing::Test {
     hello.set_worker_id("id-" + name);
     hello.mutable_host()->set_name(name);
     hello.set_allow_enroll(allow_enroll);
+    hello.add_features(v1::PROTOCOL_FEATURE_STAMPS);
     return host;
   }
   static v1::BlockDevice* AddDevice(v1::HostDevices* host, const std::string& path,
@@ -135,6 +136,18 @@ TEST_F(EnrolmentTest, OnlyAWorkerWhoseOperatorAllowsItStamps) {
   request_.clear_identities();
   request_.add_hosts("node1");
   EXPECT_TRUE(Listed().empty()) << "the system's disks are nobody's business";
+}
+
+TEST_F(EnrolmentTest, AWorkerWithoutStampsIsNotAskedForOne) {
+  AddDevice(AddHost("node1"), "/dev/sda", "naa.1");
+  AddDevice(AddHost("node2"), "/dev/sdb", "naa.1");
+  request_.add_identities("naa.1");
+  hellos_[0].clear_features();
+  EXPECT_EQ(Listed(), std::vector<std::string>{"node2 /dev/sdb"});
+  hellos_[1].clear_features();
+  EXPECT_EQ(Why(),
+            "its workers cannot write stamps (node1, node2); start one that can: `lockstep status "
+            "--format json` has the features of each");
 }
 
 TEST_F(EnrolmentTest, WhatIsInUseAnywhereIsLeftOut) {

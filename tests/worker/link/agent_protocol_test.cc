@@ -42,6 +42,7 @@ class AgentProtocolTest : public testing::Test {
     v1::ControllerMessage message;
     message.set_epoch(epoch);
     message.mutable_welcome()->set_store_id(store);
+    message.mutable_welcome()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
     return message;
   }
   static v1::PhaseId Phase(uint32_t attempt = 1) {
@@ -107,6 +108,24 @@ TEST_F(AgentProtocolTest, OlderEpochsAreRefusedNewerOnesObeyed) {
   EXPECT_EQ(protocol_.OnFirst(Welcome(5)).code(), absl::StatusCode::kUnavailable);
   // epochs of different stores do not compare
   EXPECT_TRUE(protocol_.OnFirst(Welcome(1, "another store")).ok());
+}
+
+TEST_F(AgentProtocolTest, ASessionOfAVersionNotOfferedIsRefusedWithWords) {
+  v1::ControllerMessage welcome = Welcome(9);
+  welcome.mutable_welcome()->set_protocol_version(99);
+  welcome.mutable_welcome()->set_software_version("9.9");
+  const absl::Status newer = protocol_.OnFirst(welcome);
+  EXPECT_EQ(newer.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(newer.message().find("it (Lockstep 9.9) answers in protocol version 99"),
+            std::string::npos);
+  EXPECT_NE(newer.message().find("install Lockstep 9.9 on this host"), std::string::npos);
+  welcome.mutable_welcome()->set_protocol_version(0);
+  welcome.mutable_welcome()->clear_software_version();
+  EXPECT_NE(protocol_.OnFirst(welcome).message().find("on the controller's host"),
+            std::string::npos);
+  // Nothing of it is kept, not even its epoch.
+  EXPECT_EQ(protocol_.epoch(), 5u);
+  EXPECT_TRUE(protocol_.OnFirst(Welcome(5)).ok());
 }
 
 TEST_F(AgentProtocolTest, WhatIsSaidTwiceCountsOnce) {
