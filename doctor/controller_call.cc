@@ -14,6 +14,7 @@
 #include "common/version.h"
 #include "doctor/certificates.h"
 #include "grpcpp/grpcpp.h"
+#include "proto/protocol_version.h"
 
 namespace lockstep::doctor {
 namespace {
@@ -160,18 +161,36 @@ std::shared_ptr<grpc::ChannelCredentials> ReadCredentials(const common::TlsFiles
   return nullptr;
 }
 
+// Why the controller would refuse a worker of this program for its protocol. Empty if it would not,
+// or does not say what it speaks. The controller's lowest version is at least that of the oldest
+// guard that it admits.
+std::string WhyNoCommonProtocol(const v1::StatusReply& status) {
+  if (status.protocol().highest() == 0) return "";
+  v1::Hello hello;
+  v1::SetOffer(v1::OwnProtocol(), &hello);
+  hello.set_software_version(common::kSoftwareVersion);
+  const v1::ProtocolOffer controller = {status.protocol().lowest(), status.protocol().highest()};
+  const auto agreed = v1::Agree(hello, controller, /*lowest_guard=*/0, status.version());
+  return std::string(agreed.status().message());
+}
+
 }  // namespace
 
 void CheckStatus(const v1::StatusReply& status, Caller caller, Findings* findings) {
-  if (status.version() == common::kSoftwareVersion) {
+  const std::string refused = caller == Caller::kWorker ? WhyNoCommonProtocol(status) : "";
+  if (!refused.empty()) {
+    findings->Problem("version", refused,
+                      {"the controller refuses this worker",
+                       "install the named release there (docs/guide/install.md)"});
+  } else if (status.version() == common::kSoftwareVersion) {
     findings->Ok("version", absl::StrCat("both ends are ", status.version()));
   } else {
     findings->Warn(
         "version",
         absl::StrCat("the controller is ", status.version(), ", this program is ",
                      common::kSoftwareVersion),
-        {"a worker of another protocol is refused, and a command may lack what the "
-         "controller offers",
+        {"a worker without a common version of the protocol is refused, and a command may lack "
+         "what the controller offers",
          "install the same version on both (lockstep --version, docs/guide/install.md)"});
   }
   findings->Ok("role", absl::StrCat("this caller is ", status.principal(), ", ", status.role()));

@@ -4,6 +4,7 @@
 #include "doctor/certificates.h"
 #include "doctor/controller_call.h"
 #include "gtest/gtest.h"
+#include "proto/protocol_version.h"
 
 namespace lockstep::doctor {
 namespace {
@@ -88,6 +89,27 @@ TEST(Doctor, AControllersStatusIsJudged) {
   EXPECT_EQ(Of(bad, "spool").severity(), "warning");
   EXPECT_EQ(Of(bad, "store").severity(), "problem");
   EXPECT_NE(Of(bad, "store").found().find("no route"), std::string::npos);
+}
+
+TEST(Doctor, AWorkerWithoutACommonProtocolIsAProblem) {
+  v1::StatusReply status;
+  status.set_version("9.9");
+  const auto judge = [&](uint32_t lowest, uint32_t highest, Caller caller) {
+    status.mutable_protocol()->set_lowest(lowest);
+    status.mutable_protocol()->set_highest(highest);
+    v1::DoctorReport report;
+    Findings findings(&report, "controller", "ctl:9640");
+    CheckStatus(status, caller, &findings);
+    return Of(report, "version");
+  };
+  const uint32_t own = v1::OwnProtocol().highest;
+  EXPECT_EQ(judge(own, own + 1, Caller::kWorker).severity(), "warning");
+  const v1::DoctorFinding newer = judge(own + 1, own + 2, Caller::kWorker);
+  EXPECT_EQ(newer.severity(), "problem");
+  EXPECT_NE(newer.found().find("install Lockstep 9.9 on the worker's host"), std::string::npos);
+  EXPECT_EQ(judge(1, own - 1, Caller::kWorker).severity(), "problem");
+  // A command does not speak the workers' protocol.
+  EXPECT_EQ(judge(own + 1, own + 2, Caller::kPerson).severity(), "warning");
 }
 
 TEST(Doctor, AWorkerMayBeTheFirst) {
