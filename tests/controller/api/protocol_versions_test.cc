@@ -2,9 +2,14 @@
 // version, and what the refused ones are told.
 
 #include <chrono>
+#include <string>
+#include <tuple>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/ids.h"
+#include "common/version.h"
 #include "controller/api/deliver_stream.h"
 #include "controller/fleet/control_stream.h"
 #include "controller/fleet/fleet.h"
@@ -120,7 +125,7 @@ TEST_F(ProtocolVersionsTest, NeighboursAreWelcomedInTheHighestCommonVersion) {
     const v1::ControllerMessage answer = Say(Hello(lowest, highest));
     ASSERT_TRUE(answer.has_welcome()) << answer.refused().reason();
     EXPECT_EQ(answer.welcome().protocol_version(), spoken);
-    EXPECT_EQ(answer.welcome().software_version(), "0.1.0");
+    EXPECT_EQ(answer.welcome().software_version(), common::kSoftwareVersion);
     // The feature that this controller does not know is neither refused nor used.
     ASSERT_EQ(answer.welcome().features_size(), 1);
     EXPECT_EQ(answer.welcome().features(0), v1::PROTOCOL_FEATURE_STAMPS);
@@ -147,8 +152,11 @@ TEST_F(ProtocolVersionsTest, TheListOfWorkersHasVersionAndFeaturesOfTheSession) 
 TEST_F(ProtocolVersionsTest, OlderNewerAndInvalidOnesAreRefusedWithWords) {
   EXPECT_NE(Refusal(16, 17).find("install Lockstep 9.9 on the controller's host"),
             std::string::npos);
-  EXPECT_NE(Refusal(9, 11).find("install Lockstep 0.1.0 on the worker's host"), std::string::npos);
-  EXPECT_NE(Refusal(0, 11).find("install Lockstep 0.1.0 on the worker's host"), std::string::npos);
+  for (const uint32_t lowest : {9u, 0u}) {
+    const std::string remedy =
+        absl::StrCat("install Lockstep ", common::kSoftwareVersion, " on the worker's host");
+    EXPECT_NE(Refusal(lowest, 11).find(remedy), std::string::npos);
+  }
   EXPECT_NE(Refusal(15, 12).find("which is no range"), std::string::npos);
   EXPECT_NE(Refusal(0, 0).find("names no protocol version"), std::string::npos);
   EXPECT_NE(Refusal(1, ~0u).find("the highest possible number is"), std::string::npos);
@@ -183,7 +191,7 @@ TEST_F(ProtocolVersionsTest, DeliveryIsOfTheSessionsVersion) {
     call->Write(batch);
     v1::DeliveryAck ack;
     const bool is_open = call->Read(&ack);
-    context.TryCancel();
+    if (is_open) context.TryCancel();
     const grpc::Status status = call->Finish();
     return is_open ? "open" : status.error_message();
   };
