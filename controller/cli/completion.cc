@@ -26,7 +26,7 @@ std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
 }
 
 // " up down list".
-std::string NamesOf(const std::vector<const CLI::App*>& commands) {
+std::string CommandNames(const std::vector<const CLI::App*>& commands) {
   std::string names;
   for (const CLI::App* command : commands) absl::StrAppend(&names, " ", command->get_name());
   return names;
@@ -37,11 +37,11 @@ std::string Case(const std::string& command, const std::string& words) {
 }
 
 std::string BashScript(const CLI::App& app) {
-  const std::string names = NamesOf(CommandsOf(app));
+  const std::string names = CommandNames(CommandsOf(app));
   std::string cases;
   std::string parts;  // what follows a command that has commands of its own
   for (const CLI::App* command : CommandsOf(app)) {
-    const std::string below = NamesOf(CommandsOf(*command));
+    const std::string below = CommandNames(CommandsOf(*command));
     cases += Case(command->get_name(), absl::StrCat(below, FlagsOf(*command)));
     if (!below.empty()) parts += Case(command->get_name(), below);
     for (const CLI::App* part : CommandsOf(*command)) {
