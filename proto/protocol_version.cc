@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 
 namespace lockstep::v1 {
@@ -57,6 +58,17 @@ std::vector<std::string> FeatureNames(const std::set<int>& features) {
     names.push_back(absl::AsciiStrToLower(absl::StripPrefix(name, "PROTOCOL_FEATURE_")));
   }
   return names;
+}
+
+std::string OwnProtocolJson() {
+  const ProtocolOffer own = OwnProtocol();
+  // Names of features are identifiers, which JSON need not escape.
+  const auto quote = [](std::string* out, const std::string& name) {
+    absl::StrAppend(out, "\"", name, "\"");
+  };
+  return absl::StrCat("\"protocol\": ", own.highest, ", \"lowest_protocol\": ", own.lowest,
+                      ", \"features\": [", absl::StrJoin(FeatureNames(own.features), ", ", quote),
+                      "]");
 }
 
 void SetOffer(const ProtocolOffer& offer, Hello* hello) {

@@ -40,6 +40,8 @@ struct ProtocolOffer {
 ProtocolOffer OwnProtocol();
 // "stamps" for PROTOCOL_FEATURE_STAMPS, in the order of the numbers.
 std::vector<std::string> FeatureNames(const std::set<int>& features);
+// The same as members of a JSON object: `protocol`, `lowest_protocol` and `features`.
+std::string OwnProtocolJson();
 
 // Writes what a worker offers into its Hello.
 void SetOffer(const ProtocolOffer& offer, Hello* hello);

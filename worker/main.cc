@@ -414,8 +414,7 @@ int main(int argc, char** argv) {
   google::protobuf::SetLogHandler(nullptr);
   Flags flags;
   CLI::App app("Runs storage load on this host when a Lockstep controller says so.");
-  const v1::ProtocolOffer own = v1::OwnProtocol();
-  common::AddVersionFlag(&app, {own.lowest, own.highest, v1::FeatureNames(own.features)});
+  common::AddVersionFlag(&app, v1::OwnProtocolJson());
   app.footer(
       "Example:\n  lockstep-worker --controller ctl.example:9640 --allow /mnt/san --tls-cert w.pem "
       "--tls-key w.key --tls-ca ca.pem");

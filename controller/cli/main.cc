@@ -54,8 +54,7 @@ int main(int argc, char** argv) {
   if (argc > 0) context.program = argv[0];
   int status = cli::kOk;
   CLI::App app("Lockstep: a storage benchmark that moves many hosts through a test in lockstep.");
-  const v1::ProtocolOffer own = v1::OwnProtocol();
-  common::AddVersionFlag(&app, {own.lowest, own.highest, v1::FeatureNames(own.features)});
+  common::AddVersionFlag(&app, v1::OwnProtocolJson());
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--controller", context.controller, "HOST:PORT of the controller")

@@ -243,8 +243,7 @@ int RunProgram(int argc, char** argv) {
   Flags flags;
   CLI::App app(
       "Takes storage tests, moves workers through them in lockstep, and keeps what they measured.");
-  const v1::ProtocolOffer own = v1::OwnProtocol();
-  common::AddVersionFlag(&app, {own.lowest, own.highest, v1::FeatureNames(own.features)});
+  common::AddVersionFlag(&app, v1::OwnProtocolJson());
   app.footer(
       "Example:\n  lockstep-controller --listen 0.0.0.0:9640 --tls-cert c.pem --tls-key c.key "
       "--tls-ca ca.pem --http 127.0.0.1:9641");

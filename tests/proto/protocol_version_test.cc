@@ -141,6 +141,7 @@ TEST(ProtocolVersionTest, ThisProgramAgreesWithItself) {
   EXPECT_TRUE(HasFeature(hello, PROTOCOL_FEATURE_STAMPS));
   EXPECT_EQ(FirstProblem(hello), "");
   EXPECT_GE(OwnProtocol().lowest, kLowestGuardVersion);
+  EXPECT_NE(OwnProtocolJson().find("\"features\": [\"stamps\"]"), std::string::npos);
 }
 
 }  // namespace
