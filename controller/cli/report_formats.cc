@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "controller/report/csv.h"
 #include "controller/report/fio_json.h"
+#include "controller/report/fio_text.h"
 #include "controller/report/github.h"
 #include "controller/report/histogram_logs.h"
 #include "controller/report/json.h"
@@ -21,7 +22,7 @@ namespace {
 
 using Histograms = std::vector<v1::LatencyHistogram>;
 
-enum class Needs { kReport, kPhaseHistograms, kIntervalHistograms, kPage, kSysbench };
+enum class Needs { kReport, kPhaseHistograms, kIntervalHistograms, kFioText, kPage, kSysbench };
 
 // What a format needs, and how it is made. Text is not in the list, because its colours and its
 // width depend on the terminal.
@@ -45,6 +46,7 @@ const Maker kMakers[] = {
     {"github", Needs::kReport,
      [](const v1::Report& r, const Histograms&) { return controller::RenderGithub(r); }},
     {"fio", Needs::kPhaseHistograms, &controller::RenderFioJson},
+    {"fio-text", Needs::kFioText, nullptr, "phase with load"},
     {"fio-log", Needs::kIntervalHistograms,
      [](const v1::Report&, const Histograms& h) { return controller::RenderFioLog(h); }},
     {"hlog", Needs::kIntervalHistograms,
@@ -69,8 +71,8 @@ grpc::Status Fetch(v1::Controller::Stub* stub, const std::string& run_id, Needs 
   v1::HistogramsReply reply;
   while (reader->Read(&reply)) {
     for (v1::LatencyHistogram& histogram : *reply.mutable_histograms()) {
-      // The logs use the reported latencies only. A long run has many intervals, so the other
-      // histograms are dropped as they arrive.
+      // Intervals are used for their reported latencies only. A long run has many of them, so the
+      // other histograms are dropped as they arrive.
       const bool wanted = needs == Needs::kPhaseHistograms || histogram.is_reported();
       if (wanted && controller::IsWhole(histogram)) histograms->push_back(std::move(histogram));
     }
@@ -95,6 +97,22 @@ absl::StatusOr<std::string> Sysbench(v1::Controller::Stub* stub, const v1::Repor
   }
   if (!fetched.ok()) return ToAbsl(fetched);
   return controller::RenderSysbench(report, data);
+}
+
+// Of a host alone, the report is already that host's.
+absl::StatusOr<std::string> FioText(v1::Controller::Stub* stub, const v1::Report& report,
+                                    const std::string& host) {
+  Histograms phases;
+  Histograms intervals;
+  const std::string& run_id = report.run().run_id();
+  grpc::Status fetched = Fetch(stub, run_id, Needs::kPhaseHistograms, host, &phases);
+  if (fetched.ok()) {
+    fetched = Fetch(stub, run_id, Needs::kIntervalHistograms, host, &intervals);
+    // The samples of an old run may have been pruned. The lines of samples are then left out.
+    if (fetched.error_code() == grpc::StatusCode::FAILED_PRECONDITION) fetched = grpc::Status::OK;
+  }
+  if (!fetched.ok()) return ToAbsl(fetched);
+  return controller::RenderFioText(report, phases, intervals);
 }
 
 // What one host did, as a report of its own.
@@ -170,10 +188,15 @@ absl::StatusOr<std::string> FetchReport(const Context& context, v1::Controller::
     if (!fetched.ok()) return ToAbsl(fetched);
   }
   // Formats without histograms have all hosts side by side. --host is for the others.
-  const bool whole = format.host.empty() || !has_histograms;
+  const bool is_fio_text = maker->needs == Needs::kFioText;
+  const bool whole = format.host.empty() || !(has_histograms || is_fio_text);
   std::string text;
   if (maker->needs == Needs::kSysbench) {
     auto made = Sysbench(stub, *report);
+    if (!made.ok()) return made.status();
+    text = *std::move(made);
+  } else if (is_fio_text) {
+    auto made = FioText(stub, whole ? *report : OnlyHost(*report, format.host), format.host);
     if (!made.ok()) return made.status();
     text = *std::move(made);
   } else {

@@ -420,7 +420,7 @@ void AddReport(CLI::App* app, const Context* context, int* status, const SharedR
   WithRun(report, flags);
   AddReportFormat(report, &flags->report);
   report->add_option("--host", flags->report.host,
-                     "With fio, fio-log and hlog: the histograms of this host alone");
+                     "With fio, fio-text, fio-log and hlog: the figures of this host alone");
   report->footer(
       "Examples:\n  lockstep report 3f2a --detail\n  lockstep report 3f2a --format html --output "
       "run.html\n  lockstep report last --format hlog --host node7");

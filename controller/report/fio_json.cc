@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
-#include "common/histogram.h"
+#include "controller/report/fio_parts.h"
 #include "controller/report/histogram_logs.h"
 #include "controller/report/safe_report.h"
 #include "controller/report/verdict.h"
@@ -17,64 +17,13 @@ namespace {
 
 // The keys stay in the order in which they are set here, which is fio's.
 using Json = nlohmann::ordered_json;
-
-constexpr double kFioPercents[] = {1,  5,  10, 20, 30,   40,   50,    60,   70,
-                                   80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99};
+using Latencies = FioLatencies;
 
 int64_t Whole(double value) { return std::llround(value); }
 
-// fio's value of a bin: the middle of the bucket, half a nanosecond above ours. Higher buckets
-// count in fio's last bin, because fio_jsonplus_clat2csv does not end if it finds a larger value.
-int64_t BinOf(uint32_t bucket) {
-  const uint64_t low = common::BucketLow(std::min(bucket, kFioBins - 1));
-  const uint64_t high = common::BucketHigh(std::min(bucket, kFioBins - 1));
-  return static_cast<int64_t>(low + (high - low) / 2);
-}
-
-// Counts by fio's bins, in ascending order.
-struct Latencies {
-  std::map<int64_t, double> bins;
-  double count = 0, sum = 0, squares = 0, clamped = 0;
-  const v1::LatencyHistogram* of = nullptr;
-
-  explicit Latencies(const v1::LatencyHistogram* histogram) : of(histogram) {
-    if (histogram == nullptr) return;
-    for (int i = 0; i < histogram->buckets_size(); ++i) {
-      const double n = histogram->counts(i);
-      const double value = common::BucketMidpoint(histogram->buckets(i));
-      bins[BinOf(histogram->buckets(i))] += n;
-      if (histogram->buckets(i) >= kFioBins) clamped += n;
-      count += n;
-      sum += n * value;
-      squares += n * value * value;
-    }
-  }
-  double Percentile(double percent) const {
-    // 99.9 / 100 * 1000 is slightly above 999 in binary. Without the tolerance, ceil() would take
-    // the next rank.
-    const double rank = std::max(1.0, std::ceil(percent / 100 * count - 1e-9 * count));
-    double seen = 0;
-    for (const auto& [bin, n] : bins) {
-      seen += n;
-      if (seen >= rank) return static_cast<double>(bin);
-    }
-    return 0;
-  }
-  double Mean() const { return of != nullptr && of->mean_ns() > 0 ? of->mean_ns() : HistMean(); }
-  double HistMean() const { return count > 0 ? sum / count : 0; }
-  double Deviation() const {
-    // Rounding can make this difference slightly negative, and its root not a number.
-    return count > 0 ? std::sqrt(std::max(0.0, squares / count - HistMean() * HistMean())) : 0;
-  }
-};
-
 Json Summary(const Latencies& l) {
-  // The counters keep the exact minimum and maximum of the reported latencies alone.
-  const bool exact = l.of != nullptr && l.of->is_reported();
-  const int64_t least = l.bins.empty() ? 0 : l.bins.begin()->first;
-  const int64_t most = l.bins.empty() ? 0 : l.bins.rbegin()->first;
-  return {{"min", exact ? Whole(l.of->min_ns()) : least},
-          {"max", exact ? Whole(l.of->max_ns()) : most},
+  return {{"min", l.Min()},
+          {"max", l.Max()},
           {"mean", l.Mean()},
           {"stddev", l.Deviation()},
           {"N", Whole(l.count)}};
@@ -123,7 +72,7 @@ class Job {
     }
     job["usr_cpu"] = user;
     job["sys_cpu"] = cpu;
-    job["ctx"] = ContextSwitches();
+    job["ctx"] = Whole(ContextSwitchesOf(phase_, workload_));
     job["majf"] = 0;
     job["minf"] = 0;
     AddDepths(&job);
@@ -141,27 +90,15 @@ class Job {
     return phase_.has_worker_cpu_user_ns_per_io() && phase_.total().operations() > 0 &&
            Seconds() > 0;
   }
-  // Those of the workload's threads. fio's are those of its job.
-  Json ContextSwitches() const {
-    double switches = 0;
-    for (const v1::ThreadReport& thread : phase_.threads()) {
-      if (thread.workload() == workload_.name()) switches += thread.context_switches();
-    }
-    return Whole(switches);
-  }
   double Seconds() const { return WindowSeconds(phase_, workload_); }
 
   Json Options() const {
     const v1::WorkloadSettings& s = workload_.settings();
     const bool mixed = s.read_share() > 0 && s.read_share() < 1;
-    const std::string direction = s.read_share() >= 1 ? "read"
-                                  : mixed             ? "rw"
-                                  : s.has_trims()     ? "trim"
-                                                      : "write";
     // fio prints all options as texts, numbers among them.
     Json options = {{"name", workload_.name()},
                     {"ioengine", workload_.engine()},
-                    {"rw", s.is_random() ? absl::StrCat("rand", direction) : direction},
+                    {"rw", FioDirection(s)},
                     {"bs", absl::StrFormat("%.0f", s.block_size_bytes())},
                     {"iodepth", absl::StrCat(s.queue_depth())},
                     {"numjobs", absl::StrCat(s.threads() * std::max(1U, s.workers()))},
@@ -178,15 +115,8 @@ class Job {
     return v1::OperationReport::default_instance();
   }
 
-  // The reported metric, or the one that is named.
   const v1::LatencyHistogram* Find(const std::string& kind, const std::string& metric) const {
-    for (const v1::LatencyHistogram& h : histograms_) {
-      if (h.phase() == phase_.index() && h.workload() == workload_.name() && h.kind() == kind &&
-          (metric.empty() ? h.is_reported() : h.metric() == metric)) {
-        return &h;
-      }
-    }
-    return nullptr;
+    return FindHistogram(histograms_, phase_.index(), workload_.name(), kind, metric);
   }
 
   // Whether the phase's IOPS over time are those of this direction. The report has them for the
@@ -263,44 +193,10 @@ class Job {
 
   // Shares of the I/Os by the bands that fio prints, percent.
   void AddBands(Json* job) const {
-    struct Band {
-      const char* group;
-      const char* name;
-      double below_ns;
-    };
-    static constexpr Band kBands[] = {
-        {"latency_ns", "2", 2},       {"latency_ns", "4", 4},
-        {"latency_ns", "10", 10},     {"latency_ns", "20", 20},
-        {"latency_ns", "50", 50},     {"latency_ns", "100", 100},
-        {"latency_ns", "250", 250},   {"latency_ns", "500", 500},
-        {"latency_ns", "750", 750},   {"latency_ns", "1000", 1000},
-        {"latency_us", "2", 2e3},     {"latency_us", "4", 4e3},
-        {"latency_us", "10", 1e4},    {"latency_us", "20", 2e4},
-        {"latency_us", "50", 5e4},    {"latency_us", "100", 1e5},
-        {"latency_us", "250", 2.5e5}, {"latency_us", "500", 5e5},
-        {"latency_us", "750", 7.5e5}, {"latency_us", "1000", 1e6},
-        {"latency_ms", "2", 2e6},     {"latency_ms", "4", 4e6},
-        {"latency_ms", "10", 1e7},    {"latency_ms", "20", 2e7},
-        {"latency_ms", "50", 5e7},    {"latency_ms", "100", 1e8},
-        {"latency_ms", "250", 2.5e8}, {"latency_ms", "500", 5e8},
-        {"latency_ms", "750", 7.5e8}, {"latency_ms", "1000", 1e9},
-        {"latency_ms", "2000", 2e9},  {"latency_ms", ">=2000", INFINITY}};
-    std::map<double, double> counts;  // by the band's end
-    double all = 0;
-    for (const char* kind : {"read", "write", "trim"}) {
-      const Latencies latencies(Find(kind, ""));
-      for (const auto& [bin, count] : latencies.bins) {
-        const auto value = static_cast<double>(bin);
-        // The last band has no upper end, so the search always finds one.
-        const auto* band = std::find_if(std::begin(kBands), std::end(kBands),
-                                        [value](const Band& b) { return value < b.below_ns; });
-        counts[band->below_ns] += count;
-        all += count;
-      }
-    }
-    for (const Band& band : kBands) {
-      const double share = all > 0 ? 100 * counts[band.below_ns] / all : 0;
-      (*job)[band.group][band.name] = share;
+    std::vector<Latencies> all;
+    for (const char* kind : {"read", "write", "trim"}) all.emplace_back(Find(kind, ""));
+    for (const FioBand& band : FioBands(all)) {
+      (*job)[absl::StrCat("latency_", band.unit)][band.below] = band.percent;
     }
   }
 

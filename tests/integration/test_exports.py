@@ -20,7 +20,7 @@ READERS = os.path.join(CACHE, "lockstep/readers-1/bin")
 HOSTILE = "=cmd()|'x' \"y\"; DROP TABLE runs; -- <script>alert(1)</script> | `z` [a](b) \\ &amp;"
 # Without those that need a sweep.
 FORMATS = (
-    *("text", "json", "csv", "html", "markdown", "fio"),
+    *("text", "json", "csv", "html", "markdown", "fio", "fio-text"),
     *("fio-log", "hlog", "sysbench"),
 )
 

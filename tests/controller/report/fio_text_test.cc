@@ -1,0 +1,148 @@
+#include "controller/report/fio_text.h"
+
+#include "common/histogram.h"
+#include "gtest/gtest.h"
+
+namespace lockstep::controller {
+namespace {
+
+// 1,000 operations of 4 KiB in one second, half of them at `fast_ns`, half at twice that.
+void AddKind(const std::string& kind, double fast_ns, v1::Report* report,
+             std::vector<v1::LatencyHistogram>* phases) {
+  v1::WorkloadReport* workload = report->mutable_phases(0)->mutable_workloads(0);
+  v1::OperationReport* o = workload->add_operations();
+  o->set_kind(kind);
+  o->set_operations(1000);
+  o->set_iops(1000);
+  o->set_bytes(4096000);
+  o->set_bytes_per_second(4096000);
+  v1::LatencyHistogram h;
+  h.set_phase(0);
+  h.set_workload("mix");
+  h.set_kind(kind);
+  h.set_metric("service_time");
+  h.set_is_reported(true);
+  h.set_min_ns(fast_ns);
+  h.set_max_ns(2 * fast_ns);
+  h.set_mean_ns(1.5 * fast_ns);
+  h.set_bytes(4096000);
+  h.set_end_seconds(1);
+  for (const double ns : {fast_ns, 2 * fast_ns}) {
+    h.add_buckets(common::BucketOf(static_cast<uint64_t>(ns)));
+    h.add_counts(500);
+  }
+  phases->push_back(h);
+}
+
+v1::Report OneSecond() {
+  v1::Report report;
+  report.set_version("1.0");
+  v1::PhaseReport* phase = report.add_phases();
+  phase->set_name("load");
+  phase->set_kind("run");
+  phase->set_started_at("2026-11-26T18:00:00Z");
+  phase->set_duration_seconds(1);
+  phase->set_window_seconds(1);
+  phase->set_workers(1);
+  v1::WorkloadReport* workload = phase->add_workloads();
+  workload->set_name("mix");
+  workload->set_engine("io_uring");
+  workload->mutable_settings()->set_block_size_bytes(4096);
+  workload->mutable_settings()->set_read_share(0.5);
+  workload->mutable_settings()->set_is_random(true);
+  workload->mutable_settings()->set_queue_depth(8);
+  workload->mutable_settings()->set_threads(2);
+  workload->mutable_settings()->set_workers(1);
+  return report;
+}
+
+bool Has(const std::string& text, const std::string& line) {
+  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
+
+TEST(FioTextTest, AJobHasTheLinesOfFio) {
+  v1::Report report = OneSecond();
+  std::vector<v1::LatencyHistogram> phases;
+  AddKind("read", 100000, &report, &phases);
+  AddKind("fsync", 3000000, &report, &phases);
+  const std::string text = RenderFioText(report, phases, {});
+  for (const char* line :
+       {"load mix: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, "
+        "ioengine=io_uring, iodepth=8",
+        "...", "fio-3.33 (layout; measured by Lockstep 1.0)", "Starting 2 threads",
+        "load mix: (groupid=0, jobs=2): err= 0: pid=0: Thu Nov 26 18:00:01 2026",
+        "  read: IOPS=1000, BW=4000KiB/s (4096kB/s)(4000KiB/1000msec)",
+        "    clat (usec): min=100, max=200, avg=150.00, stdev=50.00",
+        "     lat (usec): min=100, max=200, avg=150.00, stdev=50.00",
+        "    clat percentiles (usec):", "  lat (usec)   : 100=50.00%, 250=50.00%",
+        "  fsync/fdatasync/sync_file_range:", "    sync percentiles (usec):",
+        "  cpu          : usr=0.00%, sys=0.00%, ctx=0, majf=0, minf=0",
+        "  IO depths    : 1=0.0%, 2=0.0%, 4=0.0%, 8=0.0%, 16=0.0%, 32=0.0%, >=64=0.0%",
+        "     issued rwts: total=1000,0,0,1000 short=0,0,0,0 dropped=0,0,0,0",
+        "     latency   : target=0, window=0, percentile=100.00%, depth=8",
+        "Run status group 0 (all jobs):",
+        "   READ: bw=4000KiB/s (4096kB/s), 4000KiB/s-4000KiB/s (4096kB/s-4096kB/s), io=4000KiB "
+        "(4096kB), run=1000-1000msec"}) {
+    EXPECT_TRUE(Has(text, line)) << line << "\n" << text;
+  }
+  // Lines of which nothing is known are not there.
+  for (const char* absent :
+       {"slat", "  write", "bw (", "iops  ", "Disk stats", "WRITE", "errors"}) {
+    EXPECT_EQ(text.find(absent), std::string::npos) << absent << "\n" << text;
+  }
+}
+
+TEST(FioTextTest, SamplesOfIntervalsAreOfTheirDirection) {
+  v1::Report report = OneSecond();
+  std::vector<v1::LatencyHistogram> phases;
+  AddKind("read", 100000, &report, &phases);
+  AddKind("write", 100000, &report, &phases);
+  std::vector<v1::LatencyHistogram> intervals = {phases[0], phases[0]};
+  intervals[1].set_begin_seconds(1);
+  intervals[1].set_end_seconds(1.5);
+  const std::string text = RenderFioText(report, phases, intervals);
+  EXPECT_TRUE(Has(text,
+                  "   bw (  KiB/s): min= 4000, max= 8000, per=100.00%, avg=6000.00, "
+                  "stdev=2828.43, samples=2"))
+      << text;
+  EXPECT_TRUE(
+      Has(text, "   iops        : min= 1000, max= 2000, avg=1500.00, stdev=707.11, samples=2"))
+      << text;
+  EXPECT_EQ(text.find("bw ("), text.rfind("bw ("));
+}
+
+TEST(FioTextTest, DisksAndErrorsAreAddedUp) {
+  v1::Report report = OneSecond();
+  std::vector<v1::LatencyHistogram> phases;
+  AddKind("write", 1000, &report, &phases);
+  v1::WorkloadReport* workload = report.mutable_phases(0)->mutable_workloads(0);
+  workload->mutable_operations(0)->set_errors(3);
+  workload->add_errors("Input/output error");
+  v1::DeviceReport* device = report.mutable_phases(0)->add_devices();
+  device->set_name("sdb");
+  device->set_writes_per_second(1000);
+  device->set_write_await_ms(2);
+  device->set_queue_size(2);
+  device->set_busy_ratio(0.5);
+  *report.add_phases() = report.phases(0);
+  report.mutable_phases(1)->set_index(1);
+  report.mutable_phases(1)->mutable_devices(0)->set_busy_ratio(1);
+  v1::DeviceReport* unknown = report.mutable_phases(1)->add_devices();
+  unknown->set_name("sdc");
+  unknown->set_not_rated("the counters are of 25 ms");
+  const std::string text = RenderFioText(report, phases, {});
+  EXPECT_TRUE(Has(text, "     errors    : total=3, first_error=0/<Input/output error>")) << text;
+  EXPECT_TRUE(Has(text, "Run status group 1 (all jobs):")) << text;
+  EXPECT_TRUE(Has(text, "  sdb: ios=0/2000, merge=0/0, ticks=0/4000, in_queue=4000, util=75.00%"))
+      << text;
+  EXPECT_EQ(text.find("sdc"), std::string::npos) << text;
+}
+
+TEST(FioTextTest, ARunWithoutLoadHasNoText) {
+  v1::Report report;
+  report.add_phases()->set_kind("prepare");
+  EXPECT_EQ(RenderFioText(report, {}, {}), "");
+}
+
+}  // namespace
+}  // namespace lockstep::controller
