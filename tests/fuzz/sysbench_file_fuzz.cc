@@ -1,0 +1,9 @@
+// A script of sysbench lines, as a person could write it, through translating, checking and
+// planning.
+
+#include "tests/fuzz/translation.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  lockstep::fuzz::TranslateAndPlan("sysbench", "a.sysbench", data, size);
+  return 0;
+}

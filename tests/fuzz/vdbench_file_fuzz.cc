@@ -1,0 +1,9 @@
+// A parameter file of vdbench, as a person could write it, through translating, checking and
+// planning.
+
+#include "tests/fuzz/translation.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  lockstep::fuzz::TranslateAndPlan("vdbench", "a.vdb", data, size);
+  return 0;
+}
