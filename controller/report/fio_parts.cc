@@ -123,6 +123,14 @@ std::string FioDirection(const v1::WorkloadSettings& settings) {
   return settings.is_random() ? "rand" + direction : direction;
 }
 
+std::string FioEngine(const std::string& engine) {
+  // A report may say how the engine does its I/O: "sync (pread, pwrite)".
+  const std::string name = engine.substr(0, engine.find(' '));
+  if (name == "sync") return "psync";
+  if (name == "preadv2") return "pvsync2";
+  return name == "iscsi" ? "libiscsi" : name;
+}
+
 double ContextSwitchesOf(const v1::PhaseReport& phase, const v1::WorkloadReport& workload) {
   double switches = 0;
   for (const v1::ThreadReport& thread : phase.threads()) {

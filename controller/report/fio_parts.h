@@ -51,6 +51,8 @@ std::vector<FioBand> FioBands(const std::vector<FioLatencies>& latencies);
 
 // fio's value of `rw`: randread, write, rw, trim.
 std::string FioDirection(const v1::WorkloadSettings& settings);
+// fio's name of the engine that a report names.
+std::string FioEngine(const std::string& engine);
 // Context switches of the workload's threads. fio's are those of its job.
 double ContextSwitchesOf(const v1::PhaseReport& phase, const v1::WorkloadReport& workload);
 

@@ -191,19 +191,17 @@ class TextJob {
   std::string Announced(int group) const {
     const v1::WorkloadSettings& s = workload_.settings();
     // Of several sizes the report does not know which.
-    const std::string size =
-        s.block_size_bytes() > 0
-            ? absl::StrFormat("%.0fB-%.0fB", s.block_size_bytes(), s.block_size_bytes())
-            : "-";
-    return absl::StrCat(Name(), ": (g=", group, "): rw=", FioDirection(s), ", bs=(R) ", size,
-                        ", (W) ", size, ", (T) ", size, ", ioengine=", workload_.engine(),
-                        ", iodepth=", std::max<uint32_t>(1, s.queue_depth()), "\n",
-                        Threads() > 1 ? "...\n" : "");
+    const std::string one = Binary(s.block_size_bytes());
+    const std::string size = s.block_size_bytes() > 0 ? absl::StrCat(one, "-", one) : "-";
+    return absl::StrCat(
+        Name(), ": (g=", group, "): rw=", FioDirection(s), ", bs=(R) ", size, ", (W) ", size,
+        ", (T) ", size, ", ioengine=", FioEngine(workload_.engine()),
+        ", iodepth=", std::max<uint32_t>(1, s.queue_depth()), "\n", Threads() > 1 ? "...\n" : "");
   }
 
   std::string Result(int group, absl::Time ended) const {
     std::string text =
-        absl::StrCat("\n", Name(), ": (groupid=", group, ", jobs=", Threads(), "): err= 0: pid=0: ",
+        absl::StrCat(Name(), ": (groupid=", group, ", jobs=", Threads(), "): err= 0: pid=0: ",
                      absl::FormatTime("%a %b %e %H:%M:%S %Y", ended, absl::UTCTimeZone()), "\n");
     std::vector<FioLatencies> all;
     for (const char* kind : kFioKinds) {
@@ -243,7 +241,9 @@ class TextJob {
     const FioLatencies completions(Find(kind, "service_time"));
     return absl::StrCat("  ", kind, ": IOPS=", FioNumber(o.iops(), kFioDigits, 1000, ""),
                         ", BW=", FioRate(o.bytes_per_second()), "(", Binary(o.bytes()),
-                        absl::StrFormat("/%.0fmsec)\n", Milliseconds()),
+                        absl::StrFormat("/%.0fmsec)", Milliseconds()),
+                        // fio 3.33 counts them also where there are no zones.
+                        kind == "write" ? "; 0 zone resets\n" : "\n",
                         SummaryLine("slat", FioLatencies(Find(kind, "submission_latency"))),
                         SummaryLine("clat", completions),
                         SummaryLine(" lat", FioLatencies(Find(kind, ""))),
@@ -406,7 +406,7 @@ std::string RenderFioText(const v1::Report& report, const FioHistograms& phases,
   }
   if (group == 0) return "";
   return absl::StrCat(announced, "fio-3.33 (layout; measured by Lockstep ", safe.version(), ")\n",
-                      "Starting ", threads, threads == 1 ? " thread\n" : " threads\n", results,
+                      "Starting ", threads, threads == 1 ? " thread\n\n" : " threads\n\n", results,
                       groups, DiskStats(safe));
 }
 

@@ -46,7 +46,7 @@ v1::Report OneSecond() {
   phase->set_workers(1);
   v1::WorkloadReport* workload = phase->add_workloads();
   workload->set_name("mix");
-  workload->set_engine("io_uring");
+  workload->set_engine("sync (pread, pwrite)");
   workload->mutable_settings()->set_block_size_bytes(4096);
   workload->mutable_settings()->set_read_share(0.5);
   workload->mutable_settings()->set_is_random(true);
@@ -68,12 +68,12 @@ TEST(FioTextTest, AJobHasTheLinesOfFio) {
   const std::string text = RenderFioText(report, phases, {});
   for (const char* line :
        {"load mix: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, "
-        "ioengine=io_uring, iodepth=8",
+        "ioengine=psync, iodepth=8",
         "...", "fio-3.33 (layout; measured by Lockstep 1.0)", "Starting 2 threads",
         "load mix: (groupid=0, jobs=2): err= 0: pid=0: Thu Nov 26 18:00:01 2026",
         "  read: IOPS=1000, BW=4000KiB/s (4096kB/s)(4000KiB/1000msec)",
-        "    clat (usec): min=100, max=200, avg=150.00, stdev=50.00",
-        "     lat (usec): min=100, max=200, avg=150.00, stdev=50.00",
+        "    clat (usec): min=100, max=200, avg=150.00, stdev=49.92",
+        "     lat (usec): min=100, max=200, avg=150.00, stdev=49.92",
         "    clat percentiles (usec):", "  lat (usec)   : 100=50.00%, 250=50.00%",
         "  fsync/fdatasync/sync_file_range:", "    sync percentiles (usec):",
         "  cpu          : usr=0.00%, sys=0.00%, ctx=0, majf=0, minf=0",
