@@ -38,6 +38,13 @@ std::string Limit(int64_t nanoseconds) {
   return absl::StrCat(" (limit ", common::FormatDuration(static_cast<double>(nanoseconds)), ")");
 }
 
+void AddBuckets(const common::Buckets& latencies, v1::BucketCounts* out) {
+  for (const auto& [bucket, count] : latencies) {
+    out->add_buckets(bucket);
+    out->add_counts(static_cast<double>(count));
+  }
+}
+
 }  // namespace
 
 LivePhase::LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts,
@@ -99,6 +106,8 @@ std::vector<std::string> LivePhase::Behind() const {
 
 void LivePhase::CompleteHistory() {
   for (v1::FleetInterval& interval : TakeComplete()) {
+    interval.clear_io_latencies();
+    interval.clear_fsync_latencies();
     past_.push_back(std::move(interval));
     if (past_.size() <= kPastWithHosts) continue;
     v1::FleetInterval& old = past_[past_.size() - kPastWithHosts - 1];
@@ -185,6 +194,12 @@ v1::FleetInterval LivePhase::Describe(const measure::MergedInterval& merged) {
   interval.set_p50_ns(merged.p50_ns);
   interval.set_p99_ns(merged.p99_ns);
   interval.set_p999_ns(merged.p999_ns);
+  AddBuckets(merged.latencies, interval.mutable_io_latencies());
+  common::Buckets syncs;
+  for (const auto& [of, latencies] : merged.kind_latencies) {
+    if (!measure::IsIo(of.second)) syncs = common::SumOf(syncs, latencies);
+  }
+  AddBuckets(syncs, interval.mutable_fsync_latencies());
   DescribeHosts(merged, &interval);
   const LiveSilence::Found silence = silence_.Add(merged);
   interval.set_hosts(silence.hosts);

@@ -251,6 +251,7 @@ grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* c
 grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(
     grpc::CallbackServerContext* context, const v1::WatchRequest* request) {
   auto stream = WatchStream::Make(parts_.watchers, request->all_hosts(), parts_.Admission(context));
+  if (request->latencies()) stream->IncludeLatencies();
   grpc::Status refused = parts_.audit->Require(*context, Role::kViewer, "Watch");
   if (refused.ok()) {
     if (const std::string wrong = v1::FirstProblem(*request); !wrong.empty()) {

@@ -43,11 +43,11 @@ std::unique_ptr<v1::Controller::Stub> Successors::Next(const absl::Status& lost,
 }
 
 Watched FollowToEnd(const Context& context, const std::string& run_id, Owner owner,
-                    std::unique_ptr<v1::Controller::Stub>* stub) {
+                    LiveSysbench* sysbench, std::unique_ptr<v1::Controller::Stub>* stub) {
   Successors successors(context);
   while (true) {
     const auto began = Clock::now();
-    Watched watched = FollowRun(stub->get(), run_id, context.Colour(2), owner);
+    Watched watched = FollowRun(stub->get(), run_id, context.Colour(2), owner, sysbench);
     // A watcher who leaves ends the call with CANCELLED, too.
     if (watched.left || watched.status.ok()) return watched;
     // The controller is there and does not know the run. Waiting for another one would not help.

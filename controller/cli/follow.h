@@ -31,8 +31,9 @@ class Successors {
   std::optional<std::chrono::steady_clock::time_point> lost_at_;
 };
 
-// FollowRun(), from one controller to the next. `stub` is then the last controller's.
+// FollowRun(), from one controller to the next. `stub` is then the last controller's. `sysbench`
+// may be null.
 Watched FollowToEnd(const Context& context, const std::string& run_id, Owner owner,
-                    std::unique_ptr<v1::Controller::Stub>* stub);
+                    LiveSysbench* sysbench, std::unique_ptr<v1::Controller::Stub>* stub);
 
 }  // namespace lockstep::cli

@@ -27,7 +27,8 @@ namespace {
 
 class Printer {
  public:
-  explicit Printer(bool colour) : colour_(colour), terminal_(isatty(2) != 0) {}
+  Printer(bool colour, LiveSysbench* sysbench)
+      : colour_(colour), terminal_(isatty(2) != 0), sysbench_(sysbench) {}
 
   void Print(const v1::WatchEvent& event) {
     common::MutexLock lock(&mutex_);
@@ -57,8 +58,9 @@ class Printer {
 
  private:
   void PrintNow(const v1::WatchEvent& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (event.has_phase()) return PrintPhase(event.phase());
-    if (event.has_interval()) return PrintInterval(event.interval());
+    if (event.has_phase()) PrintPhase(event.phase());
+    if (sysbench_ != nullptr) sysbench_->Print(event);
+    if (event.has_interval() && sysbench_ == nullptr) return PrintInterval(event.interval());
     if (event.has_progress()) return PrintProgress(event.progress());
     if (event.has_event()) PrintEvent(event.event());
   }
@@ -147,6 +149,7 @@ class Printer {
 
   const bool colour_;
   const bool terminal_;
+  LiveSysbench* const sysbench_;  // or null
   common::Mutex mutex_;
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<v1::WatchEvent> waiting_ ABSL_GUARDED_BY(mutex_);
@@ -278,12 +281,14 @@ class Interrupts {
 
 }  // namespace
 
-Watched FollowRun(v1::Controller::Stub* stub, const std::string& run_id, bool colour, Owner owner) {
+Watched FollowRun(v1::Controller::Stub* stub, const std::string& run_id, bool colour, Owner owner,
+                  LiveSysbench* sysbench) {
   Watched watched;
   grpc::ClientContext context;
   v1::WatchRequest request;
   request.set_run_id(run_id);
-  Printer printer(colour);
+  request.set_latencies(sysbench != nullptr);
+  Printer printer(colour, sysbench);
   {
     // The handlers live as long as the stream. While the report is printed afterwards, Ctrl-C ends
     // the command as usual.

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "controller/cli/client.h"
+#include "controller/cli/live_sysbench.h"
 
 namespace lockstep::cli {
 
@@ -17,6 +18,8 @@ struct Watched {
   v1::RunSummary summary;  // as far as it is known
   bool left = false;       // the watcher went, the run goes on
 };
-Watched FollowRun(v1::Controller::Stub* stub, const std::string& run_id, bool colour, Owner owner);
+// `sysbench` prints the intervals if it is given, instead of the lines on stderr.
+Watched FollowRun(v1::Controller::Stub* stub, const std::string& run_id, bool colour, Owner owner,
+                  LiveSysbench* sysbench);
 
 }  // namespace lockstep::cli

@@ -80,7 +80,8 @@ grpc::Status Fetch(v1::Controller::Stub* stub, const std::string& run_id, Needs 
   return reader->Finish();
 }
 
-absl::StatusOr<std::string> Sysbench(v1::Controller::Stub* stub, const v1::Report& report) {
+absl::StatusOr<std::string> Sysbench(v1::Controller::Stub* stub, const v1::Report& report,
+                                     const LiveSysbench* live) {
   const std::string& run_id = report.run().run_id();
   grpc::ClientContext call;
   v1::JobRequest request;
@@ -88,6 +89,10 @@ absl::StatusOr<std::string> Sysbench(v1::Controller::Stub* stub, const v1::Repor
   v1::JobReply reply;
   if (const grpc::Status got = stub->GetJob(&call, request, &reply); !got.ok()) return ToAbsl(got);
   controller::SysbenchData data;
+  if (live != nullptr) {
+    data.has_begun = live->has_begun();
+    data.printed_intervals = live->printed_intervals();
+  }
   data.job = std::move(*reply.mutable_job());
   grpc::Status fetched = Fetch(stub, run_id, Needs::kPhaseHistograms, "", &data.phases);
   if (fetched.ok() && controller::WantsSysbenchIntervals(data.job)) {
@@ -192,7 +197,7 @@ absl::StatusOr<std::string> FetchReport(const Context& context, v1::Controller::
   const bool whole = format.host.empty() || !(has_histograms || is_fio_text);
   std::string text;
   if (maker->needs == Needs::kSysbench) {
-    auto made = Sysbench(stub, *report);
+    auto made = Sysbench(stub, *report, format.live);
     if (!made.ok()) return made.status();
     text = *std::move(made);
   } else if (is_fio_text) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "controller/cli/client.h"
+#include "controller/cli/live_sysbench.h"
 
 namespace lockstep::cli {
 
@@ -14,6 +15,8 @@ struct ReportFormat {
   std::string host;                // histograms of this host alone
   std::string output;              // a file; empty: standard output
   bool require_all_hosts = false;  // a degraded run is a failure
+  // Of sysbench: what was printed while the run was followed, or null.
+  const LiveSysbench* live = nullptr;
 };
 
 // The names, in the order in which --help lists them.

@@ -144,8 +144,9 @@ int ReportFollowed(const Context& context, std::unique_ptr<v1::Controller::Stub>
 }
 
 int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub,
-           const std::string& run_id, const ReportFormat& format, Owner owner) {
-  const Watched watched = FollowToEnd(context, run_id, owner, &stub);
+           const std::string& run_id, const ReportFormat& format, Owner owner,
+           LiveSysbench* sysbench) {
+  const Watched watched = FollowToEnd(context, run_id, owner, sysbench, &stub);
   if (watched.left && context.is_local) {
     std::cerr << "the controller and the workers end with this command, and the run with them\n";
     return kCancelled;
@@ -303,7 +304,14 @@ int SubmitAndFollow(const Context& context, const JobFile& file, const Submitter
   if (const int status = SubmitJob(stub->get(), file, by, &run_id); status != kOk) return status;
   // Progress goes to standard error, so that standard output holds the report alone.
   std::cerr << "run " << common::Printable(run_id) << "\n";
-  return Follow(context, *std::move(stub), run_id, format, Owner::kSubmitter);
+  ReportFormat report = format;
+  // In sysbench's layout, the report begins while the run goes on. A file gets all of it at the
+  // end.
+  LiveSysbench live(JobOf(file, by));
+  const bool is_live = format.name == "sysbench" && format.output.empty() && live.is_wanted();
+  if (is_live) report.live = &live;
+  return Follow(context, *std::move(stub), run_id, report, Owner::kSubmitter,
+                is_live ? &live : nullptr);
 }
 
 namespace {
@@ -393,9 +401,9 @@ void AddWatch(CLI::App* app, const Context* context, int* status, const SharedRu
   watch->footer("Example:\n  lockstep watch last");
   watch->callback([=] {
     auto stub = context->Connect();
-    *status = stub.ok()
-                  ? Follow(*context, *std::move(stub), flags->run, flags->report, Owner::kSpectator)
-                  : Fail(stub.status());
+    *status = stub.ok() ? Follow(*context, *std::move(stub), flags->run, flags->report,
+                                 Owner::kSpectator, nullptr)
+                        : Fail(stub.status());
   });
 }
 

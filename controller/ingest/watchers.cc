@@ -17,18 +17,29 @@ WatchHistory::Numbered WatchHistory::Add(const v1::WatchEvent& event) {
   auto numbered = std::make_shared<v1::WatchEvent>(event);
   // Progress is not kept. With a number it would look like a gap to a client that reconnects.
   if (!event.has_progress()) numbered->set_sequence(++sequence_);
-  Numbered both = {numbered, numbered};
+  Numbered both = {numbered, numbered, nullptr};
+  Numbered sent = both;
   if (event.has_interval()) {
+    if (event.interval().has_io_latencies()) {
+      auto latencies = std::make_shared<v1::WatchEvent>(*numbered);
+      latencies->mutable_interval()->clear_all_iops();
+      latencies->mutable_interval()->clear_all_p99_ns();
+      sent.latencies = std::move(latencies);
+      // Few watchers want them, and the history of a day would be full of them.
+      numbered->mutable_interval()->clear_io_latencies();
+      numbered->mutable_interval()->clear_fsync_latencies();
+    }
     auto fleet = std::make_shared<v1::WatchEvent>(*numbered);
     fleet->mutable_interval()->clear_all_iops();
     fleet->mutable_interval()->clear_all_p99_ns();
     both.fleet = std::move(fleet);
+    sent.fleet = both.fleet;
   }
   if (event.has_progress()) return both;
   events_.push_back(both);
   bytes_ += both.whole->ByteSizeLong();
   Shrink();
-  return both;
+  return sent;
 }
 
 void WatchHistory::Shrink() {

@@ -20,9 +20,10 @@ class WatchStream;
 // kept; of the earliest intervals first the hosts are dropped, then the intervals. Not thread-safe.
 class WatchHistory {
  public:
-  // The event as it is to be sent, with its number: with what every host did, and without.
+  // The event as it is to be sent, with its number: with what every host did, and without; and
+  // without that, but with latencies. The latter is not kept, so `latencies` is null in events().
   struct Numbered {
-    std::shared_ptr<const v1::WatchEvent> whole, fleet;
+    std::shared_ptr<const v1::WatchEvent> whole, fleet, latencies;
   };
   // `from`: the number before the first one.
   explicit WatchHistory(uint64_t from = 0) : sequence_(from) {}
@@ -84,9 +85,14 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
   void Attach(const std::string& run_id, std::optional<uint64_t> after);
   // Every watcher of a run queues the same event.
   void Send(std::shared_ptr<const v1::WatchEvent> event);
+  // The stream gets intervals with latencies, and no hosts. To be called before Attach().
+  void IncludeLatencies() { has_latencies_ = true; }
   // What was before; does not count against the queue's limit.
   void Repeat(const WatchHistory::Numbered& event);
-  void Send(const WatchHistory::Numbered& event) { Send(all_hosts_ ? event.whole : event.fleet); }
+  void Send(const WatchHistory::Numbered& event) {
+    if (has_latencies_ && event.latencies != nullptr) return Send(event.latencies);
+    Send(all_hosts_ ? event.whole : event.fleet);
+  }
   // Ends the stream after what is queued.
   void End(const grpc::Status& status);
 
@@ -103,6 +109,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
 
   Watchers* watchers_;
   const bool all_hosts_;
+  bool has_latencies_ = false;  // constant from Attach() on
   std::shared_ptr<void> admission_;
   std::shared_ptr<WatchStream> self_;
   common::Mutex mutex_;

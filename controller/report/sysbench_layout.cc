@@ -99,27 +99,22 @@ std::string LatencyBlock(const v1::PhaseReport& phase, const SysbenchLook& look,
   return text + LatencyLine("         sum:", l.sum_ns);
 }
 
-// What happened between two interval lines.
-struct Interval {
-  double read_bytes = 0, written_bytes = 0, syncs = 0;
-  common::Histogram latencies;
-};
-
+// Of those that were not printed before, by their number from 0.
 std::string IntervalLines(const v1::PhaseReport& phase, const SysbenchLook& look,
-                          const std::vector<v1::LatencyHistogram>& histograms) {
+                          const std::vector<v1::LatencyHistogram>& histograms, int64_t printed) {
   if (look.report_interval_seconds <= 0 || histograms.empty()) return "";
   const auto step = static_cast<double>(look.report_interval_seconds);
   // An interval's end is off by what its instants are rounded to.
   constexpr double kRounding = 1e-6;
   const double lines = std::floor(WindowSeconds(phase) / step + kRounding);
   if (!(lines >= 1) || lines > static_cast<double>(kMaxIntervals)) return "";
-  std::vector<Interval> intervals(static_cast<size_t>(lines));
+  std::vector<SysbenchInterval> intervals(static_cast<size_t>(lines));
   for (const v1::LatencyHistogram& h : histograms) {
     if (!h.is_reported() || h.phase() != phase.index()) continue;
     const double end = h.end_seconds() - phase.window_begin_seconds();
     const double number = std::ceil(end / step - kRounding) - 1;
     if (!(number >= 0) || number >= lines) continue;
-    Interval& interval = intervals[static_cast<size_t>(number)];
+    SysbenchInterval& interval = intervals[static_cast<size_t>(number)];
     if (h.kind() == "read") interval.read_bytes += h.bytes();
     if (h.kind() == "write") interval.written_bytes += h.bytes();
     const bool is_event = IsEvent(h, phase, look);
@@ -130,14 +125,8 @@ std::string IntervalLines(const v1::PhaseReport& phase, const SysbenchLook& look
     }
   }
   std::string text;
-  for (size_t i = 0; i < intervals.size(); ++i) {
-    const Interval& each = intervals[i];
-    absl::StrAppendFormat(&text,
-                          "[ %.0fs ] reads: %4.2f MiB/s writes: %4.2f MiB/s fsyncs: %4.2f/s "
-                          "latency (ms,%d%%): %4.3f\n",
-                          static_cast<double>(i + 1) * step, each.read_bytes / step / kMib,
-                          each.written_bytes / step / kMib, each.syncs / step, look.percentile,
-                          each.latencies.Percentile(look.percentile) / kMs);
+  for (int64_t i = printed; i < static_cast<int64_t>(intervals.size()); ++i) {
+    text += SysbenchIntervalLine(look, i + 1, intervals[static_cast<size_t>(i)]);
   }
   return text;
 }
@@ -183,8 +172,8 @@ std::string Run(const v1::PhaseReport& phase, const SysbenchLook& look, const Sy
   const v1::ThreadFairness& f = phase.thread_fairness();
   const double threads = std::max(1, phase.threads_size());
   const ExecutionTimes times = ExecutionTimesOf(phase, look, latencies);
-  std::string text = look.has_preamble ? absl::StrCat(kVersionLine, look.preamble) : "";
-  text += IntervalLines(phase, look, data.intervals);
+  std::string text = data.has_begun ? "" : SysbenchBegin(look);
+  text += IntervalLines(phase, look, data.intervals, data.printed_intervals);
   return absl::StrCat(
       text,
       absl::StrFormat("\nFile operations:\n"
@@ -230,6 +219,21 @@ std::string Prepare(const v1::PhaseReport& phase, const SysbenchLook& look) {
 }
 
 }  // namespace
+
+std::string SysbenchBegin(const SysbenchLook& look) {
+  return look.has_preamble ? absl::StrCat(kVersionLine, look.preamble) : "";
+}
+
+std::string SysbenchIntervalLine(const SysbenchLook& look, int64_t number,
+                                 const SysbenchInterval& interval) {
+  const auto step = static_cast<double>(look.report_interval_seconds);
+  return absl::StrFormat(
+      "[ %.0fs ] reads: %4.2f MiB/s writes: %4.2f MiB/s fsyncs: %4.2f/s "
+      "latency (ms,%d%%): %4.3f\n",
+      static_cast<double>(number) * step, interval.read_bytes / step / kMib,
+      interval.written_bytes / step / kMib, interval.syncs / step, look.percentile,
+      interval.latencies.Percentile(look.percentile) / kMs);
+}
 
 bool WantsSysbenchIntervals(const v1::JobSpec& job) {
   return std::any_of(job.phases().begin(), job.phases().end(), [&](const v1::PhaseSpec& phase) {

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "common/histogram.h"
+#include "controller/report/sysbench_preamble.h"
 #include "proto/controller.pb.h"
 #include "proto/job.pb.h"
 #include "proto/report.pb.h"
@@ -15,7 +17,21 @@ struct SysbenchData {
   v1::JobSpec job;                              // as it ran, its defaults filled in
   std::vector<v1::LatencyHistogram> phases;     // of whole phases
   std::vector<v1::LatencyHistogram> intervals;  // if WantsSysbenchIntervals()
+  // What was printed while the job's only phase ran: RenderSysbench() leaves it out.
+  bool has_begun = false;
+  int64_t printed_intervals = 0;
 };
+
+// What happened between two interval lines.
+struct SysbenchInterval {
+  double read_bytes = 0, written_bytes = 0, syncs = 0;
+  common::Histogram latencies;  // of events
+};
+// The line of the `number`th interval, from 1.
+std::string SysbenchIntervalLine(const SysbenchLook& look, int64_t number,
+                                 const SysbenchInterval& interval);
+// All lines before the first interval line.
+std::string SysbenchBegin(const SysbenchLook& look);
 
 // Whether a line of the job has --report-interval.
 bool WantsSysbenchIntervals(const v1::JobSpec& job);

@@ -109,7 +109,9 @@ class FioText(FleetTest):
         out = self.ours(job).out
         for kind in ("read", "write"):
             block = out.split(f"  {kind}: IOPS=", 1)[1].split("  cpu ", 1)[0]
-            self.assertRegex(block, r"   bw \(  KiB/s\): min= *\d+, max= *\d+, per=\d+\.\d\d%, avg=")
+            self.assertRegex(
+                block, r"   bw \(  KiB/s\): min= *\d+, max= *\d+, per=\d+\.\d\d%, avg="
+            )
             self.assertRegex(block, r"   iops        : min= *\d+, max= *\d+, avg=[\d.]+, stdev=")
         again = self.ok(self.fleet.lockstep("report", "last", "--format", "fio-text")).out
         self.assertEqual(again, out)

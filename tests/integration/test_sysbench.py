@@ -119,6 +119,26 @@ class Lines(FleetTest):
         self.assertIn("Target transaction rate: 200/sec\n", ours)
         self.ours(*FILES, "cleanup")
 
+    def test_interval_lines_come_while_the_load_runs(self):
+        self.ours(*FILES, "prepare")
+        words = (*FILES, "--file-test-mode=rndrd", "--time=4", "--rate=200", "--report-interval=1")
+        flags = ("--directory", self.fleet.data, "--set", "store_filesystem=true")
+        process = self.fleet.start_lockstep("sysbench", *flags, "fileio", *words, "run")
+        seen = []
+        for line in process.stdout:
+            seen.append(line)
+            if line.startswith("[ 1s ]"):
+                break
+        # The load goes on for three seconds.
+        self.assertIsNone(process.poll())
+        rest = process.stdout.read()
+        self.assertEqual(process.wait(), 0, process.stderr.read())
+        live = "".join(seen) + rest
+        whole = self.ok(self.fleet.lockstep("report", "last", "--format", "sysbench")).out
+        self.assertEqual(shape(live), shape(whole))
+        self.assertEqual(len([line for line in live.splitlines() if line.startswith("[ ")]), 4)
+        self.ours(*FILES, "cleanup")
+
     def test_the_order_is_kept_on_each_host(self):
         self.ours(*FILES, "prepare", "--hosts", "2")
         self.assertEqual(len(self.made()), 6)

@@ -43,6 +43,25 @@ TEST(WatchHistoryTest, EventsHaveAscendingNumbersAndProgressIsNotKept) {
   EXPECT_EQ(history.events().back().fleet->interval().all_iops_size(), 0);
 }
 
+TEST(WatchHistoryTest, LatenciesAreSentAndNotKept) {
+  WatchHistory history;
+  v1::WatchEvent event = Interval(0, 2);
+  event.mutable_interval()->mutable_io_latencies()->add_buckets(7);
+  event.mutable_interval()->mutable_fsync_latencies()->add_buckets(8);
+  const WatchHistory::Numbered sent = history.Add(event);
+  ASSERT_NE(sent.latencies, nullptr);
+  EXPECT_EQ(sent.latencies->sequence(), 1u);
+  EXPECT_EQ(sent.latencies->interval().io_latencies().buckets(0), 7u);
+  EXPECT_EQ(sent.latencies->interval().fsync_latencies().buckets(0), 8u);
+  EXPECT_EQ(sent.latencies->interval().all_iops_size(), 0);
+  for (const auto& other : {sent.whole, sent.fleet, history.events().front().whole}) {
+    EXPECT_FALSE(other->interval().has_io_latencies());
+    EXPECT_FALSE(other->interval().has_fsync_latencies());
+  }
+  EXPECT_EQ(sent.whole->interval().all_iops_size(), 2);
+  EXPECT_EQ(history.events().front().latencies, nullptr);
+}
+
 TEST(WatchHistoryTest, OfALargeFleetTheEarliestHostsGoFirst) {
   WatchHistory history;
   constexpr uint32_t kIntervals = 1500;

@@ -185,6 +185,31 @@ TEST(SysbenchLayoutTest, WithARateTheExecutionTimeIsThatOfEvents) {
   EXPECT_TRUE(absl::StrContains(text, "execution time (avg/stddev):   0.6500/0.33\n")) << text;
 }
 
+TEST(SysbenchLayoutTest, WhatWasPrintedWhileItRanIsLeftOut) {
+  SysbenchData data = DataOf(JobOf(" report-interval=1"));
+  for (const double end : {1.0, 2.0}) {
+    v1::LatencyHistogram h;
+    h.set_kind("read");
+    h.set_is_reported(true);
+    h.set_begin_seconds(end - 1);
+    h.set_end_seconds(end);
+    h.add_buckets(common::BucketOf(1000000));
+    h.add_counts(64);
+    data.intervals.push_back(h);
+  }
+  const std::string whole = RenderSysbench(ReportOf(), data);
+  const SysbenchLook look = SysbenchLookOf(data.job, "rndrw", 1);
+  ASSERT_TRUE(absl::StartsWith(whole, SysbenchBegin(look)));
+  const size_t second = whole.find("[ 2s ]");
+  ASSERT_NE(second, std::string::npos) << whole;
+  data.has_begun = true;
+  data.printed_intervals = 1;
+  EXPECT_EQ(RenderSysbench(ReportOf(), data), whole.substr(second));
+  // More lines than the report's time has.
+  data.printed_intervals = 3;
+  EXPECT_TRUE(absl::StartsWith(RenderSysbench(ReportOf(), data), "\nFile operations:\n"));
+}
+
 TEST(SysbenchLayoutTest, ARunWhoseSamplesWerePrunedHasNoIntervalLines) {
   const std::string text = RenderSysbench(ReportOf(), DataOf(JobOf(" report-interval=1")));
   EXPECT_TRUE(absl::StrContains(text, "Threads started!\n\n\nFile operations:\n")) << text;
