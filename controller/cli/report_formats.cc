@@ -15,6 +15,7 @@
 #include "controller/report/safe_report.h"
 #include "controller/report/sysbench_layout.h"
 #include "controller/report/text.h"
+#include "controller/report/tool_tables.h"
 #include "web/page_export.h"
 
 namespace lockstep::cli {
@@ -22,7 +23,15 @@ namespace {
 
 using Histograms = std::vector<v1::LatencyHistogram>;
 
-enum class Needs { kReport, kPhaseHistograms, kIntervalHistograms, kFioText, kPage, kSysbench };
+enum class Needs {
+  kReport,
+  kPhaseHistograms,
+  kIntervalHistograms,
+  kFioText,
+  kVdbench,
+  kPage,
+  kSysbench
+};
 
 // What a format needs, and how it is made. Text is not in the list, because its colours and its
 // width depend on the terminal.
@@ -52,6 +61,10 @@ const Maker kMakers[] = {
     {"hlog", Needs::kIntervalHistograms,
      [](const v1::Report&, const Histograms& h) { return controller::RenderHlog(h); }},
     {"sysbench", Needs::kSysbench, nullptr, "phase of kind run with I/O"},
+    {"iometer", Needs::kReport,
+     [](const v1::Report& r, const Histograms&) { return controller::RenderIometer(r); },
+     "phase with load"},
+    {"vdbench", Needs::kVdbench, nullptr, "phase with load"},
     {"iops", Needs::kReport,
      [](const v1::Report& r, const Histograms&) { return controller::RenderIops(r); },
      "sweep over block_size alone, with points that were run"},
@@ -80,6 +93,14 @@ grpc::Status Fetch(v1::Controller::Stub* stub, const std::string& run_id, Needs 
   return reader->Finish();
 }
 
+// The histograms of intervals, for what can be printed without them. The samples of an old run may
+// have been pruned.
+grpc::Status FetchIfKept(v1::Controller::Stub* stub, const std::string& run_id,
+                         const std::string& host, Histograms* intervals) {
+  const grpc::Status fetched = Fetch(stub, run_id, Needs::kIntervalHistograms, host, intervals);
+  return fetched.error_code() == grpc::StatusCode::FAILED_PRECONDITION ? grpc::Status::OK : fetched;
+}
+
 absl::StatusOr<std::string> Sysbench(v1::Controller::Stub* stub, const v1::Report& report,
                                      const LiveSysbench* live) {
   const std::string& run_id = report.run().run_id();
@@ -96,27 +117,24 @@ absl::StatusOr<std::string> Sysbench(v1::Controller::Stub* stub, const v1::Repor
   data.job = std::move(*reply.mutable_job());
   grpc::Status fetched = Fetch(stub, run_id, Needs::kPhaseHistograms, "", &data.phases);
   if (fetched.ok() && controller::WantsSysbenchIntervals(data.job)) {
-    fetched = Fetch(stub, run_id, Needs::kIntervalHistograms, "", &data.intervals);
-    // The samples of an old run may have been pruned. The report is then without interval lines.
-    if (fetched.error_code() == grpc::StatusCode::FAILED_PRECONDITION) fetched = grpc::Status::OK;
+    fetched = FetchIfKept(stub, run_id, "", &data.intervals);
   }
   if (!fetched.ok()) return ToAbsl(fetched);
   return controller::RenderSysbench(report, data);
 }
 
 // Of a host alone, the report is already that host's.
-absl::StatusOr<std::string> FioText(v1::Controller::Stub* stub, const v1::Report& report,
-                                    const std::string& host) {
+absl::StatusOr<std::string> FromIntervals(v1::Controller::Stub* stub, Needs needs,
+                                          const v1::Report& report, const std::string& host) {
   Histograms phases;
   Histograms intervals;
   const std::string& run_id = report.run().run_id();
-  grpc::Status fetched = Fetch(stub, run_id, Needs::kPhaseHistograms, host, &phases);
-  if (fetched.ok()) {
-    fetched = Fetch(stub, run_id, Needs::kIntervalHistograms, host, &intervals);
-    // The samples of an old run may have been pruned. The lines of samples are then left out.
-    if (fetched.error_code() == grpc::StatusCode::FAILED_PRECONDITION) fetched = grpc::Status::OK;
+  grpc::Status fetched = FetchIfKept(stub, run_id, host, &intervals);
+  if (fetched.ok() && needs == Needs::kFioText) {
+    fetched = Fetch(stub, run_id, Needs::kPhaseHistograms, host, &phases);
   }
   if (!fetched.ok()) return ToAbsl(fetched);
+  if (needs == Needs::kVdbench) return controller::RenderVdbench(report, intervals);
   return controller::RenderFioText(report, phases, intervals);
 }
 
@@ -193,15 +211,16 @@ absl::StatusOr<std::string> FetchReport(const Context& context, v1::Controller::
     if (!fetched.ok()) return ToAbsl(fetched);
   }
   // Formats without histograms have all hosts side by side. --host is for the others.
-  const bool is_fio_text = maker->needs == Needs::kFioText;
-  const bool whole = format.host.empty() || !(has_histograms || is_fio_text);
+  const bool from_intervals = maker->needs == Needs::kFioText || maker->needs == Needs::kVdbench;
+  const bool whole = format.host.empty() || !(has_histograms || from_intervals);
   std::string text;
   if (maker->needs == Needs::kSysbench) {
     auto made = Sysbench(stub, *report, format.live);
     if (!made.ok()) return made.status();
     text = *std::move(made);
-  } else if (is_fio_text) {
-    auto made = FioText(stub, whole ? *report : OnlyHost(*report, format.host), format.host);
+  } else if (from_intervals) {
+    auto made = FromIntervals(stub, maker->needs, whole ? *report : OnlyHost(*report, format.host),
+                              format.host);
     if (!made.ok()) return made.status();
     text = *std::move(made);
   } else {

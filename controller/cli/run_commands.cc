@@ -427,8 +427,9 @@ void AddReport(CLI::App* app, const Context* context, int* status, const SharedR
   CLI::App* report = app->add_subcommand("report", "Print a run's report");
   WithRun(report, flags);
   AddReportFormat(report, &flags->report);
-  report->add_option("--host", flags->report.host,
-                     "With fio, fio-text, fio-log and hlog: the figures of this host alone");
+  report->add_option(
+      "--host", flags->report.host,
+      "With fio, fio-text, fio-log, hlog and vdbench: the figures of this host alone");
   report->footer(
       "Examples:\n  lockstep report 3f2a --detail\n  lockstep report 3f2a --format html --output "
       "run.html\n  lockstep report last --format hlog --host node7");

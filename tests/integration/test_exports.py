@@ -21,7 +21,7 @@ HOSTILE = "=cmd()|'x' \"y\"; DROP TABLE runs; -- <script>alert(1)</script> | `z`
 # Without those that need a sweep.
 FORMATS = (
     *("text", "json", "csv", "html", "markdown", "fio", "fio-text"),
-    *("fio-log", "hlog", "sysbench"),
+    *("fio-log", "hlog", "sysbench", "iometer", "vdbench"),
 )
 
 

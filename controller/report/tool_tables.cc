@@ -1,0 +1,384 @@
+#include "controller/report/tool_tables.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
+#include "controller/report/kind_sums.h"
+#include "controller/report/safe_report.h"
+#include "controller/report/verdict.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr double kBinaryMb = 1048576;
+constexpr double kDecimalMb = 1e6;
+constexpr double kNsPerMs = 1e6;
+
+bool HasLoad(const v1::PhaseReport& phase) {
+  return !phase.has_observed() && !phase.workloads().empty();
+}
+
+// ----------------------------------------------------------------------------------------- Iometer
+
+// The columns that its readers look for, in Iometer 1.1's order.
+constexpr const char* kIometerColumns[] = {"'Target Type",
+                                           "Target Name",
+                                           "Access Specification Name",
+                                           "# Managers",
+                                           "# Workers",
+                                           "# Disks",
+                                           "IOps",
+                                           "Read IOps",
+                                           "Write IOps",
+                                           "MBps (Binary)",
+                                           "Read MBps (Binary)",
+                                           "Write MBps (Binary)",
+                                           "MBps (Decimal)",
+                                           "Read MBps (Decimal)",
+                                           "Write MBps (Decimal)",
+                                           "Transactions per Second",
+                                           "Connections per Second",
+                                           "Average Response Time",
+                                           "Average Read Response Time",
+                                           "Average Write Response Time",
+                                           "Average Transaction Time",
+                                           "Average Connection Time",
+                                           "Maximum Response Time",
+                                           "Maximum Read Response Time",
+                                           "Maximum Write Response Time",
+                                           "Maximum Transaction Time",
+                                           "Maximum Connection Time",
+                                           "Errors",
+                                           "Read Errors",
+                                           "Write Errors",
+                                           "Bytes Read",
+                                           "Bytes Written",
+                                           "Read I/Os",
+                                           "Write I/Os",
+                                           "Connections",
+                                           "Transactions per Connection",
+                                           "Total Raw Read Response Time",
+                                           "Total Raw Write Response Time",
+                                           "Total Raw Transaction Time",
+                                           "Total Raw Connection Time",
+                                           "Maximum Raw Read Response Time",
+                                           "Maximum Raw Write Response Time",
+                                           "Maximum Raw Transaction Time",
+                                           "Maximum Raw Connection Time",
+                                           "Total Raw Run Time",
+                                           "Starting Sector",
+                                           "Maximum Size",
+                                           "Queue Depth",
+                                           "% CPU Utilization",
+                                           "% User Time",
+                                           "% Privileged Time",
+                                           "% DPC Time",
+                                           "% Interrupt Time",
+                                           "Processor Speed",
+                                           "Interrupts per Second",
+                                           "CPU Effectiveness",
+                                           "Packets/Second",
+                                           "Packet Errors",
+                                           "Segments Retransmitted/Second"};
+
+// Reads or writes of a row.
+struct Moved {
+  double operations = 0, iops = 0, bytes = 0, bytes_per_second = 0, errors = 0;
+  double sum_ns = 0, max_ns = 0;
+
+  void Add(const v1::OperationReport& o) {
+    operations += o.operations();
+    iops += o.iops();
+    bytes += o.bytes();
+    bytes_per_second += o.bytes_per_second();
+    errors += o.errors();
+    sum_ns += o.latency_avg_ns() * o.operations();
+    max_ns = std::max(max_ns, o.latency_max_ns());
+  }
+  double AverageMs() const { return operations > 0 ? sum_ns / operations / kNsPerMs : 0; }
+};
+
+Moved Both(const Moved& a, const Moved& b) {
+  return {a.operations + b.operations, a.iops + b.iops,
+          a.bytes + b.bytes,           a.bytes_per_second + b.bytes_per_second,
+          a.errors + b.errors,         a.sum_ns + b.sum_ns,
+          std::max(a.max_ns, b.max_ns)};
+}
+
+using Cells = std::map<std::string, std::string>;
+
+void AddMoved(const Moved& read, const Moved& written, Cells* cells) {
+  const struct {
+    const char* prefix;
+    Moved of;
+  } kColumns[] = {{"", Both(read, written)}, {"Read ", read}, {"Write ", written}};
+  const auto number = [](double value) { return absl::StrFormat("%.6f", value); };
+  for (const auto& [prefix, of] : kColumns) {
+    (*cells)[absl::StrCat(prefix, "IOps")] = number(of.iops);
+    (*cells)[absl::StrCat(prefix, "MBps (Binary)")] = number(of.bytes_per_second / kBinaryMb);
+    (*cells)[absl::StrCat(prefix, "MBps (Decimal)")] = number(of.bytes_per_second / kDecimalMb);
+    (*cells)[absl::StrCat("Average ", prefix, "Response Time")] = number(of.AverageMs());
+    (*cells)[absl::StrCat("Maximum ", prefix, "Response Time")] = number(of.max_ns / kNsPerMs);
+    (*cells)[absl::StrCat(prefix, "Errors")] = absl::StrFormat("%.0f", of.errors);
+  }
+  (*cells)["Bytes Read"] = absl::StrFormat("%.0f", read.bytes);
+  (*cells)["Bytes Written"] = absl::StrFormat("%.0f", written.bytes);
+  (*cells)["Read I/Os"] = absl::StrFormat("%.0f", read.operations);
+  (*cells)["Write I/Os"] = absl::StrFormat("%.0f", written.operations);
+}
+
+// The processors of one host, or the mean of all.
+void AddProcessors(const v1::PhaseReport& phase, const std::string& host, Cells* cells) {
+  double kernels = 0;
+  double user = 0;
+  double system = 0;
+  double busy = 0;
+  for (const v1::KernelReport& kernel : phase.kernels()) {
+    const bool is_its = std::count(kernel.hosts().begin(), kernel.hosts().end(), host) > 0;
+    if (!host.empty() && !is_its) continue;
+    ++kernels;
+    user += kernel.user_ratio();
+    system += kernel.system_ratio();
+    busy += 1 - kernel.idle_ratio() - kernel.iowait_ratio();
+  }
+  if (kernels == 0) return;
+  (*cells)["% CPU Utilization"] = absl::StrFormat("%.6f", 100 * busy / kernels);
+  (*cells)["% User Time"] = absl::StrFormat("%.6f", 100 * user / kernels);
+  (*cells)["% Privileged Time"] = absl::StrFormat("%.6f", 100 * system / kernels);
+}
+
+// Commas separate cells, and Iometer quotes none.
+std::string CellText(const std::string& text) {
+  std::string cell = absl::StrReplaceAll(text, {{",", ";"}, {"\n", " "}, {"\"", "'"}});
+  // A spreadsheet would execute it.
+  if (!cell.empty() && std::string("=+-@").find(cell[0]) != std::string::npos) cell.insert(0, "'");
+  return cell;
+}
+
+std::string IometerRow(const Cells& cells) {
+  std::vector<std::string> row;
+  for (const char* column : kIometerColumns) {
+    const auto found = cells.find(column);
+    row.push_back(found == cells.end() ? "" : CellText(found->second));
+  }
+  return absl::StrJoin(row, ",") + "\n";
+}
+
+Cells IometerCells(const v1::PhaseReport& phase, const std::string& type, const std::string& name) {
+  Cells cells = {{kIometerColumns[0], type},
+                 {"Target Name", name},
+                 {"Access Specification Name", phase.name()}};
+  const v1::WorkloadSettings& settings = phase.workloads(0).settings();
+  if (phase.workloads_size() == 1 && settings.queue_depth() > 0) {
+    cells["Queue Depth"] = absl::StrCat(settings.queue_depth());
+  }
+  return cells;
+}
+
+// Threads of the host, or of all. Iometer's worker is a thread.
+std::string WorkersOf(const v1::PhaseReport& phase, const std::string& host) {
+  int64_t threads = 0;
+  for (const v1::ThreadReport& thread : phase.threads()) {
+    if (host.empty() || thread.host() == host) ++threads;
+  }
+  return threads > 0 ? absl::StrCat(threads) : "";
+}
+
+std::string IometerBlock(const v1::PhaseReport& phase) {
+  std::string text = absl::StrCat("'Results\n", absl::StrJoin(kIometerColumns, ","), "\n");
+  Cells all = IometerCells(phase, "ALL", "All");
+  Moved read;
+  Moved written;
+  for (const v1::WorkloadReport& workload : phase.workloads()) {
+    for (const v1::OperationReport& o : workload.operations()) {
+      if (o.kind() == "read") read.Add(o);
+      if (o.kind() == "write") written.Add(o);
+    }
+  }
+  // Workloads with windows of their own have rates that cannot be added.
+  const KindSum reads = SumOfKind(phase, "read");
+  const KindSum writes = SumOfKind(phase, "write");
+  read.iops = reads.iops;
+  read.bytes_per_second = reads.bytes_per_second;
+  written.iops = writes.iops;
+  written.bytes_per_second = writes.bytes_per_second;
+  AddMoved(read, written, &all);
+  AddProcessors(phase, "", &all);
+  all["# Managers"] = absl::StrCat(phase.workers() - phase.workers_lost());
+  all["# Workers"] = WorkersOf(phase, "");
+  text += IometerRow(all);
+  for (const v1::HostReport& host : phase.hosts()) {
+    if (host.lost()) continue;
+    Cells row = IometerCells(phase, "MANAGER", host.host());
+    Moved host_read;
+    Moved host_written;
+    for (const v1::HostWorkloadReport& workload : host.workloads()) {
+      for (const v1::OperationReport& o : workload.operations()) {
+        if (o.kind() == "read") host_read.Add(o);
+        if (o.kind() == "write") host_written.Add(o);
+      }
+    }
+    AddMoved(host_read, host_written, &row);
+    AddProcessors(phase, host.host(), &row);
+    row["# Workers"] = WorkersOf(phase, host.host());
+    text += IometerRow(row);
+  }
+  absl::Time at;
+  std::string error;
+  if (absl::ParseTime(absl::RFC3339_full, phase.started_at(), &at, &error)) {
+    at += absl::Seconds(phase.duration_seconds());
+    absl::StrAppend(&text, "'Time Stamp\n",
+                    absl::FormatTime("%Y-%m-%d %H:%M:%E3S", at, absl::UTCTimeZone()), "\n");
+  }
+  return text;
+}
+
+// ----------------------------------------------------------------------------------------- vdbench
+
+constexpr const char* kVdbenchColumns[] = {
+    "tod",      "Run",      "Interval",   "reqrate",    "rate",      "MB/sec",     "bytes/io",
+    "read%",    "resp",     "read_resp",  "write_resp", "resp_max",  "read_max",   "write_max",
+    "resp_std", "read_std", "write_std",  "xfersize",   "threads",   "rdpct",      "rhpct",
+    "whpct",    "seekpct",  "lunsize",    "version",    "compratio", "dedupratio", "queue_depth",
+    "cpu_used", "cpu_user", "cpu_kernel", "cpu_wait",   "cpu_idle"};
+
+// The I/Os of a row, with their latencies by kind.
+struct VdbenchRow {
+  std::string interval;
+  double at_seconds = 0;  // of its end, from the phase's T
+  Moved read, written;
+};
+
+std::string VdbenchNumber(double value, int decimals) {
+  return absl::StrFormat("%.*f", decimals, value);
+}
+
+std::string VdbenchLine(const v1::PhaseReport& phase, const VdbenchRow& row) {
+  Cells cells;
+  absl::Time at;
+  std::string error;
+  if (absl::ParseTime(absl::RFC3339_full, phase.started_at(), &at, &error)) {
+    cells["tod"] =
+        absl::FormatTime("%H:%M:%E3S", at + absl::Seconds(row.at_seconds), absl::UTCTimeZone());
+  }
+  const Moved all = Both(row.read, row.written);
+  // Cells are separated by blanks.
+  cells["Run"] = absl::StrReplaceAll(phase.name(), {{" ", "_"}});
+  cells["Interval"] = row.interval;
+  cells["rate"] = VdbenchNumber(all.iops, 4);
+  cells["MB/sec"] = VdbenchNumber(all.bytes_per_second / kBinaryMb, 4);
+  if (all.operations > 0) {
+    cells["bytes/io"] = VdbenchNumber(all.bytes / all.operations, 0);
+    cells["read%"] = VdbenchNumber(100 * row.read.operations / all.operations, 2);
+    cells["queue_depth"] = VdbenchNumber(all.iops * all.AverageMs() / 1e3, 4);
+  }
+  const struct {
+    const char *mean, *max;
+    const Moved* of;
+  } kLatencies[] = {{"resp", "resp_max", &all},
+                    {"read_resp", "read_max", &row.read},
+                    {"write_resp", "write_max", &row.written}};
+  for (const auto& [mean, max, of] : kLatencies) {
+    cells[mean] = VdbenchNumber(of->AverageMs(), 4);
+    cells[max] = VdbenchNumber(of->max_ns / kNsPerMs, 4);
+  }
+  if (phase.workloads_size() == 1) {
+    const v1::WorkloadReport& workload = phase.workloads(0);
+    const v1::WorkloadSettings& settings = workload.settings();
+    if (settings.block_size_bytes() > 0) {
+      cells["xfersize"] = VdbenchNumber(settings.block_size_bytes(), 0);
+    }
+    cells["rdpct"] = VdbenchNumber(100 * settings.read_share(), 0);
+    cells["seekpct"] = settings.is_random() ? "100" : "0";
+    // vdbench's thread has one I/O in flight.
+    cells["threads"] = absl::StrCat(settings.threads() * std::max(1U, settings.queue_depth()) *
+                                    std::max(1U, settings.workers()));
+    if (workload.due_per_second() > 0) {
+      cells["reqrate"] = VdbenchNumber(workload.due_per_second(), 0);
+    }
+  }
+  std::string line;
+  for (const char* column : kVdbenchColumns) {
+    const auto found = cells.find(column);
+    absl::StrAppendFormat(&line, " %12s", found == cells.end() ? "n/a" : found->second);
+  }
+  return line + "\n";
+}
+
+VdbenchRow AverageOf(const v1::PhaseReport& phase, size_t intervals) {
+  VdbenchRow row;
+  row.interval = absl::StrCat("avg_1-", std::max<size_t>(1, intervals));
+  row.at_seconds = phase.window_end_seconds();
+  for (const v1::WorkloadReport& workload : phase.workloads()) {
+    for (const v1::OperationReport& o : workload.operations()) {
+      if (o.kind() == "read") row.read.Add(o);
+      if (o.kind() == "write") row.written.Add(o);
+    }
+  }
+  const KindSum reads = SumOfKind(phase, "read");
+  const KindSum writes = SumOfKind(phase, "write");
+  row.read.iops = reads.iops;
+  row.read.bytes_per_second = reads.bytes_per_second;
+  row.written.iops = writes.iops;
+  row.written.bytes_per_second = writes.bytes_per_second;
+  return row;
+}
+
+std::string VdbenchRows(const v1::PhaseReport& phase,
+                        const std::vector<v1::LatencyHistogram>& intervals) {
+  std::map<double, VdbenchRow> rows;  // by the interval's end
+  for (const v1::LatencyHistogram& h : intervals) {
+    const bool is_io = h.kind() == "read" || h.kind() == "write";
+    const double seconds = h.end_seconds() - h.begin_seconds();
+    if (h.phase() != phase.index() || !h.is_reported() || !is_io || !(seconds > 0)) continue;
+    VdbenchRow& row = rows[h.end_seconds()];
+    row.at_seconds = h.end_seconds();
+    v1::OperationReport o;
+    for (const double count : h.counts()) o.set_operations(o.operations() + count);
+    o.set_bytes(h.bytes());
+    o.set_iops(o.operations() / seconds);
+    o.set_bytes_per_second(h.bytes() / seconds);
+    o.set_latency_avg_ns(h.mean_ns());
+    o.set_latency_max_ns(h.max_ns());
+    (h.kind() == "read" ? row.read : row.written).Add(o);
+  }
+  std::string text;
+  size_t number = 0;
+  for (auto& [end, row] : rows) {
+    row.interval = absl::StrCat(++number);
+    text += VdbenchLine(phase, row);
+  }
+  return text + VdbenchLine(phase, AverageOf(phase, number));
+}
+
+}  // namespace
+
+std::string RenderIometer(const v1::Report& report) {
+  const v1::Report safe = SafeToShow(report);
+  std::string text;
+  for (const v1::PhaseReport& phase : safe.phases()) {
+    if (HasLoad(phase)) text += IometerBlock(phase);
+  }
+  return text;
+}
+
+std::string RenderVdbench(const v1::Report& report,
+                          const std::vector<v1::LatencyHistogram>& intervals) {
+  const v1::Report safe = SafeToShow(report);
+  std::string rows;
+  for (const v1::PhaseReport& phase : safe.phases()) {
+    if (HasLoad(phase)) rows += VdbenchRows(phase, intervals);
+  }
+  if (rows.empty()) return "";
+  std::string text = "* vdbench's flatfile, measured by Lockstep; n/a: not known\n";
+  for (const char* column : kVdbenchColumns) absl::StrAppendFormat(&text, " %12s", column);
+  return absl::StrCat(text, "\n", rows);
+}
+
+}  // namespace lockstep::controller
