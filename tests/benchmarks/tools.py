@@ -83,7 +83,7 @@ ICF = """Version 1.1.0
 'Worker type
 \tDISK
 'Default target settings for worker
-'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value
+{outstanding}
 \t8,DISABLED,1,DISABLED,0
 'Disk maximum size,starting sector,Data pattern
 \t262144,0,1
@@ -101,7 +101,11 @@ ICF = """Version 1.1.0
 'End worker
 'End manager
 'END manager list
-"""  # noqa: E501
+"""
+OUTSTANDING = (
+    "'Number of outstanding IOs,test connection rate,transactions per connection,"
+    "use fixed seed,fixed seed value"
+)
 ICF_OF_FIO = HEAD + TIMED + "[mail]\nioengine=libaio\niodepth=8\nrw=randrw\nrwmixread=67\nbs=4k\n"
 
 
@@ -153,7 +157,11 @@ class Bench:
     def path(self, name, text):
         path = os.path.join(self.work, name)
         with open(path, "w", encoding="utf-8") as out:
-            out.write(text.format(device=self.device, seconds=self.options.seconds))
+            out.write(
+                text.format(
+                    device=self.device, seconds=self.options.seconds, outstanding=OUTSTANDING
+                )
+            )
         return path
 
     def fio(self, path, whole=False):

@@ -6,7 +6,6 @@ import { documentOf } from "./file";
 export type { Comparison, ComparedFigure, ComparedValue } from "./proto/comparison";
 export type {
   AttachedWorker,
-  FleetInterval,
   HistoryReply,
   JobReply,
   PhaseChange,
@@ -16,6 +15,7 @@ export type {
 } from "./proto/controller";
 export type { DeviceReport } from "./proto/device_report";
 export type { DevicesReply } from "./proto/devices";
+export type { FleetInterval } from "./proto/fleet_interval";
 export type { BlockDevice } from "./proto/host";
 export type { InterfaceReport, NfsReport } from "./proto/network";
 export type {

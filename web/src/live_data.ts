@@ -34,6 +34,9 @@ export function whole(interval: Partial<FleetInterval>): FleetInterval {
     hosts: 0,
     silentHosts: 0,
     silentSeconds: 0,
+    // The page does not ask for latencies.
+    ioLatencies: undefined,
+    fsyncLatencies: undefined,
     ...interval,
   };
 }
