@@ -6,9 +6,9 @@ import subprocess
 import time
 import unittest
 
+from device_jobs import call, device_job, digest
 from fleet import BIN, Fleet, needs_root, wait_for
 from loops import MIB, LoopDevice, unmount
-from test_guard import call, device_job, digest
 
 NOBODY = 65534
 

@@ -10,11 +10,11 @@ import shutil
 import struct
 import subprocess
 
+from device_jobs import GENTLY, call, device_job, digest
 from fleet import needs_root, stop, wait_for
 from loops import MIB, LoopDevice, attach, attach_as, detach, numbers_kept, unmount
 from san import Tgt, identity
 from test_enrolment import SIZE, EnrolmentTest, ends, write_at
-from test_guard import GENTLY, call, device_job, digest
 
 # Samples of a device of this size read none of it.
 PLACE = 20 * MIB + 4096

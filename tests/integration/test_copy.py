@@ -5,9 +5,9 @@ import filecmp
 import os
 import tempfile
 
+from device_jobs import call
 from fleet import Fleet, FleetTest, needs_root
 from loops import MIB, LoopDevice, attach, detach, unmount
-from test_guard import call
 
 PARTS = "  - prepare: {targets: [src]}\n"
 # The destination has other bytes than the source before.

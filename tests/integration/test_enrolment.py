@@ -5,10 +5,10 @@ import os
 import subprocess
 import unittest
 
+from device_jobs import call, converse, device_job, digest, write_lvm_label
 from fleet import Fleet, needs_root, stop, wait_for
 from loops import MIB, LoopDevice, attach, detach, unmount
 from san import Tgt, identity
-from test_guard import call, converse, device_job, digest, write_lvm_label
 
 SIZE = 64 * MIB
 

@@ -7,9 +7,9 @@ import signal
 import subprocess
 import unittest
 
+from device_jobs import call
 from fleet import ROOT, Fleet, needs_root, stop, wait_for
 from loops import LoopDevice, unmount
-from test_guard import call
 
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
 

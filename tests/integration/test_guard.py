@@ -1,124 +1,23 @@
 """Nothing is destroyed by mistake: every refusal with its own message, and the device unchanged."""
 
-import errno
-import fcntl
-import hashlib
 import os
-import pty
 import struct
 import subprocess
-import termios
 import time
 import unittest
-import zlib
 
-from fleet import BIN, Fleet, FleetTest, files_job, needs_root, wait_for
+from device_jobs import (
+    GENTLY,
+    call,
+    converse,
+    device_job,
+    digest,
+    job_file,
+    terminal,
+    write_lvm_label,
+)
+from fleet import BIN, Fleet, needs_root, wait_for
 from loops import MIB, LoopDevice, attach, detach, unmount
-
-# The load of a device job: it begins at the begin, where what is known by a signature has it.
-GENTLY = "pattern: sequential, max_iops: 500"
-
-
-def device_job(path, read=0, expendable="", extra=""):
-    return f"""name: overwrite
-hosts: {{count: 1}}
-expendable: [{expendable}]
-targets: [{{name: disk, device: {{path: {path}{extra}}}}}]
-phases:
-  - run:
-      duration: 1s
-      workloads: [{{block_size: 64KiB, read: {read}%, {GENTLY}, queue_depth: 4}}]
-"""
-
-
-def digest(path):
-    """Of its length and its bytes. Most of an image is a hole, of which nothing is read."""
-    found = hashlib.sha256()
-    block, zeros, has_holes = 1 << 16, bytes(1 << 16), True
-    with open(path, "rb", buffering=0) as data:
-        end = data.seek(0, os.SEEK_END)
-        found.update(f"{end} bytes".encode())
-        at = 0
-        while at < end:
-            if has_holes:
-                try:
-                    at = os.lseek(data.fileno(), at, os.SEEK_DATA) // block * block
-                except OSError as error:
-                    if error.errno == errno.ENXIO:  # only a hole follows
-                        break
-                    has_holes = False  # a device
-            content = os.pread(data.fileno(), block, at)
-            # A written block of zeros is no other content than a hole.
-            if content != zeros[: len(content)]:
-                found.update(f"at {at}:".encode())
-                found.update(content)
-            at += len(content)
-    return found.hexdigest()
-
-
-def call(*words, **options):
-    return subprocess.run(
-        words, check=True, capture_output=True, text=True, **options
-    ).stdout.strip()
-
-
-def write_lvm_label(path):
-    """The label that pvcreate writes: sector 1, checked by LVM's CRC."""
-    body = struct.pack("<I8s", 32, b"LVM2 001") + b"A" * 32 + b"\0" * (512 - 20 - 4 - 8 - 32)
-    crc = zlib.crc32(body, 0xF597A6CF ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
-    with open(path, "r+b") as disk:
-        disk.seek(512)
-        disk.write(b"LABELONE" + struct.pack("<Q", 1) + struct.pack("<I", crc) + body)
-
-
-def terminal(words, columns, environment):
-    """What a program writes to a terminal of so many columns."""
-    ours, its = pty.openpty()
-    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen(words, stdin=its, stdout=its, stderr=its, env=environment)
-    os.close(its)
-    seen = b""
-    try:
-        while True:
-            part = os.read(ours, 65536)
-            if not part:
-                break
-            seen += part
-    except OSError:  # the other end is closed
-        pass
-    finally:
-        os.close(ours)
-        process.wait()
-    return seen.decode().replace("\r\n", "\n")
-
-
-def converse(words, question, answer, environment):
-    """What a program says on a terminal, and how it ends, when it is answered once."""
-    ours, its = pty.openpty()
-    process = subprocess.Popen(words, stdin=its, stdout=its, stderr=its, env=environment)
-    os.close(its)
-    seen = b""  # a read may end within a character
-    try:
-        while True:
-            part = os.read(ours, 65536)
-            if not part:
-                break
-            seen += part
-            if answer is not None and question.encode() in seen:
-                os.write(ours, answer.encode() + b"\n")
-                answer = None
-    except OSError:  # the other end is closed
-        pass
-    finally:
-        os.close(ours)
-    return seen.decode(), process.wait()
-
-
-def job_file(fleet, job):
-    path = os.path.join(fleet.directory, "job.yaml")
-    with open(path, "w", encoding="utf-8") as out:
-        out.write("store_filesystem: true\n" + job)
-    return path
 
 
 @needs_root
@@ -518,93 +417,3 @@ class DeviceGuard(unittest.TestCase):
                 self.assertEqual(done.status, 3, str(done))
                 self.assertIn("outside of what this worker's --allow permits", done.text)
             self.assertEqual(digest(device.file), before)
-
-
-class PathGuard(FleetTest):
-    workers = 1
-
-    def refuse(self, path, message):
-        job = files_job("X", hosts=1).replace("X/{host}/file", path)
-        done = self.ok(self.fleet.run_job(job), 3)
-        self.assertIn(message, done.text)
-
-    def test_dots_lead_nowhere(self):
-        self.refuse(self.fleet.data + "/../secret", "a path with '..' is refused")
-
-    def test_a_path_outside(self):
-        self.refuse("/var/tmp/lockstep-test", "outside of what this worker's --allow permits")
-        self.assertFalse(os.path.exists("/var/tmp/lockstep-test"))
-
-    def test_a_link_to_outside(self):
-        outside = os.path.join(self.fleet.directory, "outside")
-        os.mkdir(outside)
-        os.symlink(outside, os.path.join(self.fleet.data, "link"))
-        self.addCleanup(lambda: os.unlink(os.path.join(self.fleet.data, "link")))
-        self.refuse(self.fleet.data + "/link/file", "a link leads out of")
-        self.assertEqual(os.listdir(outside), [])
-
-    def test_a_file_that_lockstep_did_not_make(self):
-        path = os.path.join(self.fleet.data, "precious")
-        with open(path, "wb") as out:
-            out.write(b"do not lose me" * 1000)
-        self.addCleanup(lambda: os.unlink(path))
-        before = digest(path)
-        self.refuse(path, "was not made by Lockstep")
-        write = f"""name: overwrite
-targets: [{{name: f, file: {{path: "{path}", size: 4KiB}}}}]
-phases: [{{run: {{duration: 1s, workloads: [{{read: 0%}}]}}}}]
-"""
-        self.assertIn("was not made by Lockstep", self.ok(self.fleet.run_job(write), 3).text)
-        self.assertEqual(digest(path), before)
-        # The job alone cannot declare it expendable.
-        self.assertIn(
-            "and the worker's --allow-expendable name it",
-            self.ok(
-                self.fleet.run_job(
-                    write.replace("name: overwrite", f'name: overwrite\nexpendable: ["{path}"]')
-                ),
-                3,
-            ).text,
-        )
-        self.assertEqual(digest(path), before)
-        # Reading harms nobody.
-        self.ok(self.fleet.run_job(write.replace("read: 0%", "read: 100%")))
-        self.assertEqual(digest(path), before)
-
-    def test_a_file_that_took_a_made_ones_place_is_not_ours(self):
-        path = os.path.join(self.fleet.data, "replaced")
-        keep = files_job("X", hosts=1, duration="1s", tail="").replace("X/{host}/file", path)
-        self.ok(self.fleet.run_job(keep))
-        os.unlink(path)
-        with open(path, "wb") as out:
-            out.write(b"mine" * (2 << 20))
-        before = digest(path)
-        self.refuse(path, "was not made by Lockstep")
-        self.assertEqual(digest(path), before)
-        os.unlink(path)
-        os.unlink(path + ".lockstep")
-
-    def test_an_expendable_file_is_overwritten_and_never_removed(self):
-        path = os.path.join(self.fleet.data, "old-database")
-        with open(path, "wb") as out:
-            out.write(b"x" * (8 << 20))
-        self.fleet.start_worker("spare", flags=["--allow-expendable", path])
-        self.fleet.wait_attached(2)
-        try:
-            job = (
-                files_job("X", hosts=1, duration="1s", extra=f'expendable: ["{path}"]')
-                .replace("X/{host}/file", path)
-                .replace("{count: 1}", "{names: spare}")
-            )
-            before = digest(path)
-            self.ok(self.fleet.run_job(job))
-            self.assertNotEqual(digest(path), before)
-            self.assertFalse(os.path.exists(path + ".lockstep"))
-        finally:
-            worker = self.fleet.workers.pop("spare")
-            worker.terminate()
-            worker.wait(20)
-            os.unlink(path)
-
-    def test_a_device_given_as_a_file(self):
-        self.refuse("/dev/null", "outside of what this worker's --allow permits")

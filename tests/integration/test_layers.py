@@ -5,10 +5,10 @@ import contextlib
 import os
 import unittest
 
+from device_jobs import call
 from fleet import Fleet, needs_root, wait_for
 from loops import MIB, LoopDevice, unmount
 from test_environment import queue
-from test_guard import call
 
 SIZE = 256 * MIB  # btrfs takes no much smaller device
 

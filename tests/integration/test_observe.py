@@ -9,9 +9,9 @@ import subprocess
 import tempfile
 import unittest
 
+from device_jobs import call
 from fleet import ROOT, Fleet, needs_root, wait_for
 from loops import MIB, LoopDevice, unmount
-from test_guard import call
 from test_layers import disk_of
 
 SECTOR = 512

@@ -8,10 +8,10 @@ import subprocess
 import tempfile
 import unittest
 
+from device_jobs import call, digest
 from fleet import BIN, ROOM_OF_STORES, ROOT, Fleet, FleetTest, needs_root
 from loops import LoopDevice
 from test_docs import blocks
-from test_guard import call, digest
 
 
 def lockstep(*words, stdin=None):

@@ -6,10 +6,10 @@ import signal
 import sys
 import unittest
 
+from device_jobs import call
 from fleet import ROOT, Fleet, needs_root, wait_for
 from loops import LoopDevice
 from san import EXPENDABLE, EXPENDABLE_FLAGS, IQN, Tgt, identity
-from test_guard import call
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "benchmarks"))
 from hosts import Hosts
