@@ -39,18 +39,24 @@ const char* RunMachine::stage() const {
   return kNames[static_cast<int>(stage_)];
 }
 
+std::set<uint32_t> RunMachine::Awaited() const {
+  switch (stage_) {
+    case Stage::kRecording:  // what is being written waits for the store
+    case Stage::kCommitting:
+      return {};
+    case Stage::kArming:
+      break;
+    default:
+      return outstanding_;
+  }
+  std::set<uint32_t> awaited = members_;
+  for (const uint32_t worker : armed_) awaited.erase(worker);
+  return awaited;
+}
+
 std::vector<Action> RunMachine::Handle(const Event& event) {
   actions_.clear();
-  // Messages of workers may still arrive after the run's end.
-  if (stage_ == Stage::kOver) return {};
-  std::visit(
-      [this](const auto& e) {
-        if constexpr (requires { e.worker; }) {
-          LOCKSTEP_CHECK(e.worker < plan_.hosts.size(), "an event is of a worker of another run");
-        }
-        On(e);
-      },
-      event);
+  Take(event);
   CheckSets();
   CheckStage();
   return std::move(actions_);
@@ -72,8 +78,7 @@ std::string RunMachine::NamesOf(const std::set<uint32_t>& workers) const {
   return names;
 }
 
-void RunMachine::On(const event::Begin&) {
-  LOCKSTEP_CHECK(stage_ == Stage::kIdle, "a run begins twice");
+void RunMachine::Begin(const event::Begin&) {
   if (from_.reached == ResumePoint::Reached::kNothing && end_state_.has_value()) {
     return EndAs(*end_state_, end_reason_);
   }
@@ -86,8 +91,7 @@ void RunMachine::PlanNext() {
   Do(action::PlanNext{end_state_.has_value()});
 }
 
-void RunMachine::On(const event::Planned& e) {
-  LOCKSTEP_CHECK(stage_ == Stage::kPlanning, "a plan came that nobody had asked for");
+void RunMachine::Planned(const event::Planned& e) {
   if (!e.error.empty()) {
     Do(action::Note{Severity::kError, "", e.error});
     Remember(RunState::kFailed, e.error);
@@ -104,7 +108,6 @@ void RunMachine::On(const event::Planned& e) {
 }
 
 void RunMachine::EndRun() {
-  LOCKSTEP_CHECK(stage_ != Stage::kOver, "a run ends twice");
   Enter(Stage::kOver);
   Do(action::EndRun{end_state_.value_or(RunState::kDone), end_reason_, degraded_});
 }
@@ -152,17 +155,16 @@ void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
   SetDeadline(plan_.rejoin_ns);
 }
 
-void RunMachine::On(const event::PhaseRecorded&) {
-  LOCKSTEP_CHECK(stage_ == Stage::kRecording, "another phase was recorded than was to be");
+void RunMachine::PhaseRecorded(const event::PhaseRecorded&) {
   // Nobody has been assigned the phase yet, so that nobody has to answer before it closes.
   if (end_state_.has_value() && current_.kind != PhaseKind::kCleanup) {
     outstanding_.clear();
-    return Close();
+    return Close(Course::kCutShort);
   }
   if (!end_state_.has_value() && plan_.on_worker_loss == LossPolicy::kRetry && lost_since_start_) {
     repeat_reason_ = "a worker was lost before the phase was assigned";
     outstanding_.clear();
-    return Close();
+    return Close(Course::kCutShort);
   }
   Enter(Stage::kArming);
   Do(action::Assign{phase_, attempt_, Members()});
@@ -172,14 +174,14 @@ void RunMachine::On(const event::PhaseRecorded&) {
   if (members_.empty()) CheckComplete();
 }
 
-void RunMachine::On(const event::Armed& e) {
-  if (stage_ != Stage::kArming || !members_.contains(e.worker)) return;
+void RunMachine::Armed(const event::Armed& e) {
+  if (!members_.contains(e.worker)) return;
   armed_.insert(e.worker);
   CheckArmed();
 }
 
-void RunMachine::CheckArmed() {
-  if (stage_ != Stage::kArming || members_.empty() || armed_.empty() ||
+void RunMachine::CommitOnceArmed(const ArmedChanged&) {
+  if (members_.empty() || armed_.empty() ||
       !safeguards_.Pass(Safeguard::kAllArmed, armed_ == members_)) {
     return;
   }
@@ -189,12 +191,7 @@ void RunMachine::CheckArmed() {
   Do(action::CommitGo{phase_, attempt_, Members()});
 }
 
-void RunMachine::On(const event::GoCommitted&) {
-  // A stop may have come while T was being committed: then nobody is told to go.
-  LOCKSTEP_CHECK(
-      stage_ == Stage::kCommitting || stage_ == Stage::kStopping || stage_ == Stage::kClosing,
-      "a go was committed of a phase that was not to begin");
-  if (stage_ != Stage::kCommitting) return;
+void RunMachine::GoCommitted(const event::GoCommitted&) {
   Enter(Stage::kRunning);
   // From here on a lost worker may do I/O until its hard stop, and its quarantine lasts as long.
   start_committed_ = true;
@@ -209,29 +206,30 @@ void RunMachine::WorkerFailed(uint32_t worker, const std::string& how, const std
                   absl::StrCat("phase ", current_.name, how, ": ", error)});
   const std::string reason =
       absl::StrCat("phase ", current_.name, how, " on ", plan_.hosts[worker], ": ", error);
-  if (CleansAlone()) {
-    Remember(RunState::kFailed, reason);
-  } else {
-    EndAs(RunState::kFailed, reason);
-  }
+  Decide(PartFailed{reason});
 }
 
-void RunMachine::On(const event::Failed& e) {
+void RunMachine::PartFailedWhileRunning(const PartFailed& d) {
+  // One worker's failure does not keep the others from cleaning up.
+  Cleans() ? Remember(RunState::kFailed, d.reason) : EndAs(RunState::kFailed, d.reason);
+}
+
+void RunMachine::PartFailedElsewhere(const PartFailed& d) { EndAs(RunState::kFailed, d.reason); }
+
+void RunMachine::Failed(const event::Failed& e) {
   if (outstanding_.erase(e.worker) == 0) return;
   // The attempt is being given up already: a failure of a worker is then no failure of the job.
   if (repeat_reason_.empty()) WorkerFailed(e.worker, " failed", e.reason);
   CheckComplete();
 }
 
-void RunMachine::On(const event::NotStarted& e) {
+void RunMachine::NotStarted(const event::NotStarted& e) {
   if (outstanding_.erase(e.worker) == 0) return;
-  if (AtWork()) {
-    RepeatAttempt(absl::StrCat("worker on ", plan_.hosts[e.worker], " did not start: ", e.reason));
-  }
+  Decide(Repeat{absl::StrCat("worker on ", plan_.hosts[e.worker], " did not start: ", e.reason)});
   CheckComplete();
 }
 
-void RunMachine::On(const event::ResultStored& e) {
+void RunMachine::ResultStored(const event::ResultStored& e) {
   if (outstanding_.erase(e.worker) == 0) return;
   delivered_.insert(e.worker);
   // The order comes before the error. A part that an order cut short may have an error as well, and
@@ -241,7 +239,7 @@ void RunMachine::On(const event::ResultStored& e) {
   CheckComplete();
 }
 
-void RunMachine::On(const event::Lost& e) {
+void RunMachine::Lost(const event::Lost& e) {
   returned_.erase(e.worker);
   if (members_.erase(e.worker) == 0) return;
   const bool owed = outstanding_.erase(e.worker) != 0;
@@ -258,39 +256,52 @@ void RunMachine::On(const event::Lost& e) {
   // With `retry` the worker may be back for the next attempt. StartPhase() sees who is missing.
   degraded_ = degraded_ || !retry;
   const bool enough = members_.size() >= std::max<size_t>(1, plan_.min_hosts);
-  // Lost after the last phase's result was stored: nothing is missing.
-  const bool all_delivered =
-      stage_ == Stage::kClosing || (stage_ == Stage::kRunning && outstanding_.empty());
-  const bool owes_nothing = !owed && repeat_reason_.empty() && all_delivered && current_.last;
   if (retry && !end_state_.has_value()) {
     // A worker whose result is stored is missing only in the next phase, which waits for it.
-    if (AtWork() && owed) RepeatAttempt(reason);
-  } else if (!(plan_.on_worker_loss == LossPolicy::kContinue && enough) && !owes_nothing) {
-    if (plan_.on_worker_loss == LossPolicy::kContinue) {
-      absl::StrAppend(&reason, "; ", members_.size(), " are left, min_hosts is ",
-                      std::max<size_t>(1, plan_.min_hosts));
-    }
-    // The others still clean up what they can.
-    if (Cleans()) {
-      Remember(RunState::kAborted, reason);
-    } else {
-      EndAs(RunState::kAborted, reason);
-    }
+    if (owed) Decide(Repeat{reason});
+  } else if (plan_.on_worker_loss != LossPolicy::kContinue) {
+    Decide(LossCounts{reason, owed});
+  } else if (!enough) {
+    Decide(LossCounts{absl::StrCat(reason, "; ", members_.size(), " are left, min_hosts is ",
+                                   std::max<size_t>(1, plan_.min_hosts)),
+                      owed});
   }
   CheckArmed();
   CheckComplete();
 }
 
-void RunMachine::On(const event::Rejoined& e) {
-  if (plan_.on_worker_loss != LossPolicy::kRetry || !lost_.contains(e.worker) ||
-      end_state_.has_value()) {
-    return;
-  }
-  // The attempt in progress was divided among its members. The worker takes part again from the
-  // next attempt or phase on.
-  if (stage_ != Stage::kRejoining) return void(returned_.insert(e.worker));
+void RunMachine::LossBeforeStart(const LossCounts& d) {
+  // The others still clean up what they can.
+  Cleans() ? Remember(RunState::kAborted, d.reason) : EndAs(RunState::kAborted, d.reason);
+}
+
+void RunMachine::LossWhileRunning(const LossCounts& d) {
+  // Nothing is missing of a worker that was lost after the last phase's last result was stored.
+  const bool all_delivered = !d.owed && repeat_reason_.empty() && outstanding_.empty();
+  if (!all_delivered || !current_.last) LossBeforeStart(d);
+}
+
+void RunMachine::LossWhileClosing(const LossCounts& d) {
+  if (d.owed || !repeat_reason_.empty() || !current_.last) EndAs(RunState::kAborted, d.reason);
+}
+
+void RunMachine::LossElsewhere(const LossCounts& d) { EndAs(RunState::kAborted, d.reason); }
+
+bool RunMachine::MayReturn(uint32_t worker) const {
+  return plan_.on_worker_loss == LossPolicy::kRetry && lost_.contains(worker) &&
+         !end_state_.has_value();
+}
+
+void RunMachine::RejoinedInTime(const event::Rejoined& e) {
+  if (!MayReturn(e.worker)) return;
   TakeBack(e.worker);
   if (lost_.empty()) StartPhase(phase_, attempt_);
+}
+
+// The attempt in progress was divided among its members. The worker takes part again from the next
+// attempt or phase on.
+void RunMachine::RejoinedForLater(const event::Rejoined& e) {
+  if (MayReturn(e.worker)) returned_.insert(e.worker);
 }
 
 void RunMachine::TakeBack(uint32_t worker) {
@@ -301,61 +312,65 @@ void RunMachine::TakeBack(uint32_t worker) {
   Do(action::Note{Severity::kInfo, plan_.hosts[worker], "the worker is back"});
 }
 
-void RunMachine::On(const event::Idle& e) {
-  if (unassigned_.erase(e.worker) != 0 && stage_ == Stage::kArming) {
+void RunMachine::IdleWhileArming(const event::Idle& e) {
+  if (unassigned_.contains(e.worker)) {
+    unassigned_.erase(e.worker);
     return Do(action::Assign{phase_, attempt_, {e.worker}});
   }
-  if (e.this_phase) {
-    said_idle_.insert(e.worker);
-    CheckComplete();
-  }
-  // Otherwise the worker was in this phase, and its result or failure is still to come.
-  if (stage_ != Stage::kStopping || e.this_phase || !e.stopped) return;
+  IdleElsewhere(e);
+}
+
+void RunMachine::IdleWhileStopping(const event::Idle& e) {
+  // With `this_phase` the worker was in this phase, and its result or failure is still to come.
+  if (e.this_phase || !e.stopped) return IdleElsewhere(e);
+  unassigned_.erase(e.worker);
   outstanding_.erase(e.worker);
   CheckComplete();
 }
 
-void RunMachine::On(const event::EndLoad&) {
-  if (stage_ != Stage::kRunning || current_.kind != PhaseKind::kRun || ends_load_) return;
+void RunMachine::IdleElsewhere(const event::Idle& e) {
+  unassigned_.erase(e.worker);
+  if (!e.this_phase) return;
+  said_idle_.insert(e.worker);
+  CheckComplete();
+}
+
+void RunMachine::EndLoad(const event::EndLoad&) {
+  if (current_.kind != PhaseKind::kRun || ends_load_) return;
   ends_load_ = true;
   if (!end_of_load_) Do(action::CommitEndOfLoad{phase_, attempt_});
 }
 
-void RunMachine::On(const event::EndOfLoadCommitted& e) {
-  // A stop may have come while the interval was being committed.
-  LOCKSTEP_CHECK(
-      stage_ == Stage::kRunning || stage_ == Stage::kStopping || stage_ == Stage::kClosing,
-      "the end of a load was committed that does not run");
-  if (stage_ != Stage::kRunning || end_of_load_) return;
+void RunMachine::EndOfLoadCommitted(const event::EndOfLoadCommitted& e) {
+  if (end_of_load_) return;
   end_of_load_ = e.interval;
   Do(action::SendEndOfLoad{Members(), e.interval});
 }
 
-bool RunMachine::CleansAlone() const {
-  return stage_ == Stage::kRunning && current_.kind == PhaseKind::kCleanup;
-}
-
-void RunMachine::On(const event::Deadline& e) {
+bool RunMachine::HasPassed(const event::Deadline& e) {
   // Timers are not cancelled: a deadline that was replaced arrives with an earlier token.
-  if (!safeguards_.Pass(Safeguard::kCurrentDeadline, e.token == token_)) return;
-  if (stage_ == Stage::kRejoining) return RejoinedInVain();
+  if (!safeguards_.Pass(Safeguard::kCurrentDeadline, e.token == token_)) return false;
   // By now the workers have ended by themselves, whether they could say so or not.
   const bool awaits = AwaitsIdle();
   delivered_.clear();
-  if (outstanding_.empty()) return awaits ? CheckComplete() : void();
-  if (stage_ == Stage::kArming) {
-    NotArmedInTime();
-  } else if (stage_ == Stage::kRunning) {
-    EndAs(RunState::kFailed,
-          absl::StrCat("phase ", current_.name, ": no result before the deadline from ",
-                       NamesOf(outstanding_)));
-  } else if (stage_ == Stage::kStopping) {
-    NotStoppedInTime();
-  }
+  if (outstanding_.empty() && awaits) CheckComplete();
+  return !outstanding_.empty();
+}
+
+// The deadline before which all were to be armed, or to rejoin, and they did. The store has no
+// deadline.
+void RunMachine::DeadlineWhileStoring(const event::Deadline& e) { (void)HasPassed(e); }
+
+void RunMachine::NoResultInTime(const event::Deadline& e) {
+  if (!HasPassed(e)) return;
+  EndAs(RunState::kFailed,
+        absl::StrCat("phase ", current_.name, ": no result before the deadline from ",
+                     NamesOf(outstanding_)));
   CheckComplete();
 }
 
-void RunMachine::RejoinedInVain() {
+void RunMachine::NotRejoinedInTime(const event::Deadline& e) {
+  if (!safeguards_.Pass(Safeguard::kCurrentDeadline, e.token == token_)) return;
   written_off_ = lost_;
   if (members_.size() >= std::max<size_t>(1, plan_.min_hosts)) {
     return StartPhase(phase_, attempt_);
@@ -363,21 +378,27 @@ void RunMachine::RejoinedInVain() {
   EndAs(RunState::kAborted, absl::StrCat("lost workers did not return: ", NamesOf(lost_)));
 }
 
-void RunMachine::NotArmedInTime() {
+void RunMachine::NotArmedInTime(const event::Deadline& e) {
+  if (!HasPassed(e)) return;
   std::set<uint32_t> missing = outstanding_;
   for (const uint32_t worker : armed_) missing.erase(worker);
   const std::string reason =
       absl::StrCat("phase ", current_.name, ": not armed before the deadline: ", NamesOf(missing));
-  if (!Cleans() || armed_.empty()) return EndAs(RunState::kFailed, reason);
+  if (!Cleans() || armed_.empty()) {
+    EndAs(RunState::kFailed, reason);
+    return CheckComplete();
+  }
   // The others clean up.
   Do(action::Note{Severity::kError, "", reason});
   Do(action::StopNow{{missing.begin(), missing.end()}, reason});
   Remember(RunState::kFailed, reason);
   for (const uint32_t worker : missing) GiveUp(worker, "not armed before the deadline");
   CheckArmed();
+  CheckComplete();
 }
 
-void RunMachine::NotStoppedInTime() {
+void RunMachine::NotStoppedInTime(const event::Deadline& e) {
+  if (!HasPassed(e)) return;
   const std::set<uint32_t> missing = outstanding_;
   const std::string reason = absl::StrCat("no answer to the stop from ", NamesOf(missing));
   Do(action::Note{Severity::kError, "", reason});
@@ -387,6 +408,7 @@ void RunMachine::NotStoppedInTime() {
   if (!enough && plan_.on_worker_loss != LossPolicy::kRetry) {
     Remember(RunState::kAborted, reason);
   }
+  CheckComplete();
 }
 
 // The worker may be attached all the same, and still do I/O. It is recorded as lost, so that its
@@ -402,18 +424,21 @@ void RunMachine::GiveUp(uint32_t worker, const std::string& reason) {
   Do(action::RecordLost{worker, reason});
 }
 
-void RunMachine::CheckComplete() {
-  if (stage_ != Stage::kRunning && stage_ != Stage::kStopping && stage_ != Stage::kArming &&
-      stage_ != Stage::kCommitting) {
-    return;
-  }
+void RunMachine::CloseOnceAnswered(const AnswersChanged&) {
+  if (outstanding_.empty() && !AwaitsIdle()) Close(Course::kWhole);
+}
+
+void RunMachine::CloseOnceResultsAreStored(const AnswersChanged&) {
   // Only the simulation, without kAllAnswered, closes a phase before everybody has answered.
-  const bool some_answered = outstanding_.size() < members_.size() && stage_ == Stage::kRunning;
+  const bool some_answered = outstanding_.size() < members_.size();
   if (!outstanding_.empty() && (!some_answered || !safeguards_.Lacks(Safeguard::kAllAnswered))) {
     return;
   }
-  if (AwaitsIdle()) return;
-  Close();
+  if (!AwaitsIdle()) Close(Course::kWhole);
+}
+
+void RunMachine::CloseOnceStopped(const AnswersChanged&) {
+  if (outstanding_.empty() && !AwaitsIdle()) Close(Course::kCutShort);
 }
 
 // A result that is stored does not end a worker's part of the phase by itself: it came on Deliver,
@@ -424,14 +449,14 @@ bool RunMachine::AwaitsIdle() const {
                      [this](uint32_t worker) { return !said_idle_.contains(worker); });
 }
 
-void RunMachine::Close() {
+void RunMachine::Close(Course course) {
   LOCKSTEP_CHECK(outstanding_.empty() || safeguards_.Lacks(Safeguard::kAllAnswered),
                  "a phase closes for which a worker has not answered");
   PhaseState state = PhaseState::kDone;
   std::string reason;
   // A cleanup that ran to its end is done, although its run has failed. Only a phase that was
   // stopped takes over the state in which the run ends.
-  if (end_state_.has_value() && (stage_ == Stage::kStopping || stage_ == Stage::kRecording)) {
+  if (end_state_.has_value() && course == Course::kCutShort) {
     state = measure::EndedBy(*end_state_);
     reason = end_reason_;
   } else if (!repeat_reason_.empty()) {
@@ -443,10 +468,7 @@ void RunMachine::Close() {
   Do(action::ClosePhase{phase_, attempt_, state, reason});
 }
 
-void RunMachine::On(const event::PhaseClosed&) {
-  LOCKSTEP_CHECK(stage_ == Stage::kClosing, "a phase was closed that is in progress");
-  AfterPhase();
-}
+void RunMachine::PhaseClosed(const event::PhaseClosed&) { AfterPhase(); }
 
 void RunMachine::AfterPhase() {
   ++token_;

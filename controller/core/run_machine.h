@@ -257,10 +257,12 @@ using Action =
                  action::SetDeadline, action::ClosePhase, action::Note, action::RecordLost,
                  action::RecordBack, action::RecordEnding, action::EndRun>;
 
-// Answers to its own actions (Planned, PhaseRecorded, GoCommitted, PhaseClosed) that come in a
-// stage in which they cannot are bugs, and end the program, as do a stage that cannot follow the
-// one before and a worker that is both lost and waited for. Events of workers and people are taken
-// in every stage: their messages cross the run's own decisions on the way.
+// A table says which event may come in which stage, and which handler takes it (Transitions, in
+// run_machine_table.cc). Answers to its own actions (Planned, PhaseRecorded, GoCommitted,
+// EndOfLoadCommitted, PhaseClosed) that come in a stage in which they cannot are bugs, and end the
+// program, as do a stage that cannot follow the one before and a worker that is both lost and
+// waited for. Events of workers and people are taken or ignored in every stage, since their
+// messages cross the run's own decisions on the way.
 class RunMachine {
  public:
   explicit RunMachine(RunPlan plan, common::Safeguards safeguards = {});
@@ -294,14 +296,7 @@ class RunMachine {
   const char* stage() const;
 
   // For whom the phase waits: to be armed, or to deliver what it has measured.
-  std::set<uint32_t> Awaited() const {
-    // What is being written waits for the store.
-    if (stage_ == Stage::kRecording || stage_ == Stage::kCommitting) return {};
-    if (stage_ != Stage::kArming) return outstanding_;
-    std::set<uint32_t> awaited = members_;
-    for (const uint32_t worker : armed_) awaited.erase(worker);
-    return awaited;
-  }
+  std::set<uint32_t> Awaited() const;
 
  private:
   enum class Stage {
@@ -323,63 +318,117 @@ class RunMachine {
   void CheckSets() const;
   void CheckStage() const;
 
-  void On(const event::Begin&);
-  void On(const event::Planned& e);
-  void On(const event::PhaseRecorded&);
-  void On(const event::Armed& e);
-  void On(const event::GoCommitted&);
-  void On(const event::Failed& e);
-  void On(const event::NotStarted& e);
-  void On(const event::ResultStored& e);
-  void On(const event::Lost& e);
-  void On(const event::Rejoined& e);
-  void On(const event::Attached& e);
-  void On(const event::Idle& e);
-  void On(const event::Doing& e) { doing_[e.worker] = e.what; }
-  void On(const event::Stop& e);
-  void On(const event::EndLoad&);
-  void On(const event::EndOfLoadCommitted& e);
-  void On(const event::Deadline& e);
-  void On(const event::PhaseClosed&);
+  // Decisions of handlers that each stage carries out in its own way: rows of the same table.
+  struct EndEarly {
+    std::string reason;
+  };
+  struct Repeat {  // this attempt
+    std::string reason;
+  };
+  struct PartFailed {  // of a worker
+    std::string reason;
+  };
+  // A worker was lost that the policy does not let the run go on without. `owed`: its result.
+  struct LossCounts {
+    std::string reason;
+    bool owed;
+  };
+  struct BusyElsewhere {
+    uint32_t worker;
+  };
+  struct Reattached {  // a member, and it knows no order that ends this attempt
+    event::Attached attached;
+  };
+  struct Resumed {};         // a phase whose start was committed
+  struct ArmedChanged {};    // or the members
+  struct AnswersChanged {};  // somebody has answered, or need not any more
+  using Decision = std::variant<EndEarly, Repeat, PartFailed, LossCounts, BusyElsewhere, Reattached,
+                                Resumed, ArmedChanged, AnswersChanged>;
 
-  // Attached and Deadline, by stage.
-  void AttachedBeforeStart(const event::Attached& e);
-  void AttachedWhileRunning(const event::Attached& e);
-  void AttachedWhileStopping(const event::Attached& e);
-  void RejoinedInVain();
-  void NotArmedInTime();
-  void NotStoppedInTime();
+  struct Transitions;
+  void Take(const Event& event);
+  void Decide(const Decision& decision);
+
+  // Handlers of events.
+  void Begin(const event::Begin&);
+  void Planned(const event::Planned& e);
+  void PhaseRecorded(const event::PhaseRecorded&);
+  void Armed(const event::Armed& e);
+  void GoCommitted(const event::GoCommitted&);
+  void Failed(const event::Failed& e);
+  void NotStarted(const event::NotStarted& e);
+  void ResultStored(const event::ResultStored& e);
+  void Lost(const event::Lost& e);
+  void RejoinedInTime(const event::Rejoined& e);
+  void RejoinedForLater(const event::Rejoined& e);
+  void AttachedBeforeBegin(const event::Attached& e);
+  void Attached(const event::Attached& e);
+  void IdleWhileArming(const event::Idle& e);
+  void IdleWhileStopping(const event::Idle& e);
+  void IdleElsewhere(const event::Idle& e);
+  void Doing(const event::Doing& e) { doing_[e.worker] = e.what; }
+  void Stop(const event::Stop& e);
+  void EndLoad(const event::EndLoad&);
+  void EndOfLoadCommitted(const event::EndOfLoadCommitted& e);
+  void DeadlineWhileStoring(const event::Deadline& e);
+  void NotArmedInTime(const event::Deadline& e);
+  void NoResultInTime(const event::Deadline& e);
+  void NotStoppedInTime(const event::Deadline& e);
+  void NotRejoinedInTime(const event::Deadline& e);
+  void PhaseClosed(const event::PhaseClosed&);
+
+  // Handlers of decisions.
+  void EndAtOnce(const EndEarly&);
+  void EndInsteadOfRejoining(const EndEarly&);
+  void EndByStopping(const EndEarly& d);
+  void RepeatAttempt(const Repeat& d);
+  void PartFailedWhileRunning(const PartFailed& d);
+  void PartFailedElsewhere(const PartFailed& d);
+  void LossBeforeStart(const LossCounts& d);
+  void LossWhileRunning(const LossCounts& d);
+  void LossWhileClosing(const LossCounts& d);
+  void LossElsewhere(const LossCounts& d);
+  void StopBeforeAssigning(const BusyElsewhere& d);
+  void StopElsewhere(const BusyElsewhere& d);
+  void ReattachedBeforeStart(const Reattached& d);
+  void ReattachedWhileRunning(const Reattached& d);
+  void ReattachedWhileStopping(const Reattached& d);
+  void ResumeRunning(const Resumed&);
+  void CommitOnceArmed(const ArmedChanged&);
+  void CloseOnceAnswered(const AnswersChanged&);
+  void CloseOnceResultsAreStored(const AnswersChanged&);
+  void CloseOnceStopped(const AnswersChanged&);
+
+  // Whether the deadline counts, and somebody has let it pass.
+  bool HasPassed(const event::Deadline& e);
+  bool SaysItFailed(const event::Attached& e);
   // The worker takes part no longer, after a deadline in vain.
   void GiveUp(uint32_t worker, const std::string& reason);
+  bool MayReturn(uint32_t worker) const;
 
   void PlanNext();
   void StartPhase(uint32_t phase, uint32_t attempt);
   void StartOrRejoin(uint32_t phase, uint32_t attempt);
   void TakeBack(uint32_t worker);
   void Resume();
-  void CheckArmed();
-  void CheckComplete();
+  void ResumeStarted();
+  void CheckArmed() { Decide(ArmedChanged{}); }
+  void CheckComplete() { Decide(AnswersChanged{}); }
   // A member has delivered its result, and not yet said that it does nothing.
   bool AwaitsIdle() const;
-  // In a cleanup phase that runs, one worker's failure does not keep the others from cleaning up.
-  bool CleansAlone() const;
-  bool Cleans() const { return AtWork() && current_.kind == PhaseKind::kCleanup; }
+  bool Cleans() const { return current_.kind == PhaseKind::kCleanup; }
   void WorkerFailed(uint32_t worker, const std::string& how, const std::string& error);
   // Decides how the run will end, and why. Later calls change nothing.
   void Remember(RunState state, const std::string& reason);
   // Decides that the run ends as `state`, and stops what runs.
   void EndAs(RunState state, const std::string& reason);
-  // Gives this attempt up, stops it, and begins another one.
-  void RepeatAttempt(const std::string& reason);
   void StopAll(const std::string& reason);
   // Why the phase is being stopped.
   StopOrder Order() const;
   // Obeys an order that a controller before this one gave and could not store.
   void Adopt(const StopOrder& order);
-  bool AtWork() const {
-    return stage_ == Stage::kArming || stage_ == Stage::kCommitting || stage_ == Stage::kRunning;
-  }
-  void Close();
+  enum class Course { kWhole, kCutShort };
+  void Close(Course course);
   void AfterPhase();
   void EndRun();
   void SetDeadline(int64_t after_ns);

@@ -5,8 +5,17 @@
 
 namespace lockstep::controller {
 
-void RunMachine::On(const event::Attached& e) {
-  using State = event::Attached::State;
+using AttachedState = event::Attached::State;
+
+// A run that is to be resumed does not know its attempt's orders and results yet.
+void RunMachine::AttachedBeforeBegin(const event::Attached& e) {
+  if (!members_.contains(e.worker)) return;
+  const bool busy = e.state != AttachedState::kIdle;
+  if (!busy && e.this_phase) said_idle_.insert(e.worker);
+  if (busy && !e.this_phase) Decide(BusyElsewhere{e.worker});
+}
+
+void RunMachine::Attached(const event::Attached& e) {
   if (!members_.contains(e.worker)) return;
   // The order comes first. What the worker says it is doing may be the effect of an order that this
   // controller does not know. An order to repeat an attempt says nothing about later attempts. One
@@ -14,65 +23,73 @@ void RunMachine::On(const event::Attached& e) {
   if (e.last_order && (e.this_phase || e.last_order->kind == StopOrder::Kind::kEndRun)) {
     Adopt(*e.last_order);
   }
-  const bool busy = e.state != State::kIdle;
+  const bool busy = e.state != AttachedState::kIdle;
   // An idle worker that has delivered its result is done with the phase, even if it was restarted
   // and no longer knows the phase.
   if (!busy && (e.this_phase || delivered_.contains(e.worker))) {
     said_idle_.insert(e.worker);
     if (delivered_.contains(e.worker)) return CheckComplete();
   }
-  const bool is_at_work = AtWork() || stage_ == Stage::kStopping;
-  if (busy && !e.this_phase) {
-    // A busy worker refuses an assignment. It gets this one once it says that it is idle.
-    if (stage_ == Stage::kArming) unassigned_.insert(e.worker);
-    return Do(action::StopNow{{e.worker}, "this phase is not in progress"});
-  }
-  if (!is_at_work) return;
-  if (!busy && e.this_phase && e.not_started) return On(event::NotStarted{e.worker, e.failed});
-  if (!busy && e.this_phase && !e.failed.empty()) return On(event::Failed{e.worker, e.failed});
-  switch (stage_) {
-    case Stage::kArming:
-    case Stage::kCommitting:
-      return AttachedBeforeStart(e);
-    case Stage::kRunning:
-      return AttachedWhileRunning(e);
-    case Stage::kStopping:
-      return AttachedWhileStopping(e);
-    default:
-      return;
-  }
+  if (busy && !e.this_phase) return Decide(BusyElsewhere{e.worker});
+  Decide(Reattached{e});
 }
 
-void RunMachine::AttachedBeforeStart(const event::Attached& e) {
-  if (e.state == event::Attached::State::kArmed) return On(event::Armed{e.worker});
+// A busy worker refuses an assignment. It gets this one once it says that it is idle.
+void RunMachine::StopBeforeAssigning(const BusyElsewhere& d) {
+  unassigned_.insert(d.worker);
+  StopElsewhere(d);
+}
+
+void RunMachine::StopElsewhere(const BusyElsewhere& d) {
+  Do(action::StopNow{{d.worker}, "this phase is not in progress"});
+}
+
+// Its failure was lost with the old connection, or is on the way still: then it counts once.
+bool RunMachine::SaysItFailed(const event::Attached& e) {
+  if (e.state != AttachedState::kIdle || !e.this_phase) return false;
+  if (e.not_started) {
+    Take(event::NotStarted{e.worker, e.failed});
+  } else if (!e.failed.empty()) {
+    Take(event::Failed{e.worker, e.failed});
+  }
+  return e.not_started || !e.failed.empty();
+}
+
+void RunMachine::ReattachedBeforeStart(const Reattached& d) {
+  const event::Attached& e = d.attached;
+  if (SaysItFailed(e)) return;
+  if (e.state == AttachedState::kArmed) return Take(event::Armed{e.worker});
   // The assignment was lost with the old connection. If it was not, the worker ignores the second
   // one.
-  if (e.state == event::Attached::State::kIdle && !e.this_phase) {
+  if (e.state == AttachedState::kIdle && !e.this_phase) {
     Do(action::Assign{phase_, attempt_, {e.worker}});
   }
 }
 
-void RunMachine::AttachedWhileRunning(const event::Attached& e) {
-  using State = event::Attached::State;
-  if (e.state == State::kArmed && e.go_is_late) {
-    return RepeatAttempt(absl::StrCat("worker on ", plan_.hosts[e.worker],
-                                      " did not start: the go was lost with its connection"));
+void RunMachine::ReattachedWhileRunning(const Reattached& d) {
+  const event::Attached& e = d.attached;
+  if (SaysItFailed(e)) return;
+  if (e.state == AttachedState::kArmed && e.go_is_late) {
+    return Decide(Repeat{absl::StrCat("worker on ", plan_.hosts[e.worker],
+                                      " did not start: the go was lost with its connection")});
   }
-  if (e.state == State::kArmed) {
+  if (e.state == AttachedState::kArmed) {
     Do(action::SendGo{{e.worker}});
-  } else if (e.state == State::kIdle && !e.this_phase) {
-    return On(event::NotStarted{e.worker, "it no longer has the assignment"});
+  } else if (e.state == AttachedState::kIdle && !e.this_phase) {
+    return Take(event::NotStarted{e.worker, "it no longer has the assignment"});
   }
   if (end_of_load_) Do(action::SendEndOfLoad{{e.worker}, *end_of_load_});
 }
 
-void RunMachine::AttachedWhileStopping(const event::Attached& e) {
-  if (e.state != event::Attached::State::kIdle) {
+void RunMachine::ReattachedWhileStopping(const Reattached& d) {
+  const event::Attached& e = d.attached;
+  if (SaysItFailed(e)) return;
+  if (e.state != AttachedState::kIdle) {
     const StopOrder order = Order();
     return Do(action::StopNow{{e.worker}, order.reason, order});
   }
   // A worker that is idle in this phase has done its part, and its result is on the way.
-  if (!e.this_phase) return On(event::Idle{.worker = e.worker, .stopped = true});
+  if (!e.this_phase) Take(event::Idle{.worker = e.worker, .stopped = true});
 }
 
 }  // namespace lockstep::controller

@@ -5,7 +5,7 @@
 
 namespace lockstep::controller {
 
-void RunMachine::On(const event::Stop& e) {
+void RunMachine::Stop(const event::Stop& e) {
   // A second stop does not change how the run ends, but it can still skip the cleanup.
   if (e.now && !skip_cleanup_) {
     skip_cleanup_ = true;
@@ -43,31 +43,28 @@ StopOrder RunMachine::Order() const {
 
 // Without this, what a stop cut short would pass for a phase that ran to its end.
 void RunMachine::Adopt(const StopOrder& order) {
-  if (end_state_.has_value() || stage_ == Stage::kIdle ||
-      safeguards_.Lacks(common::Safeguard::kOrdersRepeated)) {
-    return;
-  }
+  if (end_state_.has_value() || safeguards_.Lacks(common::Safeguard::kOrdersRepeated)) return;
   if (order.kind == StopOrder::Kind::kEndRun) {
-    On(event::Stop{.state = order.state, .reason = order.reason, .now = order.skip_cleanup});
-  } else if (AtWork() && repeat_reason_.empty()) {
-    RepeatAttempt(order.reason);
+    Take(event::Stop{.state = order.state, .reason = order.reason, .now = order.skip_cleanup});
+  } else if (repeat_reason_.empty()) {
+    Decide(Repeat{order.reason});
   }
 }
 
 void RunMachine::EndAs(RunState state, const std::string& reason) {
   Remember(state, reason);
-  // In these stages an answer is under way, of the workers, the store or the planner. The run ends
-  // once it comes.
-  if (stage_ == Stage::kStopping || stage_ == Stage::kClosing || stage_ == Stage::kRecording ||
-      stage_ == Stage::kPlanning) {
-    return;
-  }
-  if (stage_ == Stage::kIdle) return EndRun();
-  if (stage_ == Stage::kRejoining) return AfterPhase();
-  StopAll(reason);
+  Decide(EndEarly{reason});
 }
 
-void RunMachine::RepeatAttempt(const std::string& reason) {
+// Nothing of the run is in progress.
+void RunMachine::EndAtOnce(const EndEarly&) { EndRun(); }
+
+void RunMachine::EndInsteadOfRejoining(const EndEarly&) { AfterPhase(); }
+
+void RunMachine::EndByStopping(const EndEarly& d) { StopAll(d.reason); }
+
+void RunMachine::RepeatAttempt(const Repeat& d) {
+  const std::string& reason = d.reason;
   if (attempt_ >= kMaxAttempts) {
     return EndAs(RunState::kAborted,
                  absl::StrCat(reason, " (attempt ", attempt_, " of ", kMaxAttempts, ")"));

@@ -34,31 +34,39 @@ void RunMachine::Resume() {
       StopAll(repeat_reason_);
       return CheckComplete();
     case ResumePoint::Reached::kStartCommitted:
-      start_committed_ = true;
-      outstanding_ = members_;
-      for (const auto& [worker, error] : from_.stored) {
-        outstanding_.erase(worker);
-        if (members_.contains(worker)) delivered_.insert(worker);
-      }
-      // The stage comes first. In kIdle, a stored failure would end the run instead of stopping its
-      // phase.
-      Enter(Stage::kRunning);
-      for (const auto& [worker, error] : from_.stored) {
-        if (!error.empty()) WorkerFailed(worker, "", error);
-      }
-      for (const StopOrder& order : from_.orders) Adopt(order);
-      if (stage_ == Stage::kRunning && end_state_.has_value()) StopAll(end_reason_);
-      for (uint32_t worker : from_.members) {
-        const bool missing = lost_.contains(worker) && !from_.stored.contains(worker);
-        if (missing && stage_ == Stage::kRunning && plan_.on_worker_loss == LossPolicy::kRetry) {
-          RepeatAttempt(absl::StrCat("worker on ", plan_.hosts[worker], " was lost"));
-        }
-      }
-      // The deadline begins again in full: how much of it has passed is not known on this
-      // controller's clock.
-      if (stage_ == Stage::kRunning) SetDeadline(current_.run_deadline_ns);
-      return CheckComplete();
+      return ResumeStarted();
   }
+}
+
+void RunMachine::ResumeStarted() {
+  start_committed_ = true;
+  outstanding_ = members_;
+  for (const auto& [worker, error] : from_.stored) {
+    outstanding_.erase(worker);
+    if (members_.contains(worker)) delivered_.insert(worker);
+  }
+  // The stage comes first. In kIdle, a stored failure would end the run instead of stopping its
+  // phase.
+  Enter(Stage::kRunning);
+  for (const auto& [worker, error] : from_.stored) {
+    if (!error.empty()) WorkerFailed(worker, "", error);
+  }
+  for (const StopOrder& order : from_.orders) Adopt(order);
+  Decide(Resumed{});
+  CheckComplete();
+}
+
+void RunMachine::ResumeRunning(const Resumed&) {
+  if (end_state_.has_value()) return StopAll(end_reason_);
+  for (uint32_t worker : from_.members) {
+    const bool missing = lost_.contains(worker) && !from_.stored.contains(worker);
+    if (missing && plan_.on_worker_loss == LossPolicy::kRetry) {
+      return Decide(Repeat{absl::StrCat("worker on ", plan_.hosts[worker], " was lost")});
+    }
+  }
+  // The deadline begins again in full: how much of it has passed is not known on this controller's
+  // clock.
+  SetDeadline(current_.run_deadline_ns);
 }
 
 }  // namespace lockstep::controller

@@ -1,6 +1,7 @@
 // Events that cannot happen, and random ones.
 
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -19,6 +20,86 @@ TEST(RunMachineDeathTest, AnAnswerToWhatWasNotAskedEndsTheProgram) {
   EXPECT_DEATH(driver.Do(event::GoCommitted{}), "not to begin");
   EXPECT_DEATH(driver.Do(event::EndOfLoadCommitted{17}), "does not run");
   EXPECT_DEATH(driver.Do(event::Armed{2}), "another run");
+}
+
+// A run of three workers in each stage that it passes through, by the stage's name.
+std::map<std::string, Driver> InEachStage() {
+  std::map<std::string, Driver> stages;
+  const auto keep = [&stages](const Driver& driver) {
+    Driver copy = driver;
+    stages.emplace(copy.machine().stage(), copy);
+  };
+  Driver driver(Plan(3, LossPolicy::kRetry));
+  keep(driver);
+  driver.ToArming();
+  keep(driver);
+  for (uint32_t worker = 0; worker < 3; ++worker) driver.Do(event::Armed{worker});
+  keep(driver);
+  driver.Do(event::GoCommitted{});
+  keep(driver);
+  driver.Do(event::Lost{2, "silent"});
+  keep(driver);
+  driver.Deliver(0, "");
+  driver.Deliver(1, "");
+  keep(driver);
+  driver.Do(event::PhaseClosed{});
+  keep(driver);
+  driver.Do(event::Stop{RunState::kCancelled, "stop", true});
+  keep(driver);
+  return stages;
+}
+
+TEST(RunMachineDeathTest, AnAnswerIsTakenInTheStageThatWaitsForIt) {
+  const std::map<std::string, std::pair<Event, std::set<std::string>>> answers = {
+      {"a run begins twice", {event::Begin{}, {}}},
+      {"a plan came", {event::Planned{}, {}}},
+      {"another phase was recorded", {event::PhaseRecorded{}, {"recording"}}},
+      {"not to begin", {event::GoCommitted{}, {"committing", "stopping", "closing"}}},
+      {"does not run", {event::EndOfLoadCommitted{7}, {"running", "stopping", "closing"}}},
+      {"was closed that is in progress", {event::PhaseClosed{}, {"closing"}}},
+  };
+  auto stages = InEachStage();
+  EXPECT_EQ(stages.size(), 8u);
+  for (auto& [stage, driver] : stages) {
+    for (const auto& [bug, answer] : answers) {
+      const auto& [event, taken] = answer;
+      SCOPED_TRACE(stage + ": " + bug);
+      Driver copy = driver;
+      if (taken.contains(stage)) {
+        copy.Do(event);
+      } else {
+        EXPECT_DEATH(copy.Do(event), bug);
+      }
+    }
+  }
+}
+
+// Whatever a worker, a person or a timer says comes when it will, and twice.
+TEST(RunMachineTest, MessagesAreTakenOrIgnoredInEachStage) {
+  const Event messages[] = {
+      event::Armed{1},
+      event::Failed{1, "failed"},
+      event::NotStarted{1, "late"},
+      event::ResultStored{1, ""},
+      event::Lost{1, "silent"},
+      event::Rejoined{2},
+      event::Attached{.worker = 1, .state = event::Attached::State::kRunning},
+      event::Attached{.worker = 1, .state = event::Attached::State::kIdle, .this_phase = true},
+      event::Idle{.worker = 1, .this_phase = true, .stopped = true},
+      event::Doing{1, "reading"},
+      event::EndLoad{},
+      event::Deadline{0},
+      event::Stop{RunState::kAborted, "stop"},
+  };
+  for (auto& [stage, driver] : InEachStage()) {
+    SCOPED_TRACE(stage);
+    for (const Event& message : messages) {
+      Driver copy = driver;
+      copy.Do(message);
+      copy.Do(message);
+      EXPECT_TRUE(stage != "over" || copy.last().empty());
+    }
+  }
 }
 
 // A run to which anything may happen at any time; checks what must hold during that time.
@@ -42,7 +123,7 @@ class RandomHistory {
     }
     EXPECT_TRUE(machine_.over()) << "seed " << seed_ << " stays in " << machine_.stage();
     EXPECT_EQ(ends_, 1) << "seed " << seed_;
-    EXPECT_TRUE(machine_.Handle(event::Begin{}).empty());
+    EXPECT_TRUE(machine_.Handle(event::Failed{0, "late"}).empty());
   }
 
  private:
