@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "controller/cli/commands.h"
-#include "controller/cli/report_formats.h"
 
 namespace lockstep::cli {
 namespace {
@@ -19,6 +18,27 @@ std::string FlagsOf(const CLI::App& app) {
     for (const std::string& name : option->get_lnames()) absl::StrAppend(&flags, " --", name);
   }
   return flags;
+}
+
+// The words that the option takes, which CLI11 shows in its help as "TEXT:{text,json}". Empty where
+// it takes any.
+std::string WordsOf(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const size_t begin = type.find('{');
+  const size_t end = type.find('}');
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return "";
+  return absl::StrReplaceAll(type.substr(begin + 1, end - begin - 1), {{",", " "}});
+}
+
+// By command and option, so that each command offers what it accepts itself.
+void AppendWords(const std::string& command, const CLI::App& app, std::string* cases) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string words = WordsOf(*option);
+    if (words.empty()) continue;
+    for (const std::string& name : option->get_lnames()) {
+      absl::StrAppend(cases, "    '", command, " --", name, "') words='", words, "' ;;\n");
+    }
+  }
 }
 
 std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
@@ -39,13 +59,17 @@ std::string Case(const std::string& command, const std::string& words) {
 std::string BashScript(const CLI::App& app) {
   const std::string names = CommandNames(CommandsOf(app));
   std::string cases;
+  std::string values;
   std::string parts;  // what follows a command that has commands of its own
   for (const CLI::App* command : CommandsOf(app)) {
     const std::string below = CommandNames(CommandsOf(*command));
     cases += Case(command->get_name(), absl::StrCat(below, FlagsOf(*command)));
+    AppendWords(command->get_name(), *command, &values);
     if (!below.empty()) parts += Case(command->get_name(), below);
     for (const CLI::App* part : CommandsOf(*command)) {
-      cases += Case(absl::StrCat(command->get_name(), " ", part->get_name()), FlagsOf(*part));
+      const std::string whole = absl::StrCat(command->get_name(), " ", part->get_name());
+      cases += Case(whole, FlagsOf(*part));
+      AppendWords(whole, *part, &values);
     }
   }
   return absl::StrCat(
@@ -60,10 +84,9 @@ std::string BashScript(const CLI::App& app) {
       "    case $command in\n",
       parts, "    esac\n    [[ -n $words ]] || break\n  done\n  case $command in\n",
       Case("", absl::StrCat(names, FlagsOf(app))), cases,
-      "  esac\n  case $previous in\n    --format) case $command in run|watch|report|rerun) words='",
-      absl::StrJoin(ReportFormats(), " "),
-      "' ;; *) words='text json csv' ;; esac ;;\n    "
-      "watch|report|stop|rerun|label|note) words=\"last $words\" ;;\n  esac\n"
+      "  esac\n  case \"$command $previous\" in\n", values,
+      "    'watch watch'|'report report'|'stop stop'|'rerun rerun'|'label label'|'note note') "
+      "words=\"last $words\" ;;\n  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n  case $command in\n    "
       "run|submit|plan|check|translate) [[ $current == -* ]] || COMPREPLY+=($(compgen -f -- "
       "\"$current\")) ;;\n  "

@@ -390,6 +390,20 @@ phases:
         self.assertIn("--allow", lines[3])
         self.assertEqual(lines[4], {"support-bundle"})
 
+    def test_completion_offers_the_formats_that_a_command_accepts(self):
+        script = self.ok(self.fleet.lockstep("completion", "bash")).out
+        commands = ("run", "report", "preset", "sysbench", "demo", "compare", "gate", "plan", "pki")
+        for command in commands:
+            words = (command, "list") if command == "pki" else (command,)
+            probe = (
+                f"{script}\nCOMP_WORDS=(lockstep {' '.join(words)} --format ''); "
+                f'COMP_CWORD={len(words) + 2}; _lockstep; echo "${{COMPREPLY[@]}}"\n'
+            )
+            done = subprocess.run(["bash", "-c", probe], capture_output=True, text=True, check=True)
+            help_text = self.ok(self.fleet.lockstep(*words, "--help")).out
+            accepted = re.search(r"--format TEXT:\{([^}]*)\}", help_text).group(1)
+            self.assertEqual(done.stdout.split(), accepted.split(","), command)
+
     def test_the_table_of_limits_is_current(self):
         made = subprocess.run(
             [f"{ROOT}/tools/limits"], capture_output=True, text=True, check=True
