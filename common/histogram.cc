@@ -64,6 +64,8 @@ uint64_t RankOf(double percent, uint64_t count) {
 }
 
 void Histogram::Merge(const Histogram& other) {
+  LOCKSTEP_CHECK(counts_.size() == kBucketCount && other.counts_.size() == kBucketCount,
+                 "a histogram that was moved from");
   for (uint32_t i = 0; i < kBucketCount; ++i) counts_[i] += other.counts_[i];
 }
 
@@ -90,8 +92,8 @@ double Histogram::Percentile(double percent) const {
     seen += counts_[i];
     if (seen >= rank) return BucketMidpoint(i);
   }
-  // This is never reached, because a rank is at most the count (RankOf()).
-  return BucketMidpoint(kOverflowBucket);
+  // A rank is at most the count (RankOf()), which is what all buckets add up to.
+  LOCKSTEP_CHECK(false, "a rank beyond the count");
 }
 
 Buckets SumOf(const Buckets& a, const Buckets& b) {
@@ -132,6 +134,7 @@ std::string Histogram::Encode() const {
   std::string bytes;
   uint32_t next = 0;
   for (const auto& [bucket, count] : Occupied()) {
+    LOCKSTEP_CHECK(bucket >= next, "buckets are encoded out of order");
     // Neighbours need no skip: where buckets are dense, a bucket costs only its count.
     if (bucket != next) AppendVarint(uint64_t{bucket - next} << 1 | 1, &bytes);
     AppendVarint(count << 1, &bytes);

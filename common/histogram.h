@@ -58,14 +58,19 @@ absl::StatusOr<Buckets> DecodeBuckets(const std::string& bytes);
 // ceil(percent/100 * count), 1 at the least.
 uint64_t RankOf(double percent, uint64_t count);
 
-// Not thread-safe: one recorder, or external locking. Record() neither allocates nor fails.
+// Not thread-safe: one recorder, or external locking. Record() neither allocates nor fails. One
+// that was moved from can only be assigned to or destroyed: adding to it ends the program.
 class Histogram {
  public:
   Histogram() : counts_(kBucketCount, 0) {}
 
-  void Record(uint64_t value) { ++counts_[BucketOf(value)]; }
+  void Record(uint64_t value) {
+    LOCKSTEP_DCHECK(counts_.size() == kBucketCount, "a histogram that was moved from");
+    ++counts_[BucketOf(value)];
+  }
   void AddBucket(uint32_t bucket, uint64_t count) {
-    LOCKSTEP_CHECK(bucket < kBucketCount, "a bucket lies beyond the scheme's last");
+    LOCKSTEP_CHECK(bucket < counts_.size(),
+                   "a bucket lies beyond the scheme's last, or the histogram was moved from");
     counts_[bucket] += count;
   }
   void Add(const Buckets& buckets);
@@ -97,7 +102,7 @@ class Histogram {
   absl::Status AddEncoded(const std::string& bytes);
 
  private:
-  std::vector<uint64_t> counts_;  // kBucketCount long
+  std::vector<uint64_t> counts_;  // kBucketCount long; empty when it was moved from
 };
 
 }  // namespace lockstep::common

@@ -127,6 +127,11 @@ TEST(HistogramDeathTest, WhatNoHistogramHasEndsTheProgram) {
   EXPECT_DEATH(RankOf(101, 1), "0 to 100");
   EXPECT_DEATH((void)histogram.bucket(kBucketCount), "beyond the scheme");
   EXPECT_DEATH(SumOf({{3, 1}, {2, 1}}, {}), "ascending");
+  Histogram moved;
+  const Histogram taken = std::move(moved);
+  // NOLINTNEXTLINE(bugprone-use-after-move)
+  EXPECT_DEATH(moved.Merge(taken), "moved from");
+  EXPECT_DEATH(moved.AddBucket(3, 1), "moved from");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/check.h"
 #include "common/files.h"
 #include "common/timing.h"
 #include "measure/result_stats.h"
@@ -46,7 +47,11 @@ Collector::Collector(const Timeline* timeline, const common::Clock* clock,
       options_(std::move(options)),
       sink_(std::move(sink)),
       thread_sums_(sources_.size()),
-      late_(sources_.size()) {}
+      late_(sources_.size()) {
+  for (const Source& source : sources_) {
+    LOCKSTEP_CHECK(source.recorder != nullptr, "an I/O thread without a recorder");
+  }
+}
 
 Collector::HostReading Collector::ReadHost() {
   HostReading reading;
@@ -189,6 +194,8 @@ void Collector::TakeFrom(size_t source, uint32_t interval, v1::IntervalClass int
 }
 
 void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& reading) {
+  // A gap or a second sample of an interval would make the result another sum than its samples.
+  LOCKSTEP_CHECK(interval == intervals_, "an interval is emitted out of order");
   v1::IntervalSample sample;
   sample.set_interval(interval);
   sample.set_interval_class(ClassOf(interval));
@@ -280,7 +287,26 @@ bool Collector::Run(const std::function<int64_t()>& give_up_ns) {
   }
 }
 
+// The I/Os of the threads are those of the workloads: fairness over threads and the phase's rate
+// are made from these two.
+void Collector::CheckThreadSums() const {
+  uint64_t of_threads = 0;
+  for (const measure::OperationCounts& counts : thread_sums_) of_threads += counts.operations;
+  uint64_t of_workloads = 0;
+  const auto measured = totals_.find(v1::INTERVAL_CLASS_MEASURED);
+  if (measured != totals_.end()) {
+    for (const auto& [workload, kinds] : measured->second) {
+      for (int kind = 0; kind < kIoKinds; ++kind) {
+        if (static_cast<IoKind>(kind) == IoKind::kSync) continue;
+        of_workloads += kinds[kind].counts().operations;
+      }
+    }
+  }
+  LOCKSTEP_CHECK(of_threads == of_workloads, "threads and workloads made different I/Os");
+}
+
 std::vector<v1::WorkloadResult> Collector::TakeResults() {
+  CheckThreadSums();
   std::map<uint32_t, v1::WorkloadResult> results;
   for (const Source& source : sources_) results[source.workload].set_workload(source.workload);
   for (const auto& [interval_class, sums] : totals_) {

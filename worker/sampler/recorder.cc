@@ -60,6 +60,7 @@ uint64_t Recorder::HandOver() {
 }
 
 void Recorder::CloseInterval() {
+  LOCKSTEP_CHECK(!finished_.load(std::memory_order_relaxed), "an interval after the last one");
   const uint64_t next = HandOver();
   while (next - read_.load(std::memory_order_acquire) >= kSlots) {
     // The thread goes on in the slot that it has handed over, since nobody reads it any more.
@@ -108,6 +109,7 @@ void Recorder::Finish(int64_t at_ns, End end) {
     all_raw.insert(all_raw.end(), raw_.begin(), raw_.end());
   }
 #endif
+  LOCKSTEP_CHECK(!finished_.load(std::memory_order_relaxed), "a recorder finishes twice");
   finished_at_ns_.store(at_ns, std::memory_order_release);
   all_done_.store(end == End::kAllDone, std::memory_order_release);
   written_.fetch_add(1, std::memory_order_release);
@@ -123,6 +125,9 @@ const IntervalStats* Recorder::Front() const {
 
 void Recorder::Pop() {
   const uint64_t read = read_.load(std::memory_order_relaxed);
+  // Otherwise the reader would clear the slot in which the I/O thread records.
+  LOCKSTEP_CHECK(read != written_.load(std::memory_order_acquire),
+                 "an interval is taken that was not handed over");
   // The reader clears the slot before it gives it back, so that the I/O thread need not spend time
   // on it.
   for (ThreadStats& stats : slots_[read % kSlots]) stats.Clear();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/check.h"
 #include "common/histogram.h"
 #include "measure/operation_stats.h"
 #include "worker/workload/io_kind.h"
@@ -30,6 +31,11 @@ using IntervalStats = std::array<ThreadStats, kIoKinds>;
 // Hands the measurements of one I/O thread to one collecting thread, interval by interval and
 // without locks: a ring of interval slots with one writer and one reader. The writer never
 // allocates.
+//
+// What the callers keep, or the program ends (what each I/O passes is checked in debug builds
+// only): the writer records operations of kinds and metrics that the options name, never between
+// EnterCall() and LeaveCall(), and nothing after Finish(), which it calls once; the reader pops
+// what was handed over.
 class Recorder {
  public:
   struct Options {
@@ -44,6 +50,8 @@ class Recorder {
   enum class Transfer : uint8_t { kWhole, kShort };
   void RecordDone(IoKind kind, uint64_t service_ns, uint64_t latency_ns, uint64_t bytes,
                   Transfer transfer) {
+    CheckRecords(kind, kService);
+    LOCKSTEP_DCHECK(response_ || latency_ns == service_ns, "a closed loop has no response time");
     ThreadStats& stats = (*current_)[static_cast<int>(kind)];
     ++stats.counts.operations;
     stats.counts.bytes += bytes;
@@ -60,6 +68,8 @@ class Recorder {
   // Records `count` I/Os of one kind that took equally long. For closed loops, and none may be
   // short.
   void RecordEqual(IoKind kind, uint64_t service_ns, uint64_t count, uint64_t bytes) {
+    CheckRecords(kind, kService);
+    LOCKSTEP_DCHECK(!response_, "the I/Os of an open loop are recorded one by one");
     ThreadStats& stats = (*current_)[static_cast<int>(kind)];
     stats.counts.operations += count;
     stats.counts.bytes += bytes;
@@ -73,6 +83,7 @@ class Recorder {
   }
   // With Options::submission only.
   void RecordSubmission(IoKind kind, uint64_t nanoseconds) {
+    CheckRecords(kind, kSubmission);
     ++(*current_)[static_cast<int>(kind)].histograms[kSubmission][common::BucketOf(nanoseconds)];
   }
   void RecordError(IoKind kind) { ++(*current_)[static_cast<int>(kind)].counts.errors; }
@@ -81,7 +92,10 @@ class Recorder {
   void CloseInterval();
   // Around a call that may block for intervals. In between the thread records nothing, and the
   // collecting thread may close intervals in its place.
-  void EnterCall() { in_call_.store(true, std::memory_order_release); }
+  void EnterCall() {
+    LOCKSTEP_DCHECK(!in_call_.load(std::memory_order_relaxed), "a call within a call");
+    in_call_.store(true, std::memory_order_release);
+  }
   void LeaveCall() {
     in_call_.store(false, std::memory_order_relaxed);
     // Only the compiler is kept from exchanging the two: CloseForBlocked() has the kernel order
@@ -131,6 +145,11 @@ class Recorder {
 #endif
 
  private:
+  void CheckRecords(IoKind kind, int metric) const {
+    LOCKSTEP_DCHECK((*current_)[static_cast<int>(kind)].histograms[metric] != nullptr,
+                    "an operation that the options do not name");
+    LOCKSTEP_DCHECK(!in_call_.load(std::memory_order_relaxed), "recorded inside a call");
+  }
   void AwaitClosing() const;
   uint64_t HandOver();
 

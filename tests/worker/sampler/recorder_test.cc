@@ -125,5 +125,24 @@ TEST(TimelineTest, TheGridIsCutAtTheLoadsEnd) {
   EXPECT_EQ(timeline.load_end_ns(), 53200);
 }
 
+TEST(RecorderDeathTest, WhatBreaksTheOrderOfIntervalsEndsTheProgram) {
+  Recorder recorder({});
+  EXPECT_DEATH(recorder.Pop(), "not handed over");
+  recorder.Finish(1, Recorder::End::kAllDone);
+  EXPECT_DEATH(recorder.Finish(1, Recorder::End::kAllDone), "finishes twice");
+  EXPECT_DEATH(recorder.CloseInterval(), "after the last one");
+}
+
+#ifndef NDEBUG
+TEST(RecorderDeathTest, InDebugBuildsWhatTheOptionsDoNotNameEndsTheProgram) {
+  Recorder recorder({});
+  EXPECT_DEATH(recorder.RecordSubmission(IoKind::kRead, 20), "do not name");
+  EXPECT_DEATH(recorder.RecordDone(IoKind::kRead, 100, 5000, 4096, Recorder::Transfer::kWhole),
+               "no response time");
+  recorder.EnterCall();
+  EXPECT_DEATH(Record(&recorder), "inside a call");
+}
+#endif
+
 }  // namespace
 }  // namespace lockstep::worker
