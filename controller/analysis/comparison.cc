@@ -52,7 +52,7 @@ bool IsNothing(const std::vector<double>& values) {
 
 // Errors are a figure where there are any, and so is time that went somewhere.
 bool IsLeftOutAtZero(const FigureKind& kind) {
-  return kind.role == FigureRole::kExplains || std::string(kind.name) == "errors";
+  return kind.role == FigureRole::kExplains || kind.id == FigureId::kErrors;
 }
 
 class Comparer {
@@ -297,8 +297,8 @@ class Comparer {
   // A percentile may be missing only because a run has a few I/Os less: its absence says nothing
   // about the phase. A figure that the request asks to judge must not pass for want of a value.
   bool TellsPresence(const FigureKey& key) const {
-    const std::string name = kFigures[key.figure].name;
-    return name == "iops" || name == "mean" || judged_.contains(name);
+    const FigureKind& kind = kFigures[key.figure];
+    return kind.id == FigureId::kIops || kind.id == FigureId::kMean || judged_.contains(kind.name);
   }
 
   // Figures that one of the two has not: a phase that is gone, or one without a single I/O.
@@ -458,8 +458,7 @@ std::vector<v1::Trend> TrendsOf(const std::vector<v1::RunFigures>& runs) {
       point->set_run_id(run.run().run_id());
       point->set_submitted_at(run.run().submitted_at());
       point->set_value(value);
-      const bool is_whole =
-          key.workload.empty() && std::string(kFigures[key.figure].name) == "iops";
+      const bool is_whole = key.workload.empty() && kFigures[key.figure].id == FigureId::kIops;
       if (is_whole) point->set_limited_by(limits[key.phase_index]);
     }
   }

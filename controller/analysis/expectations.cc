@@ -8,13 +8,14 @@
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/latency.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
 
 // An expectation of one figure, as it is checked.
 struct ExpectedFigure {
-  const char* figure;  // as v1::Expectation has it
+  measure::Figure figure;
   double required;
   std::optional<double> value;  // nothing where it is not known
 };
@@ -70,22 +71,23 @@ void CheckExpectations(const v1::Expect& expect, PhaseResults results, v1::Phase
     line->set_found(!complete ? "no complete result" : nothing ? "nothing measured" : found);
     line->set_met(complete && !nothing && met);
     if (!of) return;
-    line->set_figure(of->figure);
+    line->set_figure(Text(of->figure));
     line->set_required(of->required);
     if (complete && !nothing && of->value) line->set_value(*of->value);
   };
   if (expect.has_iops()) {
     add(absl::StrCat("iops >= ", common::FormatCount(expect.iops())),
         FoundCount(total.iops(), expect.iops()), total.iops() >= expect.iops(),
-        ExpectedFigure{"iops", expect.iops(), total.iops()});
+        ExpectedFigure{measure::Figure::kIops, expect.iops(), total.iops()});
   }
   if (expect.has_throughput_bytes_per_second()) {
     const double least = expect.throughput_bytes_per_second();
     add(absl::StrCat("throughput >= ", common::FormatThroughput(least)),
         common::FormatThroughput(total.bytes_per_second()), total.bytes_per_second() >= least,
-        ExpectedFigure{"bytes_per_second", least, total.bytes_per_second()});
+        ExpectedFigure{measure::Figure::kBytesPerSecond, least, total.bytes_per_second()});
   }
-  const auto latency = [&](const char* name, const char* figure, double percent, int64_t max_ns) {
+  const auto latency = [&](const char* name, measure::Figure figure, double percent,
+                           int64_t max_ns) {
     const auto most = static_cast<double>(max_ns);
     const v1::Percentile* p = FindPercentile(total, percent);
     // A largest latency that is short enough proves nothing of a percentile beyond it.
@@ -97,19 +99,19 @@ void CheckExpectations(const v1::Expect& expect, PhaseResults results, v1::Phase
         known && p->latency_ns() <= most,
         ExpectedFigure{figure, most, known ? std::optional(p->latency_ns()) : std::nullopt});
   };
-  if (expect.has_p50_ns()) latency("p50", "p50_ns", 50, expect.p50_ns());
-  if (expect.has_p95_ns()) latency("p95", "p95_ns", 95, expect.p95_ns());
-  if (expect.has_p99_ns()) latency("p99", "p99_ns", 99, expect.p99_ns());
-  if (expect.has_p999_ns()) latency("p99.9", "p999_ns", 99.9, expect.p999_ns());
+  if (expect.has_p50_ns()) latency("p50", measure::Figure::kP50, 50, expect.p50_ns());
+  if (expect.has_p95_ns()) latency("p95", measure::Figure::kP95, 95, expect.p95_ns());
+  if (expect.has_p99_ns()) latency("p99", measure::Figure::kP99, 99, expect.p99_ns());
+  if (expect.has_p999_ns()) latency("p99.9", measure::Figure::kP999, 99.9, expect.p999_ns());
   if (expect.has_errors()) {
     const auto most = static_cast<double>(expect.errors());
     add(absl::StrCat("errors <= ", expect.errors()), common::FormatCount(total.errors()),
-        total.errors() <= most, ExpectedFigure{"errors", most, total.errors()});
+        total.errors() <= most, ExpectedFigure{measure::Figure::kErrors, most, total.errors()});
   }
   if (expect.complete_copy()) {
     const double uncopied = UncopiedBlocks(*phase);
     add("uncopied blocks <= 0", common::FormatCount(uncopied), uncopied == 0,
-        ExpectedFigure{"uncopied_blocks", 0, uncopied});
+        ExpectedFigure{measure::Figure::kUncopiedBlocks, 0, uncopied});
   }
   if (expect.steady()) {
     const v1::SteadyReport& steady = phase->steady();
@@ -123,50 +125,53 @@ void CheckExpectations(const v1::Expect& expect, PhaseResults results, v1::Phase
     const double jain = phase->fairness_size() > 0 ? phase->fairness(0).jain() : 0;
     add(absl::StrFormat("fairness over hosts >= %.3f", expect.fairness()),
         absl::StrFormat("%.3f", jain), jain >= expect.fairness(),
-        ExpectedFigure{"fairness", expect.fairness(), jain});
+        ExpectedFigure{measure::Figure::kFairness, expect.fairness(), jain});
   }
 }
 
 google::protobuf::RepeatedPtrField<v1::FigureLimit> LimitsOf(const v1::RunPhase& load) {
   google::protobuf::RepeatedPtrField<v1::FigureLimit> limits;
-  const auto add = [&](const char* figure, double value, const std::string& text) {
+  const auto add = [&](measure::Figure figure, double value, const std::string& text) {
     v1::FigureLimit* limit = limits.Add();
-    limit->set_figure(figure);
+    limit->set_figure(Text(figure));
     limit->set_value(value);
     limit->set_text(text);
   };
   const v1::Expect& expect = load.expect();
   if (expect.has_iops()) {
-    add("iops", expect.iops(), absl::StrCat("iops >= ", common::FormatCount(expect.iops())));
+    add(measure::Figure::kIops, expect.iops(),
+        absl::StrCat("iops >= ", common::FormatCount(expect.iops())));
   }
   if (expect.has_throughput_bytes_per_second()) {
     const double least = expect.throughput_bytes_per_second();
-    add("bytes_per_second", least, absl::StrCat("throughput >= ", common::FormatThroughput(least)));
+    add(measure::Figure::kBytesPerSecond, least,
+        absl::StrCat("throughput >= ", common::FormatThroughput(least)));
   }
-  const auto latency = [&](const char* figure, const char* words, int64_t most) {
+  const auto latency = [&](measure::Figure figure, const char* words, int64_t most) {
     const auto value = static_cast<double>(most);
     add(figure, value, absl::StrCat(words, common::FormatDuration(value)));
   };
   // There is no series of the p95, so that its limit is left out.
-  if (expect.has_p50_ns()) latency("p50_ns", "p50 <= ", expect.p50_ns());
-  if (expect.has_p99_ns()) latency("p99_ns", "p99 <= ", expect.p99_ns());
-  if (expect.has_p999_ns()) latency("p999_ns", "p99.9 <= ", expect.p999_ns());
+  if (expect.has_p50_ns()) latency(measure::Figure::kP50, "p50 <= ", expect.p50_ns());
+  if (expect.has_p99_ns()) latency(measure::Figure::kP99, "p99 <= ", expect.p99_ns());
+  if (expect.has_p999_ns()) latency(measure::Figure::kP999, "p99.9 <= ", expect.p999_ns());
   if (expect.has_errors()) {
     const auto most = static_cast<double>(expect.errors());
-    add("errors", most, absl::StrCat("errors <= ", common::FormatCount(most)));
+    add(measure::Figure::kErrors, most, absl::StrCat("errors <= ", common::FormatCount(most)));
   }
   if (expect.has_fairness()) {
-    add("fairness", expect.fairness(),
+    add(measure::Figure::kFairness, expect.fairness(),
         absl::StrFormat("fairness over hosts >= %.3f", expect.fairness()));
   }
   const v1::AbortIf& abort = load.abort_if();
-  if (abort.p99_ns() != 0) latency("p99_ns", "abort_if p99 > ", abort.p99_ns());
+  if (abort.p99_ns() != 0) latency(measure::Figure::kP99, "abort_if p99 > ", abort.p99_ns());
   if (abort.device_await_ns() != 0) {
-    latency("await_ns", "abort_if device_await > ", abort.device_await_ns());
+    latency(measure::Figure::kDeviceAwait, "abort_if device_await > ", abort.device_await_ns());
   }
   if (abort.errors() != 0) {
     const auto value = static_cast<double>(abort.errors());
-    add("errors", value, absl::StrCat("abort_if errors >= ", common::FormatCount(value)));
+    add(measure::Figure::kErrors, value,
+        absl::StrCat("abort_if errors >= ", common::FormatCount(value)));
   }
   return limits;
 }

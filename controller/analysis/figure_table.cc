@@ -3,6 +3,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "measure/report_states.h"
 #include "measure/states.h"
 
 namespace lockstep::controller {
@@ -18,9 +19,11 @@ std::optional<double> Percentile(const v1::FigureRow& row, double percent) {
   return std::nullopt;
 }
 
-bool IsWhole(const v1::FigureRow& row) {
-  return row.workload().empty() && row.operation().kind() == "total";
+bool IsTotal(const v1::FigureRow& row) {
+  return measure::Is(row.operation(), measure::Operations::kTotal);
 }
+
+bool IsWhole(const v1::FigureRow& row) { return row.workload().empty() && IsTotal(row); }
 
 // Where the time of the whole phase went, which is known of no part of it.
 template <auto kHas, auto kGet>
@@ -39,56 +42,56 @@ constexpr FigureRole kExplains = FigureRole::kExplains;
 }  // namespace
 
 const FigureKind kFigures[] = {
-    {"iops", "1/s", kHigher, kResult,
+    {FigureId::kIops, "iops", "1/s", kHigher, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        return std::optional(row.operation().iops());
      }},
-    {"throughput", "B/s", kHigher, kResult,
+    {FigureId::kThroughput, "throughput", "B/s", kHigher, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        return std::optional(row.operation().bytes_per_second());
      }},
     // The share of operations that failed. A count would differ between runs of different speed.
-    {"errors", "%", kLower, kResult,
+    {FigureId::kErrors, "errors", "%", kLower, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        const double all = row.operation().operations() + row.operation().errors();
        return all > 0 ? std::optional(row.operation().errors() / all) : std::nullopt;
      }},
-    {"mean", "ns", kLower, kResult,
+    {FigureId::kMean, "mean", "ns", kLower, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        return row.operation().latency_avg_ns() > 0 ? std::optional(row.operation().latency_avg_ns())
                                                    : std::nullopt;
      }},
-    {"p50", "ns", kLower, kResult,
+    {FigureId::kPercentile, "p50", "ns", kLower, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) { return Percentile(row, 50); }},
-    {"p99", "ns", kLower, kResult,
+    {FigureId::kPercentile, "p99", "ns", kLower, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) { return Percentile(row, 99); }},
-    {"p99.9", "ns", kLower, kResult,
+    {FigureId::kPercentile, "p99.9", "ns", kLower, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) { return Percentile(row, 99.9); }},
-    {"jain", "", kHigher, kResult,
+    {FigureId::kFairness, "jain", "", kHigher, kResult,
      [](const v1::PhaseOfRun& phase, const v1::FigureRow& row) {
        return IsWhole(row) && phase.jain() > 0 ? std::optional(phase.jain()) : std::nullopt;
      }},
     // More throughput brings more of these by itself, so that neither direction is better.
-    {"context_switches_per_second", "1/s", kNeither, kExplains,
+    {FigureId::kTimeSpent, "context_switches_per_second", "1/s", kNeither, kExplains,
      &Spent<&TimeSpent::has_context_switches_per_second, &TimeSpent::context_switches_per_second>},
-    {"context_switches_per_io", "1/IO", kLower, kExplains,
+    {FigureId::kTimeSpent, "context_switches_per_io", "1/IO", kLower, kExplains,
      &Spent<&TimeSpent::has_context_switches_per_io, &TimeSpent::context_switches_per_io>},
-    {"interrupts_per_second", "1/s", kNeither, kExplains,
+    {FigureId::kTimeSpent, "interrupts_per_second", "1/s", kNeither, kExplains,
      &Spent<&TimeSpent::has_interrupts_per_second, &TimeSpent::interrupts_per_second>},
     // Coalesced interrupts are fewer and later: that may be better or worse.
-    {"interrupts_per_io", "1/IO", kNeither, kExplains,
+    {FigureId::kTimeSpent, "interrupts_per_io", "1/IO", kNeither, kExplains,
      &Spent<&TimeSpent::has_interrupts_per_io, &TimeSpent::interrupts_per_io>},
-    {"cpu_per_io", "ns", kLower, kExplains,
+    {FigureId::kTimeSpent, "cpu_per_io", "ns", kLower, kExplains,
      &Spent<&TimeSpent::has_cpu_ns_per_io, &TimeSpent::cpu_ns_per_io>},
-    {"wait_ratio", "%", kNeither, kExplains,
+    {FigureId::kTimeSpent, "wait_ratio", "%", kNeither, kExplains,
      &Spent<&TimeSpent::has_wait_ratio, &TimeSpent::wait_ratio>},
-    {"fsync_ratio", "%", kNeither, kExplains,
+    {FigureId::kTimeSpent, "fsync_ratio", "%", kNeither, kExplains,
      &Spent<&TimeSpent::has_fsync_ratio, &TimeSpent::fsync_ratio>},
-    {"rate_ratio", "%", kNeither, kExplains,
+    {FigureId::kTimeSpent, "rate_ratio", "%", kNeither, kExplains,
      &Spent<&TimeSpent::has_rate_ratio, &TimeSpent::rate_ratio>},
-    {"think_ratio", "%", kNeither, kExplains,
+    {FigureId::kTimeSpent, "think_ratio", "%", kNeither, kExplains,
      &Spent<&TimeSpent::has_think_ratio, &TimeSpent::think_ratio>},
-    {"amplification", "B/B", kLower, kExplains,
+    {FigureId::kTimeSpent, "amplification", "B/B", kLower, kExplains,
      &Spent<&TimeSpent::has_amplification, &TimeSpent::amplification>},
 };
 const int kFigureCount = static_cast<int>(std::size(kFigures));
@@ -106,14 +109,14 @@ std::map<FigureKey, double> FiguresOf(const v1::RunFigures& run) {
   for (const v1::PhaseOfRun& phase : run.phases()) {
     std::set<std::string> parts;  // what the total is made of
     for (const v1::FigureRow& row : phase.rows()) {
-      if (!row.workload().empty() && row.operation().kind() != "total") {
+      if (!row.workload().empty() && !IsTotal(row)) {
         parts.insert(absl::StrCat(row.workload(), "/", row.operation().kind()));
       }
     }
     for (const v1::FigureRow& row : phase.rows()) {
       // Where a phase has one part, its row repeats the total, and a reader would see one change
       // twice.
-      if (!IsWhole(row) && (row.operation().kind() == "total" || parts.size() < 2)) continue;
+      if (!IsWhole(row) && (IsTotal(row) || parts.size() < 2)) continue;
       for (int f = 0; f < kFigureCount; ++f) {
         const std::optional<double> value = kFigures[f].of(phase, row);
         if (!value) continue;

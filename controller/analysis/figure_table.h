@@ -22,7 +22,11 @@ enum class FigureRole {
   kExplains  // says where the time went: judged on request; left out where it is 0 in all runs
 };
 
+// What comparisons decide by; the name is for people, JSON and SQL.
+enum class FigureId { kIops, kThroughput, kErrors, kMean, kPercentile, kFairness, kTimeSpent };
+
 struct FigureKind {
+  FigureId id;
   const char* name;
   const char* unit;
   v1::Direction direction;

@@ -17,9 +17,12 @@
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/devices.h"
 #include "controller/analysis/underneath.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
+
+using measure::FindingKind;
 
 constexpr double kSplit = 1.5;
 // More requests alone could be another program's. Only together with smaller ones do they show
@@ -49,9 +52,9 @@ struct Device {
   v1::DeviceReport* out;
 };
 
-void Add(const char* kind, std::string sentence, v1::DeviceReport* out) {
+void Add(FindingKind kind, std::string sentence, v1::DeviceReport* out) {
   v1::Finding* finding = out->add_findings();
-  finding->set_kind(kind);
+  finding->set_kind(Text(kind));
   finding->set_sentence(std::move(sentence));
 }
 
@@ -84,7 +87,7 @@ void AddSplit(const Device& d) {
   const double own = requests - others / kSmallRequest;
   const double most = out.max_request_bytes();
   const bool by_queue = most > 0 && most < block;
-  Add("split",
+  Add(FindingKind::kSplit,
       absl::StrFormat("I/Os of %s reached the device in requests of %s (×%.1f)%s", Size(block),
                       Size(out.engine_iops() * block / own), own / out.engine_iops(),
                       by_queue ? absl::StrCat(": its queue takes at most ", Size(most),
@@ -107,7 +110,7 @@ void AddQueue(const Device& d) {
   if (!d.engines.buffered && out.engine_queue_size() >= kDeep &&
       CanBeMostRequests(out.engine_iops(), block, times.per_second) &&
       out.queue_size() < kAbove * out.engine_queue_size() && await_ms < kAbove * latency_ms) {
-    Add("queue",
+    Add(FindingKind::kQueue,
         absl::StrFormat("the engines had %.1f I/Os in flight, the device's queue held %.1f: each "
                         "I/O took %s and its request %s, so the rest of the time it waited above "
                         "the device (a throttle, a lock, another layer)",
@@ -117,7 +120,7 @@ void AddQueue(const Device& d) {
         d.out);
   }
   if (d.engines.buffered && out.queue_size() >= kDeep * std::max(1.0, d.engines.in_flight)) {
-    Add("queue",
+    Add(FindingKind::kQueue,
         absl::StrFormat("the device's queue held %.0f requests where the engines have at most %.0f "
                         "I/Os in flight: %s",
                         out.queue_size(), d.engines.in_flight,
@@ -134,7 +137,7 @@ void AddFlushes(const Device& d) {
       out.flushes_per_second() < kFlushes * out.writes_per_second()) {
     return;
   }
-  Add("flushes",
+  Add(FindingKind::kFlushes,
       absl::StrFormat("%s flushes of the device's cache per second, one for every %.0f of its "
                       "writes: %s",
                       common::FormatCount(out.flushes_per_second()),
@@ -215,7 +218,7 @@ void AddInterference(const Device& d) {
     excess += (device[i] - engine[i]) * length;
   }
   if (seconds == 0) return;
-  Add("interference",
+  Add(FindingKind::kInterference,
       absl::StrFormat("others moved %s on it in %s s of the time from %s to %s s: %s", Size(excess),
                       common::FormatDigits(seconds, 3), common::FormatDigits(first, 3),
                       common::FormatDigits(last, 3), Programs(d, excess)),
@@ -232,7 +235,7 @@ void AddPaths(const Device& d) {
   const auto sums = devices.find(d.out->name());
   if (sums == devices.end() || !(sums->second.paths.seconds > 0)) return;
   const measure::PathSums& paths = sums->second.paths;
-  Add("paths",
+  Add(FindingKind::kPaths,
       absl::StrFormat("of its %d paths only %d ran, in %s s of the time from %s to %s s%s",
                       paths.paths, paths.min_running, common::FormatDigits(paths.seconds, 3),
                       common::FormatDigits(paths.begin_seconds, 3),

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -60,8 +61,9 @@ Rates EnginesUnder(const std::string& throttle, const v1::PhaseReport& report,
     if (&host != &self && !shares) continue;
     for (const v1::HostWorkloadReport& workload : host.workloads()) {
       for (const v1::OperationReport& o : workload.operations()) {
-        const bool reads = o.kind() == "read";
-        if (!reads && o.kind() != "write") continue;
+        const auto kind = measure::ParseOperations(o.kind());
+        const bool reads = kind == measure::Operations::kRead;
+        if (!reads && kind != measure::Operations::kWrite) continue;
         (reads ? rates.reads : rates.writes) += o.iops();
         (reads ? rates.read_bytes : rates.write_bytes) += o.bytes_per_second();
       }

@@ -7,8 +7,11 @@
 #include "absl/strings/str_format.h"
 #include "common/histogram.h"
 #include "common/units.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
+
+using measure::LatencyMetric;
 namespace {
 
 // fio's default percentile_list, so that both reports can be compared line by line.
@@ -65,7 +68,8 @@ v1::OperationReport ReportOf(const measure::OperationStats& stats, const std::st
   report.set_bytes(static_cast<double>(counts.bytes));
   report.set_errors(static_cast<double>(counts.errors));
   report.set_short_transfers(static_cast<double>(counts.short_transfers));
-  report.set_metric(stats.has(v1::METRIC_RESPONSE_TIME) ? "response_time" : "service_time");
+  report.set_metric(Text(stats.has(v1::METRIC_RESPONSE_TIME) ? LatencyMetric::kResponseTime
+                                                             : LatencyMetric::kServiceTime));
   if (counts.operations == 0) return report;
   report.set_latency_min_ns(static_cast<double>(counts.latency_min_ns));
   report.set_latency_max_ns(static_cast<double>(counts.latency_max_ns));
@@ -87,8 +91,8 @@ v1::OperationReport ReportOfMetric(const measure::OperationStats& stats, v1::Met
   const common::Histogram& histogram = stats.histogram(metric);
   v1::OperationReport report;
   report.set_kind(kind);
-  report.set_metric(metric == v1::METRIC_SUBMISSION_LATENCY ? "submission_latency"
-                                                            : "service_time");
+  report.set_metric(Text(metric == v1::METRIC_SUBMISSION_LATENCY ? LatencyMetric::kSubmissionLatency
+                                                                 : LatencyMetric::kServiceTime));
   report.set_operations(static_cast<double>(stats.counts().operations));
   double sum = 0;
   uint64_t count = 0;

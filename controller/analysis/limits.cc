@@ -36,10 +36,13 @@
 #include "controller/analysis/thread_shares.h"
 #include "controller/analysis/underneath.h"
 #include "controller/plan/loads.h"
+#include "measure/report_states.h"
 #include "proto/workload.h"
 
 namespace lockstep::controller {
 namespace {
+
+using measure::Limit;
 
 constexpr double kMajority = 0.5;
 constexpr double kOnProcessor = 0.9;
@@ -52,8 +55,8 @@ constexpr double kHasAllWaiting = 0.9;
 constexpr double kWaitsAbove = 0.5;
 constexpr double kNoticeableMs = 0.2;
 
-void Set(const char* limit, std::string because, v1::WorkloadReport* out) {
-  out->set_limited_by(limit);
+void Set(Limit limit, std::string because, v1::WorkloadReport* out) {
+  out->set_limited_by(Text(limit));
   out->set_limited_because(std::move(because));
 }
 
@@ -82,13 +85,13 @@ bool HasRate(const v1::Workload& w) {
 
 bool LimitedByJob(const LimitEvidence& e, v1::WorkloadReport* out) {
   if (e.shares.think > kMajority) {
-    Set("think time",
+    Set(Limit::kThinkTime,
         absl::StrFormat("the threads paused for %.0f %% of their time, as the job says",
                         100 * e.shares.think),
         out);
   } else if (e.shares.rate > kMajority && e.workload.flow() > 0 &&
              !(HasRate(e.workload) && KeepsItsRate(e.view, e.workload, *out))) {
-    Set("flow",
+    Set(Limit::kFlow,
         absl::StrFormat("the threads waited for %.0f %% of their time, for the workloads that have "
                         "a flow%s, too",
                         100 * e.shares.rate,
@@ -97,18 +100,18 @@ bool LimitedByJob(const LimitEvidence& e, v1::WorkloadReport* out) {
                             : absl::StrCat(" of group ", e.workload.flow_group())),
         out);
   } else if (e.shares.rate > kMajority && KeepsItsRate(e.view, e.workload, *out)) {
-    Set("rate",
+    Set(Limit::kRate,
         absl::StrFormat("the threads waited for their rate for %.0f %% of their time",
                         100 * e.shares.rate),
         out);
   } else if (e.shares.fsync > kMajority) {
-    Set("fsync",
+    Set(Limit::kFsync,
         absl::StrFormat("the threads had nothing but syncs in flight for %.0f %% of their time",
                         100 * e.shares.fsync),
         out);
   } else if (e.view.HasNullTarget(e.workload)) {
-    Set("no storage", "the target is a null target: the load generator's own speed, or its script",
-        out);
+    Set(Limit::kNoStorage,
+        "the target is a null target: the load generator's own speed, or its script", out);
   } else {
     return false;
   }
@@ -118,7 +121,7 @@ bool LimitedByJob(const LimitEvidence& e, v1::WorkloadReport* out) {
 // The latencies of I/Os that completed do not explain what the threads waited for.
 bool WaitsForUnfinished(const LimitEvidence& e, v1::WorkloadReport* out) {
   if (!e.workload.has_copy() || !e.waits() || e.sides.Explained() >= kMajority) return false;
-  Set("not clear",
+  Set(Limit::kNotClear,
       absl::StrFormat(
           "I/Os that did not complete took %.0f %% of the time that the threads waited: "
           "whether %s or %s kept them is not known",
@@ -135,7 +138,7 @@ bool ServedFromPageCache(const LimitEvidence& e, v1::WorkloadReport* out) {
         moved >= kMajority * engine) {
       continue;
     }
-    Set("page cache",
+    Set(Limit::kPageCache,
         absl::StrFormat("%s moved %.0f %% of the engines' bytes, memory the rest", device->name(),
                         engine > 0 ? 100 * moved / engine : 0),
         out);
@@ -146,7 +149,7 @@ bool ServedFromPageCache(const LimitEvidence& e, v1::WorkloadReport* out) {
 
 bool LimitedByGenerator(const LimitEvidence& e, v1::WorkloadReport* out) {
   if (e.shares.cpu <= kOnProcessor) return false;
-  Set("generator CPU",
+  Set(Limit::kGeneratorCpu,
       absl::StrFormat("the threads were on a processor for %.0f %% of their time: whether the "
                       "storage does more, a run with more threads or larger blocks can tell",
                       100 * e.shares.cpu),
@@ -170,7 +173,7 @@ bool LimitedByQuota(const LimitEvidence& e, v1::WorkloadReport* out) {
     ++hosts;
   }
   if (hosts == 0 || sum / hosts <= kMajority) return false;
-  Set("CPU quota",
+  Set(Limit::kCpuQuota,
       absl::StrFormat("control groups of the workers had used up their processor quota for %.0f %% "
                       "of the time",
                       100 * sum / hosts),
@@ -196,7 +199,7 @@ bool LimitedByThrottle(const LimitEvidence& e, v1::WorkloadReport* out) {
   }
   // One host of many does not limit the fleet; it is a straggler, which says why.
   if (limited == 0 || limited < kMajority * hosts) return false;
-  Set("I/O throttle",
+  Set(Limit::kIoThrottle,
       absl::StrFormat("the control groups of %d of %d workers have a limit that was reached (%s)",
                       limited, hosts, first),
       out);
@@ -207,7 +210,8 @@ bool LimitedByThrottle(const LimitEvidence& e, v1::WorkloadReport* out) {
 // otherwise empty.
 std::string LongerThanRequests(const LimitEvidence& e, const v1::WorkloadReport& out) {
   // A response time has the wait for a free slot in it, which is above every device.
-  if (!e.workload.direct() || out.total().metric() == "response_time") return "";
+  if (!e.workload.direct() || measure::Is(out.total(), measure::LatencyMetric::kResponseTime))
+    return "";
   // Of I/Os that other devices, a server or a daemon served, these devices have no requests.
   if (e.under.elsewhere || (e.workload.has_copy() && !e.side)) return "";
   const double latency_ms = (e.side ? e.side->ios.mean_ns() : out.total().latency_avg_ns()) / 1e6;
@@ -237,7 +241,7 @@ bool WaitsAboveDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
   }
   const std::string longer = LongerThanRequests(e, *out);
   if (!e.waits() || longer.empty() || !HasMostRequests(e, *out)) return false;
-  Set("above the device",
+  Set(Limit::kAboveDevice,
       absl::StrCat(longer,
                    ": they waited above it (a throttle, a lock, another layer, a lack of "
                    "processor)"),
@@ -251,7 +255,7 @@ bool LimitedByNetwork(const LimitEvidence& e, v1::WorkloadReport* out) {
   const std::string& because =
       !e.network.line_rate.empty() || !e.waits() ? e.network.line_rate : e.network.losses;
   if (because.empty()) return false;
-  Set("network", because, out);
+  Set(Limit::kNetwork, because, out);
   return true;
 }
 
@@ -259,7 +263,7 @@ bool LimitedByNetwork(const LimitEvidence& e, v1::WorkloadReport* out) {
 // network between both.
 bool WaitsForServer(const LimitEvidence& e, v1::WorkloadReport* out) {
   if (e.network.round_trips.empty() || !e.waits()) return false;
-  Set("server or network",
+  Set(Limit::kServerOrNetwork,
       absl::StrFormat("the threads waited in I/O for %.0f %% of their time; %s%s",
                       100 * e.shares.io, e.network.round_trips,
                       e.network.use.empty() ? "" : absl::StrCat("; ", e.network.use)),
@@ -314,7 +318,7 @@ bool DeviceNeverIdle(const LimitEvidence& e, v1::WorkloadReport* out) {
         });
     const std::string where =
         device == top ? "" : absl::StrCat(", which lies underneath ", top->name(), ",");
-    Set("device",
+    Set(Limit::kDevice,
         IsNeverIdle(*device)
             ? absl::StrFormat("%s%s had %.1f requests in its queue on average and was never idle "
                               "(busy %.0f %%)",
@@ -339,7 +343,7 @@ bool WaitsForWriteBack(const LimitEvidence& e, v1::WorkloadReport* out) {
       !w.direct() && Writes(w) && w.write_through() <= v1::WRITE_THROUGH_NONE;
   if (!buffered_writes || !e.waits() || e.sides.ReadShare() >= kMajority) return false;
   if (w.has_copy() && !e.side) return false;
-  Set("page cache",
+  Set(Limit::kPageCache,
       absl::StrFormat(
           "the threads were in buffered writes for %.0f %% of their time, the longest took %s: "
           "such writes end in memory, unless the kernel makes the writer wait for write-back",
@@ -354,7 +358,7 @@ bool LimitedByQueueDepth(const LimitEvidence& e, v1::WorkloadReport* out) {
   const double in_flight = e.shares.threads * static_cast<double>(e.workload.queue_depth());
   const auto hosts = static_cast<double>(std::max<size_t>(1, e.view.phase().workers.size()));
   if (e.queue_full <= kMajority || in_flight > kDeepQueue * hosts) return false;
-  Set("queue depth",
+  Set(Limit::kQueueDepth,
       absl::StrFormat(
           "all %d I/Os that a thread may have in flight were, for %.0f %% of the "
           "time, and each waited for one before it; whether a greater queue_depth or "
@@ -370,7 +374,7 @@ bool WaitsForDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
   if (e.workload.has_copy() && !e.side) {
     const std::string& from = e.workload.copy().from();
     const std::string& to = e.workload.copy().to();
-    Set("not clear",
+    Set(Limit::kNotClear,
         absl::StrFormat("its reads of %s took %.0f %% of its I/Os' time, its writes of %s the "
                         "rest: which side limits it is not known",
                         from, 100 * e.sides.ReadShare(), to),
@@ -379,7 +383,7 @@ bool WaitsForDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
   }
   if (const std::string longer = LongerThanRequests(e, *out);
       !longer.empty() && !HasMostRequests(e, *out)) {
-    Set("not clear",
+    Set(Limit::kNotClear,
         absl::StrCat(longer,
                      "; most of these requests were not its own: whether the device or "
                      "something above it made its I/Os wait is not known"),
@@ -388,7 +392,7 @@ bool WaitsForDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
   }
   // Without a device on this host nothing tells a server or a daemon from the network.
   const bool is_remote = e.under.devices.empty() && !e.under.remote.empty();
-  Set(is_remote ? "not clear" : "device",
+  Set(is_remote ? Limit::kNotClear : Limit::kDevice,
       absl::StrFormat(
           "the threads waited in I/O for %.0f %% of their time, on a processor for %.0f %%, with a "
           "full queue for %.0f %%%s%s",
@@ -444,7 +448,7 @@ void Decide(const PhaseView& view, int index, const v1::PhaseReport& report,
                       100 * shares.cpu, 100 * shares.fsync);
   // The rate held it for most of the time, but what it missed of it is something else's doing.
   if (shares.rate > kMajority) {
-    Set("rate in part",
+    Set(Limit::kRateInPart,
         absl::StrFormat("the threads waited for their rate for %.0f %% of their time and still "
                         "missed more than %.0f %% of it: nothing makes up for the time in which "
                         "something else held them (%s)",
@@ -452,8 +456,8 @@ void Decide(const PhaseView& view, int index, const v1::PhaseReport& report,
         out);
     return;
   }
-  Set("not clear", absl::StrFormat("%s, waiting for the rate %.0f %%", spent, 100 * shares.rate),
-      out);
+  Set(Limit::kNotClear,
+      absl::StrFormat("%s, waiting for the rate %.0f %%", spent, 100 * shares.rate), out);
 }
 
 void AddLimits(const PhaseView& view, v1::PhaseReport* report) {

@@ -13,10 +13,13 @@
 #include "common/units.h"
 #include "controller/analysis/device_sums.h"
 #include "controller/plan/fleet_uses.h"
+#include "measure/report_states.h"
 #include "measure/states.h"
 
 namespace lockstep::controller {
 namespace {
+
+using measure::Limit;
 
 constexpr double kMaxShareDifference = 0.10;
 constexpr double kMaxSizeRatio = 1.5;
@@ -52,9 +55,9 @@ struct Measured {
 bool IsHeld(const v1::PhaseReport& phase) {
   const auto& workloads = phase.workloads();
   return std::all_of(workloads.begin(), workloads.end(), [](const v1::WorkloadReport& w) {
-    return w.limited_by() == "rate" || w.limited_by() == "rate in part" ||
-           w.limited_by() == "flow" || w.limited_by() == "think time" ||
-           w.limited_by() == "no storage";
+    const auto limit = measure::ParseLimit(w.limited_by());
+    return limit == Limit::kRate || limit == Limit::kRateInPart || limit == Limit::kFlow ||
+           limit == Limit::kThinkTime || limit == Limit::kNoStorage;
   });
 }
 

@@ -16,6 +16,7 @@
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/statistics.h"
+#include "measure/report_states.h"
 #include "measure/result_stats.h"
 
 namespace lockstep::controller {
@@ -177,7 +178,8 @@ std::string CauseOfExcess(const PhaseView& view, const v1::PhaseReport& report,
   }
   if (!parts.empty()) return absl::StrJoin(parts, ", ");
   const std::optional<Merged> merged = MergedRequests(report);
-  if (promise.figure() == "iops" && merged.has_value() && merged->requests <= limit) {
+  if (measure::Is(promise, measure::Figure::kIops) && merged.has_value() &&
+      merged->requests <= limit) {
     return absl::StrFormat("the kernel merged neighbouring I/Os, and %s requests/s reached %s",
                            common::FormatCount(merged->requests), merged->device);
   }
@@ -186,14 +188,15 @@ std::string CauseOfExcess(const PhaseView& view, const v1::PhaseReport& report,
 }
 
 std::string AmountText(const v1::PromiseReport& promise, double value) {
-  return promise.figure() == "iops" ? common::FormatCount(value)
-                                    : absl::StrCat(common::FormatSize(std::round(value)), "/s");
+  return measure::Is(promise, measure::Figure::kIops)
+             ? common::FormatCount(value)
+             : absl::StrCat(common::FormatSize(std::round(value)), "/s");
 }
 
 std::string PromiseText(const v1::PromiseReport& promise) {
   const std::string promised =
       absl::StrCat(AmountText(promise, promise.promised()),
-                   promise.figure() == "iops" ? " IOPS promised" : " promised");
+                   measure::Is(promise, measure::Figure::kIops) ? " IOPS promised" : " promised");
   if (!promise.has_ratio()) return promised + ": nothing was measured";
   const double percent = 100 * promise.ratio();
   // Three digits of a share below 1 % say more than "0 %".
@@ -204,10 +207,10 @@ std::string PromiseText(const v1::PromiseReport& promise) {
                             : absl::StrCat(found, ": ", share);
 }
 
-void AddPromise(const PhaseView& view, const char* figure, double promised, double found,
+void AddPromise(const PhaseView& view, measure::Figure figure, double promised, double found,
                 measure::RateSeries measure::WorkerRates::*rate, v1::PhaseReport* report) {
   v1::PromiseReport promise;
-  promise.set_figure(figure);
+  promise.set_figure(Text(figure));
   promise.set_promised(promised);
   if (report->total().operations() > 0) {
     promise.set_found(found);
@@ -227,11 +230,11 @@ void AddPromise(const PhaseView& view, const char* figure, double promised, doub
 void AddPromises(const PhaseView& view, v1::PhaseReport* report) {
   const v1::Promised& promised = view.load().promised();
   if (promised.has_iops()) {
-    AddPromise(view, "iops", promised.iops(), report->total().iops(), &measure::WorkerRates::iops,
-               report);
+    AddPromise(view, measure::Figure::kIops, promised.iops(), report->total().iops(),
+               &measure::WorkerRates::iops, report);
   }
   if (promised.has_throughput_bytes_per_second()) {
-    AddPromise(view, "bytes_per_second", promised.throughput_bytes_per_second(),
+    AddPromise(view, measure::Figure::kBytesPerSecond, promised.throughput_bytes_per_second(),
                report->total().bytes_per_second(), &measure::WorkerRates::bytes, report);
   }
 }

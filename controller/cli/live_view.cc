@@ -19,6 +19,7 @@
 #include "common/text.h"
 #include "common/units.h"
 #include "controller/cli/local_signals.h"
+#include "measure/report_states.h"
 #include "measure/states.h"
 #include "proto/fields.h"
 
@@ -100,9 +101,10 @@ class Printer {
 
   void PrintInterval(const v1::FleetInterval& interval) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     EndLineNow();
-    if (interval.interval_class() == "drain") return;  // a fraction of a second: no rate for people
+    if (measure::Is(interval, measure::IntervalClass::kDrain))
+      return;  // a fraction of a second: no rate for people
     if (is_observe_) return PrintDevices(interval);
-    const bool counted = interval.interval_class() == "measured";
+    const bool counted = measure::Is(interval, measure::IntervalClass::kMeasured);
     std::cerr << absl::StrFormat(
         "  %6.1f s  %9s IOPS  %9.1f MiB/s  p99 %9s%s%s\n", interval.end_seconds(),
         common::FormatCount(interval.iops()), interval.bytes_per_second() / 1048576,

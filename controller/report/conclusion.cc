@@ -14,6 +14,7 @@
 #include "controller/report/headline.h"
 #include "controller/report/report_writer.h"
 #include "controller/report/verdict.h"
+#include "measure/report_states.h"
 #include "measure/states.h"
 
 namespace lockstep::controller {
@@ -21,6 +22,7 @@ namespace {
 
 using common::FormatCount;
 using common::FormatDuration;
+using measure::Limit;
 
 // "5 s", "4.9 s", "250 ms".
 std::string SpanText(double seconds) {
@@ -30,15 +32,28 @@ std::string SpanText(double seconds) {
 
 // With what `limited_by` says, as part of a sentence. Empty where it is no limit of the storage's
 // side that a reader could name.
-std::string LimitPhrase(const std::string& limit) {
-  if (limit.empty() || limit == "not clear" || limit == "no storage") return "";
-  if (limit == "generator CPU") return "the load generator's CPU";
-  if (limit == "above the device") return "a layer above the device";
-  if (limit == "CPU quota" || limit == "I/O throttle") {
-    return absl::StrCat(limit == "CPU quota" ? "a " : "an ", limit);
+std::string LimitPhrase(const std::string& text) {
+  if (text.empty()) return "";
+  const std::optional<Limit> limit = measure::ParseLimit(text);
+  if (!limit) return absl::StrCat("the ", text);  // of a newer controller
+  switch (*limit) {
+    case Limit::kNotClear:
+    case Limit::kNoStorage:
+      return "";
+    case Limit::kGeneratorCpu:
+      return "the load generator's CPU";
+    case Limit::kAboveDevice:
+      return "a layer above the device";
+    case Limit::kCpuQuota:
+      return absl::StrCat("a ", text);
+    case Limit::kIoThrottle:
+      return absl::StrCat("an ", text);
+    case Limit::kFsync:
+    case Limit::kThinkTime:
+      return text;
+    default:
+      return absl::StrCat("the ", text);
   }
-  if (limit == "fsync" || limit == "think time") return limit;
-  return absl::StrCat("the ", limit);
 }
 
 // Beside figures of the whole phase: what limited only some of its workloads is said with their
@@ -84,24 +99,25 @@ std::string AboveText(double value, double required, const std::string& bound) {
 // How far an expectation was missed: "4,461 IOPS, 9 % of the 50,000 required".
 std::string MissText(const v1::Expectation& e) {
   if (!e.has_value() || !e.has_required()) return absl::StrCat(e.text(), " not met: ", e.found());
-  const std::string& figure = e.figure();
-  if (figure == "iops") {
+  const std::optional<measure::Figure> figure = measure::ParseFigure(e.figure());
+  if (figure == measure::Figure::kIops) {
     return absl::StrCat(FormatCount(e.value()), " IOPS, ", PercentOf(e.value() / e.required()),
                         " the ", FormatCount(e.required()), " required");
   }
-  if (figure == "bytes_per_second") {
+  if (figure == measure::Figure::kBytesPerSecond) {
     return absl::StrCat(RateText(e.value()), ", ", PercentOf(e.value() / e.required()), " the ",
                         RateText(e.required()), " required");
   }
-  if (figure == "errors") {
+  if (figure == measure::Figure::kErrors) {
     return absl::StrCat(Plural(e.value(), "error"), ", at most ", FormatCount(e.required()),
                         " allowed");
   }
-  if (figure == "uncopied_blocks") return "";
-  if (figure == "fairness") {
+  if (figure == measure::Figure::kUncopiedBlocks) return "";
+  if (figure == measure::Figure::kFairness) {
     return absl::StrFormat("fairness over hosts %.3f, %.3f required", e.value(), e.required());
   }
-  const std::string name = figure == "p999_ns" ? "p99.9" : figure.substr(0, figure.find('_'));
+  const std::string name =
+      figure == measure::Figure::kP999 ? "p99.9" : e.figure().substr(0, e.figure().find('_'));
   return absl::StrCat(name, " ", FormatDuration(e.value()), ", ",
                       AboveText(e.value(), e.required(), FormatDuration(e.required())));
 }
@@ -237,10 +253,11 @@ class Sentence {
         // The start skew's limit makes the phase invalid, and that is said.
         if (e.figure().empty() && (mismatches > 0 || phase.invalid())) continue;
         // So is an incomplete copy.
-        if (e.figure() == "uncopied_blocks" && e.has_value()) continue;
+        if (measure::Is(e, measure::Figure::kUncopiedBlocks) && e.has_value()) continue;
         if (++missed > kSaid) continue;
-        is_rate_said_ = is_rate_said_ || (&phase == phase_ && e.figure() == "iops");
-        is_p99_said_ = is_p99_said_ || (&phase == phase_ && e.figure() == "p99_ns");
+        is_rate_said_ =
+            is_rate_said_ || (&phase == phase_ && measure::Is(e, measure::Figure::kIops));
+        is_p99_said_ = is_p99_said_ || (&phase == phase_ && measure::Is(e, measure::Figure::kP99));
         parts_.Add(absl::StrCat(expecting_ > 1 ? phase.name() + ": " : "", MissText(e)));
       }
     }
@@ -309,7 +326,7 @@ std::string ConclusionOf(const v1::Report& report) { return Sentence(report).Tex
 void Conclude(v1::Report* report) {
   v1::RunSummary* run = report->mutable_run();
   const Verdict verdict = VerdictOf(*report);
-  run->set_verdict(verdict.over ? verdict.word : "");
+  run->set_verdict(verdict.over ? verdict.text : "");
   run->clear_headline();
   run->clear_iops();
   run->clear_bytes_per_second();

@@ -8,6 +8,7 @@
 #include "controller/report/detail_writer.h"
 #include "controller/report/finding_groups.h"
 #include "controller/report/text_table.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -94,9 +95,8 @@ void DetailWriter::Fairness(const v1::PhaseReport& phase) {
   }
   // Devices() has what is of devices.
   for (const v1::FindingGroup& group : FindingGroupsOf(phase)) {
-    if (group.kind() == "straggler" || group.kind() == "slow" || group.kind() == "starvation") {
-      Group(group);
-    }
+    const auto kind = measure::ParseFindingKind(group.kind());
+    if (kind && IsOfHosts(*kind)) Group(group);
   }
 }
 

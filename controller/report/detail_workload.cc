@@ -8,6 +8,7 @@
 #include "common/units.h"
 #include "controller/report/detail_writer.h"
 #include "controller/report/text_table.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -20,18 +21,22 @@ v1::OperationReport Named(v1::OperationReport operation, const std::string& metr
   return operation;
 }
 
+bool IsOfResponse(const v1::OperationReport& operations) {
+  return measure::Is(operations, measure::LatencyMetric::kResponseTime);
+}
+
 // Names the metric of the latencies. Workloads with a schedule report response times, others
 // service times, and a total over both is neither.
 std::string MetricsOf(const v1::PhaseReport& phase) {
   std::vector<std::string> response, service;
   for (const v1::WorkloadReport& workload : phase.workloads()) {
     if (workload.total().metric().empty()) continue;
-    (workload.total().metric() == "response_time" ? response : service).push_back(workload.name());
+    (IsOfResponse(workload.total()) ? response : service).push_back(workload.name());
   }
   const std::string of_response = "response time (intended start to completion)";
   const std::string of_service = "service time (submission to completion)";
   if (response.empty() || service.empty()) {
-    return phase.total().metric() == "response_time" ? of_response : of_service;
+    return IsOfResponse(phase.total()) ? of_response : of_service;
   }
   return absl::StrCat(of_response, " of ", absl::StrJoin(response, ", "), ", ", of_service, " of ",
                       absl::StrJoin(service, ", "), ", and of all together a mixture");

@@ -9,9 +9,12 @@
 #include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/report/verdict.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
+
+using measure::FindingKind;
 
 using google::protobuf::RepeatedPtrField;
 
@@ -100,7 +103,7 @@ void AddStragglers(const v1::PhaseReport& phase, SlowBy slow_by,
   }
   if (found.empty()) return;
   v1::FindingGroup& group = groups->emplace_back();
-  group.set_kind(by_latency ? "slow" : "straggler");
+  group.set_kind(Text(by_latency ? FindingKind::kSlow : FindingKind::kStraggler));
   group.set_findings(static_cast<uint32_t>(found.size()));
   group.set_hosts_count(group.findings());
   for (const v1::Straggler* s : found) group.add_hosts(s->host());
@@ -127,7 +130,7 @@ void AddStarvations(const v1::PhaseReport& phase, std::vector<v1::FindingGroup>*
     seconds.Add(s.end_seconds() - s.begin_seconds());
   }
   v1::FindingGroup& group = groups->emplace_back();
-  group.set_kind("starvation");
+  group.set_kind(Text(FindingKind::kStarvation));
   group.set_findings(static_cast<uint32_t>(phase.starvations_size()));
   group.set_hosts_count(static_cast<uint32_t>(hosts.size()));
   for (const std::string& host : hosts) group.add_hosts(host);
@@ -185,9 +188,9 @@ void AddDevices(const v1::PhaseReport& phase, std::vector<v1::FindingGroup>* gro
   for (const v1::DeviceReport& d : phase.devices()) {
     const v1::CrossCheck& check = d.cross_check();
     if (check.verdict() == v1::CrossCheck::VERDICT_COALESCED) {
-      add("coalesced", {&d, check.reason()});
+      add(Text(FindingKind::kCoalesced), {&d, check.reason()});
     } else if (check.verdict() == v1::CrossCheck::VERDICT_AMPLIFIED) {
-      add("amplified", {&d, check.reason()});
+      add(Text(FindingKind::kAmplified), {&d, check.reason()});
     }
     for (const v1::Finding& finding : d.findings()) {
       add(finding.kind(), {&d, finding.sentence(), &finding});

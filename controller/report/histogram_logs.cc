@@ -12,6 +12,7 @@
 #include "common/histogram.h"
 #include "google/protobuf/io/gzip_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -129,8 +130,12 @@ double FirstGo(const std::vector<v1::LatencyHistogram>& histograms) {
 }
 
 // fio's numbers of the directions.
-int DirectionOf(const std::string& kind) {
-  return kind == "read" ? 0 : kind == "write" ? 1 : kind == "trim" ? 2 : -1;
+int DirectionOf(const v1::LatencyHistogram& h) {
+  const auto kind = measure::ParseOperations(h.kind());
+  return kind == measure::Operations::kRead    ? 0
+         : kind == measure::Operations::kWrite ? 1
+         : kind == measure::Operations::kTrim  ? 2
+                                               : -1;
 }
 
 }  // namespace
@@ -151,7 +156,7 @@ std::string RenderFioLog(const std::vector<v1::LatencyHistogram>& histograms) {
   // The histograms come in the order of their intervals. So another end means that the line of the
   // last interval is complete.
   for (const v1::LatencyHistogram& h : histograms) {
-    const int direction = DirectionOf(h.kind());
+    const int direction = DirectionOf(h);
     if (!h.is_reported() || direction < 0) continue;
     const int64_t end = std::llround((h.go_seconds() - first + h.end_seconds()) * 1e3);
     if (end != at) flush();

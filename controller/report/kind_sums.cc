@@ -2,11 +2,11 @@
 
 namespace lockstep::controller {
 
-KindSum SumOfKind(const v1::PhaseReport& phase, const std::string& kind) {
+KindSum SumOfKind(const v1::PhaseReport& phase, measure::Operations kind) {
   KindSum sum;
   for (const v1::WorkloadReport& w : phase.workloads()) {
     for (const v1::OperationReport& o : w.operations()) {
-      if (o.kind() != kind) continue;
+      if (!measure::Is(o, kind)) continue;
       sum.iops += o.iops();
       sum.bytes_per_second += o.bytes_per_second();
       sum.operations += o.operations();
@@ -16,7 +16,7 @@ KindSum SumOfKind(const v1::PhaseReport& phase, const std::string& kind) {
   // Rates over different times have no sum: then the report has those over the phase's window.
   if (phase.kind_rates_size() > 0) sum.iops = sum.bytes_per_second = 0;
   for (const v1::KindRate& rate : phase.kind_rates()) {
-    if (rate.kind() != kind) continue;
+    if (!measure::Is(rate, kind)) continue;
     sum.iops = rate.iops();
     sum.bytes_per_second = rate.bytes_per_second();
   }

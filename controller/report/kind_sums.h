@@ -1,7 +1,6 @@
 #pragma once
 
-#include <string>
-
+#include "measure/report_states.h"
 #include "proto/report.pb.h"
 
 namespace lockstep::controller {
@@ -11,7 +10,7 @@ struct KindSum {
   // Rates over the window of the phase. Counts and latencies (summed up) of the workloads.
   double iops = 0, bytes_per_second = 0, operations = 0, latency_ns = 0;
 };
-// `kind`: read, write, trim, fsync. Pure.
-KindSum SumOfKind(const v1::PhaseReport& phase, const std::string& kind);
+// Pure.
+KindSum SumOfKind(const v1::PhaseReport& phase, measure::Operations kind);
 
 }  // namespace lockstep::controller

@@ -17,6 +17,7 @@
 #include "controller/report/safe_report.h"
 #include "controller/report/sweep_text.h"
 #include "controller/report/verdict.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -30,14 +31,16 @@ void AddRow(const v1::PhaseReport& phase, const std::string& workload, const v1:
             std::string* out) {
   // The first entry is the fairness over the hosts (fairness.cc).
   const double jain = phase.fairness().empty() ? 0 : phase.fairness(0).jain();
-  absl::StrAppend(
-      out, "| ", PlainMarkdown(phase.name()), " | ", PlainMarkdown(workload), " | ",
-      PlainMarkdown(o.kind()), " | ", FormatCount(o.iops()), " | ",
-      absl::StrFormat("%.1f", o.bytes_per_second() / 1048576), " | ",
-      FormatDuration(o.latency_avg_ns()), " | ", PercentileText(o, 50), " | ",
-      PercentileText(o, 99), " | ", PercentileText(o, 99.9), " | ",
-      FormatDuration(o.latency_max_ns()), " | ", FormatCount(o.errors()), " | ",
-      phase.hosts_size() > 1 && o.kind() == "total" ? absl::StrFormat("%.4f", jain) : "", " |\n");
+  absl::StrAppend(out, "| ", PlainMarkdown(phase.name()), " | ", PlainMarkdown(workload), " | ",
+                  PlainMarkdown(o.kind()), " | ", FormatCount(o.iops()), " | ",
+                  absl::StrFormat("%.1f", o.bytes_per_second() / 1048576), " | ",
+                  FormatDuration(o.latency_avg_ns()), " | ", PercentileText(o, 50), " | ",
+                  PercentileText(o, 99), " | ", PercentileText(o, 99.9), " | ",
+                  FormatDuration(o.latency_max_ns()), " | ", FormatCount(o.errors()), " | ",
+                  phase.hosts_size() > 1 && measure::Is(o, measure::Operations::kTotal)
+                      ? absl::StrFormat("%.4f", jain)
+                      : "",
+                  " |\n");
 }
 
 // Devices have no figures of an engine.
@@ -137,7 +140,7 @@ std::string RenderMarkdown(const v1::Report& report) {
   const v1::RunSummary& run = safe.run();
   const Verdict verdict = VerdictOf(safe);
   std::string out = absl::StrCat("### ", SignOf(verdict), PlainMarkdown(run.job_name()), ": ",
-                                 PlainMarkdown(verdict.word), "\n\n");
+                                 PlainMarkdown(verdict.text), "\n\n");
   const std::string conclusion = ConclusionOf(safe);
   const std::string* whole = ReasonIn(conclusion, verdict.reasons);
   if (!conclusion.empty()) {

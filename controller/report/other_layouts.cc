@@ -12,9 +12,12 @@
 #include "common/units.h"
 #include "controller/report/kind_sums.h"
 #include "controller/report/safe_report.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
+
+using measure::Operations;
 
 constexpr const char* kSizes[] = {"B  ", "KiB", "MiB", "GiB"};
 constexpr const char* kBytes[] = {"B", "KiB", "MiB", "GiB"};
@@ -88,20 +91,20 @@ const v1::PhaseReport* PhaseOf(const v1::Report& report, const v1::SweepPointRep
 // A phase with this name is a column of iozone's table, and has its matrix under iozone's title.
 struct IozoneColumn {
   const char* phase;
-  const char* kind;
+  Operations kind;
   const char* title;
 };
 // In the order of iozone.
 constexpr IozoneColumn kIozoneColumns[] = {
-    {"write", "write", "Writer"},
-    {"rewrite", "write", "Re-writer"},
-    {"read", "read", "Reader"},
-    {"reread", "read", "Re-Reader"},
-    {"random read", "read", "Random read"},
-    {"random write", "write", "Random write"},
+    {"write", Operations::kWrite, "Writer"},
+    {"rewrite", Operations::kWrite, "Re-writer"},
+    {"read", Operations::kRead, "Reader"},
+    {"reread", Operations::kRead, "Re-Reader"},
+    {"random read", Operations::kRead, "Random read"},
+    {"random write", Operations::kWrite, "Random write"},
 };
 
-bool IsColumn(const IozoneColumn& column, const v1::SweepReport& sweep, const std::string& kind) {
+bool IsColumn(const IozoneColumn& column, const v1::SweepReport& sweep, Operations kind) {
   return sweep.phase() == column.phase && kind == column.kind;
 }
 
@@ -116,8 +119,8 @@ std::string IozoneCell(const v1::SweepAxisReport& axis, const std::string& text)
 }
 
 // The matrix of one kind of operation. Empty where the sweep has none, or has other axes.
-std::string IozoneMatrix(const v1::Report& report, const v1::SweepReport& sweep,
-                         const std::string& kind, const std::string& title) {
+std::string IozoneMatrix(const v1::Report& report, const v1::SweepReport& sweep, Operations kind,
+                         const std::string& title) {
   const int last = sweep.axes_size() - 1;
   // iozone prints a matrix of file sizes by record sizes, so there is room for one axis beside the
   // block size.
@@ -193,13 +196,14 @@ std::string RenderIozone(const v1::Report& report) {
     }
   }
   for (const v1::SweepReport& sweep : safe.sweeps()) {
-    for (const std::string kind : {"read", "write"}) {
+    for (const Operations kind : {Operations::kRead, Operations::kWrite}) {
       const bool is_column =
           std::any_of(std::begin(kIozoneColumns), std::end(kIozoneColumns),
                       [&](const IozoneColumn& column) { return IsColumn(column, sweep, kind); });
       if (is_column) continue;
-      out += IozoneMatrix(safe, sweep, kind,
-                          absl::StrCat(sweep.phase(), kind == "read" ? ": Reader" : ": Writer"));
+      out += IozoneMatrix(
+          safe, sweep, kind,
+          absl::StrCat(sweep.phase(), kind == Operations::kRead ? ": Reader" : ": Writer"));
     }
   }
   return out;

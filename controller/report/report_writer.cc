@@ -113,7 +113,7 @@ std::string WithWholeReason(const std::string& conclusion, const std::string* wh
 void ReportWriter::Head() {
   const v1::RunSummary& run = report_.run();
   const Verdict verdict = VerdictOf(report_);
-  const std::string word = absl::AsciiStrToUpper(verdict.word);
+  const std::string word = absl::AsciiStrToUpper(verdict.text);
   Line(Bold(absl::StrCat("Lockstep: ", run.job_name())), "   ", InColourOf(verdict.severity, word));
   const std::string conclusion = ConclusionOf(report_);
   const std::string* whole = ReasonIn(conclusion, verdict.reasons);

@@ -10,10 +10,13 @@
 #include "controller/report/kind_sums.h"
 #include "controller/report/sysbench_preamble.h"
 #include "controller/report/verdict.h"
+#include "measure/report_states.h"
 #include "measure/states.h"
 
 namespace lockstep::controller {
 namespace {
+
+using measure::Operations;
 
 constexpr double kMib = 1048576;
 constexpr double kMs = 1e6;
@@ -47,7 +50,7 @@ struct SysbenchLatencies {
 bool IsEvent(const v1::LatencyHistogram& h, const v1::PhaseReport& phase,
              const SysbenchLook& look) {
   if (!h.is_reported() || h.phase() != phase.index()) return false;
-  return h.kind() != "fsync" || !look.syncs_with_writes;
+  return !measure::Is(h, Operations::kFsync) || !look.syncs_with_writes;
 }
 
 SysbenchLatencies LatenciesOf(const v1::PhaseReport& phase, const SysbenchLook& look,
@@ -115,11 +118,12 @@ std::string IntervalLines(const v1::PhaseReport& phase, const SysbenchLook& look
     const double number = std::ceil(end / step - kRounding) - 1;
     if (!(number >= 0) || number >= lines) continue;
     SysbenchInterval& interval = intervals[static_cast<size_t>(number)];
-    if (h.kind() == "read") interval.read_bytes += h.bytes();
-    if (h.kind() == "write") interval.written_bytes += h.bytes();
+    const std::optional<Operations> kind = measure::ParseOperations(h.kind());
+    if (kind == Operations::kRead) interval.read_bytes += h.bytes();
+    if (kind == Operations::kWrite) interval.written_bytes += h.bytes();
     const bool is_event = IsEvent(h, phase, look);
     for (int i = 0; i < std::min(h.buckets_size(), h.counts_size()); ++i) {
-      if (h.kind() == "fsync") interval.syncs += h.counts(i);
+      if (kind == Operations::kFsync) interval.syncs += h.counts(i);
       if (!is_event || h.buckets(i) >= common::kBucketCount) continue;
       interval.latencies.AddBucket(h.buckets(i), static_cast<uint64_t>(h.counts(i)));
     }
@@ -159,9 +163,9 @@ ExecutionTimes ExecutionTimesOf(const v1::PhaseReport& phase, const SysbenchLook
 }
 
 std::string Run(const v1::PhaseReport& phase, const SysbenchLook& look, const SysbenchData& data) {
-  const KindSum reads = SumOfKind(phase, "read");
-  const KindSum writes = SumOfKind(phase, "write");
-  const KindSum syncs = SumOfKind(phase, "fsync");
+  const KindSum reads = SumOfKind(phase, Operations::kRead);
+  const KindSum writes = SumOfKind(phase, Operations::kWrite);
+  const KindSum syncs = SumOfKind(phase, Operations::kFsync);
   const SysbenchLatencies latencies = LatenciesOf(phase, look, data.phases);
   double sync_events = look.syncs_with_writes ? 0 : syncs.operations;
   // The syncs at the end are in a load that ends by itself, but they are no events.

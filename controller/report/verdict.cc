@@ -16,6 +16,10 @@
 namespace lockstep::controller {
 namespace {
 
+using measure::FindingKind;
+using measure::Limit;
+using measure::VerdictWord;
+
 // A reader with one minute reads no more, and the head of a report stays short.
 constexpr int kMaxSentences = 20;
 
@@ -130,7 +134,8 @@ void AddPhase(const v1::PhaseReport& phase, Expectations expectations, Collected
   }
   for (const std::string& remark : phase.remarks()) add_alike(2, remark);
   const auto is_of_hosts = [](const v1::FindingGroup& group) {
-    return group.kind() == "straggler" || group.kind() == "slow" || group.kind() == "starvation";
+    const std::optional<FindingKind> kind = measure::ParseFindingKind(group.kind());
+    return kind && IsOfHosts(*kind);
   };
   // A host that was slower than the others comes before what devices saw beside the load.
   std::vector<v1::FindingGroup> groups;
@@ -138,13 +143,14 @@ void AddPhase(const v1::PhaseReport& phase, Expectations expectations, Collected
   std::stable_partition(groups.begin(), groups.end(), is_of_hosts);
   for (const v1::FindingGroup& group : groups) {
     // Flushes are a fact. The others say that the device saw other I/O than the load is of.
-    const int gravity = group.kind() == "flushes" ? 4 : 2;
+    const int gravity = measure::Is(group, FindingKind::kFlushes) ? 4 : 2;
     found->Add(gravity, group.sentence(), phase.name(), group.kind());
   }
   for (const v1::WorkloadReport& w : phase.workloads()) {
     for (const std::string& error : w.errors()) add(2, absl::StrCat("first error on ", error));
     // With these two limits the storage was not seen at its own. All other limits are results.
-    if (w.limited_by() == "generator CPU" || w.limited_by() == "page cache") {
+    const std::optional<Limit> limit = measure::ParseLimit(w.limited_by());
+    if (limit == Limit::kGeneratorCpu || limit == Limit::kPageCache) {
       add(5, absl::StrCat(w.name(), " is limited by: ", w.limited_by(), " (", w.limited_because(),
                           ")"));
     }
@@ -233,10 +239,11 @@ std::string PhasesWithBacklog(const v1::Report& report) {
 }
 
 VerdictSeverity SeverityOf(const Verdict& verdict) {
-  if (!verdict.over || verdict.word == "cancelled") return VerdictSeverity::kUnknown;
+  if (!verdict.over || verdict.word == VerdictWord::kCancelled) return VerdictSeverity::kUnknown;
   if (verdict.good) return VerdictSeverity::kGood;
-  const bool is_usable =
-      verdict.word == "degraded" || verdict.word == "errors" || verdict.word == "backlog";
+  const bool is_usable = verdict.word == VerdictWord::kDegraded ||
+                         verdict.word == VerdictWord::kErrors ||
+                         verdict.word == VerdictWord::kBacklog;
   return is_usable ? VerdictSeverity::kWarning : VerdictSeverity::kBad;
 }
 
@@ -260,29 +267,29 @@ Verdict WordOf(const v1::Report& report) {
   const std::string corruption = CorruptionText(report);
   if (!corruption.empty()) verdict.reasons.insert(verdict.reasons.begin(), corruption);
   if (!corruption.empty() && !measure::IsInProgress(run)) {
-    verdict.word = "data corrupted";
+    verdict.word = VerdictWord::kDataCorrupted;
   } else if (!measure::Is(run, measure::RunState::kDone)) {
-    verdict.word = run.state();
+    verdict.word = measure::ParseVerdictWord(run.state());
     verdict.over = !measure::IsInProgress(run);
   } else if (invalid) {
-    verdict.word = "invalid";
+    verdict.word = VerdictWord::kInvalid;
   } else if (!report.expectations_met()) {
-    verdict.word = "expectations failed";
+    verdict.word = VerdictWord::kExpectationsFailed;
     if (!run.expectations().empty()) verdict.reasons.push_back(run.expectations());
   } else if (run.degraded()) {
-    verdict.word = "degraded";
+    verdict.word = VerdictWord::kDegraded;
     verdict.reasons.push_back("a host was lost");
   } else if (errors > 0) {
-    verdict.word = "errors";
+    verdict.word = VerdictWord::kErrors;
     verdict.reasons.push_back(absl::StrFormat("%.0f I/Os failed", errors));
   } else if (const std::string behind = PhasesWithBacklog(report);
              expected == 0 && !behind.empty()) {
     // A job that expects something says itself which rate it needs.
-    verdict.word = "backlog";
+    verdict.word = VerdictWord::kBacklog;
     verdict.reasons.push_back(
         absl::StrCat("the load stayed behind the rate that was due: ", behind));
   } else {
-    verdict.word = expected > 0 ? "passed" : "done";
+    verdict.word = expected > 0 ? VerdictWord::kPassed : VerdictWord::kDone;
     verdict.good = true;
     if (!run.expectations().empty()) verdict.reasons.push_back(run.expectations());
   }
@@ -293,6 +300,7 @@ Verdict WordOf(const v1::Report& report) {
 
 Verdict VerdictOf(const v1::Report& report) {
   Verdict verdict = WordOf(report);
+  verdict.text = verdict.word ? Text(*verdict.word) : report.run().state();
   verdict.severity = SeverityOf(verdict);
   return verdict;
 }
@@ -319,7 +327,7 @@ void AddVerdict(v1::Report* report) {
   report->clear_verdict();
   const Verdict verdict = VerdictOf(*report);
   v1::VerdictReport* out = report->mutable_verdict();
-  out->set_word(verdict.word);
+  out->set_word(verdict.text);
   out->set_good(verdict.good);
   out->set_over(verdict.over);
   for (const std::string& reason : verdict.reasons) {

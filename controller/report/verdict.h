@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "measure/report_states.h"
 #include "proto/report.pb.h"
 
 namespace lockstep::controller {
@@ -15,7 +17,9 @@ enum class VerdictSeverity { kUnknown, kGood, kWarning, kBad };
 // failed, degraded, invalid, errors, backlog, failed, aborted, cancelled. "passed" is said only
 // where the job expected something.
 struct Verdict {
-  std::string word;
+  // Nothing for a state that is none of ours, as of a newer controller. `text` is that state then.
+  std::optional<measure::VerdictWord> word;
+  std::string text;
   VerdictSeverity severity = VerdictSeverity::kBad;
   bool good = false;  // done or passed
   bool over = true;   // not queued or running

@@ -175,10 +175,10 @@ TEST(ReportTest, RatesOfKindsAreOverTheWindowOfThePhase) {
   EXPECT_DOUBLE_EQ(phase.window_begin_seconds(), 2);
   EXPECT_DOUBLE_EQ(phase.total().iops(), 360);
   EXPECT_DOUBLE_EQ(phase.workloads(0).total().iops(), 370) << "over its own three seconds";
-  EXPECT_DOUBLE_EQ(SumOfKind(phase, "read").iops, 310);
-  EXPECT_DOUBLE_EQ(SumOfKind(phase, "read").bytes_per_second, 310 * 4096);
-  EXPECT_DOUBLE_EQ(SumOfKind(phase, "write").iops, 50);
-  EXPECT_DOUBLE_EQ(SumOfKind(phase, "trim").iops, 0);
+  EXPECT_DOUBLE_EQ(SumOfKind(phase, measure::Operations::kRead).iops, 310);
+  EXPECT_DOUBLE_EQ(SumOfKind(phase, measure::Operations::kRead).bytes_per_second, 310 * 4096);
+  EXPECT_DOUBLE_EQ(SumOfKind(phase, measure::Operations::kWrite).iops, 50);
+  EXPECT_DOUBLE_EQ(SumOfKind(phase, measure::Operations::kTrim).iops, 0);
 }
 
 TEST(ReportTest, ALostHostDegradesAndHoldsNoExpectation) {

@@ -244,12 +244,12 @@ TEST(CorruptionTest, ItIsAVerdictOfItsOwnAboveAllOthers) {
   found->set_checked(4096);
   found->set_corrupt(24);
   v1::Report report = ReportOf(data);
-  EXPECT_EQ(VerdictOf(report).word, "data corrupted");
+  EXPECT_EQ(VerdictOf(report).word, measure::VerdictWord::kDataCorrupted);
   EXPECT_EQ(VerdictOf(report).reasons[0],
             "24 of 4,096 checked blocks are not as written, on node1");
   EXPECT_TRUE(absl::StartsWith(Warnings(report)[0], "DATA CORRUPTED: 24 corrupt on node1"));
   report.mutable_run()->set_state("aborted");
-  EXPECT_EQ(VerdictOf(report).word, "data corrupted");
+  EXPECT_EQ(VerdictOf(report).word, measure::VerdictWord::kDataCorrupted);
 }
 
 // The property over random mixes is tests/measure/common_window_test.cc's; this is what is printed.

@@ -25,18 +25,18 @@ v1::Report Done() {
 
 TEST(VerdictTest, ALoadThatStaysBehindItsRateIsNoGoodEnd) {
   v1::Report report = Done();
-  EXPECT_EQ(VerdictOf(report).word, "done");
+  EXPECT_EQ(VerdictOf(report).word, measure::VerdictWord::kDone);
   EXPECT_EQ(VerdictOf(report).severity, VerdictSeverity::kGood);
   report.mutable_phases(1)->mutable_workloads(0)->set_has_backlog(true);
   const Verdict verdict = VerdictOf(report);
-  EXPECT_EQ(verdict.word, "backlog");
+  EXPECT_EQ(verdict.word, measure::VerdictWord::kBacklog);
   EXPECT_EQ(verdict.severity, VerdictSeverity::kWarning);
   EXPECT_FALSE(verdict.good);
   ASSERT_EQ(verdict.reasons.size(), 1u);
   EXPECT_EQ(verdict.reasons[0], "the load stayed behind the rate that was due: share=110 %");
   // A job that expects something says itself which rate it needs.
   report.mutable_phases(0)->add_expectations()->set_met(true);
-  EXPECT_EQ(VerdictOf(report).word, "passed");
+  EXPECT_EQ(VerdictOf(report).word, measure::VerdictWord::kPassed);
 }
 
 TEST(VerdictTest, EachWordHasItsSeverity) {

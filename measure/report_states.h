@@ -1,0 +1,127 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace lockstep::measure {
+
+// What a report says in one word: text where JSON, SQL and people have it, an enum where a program
+// decides by it.
+
+// What a run came to.
+enum class VerdictWord {
+  kQueued,
+  kRunning,
+  kDone,
+  kPassed,  // done, and the job expected something
+  kFailed,
+  kAborted,
+  kCancelled,
+  kDataCorrupted,
+  kExpectationsFailed,
+  kInvalid,
+  kDegraded,
+  kErrors,
+  kBacklog,
+};
+// What is found about hosts or devices. Of hosts: the first three.
+enum class FindingKind {
+  kStraggler,  // fewer IOPS than the others
+  kSlow,       // longer latencies
+  kStarvation,
+  kCoalesced,
+  kAmplified,
+  kSplit,
+  kQueue,
+  kFlushes,
+  kInterference,
+  kPaths,
+};
+// The figure that an expectation, a limit or a promise is of.
+enum class Figure {
+  kIops,
+  kBytesPerSecond,
+  kP50,
+  kP95,
+  kP99,
+  kP999,
+  kErrors,
+  kFairness,
+  kUncopiedBlocks,
+  kDeviceAwait,
+};
+// What limited a workload.
+enum class Limit {
+  kThinkTime,
+  kRate,
+  kRateInPart,
+  kFlow,
+  kFsync,
+  kNoStorage,
+  kNotClear,
+  kPageCache,
+  kGeneratorCpu,
+  kCpuQuota,
+  kIoThrottle,
+  kAboveDevice,
+  kNetwork,
+  kServerOrNetwork,
+  kDevice,
+  kQueueDepth,
+};
+// Which operations a row of figures is of.
+enum class Operations { kTotal, kRead, kWrite, kTrim, kFsync };
+// What an interval is of.
+enum class IntervalClass { kRamp, kMeasured, kDrain };
+// Which time a latency is.
+enum class LatencyMetric { kServiceTime, kResponseTime, kSubmissionLatency };
+
+// "data corrupted", "straggler", "p999_ns", "generator CPU", "total", "response_time".
+std::string Text(VerdictWord word);
+std::string Text(FindingKind kind);
+std::string Text(Figure figure);
+std::string Text(Limit limit);
+std::string Text(Operations operations);
+std::string Text(LatencyMetric metric);
+std::string Text(IntervalClass interval_class);
+// Nothing where the text is none of these, as of a newer controller.
+std::optional<VerdictWord> ParseVerdictWord(std::string_view text);
+std::optional<FindingKind> ParseFindingKind(std::string_view text);
+std::optional<Figure> ParseFigure(std::string_view text);
+std::optional<Limit> ParseLimit(std::string_view text);
+std::optional<Operations> ParseOperations(std::string_view text);
+std::optional<LatencyMetric> ParseLatencyMetric(std::string_view text);
+std::optional<IntervalClass> ParseIntervalClass(std::string_view text);
+
+// Whether hosts are what the finding is about.
+inline bool IsOfHosts(FindingKind kind) { return kind <= FindingKind::kStarvation; }
+
+// A message's field with such a word: FindingGroup, Finding; Expectation, FigureLimit,
+// PromiseReport; WorkloadReport; OperationReport, KindRate and LatencyHistogram; FleetInterval.
+template <typename Message>
+bool Is(const Message& message, FindingKind kind) {
+  return ParseFindingKind(message.kind()) == kind;
+}
+template <typename Message>
+bool Is(const Message& message, Figure figure) {
+  return ParseFigure(message.figure()) == figure;
+}
+template <typename Message>
+bool Is(const Message& message, Limit limit) {
+  return ParseLimit(message.limited_by()) == limit;
+}
+template <typename Message>
+bool Is(const Message& message, Operations operations) {
+  return ParseOperations(message.kind()) == operations;
+}
+template <typename Message>
+bool Is(const Message& message, LatencyMetric metric) {
+  return ParseLatencyMetric(message.metric()) == metric;
+}
+template <typename Message>
+bool Is(const Message& message, IntervalClass interval_class) {
+  return ParseIntervalClass(message.interval_class()) == interval_class;
+}
+
+}  // namespace lockstep::measure
