@@ -21,10 +21,14 @@ constexpr std::array<std::string_view, 10> kFindingKinds = {
 constexpr std::array<std::string_view, 10> kFigureNames = {
     "iops",    "bytes_per_second", "p50_ns",   "p95_ns",          "p99_ns",
     "p999_ns", "errors",           "fairness", "uncopied_blocks", "await_ns"};
-constexpr std::array<std::string_view, 16> kLimits = {
-    "think time",       "rate",       "rate in part",      "flow", "fsync",     "no storage",
-    "not clear",        "page cache", "generator CPU",     "CPU quota", "I/O throttle",
-    "above the device", "network",    "server or network", "device",    "queue depth"};
+constexpr std::array<std::string_view, 16> kLimits = {"think time",    "rate",
+                                                      "rate in part",  "flow",
+                                                      "fsync",         "no storage",
+                                                      "not clear",     "page cache",
+                                                      "generator CPU", "CPU quota",
+                                                      "I/O throttle",  "above the device",
+                                                      "network",       "server or network",
+                                                      "device",        "queue depth"};
 constexpr std::array<std::string_view, 5> kOperations = {"total", "read", "write", "trim", "fsync"};
 constexpr std::array<std::string_view, 3> kLatencyMetrics = {"service_time", "response_time",
                                                              "submission_latency"};

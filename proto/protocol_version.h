@@ -24,7 +24,7 @@ inline constexpr uint32_t kLowestProtocolVersion = PROTOCOL_VERSION_CURRENT;
 // or a device's or file's owner, refuses something that an older guard lets pass. A worker below it
 // is refused whatever else it has in common with the controller: no range and no feature makes up
 // for a guard.
-inline constexpr uint32_t kLowestGuardVersion = 15;
+inline constexpr uint32_t kLowestGuardVersion = 16;
 
 static_assert(kLowestProtocolVersion <= PROTOCOL_VERSION_CURRENT);
 static_assert(kLowestGuardVersion <= PROTOCOL_VERSION_CURRENT);

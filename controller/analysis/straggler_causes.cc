@@ -29,9 +29,9 @@ constexpr double kSteal = 0.05;
 constexpr double kSlower = 1.5;
 constexpr double kRetransmits = 0.01;
 
-// A quota is counted over the phase. If a host was slow for less than kMostOfPhase of it, the quota
+// A quota is counted over the phase. If a host was slow for less than kPhaseMajority of it, the quota
 // explains that if it held for so much of this time.
-constexpr double kMostOfPhase = 0.75;
+constexpr double kPhaseMajority = 0.75;
 constexpr double kOfStretch = 0.5;
 
 // What is known of a host's surroundings at some points of its series.
@@ -155,7 +155,7 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
 
 // Something keeps it from working.
 std::optional<Cause> HeldBack(const CauseEvidence& e) {
-  const bool is_part = e.slow_share < kMostOfPhase;
+  const bool is_part = e.slow_share < kPhaseMajority;
   const double least = is_part ? std::max(kThrottled, kOfStretch * e.slow_share) : kThrottled;
   if (e.self.throttled_ratio() > least && e.self.throttled_ratio() > 2 * MedianOf(e.throttled)) {
     return Cause{

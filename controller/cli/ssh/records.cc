@@ -84,7 +84,7 @@ absl::Status FleetRecords::Add(const FleetRecord& record) const {
   for (const FleetRecord& other : *others) {
     if (other.name != record.name || other.token == record.token) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat("another command has begun there meanwhile; lockstep fleet list shows it, and "
+        absl::StrCat("another command has begun there since; lockstep fleet list shows it, and "
                      "lockstep fleet down ",
                      record.name, " ends it"));
   }
