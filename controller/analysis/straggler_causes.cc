@@ -29,8 +29,8 @@ constexpr double kSteal = 0.05;
 constexpr double kSlower = 1.5;
 constexpr double kRetransmits = 0.01;
 
-// A quota is counted over the phase. If a host was slow for less than kPhaseMajority of it, the quota
-// explains that if it held for so much of this time.
+// A quota is counted over the phase. If a host was slow for less than kPhaseMajority of it, the
+// quota explains that if it held for so much of this time.
 constexpr double kPhaseMajority = 0.75;
 constexpr double kOfStretch = 0.5;
 

@@ -12,6 +12,7 @@
 #include "common/units.h"
 #include "controller/plan/fleet_uses.h"
 #include "controller/plan/selection.h"
+#include "proto/protocol_version.h"
 
 namespace lockstep::controller {
 namespace {

@@ -11,9 +11,15 @@
 #include "controller/report/kind_sums.h"
 #include "controller/report/safe_report.h"
 #include "controller/report/verdict.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
+
+// Of the words "read", "write" and "trim", which fio prints, too.
+measure::Operations OperationsOf(const std::string& kind) {
+  return measure::ParseOperations(kind).value_or(measure::Operations::kTotal);
+}
 
 using FioHistograms = std::vector<v1::LatencyHistogram>;
 
@@ -249,7 +255,7 @@ class TextJob {
                         SummaryLine(" lat", FioLatencies(Find(kind, ""))),
                         PercentileLines("clat", completions),
                         SampleLines(SamplesOf(phase_, workload_, kind, intervals_),
-                                    SumOfKind(phase_, kind).bytes_per_second));
+                                    SumOfKind(phase_, OperationsOf(kind)).bytes_per_second));
   }
 
   std::string Processor() const {
@@ -321,8 +327,9 @@ std::string GroupStatus(const v1::PhaseReport& phase, const std::vector<TextJob>
     const auto [brief, full] = std::minmax_element(times.begin(), times.end());
     absl::StrAppendFormat(
         &text, "%s: bw=%s, %s/s-%s/s (%s/s-%s/s), io=%s (%s), run=%.0f-%.0fmsec\n", titles.at(kind),
-        FioRate(SumOfKind(phase, kind).bytes_per_second), Binary(*slow), Binary(*fast),
-        Decimal(*slow), Decimal(*fast), Binary(bytes), Decimal(bytes), *brief, *full);
+        FioRate(SumOfKind(phase, OperationsOf(kind)).bytes_per_second), Binary(*slow),
+        Binary(*fast), Decimal(*slow), Decimal(*fast), Binary(bytes), Decimal(bytes), *brief,
+        *full);
   }
   return text;
 }

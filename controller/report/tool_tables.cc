@@ -12,6 +12,7 @@
 #include "controller/report/kind_sums.h"
 #include "controller/report/safe_report.h"
 #include "controller/report/verdict.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -111,9 +112,9 @@ Moved Both(const Moved& a, const Moved& b) {
           std::max(a.max_ns, b.max_ns)};
 }
 
-using Cells = std::map<std::string, std::string>;
+using NamedCells = std::map<std::string, std::string>;
 
-void AddMoved(const Moved& read, const Moved& written, Cells* cells) {
+void AddMoved(const Moved& read, const Moved& written, NamedCells* cells) {
   const struct {
     const char* prefix;
     Moved of;
@@ -134,7 +135,7 @@ void AddMoved(const Moved& read, const Moved& written, Cells* cells) {
 }
 
 // The processors of one host, or the mean of all.
-void AddProcessors(const v1::PhaseReport& phase, const std::string& host, Cells* cells) {
+void AddProcessors(const v1::PhaseReport& phase, const std::string& host, NamedCells* cells) {
   double kernels = 0;
   double user = 0;
   double system = 0;
@@ -161,7 +162,7 @@ std::string CellText(const std::string& text) {
   return cell;
 }
 
-std::string IometerRow(const Cells& cells) {
+std::string IometerRow(const NamedCells& cells) {
   std::vector<std::string> row;
   for (const char* column : kIometerColumns) {
     const auto found = cells.find(column);
@@ -170,10 +171,11 @@ std::string IometerRow(const Cells& cells) {
   return absl::StrJoin(row, ",") + "\n";
 }
 
-Cells IometerCells(const v1::PhaseReport& phase, const std::string& type, const std::string& name) {
-  Cells cells = {{kIometerColumns[0], type},
-                 {"Target Name", name},
-                 {"Access Specification Name", phase.name()}};
+NamedCells IometerCells(const v1::PhaseReport& phase, const std::string& type,
+                        const std::string& name) {
+  NamedCells cells = {{kIometerColumns[0], type},
+                      {"Target Name", name},
+                      {"Access Specification Name", phase.name()}};
   const v1::WorkloadSettings& settings = phase.workloads(0).settings();
   if (phase.workloads_size() == 1 && settings.queue_depth() > 0) {
     cells["Queue Depth"] = absl::StrCat(settings.queue_depth());
@@ -192,18 +194,18 @@ std::string WorkersOf(const v1::PhaseReport& phase, const std::string& host) {
 
 std::string IometerBlock(const v1::PhaseReport& phase) {
   std::string text = absl::StrCat("'Results\n", absl::StrJoin(kIometerColumns, ","), "\n");
-  Cells all = IometerCells(phase, "ALL", "All");
+  NamedCells all = IometerCells(phase, "ALL", "All");
   Moved read;
   Moved written;
   for (const v1::WorkloadReport& workload : phase.workloads()) {
     for (const v1::OperationReport& o : workload.operations()) {
-      if (o.kind() == "read") read.Add(o);
-      if (o.kind() == "write") written.Add(o);
+      if (measure::Is(o, measure::Operations::kRead)) read.Add(o);
+      if (measure::Is(o, measure::Operations::kWrite)) written.Add(o);
     }
   }
   // Workloads with windows of their own have rates that cannot be added.
-  const KindSum reads = SumOfKind(phase, "read");
-  const KindSum writes = SumOfKind(phase, "write");
+  const KindSum reads = SumOfKind(phase, measure::Operations::kRead);
+  const KindSum writes = SumOfKind(phase, measure::Operations::kWrite);
   read.iops = reads.iops;
   read.bytes_per_second = reads.bytes_per_second;
   written.iops = writes.iops;
@@ -215,13 +217,13 @@ std::string IometerBlock(const v1::PhaseReport& phase) {
   text += IometerRow(all);
   for (const v1::HostReport& host : phase.hosts()) {
     if (host.lost()) continue;
-    Cells row = IometerCells(phase, "MANAGER", host.host());
+    NamedCells row = IometerCells(phase, "MANAGER", host.host());
     Moved host_read;
     Moved host_written;
     for (const v1::HostWorkloadReport& workload : host.workloads()) {
       for (const v1::OperationReport& o : workload.operations()) {
-        if (o.kind() == "read") host_read.Add(o);
-        if (o.kind() == "write") host_written.Add(o);
+        if (measure::Is(o, measure::Operations::kRead)) host_read.Add(o);
+        if (measure::Is(o, measure::Operations::kWrite)) host_written.Add(o);
       }
     }
     AddMoved(host_read, host_written, &row);
@@ -260,7 +262,7 @@ std::string VdbenchNumber(double value, int decimals) {
 }
 
 std::string VdbenchLine(const v1::PhaseReport& phase, const VdbenchRow& row) {
-  Cells cells;
+  NamedCells cells;
   absl::Time at;
   std::string error;
   if (absl::ParseTime(absl::RFC3339_full, phase.started_at(), &at, &error)) {
@@ -268,7 +270,7 @@ std::string VdbenchLine(const v1::PhaseReport& phase, const VdbenchRow& row) {
         absl::FormatTime("%H:%M:%E3S", at + absl::Seconds(row.at_seconds), absl::UTCTimeZone());
   }
   const Moved all = Both(row.read, row.written);
-  // Cells are separated by blanks.
+  // NamedCells are separated by blanks.
   cells["Run"] = absl::StrReplaceAll(phase.name(), {{" ", "_"}});
   cells["Interval"] = row.interval;
   cells["rate"] = VdbenchNumber(all.iops, 4);
@@ -317,12 +319,12 @@ VdbenchRow AverageOf(const v1::PhaseReport& phase, size_t intervals) {
   row.at_seconds = phase.window_end_seconds();
   for (const v1::WorkloadReport& workload : phase.workloads()) {
     for (const v1::OperationReport& o : workload.operations()) {
-      if (o.kind() == "read") row.read.Add(o);
-      if (o.kind() == "write") row.written.Add(o);
+      if (measure::Is(o, measure::Operations::kRead)) row.read.Add(o);
+      if (measure::Is(o, measure::Operations::kWrite)) row.written.Add(o);
     }
   }
-  const KindSum reads = SumOfKind(phase, "read");
-  const KindSum writes = SumOfKind(phase, "write");
+  const KindSum reads = SumOfKind(phase, measure::Operations::kRead);
+  const KindSum writes = SumOfKind(phase, measure::Operations::kWrite);
   row.read.iops = reads.iops;
   row.read.bytes_per_second = reads.bytes_per_second;
   row.written.iops = writes.iops;
