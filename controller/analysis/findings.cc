@@ -37,7 +37,7 @@ constexpr double kOthersShare = 0.10;
 constexpr double kOthersBytes = 1 << 20;
 // A program that moved less than this share of the others' bytes is not named.
 constexpr double kNamedShare = 0.05;
-constexpr double kNamedShare = 0.5;
+constexpr double kKnownWriters = 0.5;
 // The counters of a program and of a device are not read at the same instant.
 constexpr double kBound = 1.05;
 // Of the engines' bytes: where a device moved more, requests of others are among its own.
@@ -170,7 +170,7 @@ std::string Programs(const Device& d, double bytes) {
   if (seen.names.empty()) return "by whom is not known";
   seen.names.resize(std::min<size_t>(seen.names.size(), 3));
   // Programs write to other devices, too: a few of the bytes do not name who moved the rest.
-  return absl::StrCat(seen.bytes < kNamedShare * bytes ? "most of it by whom is not known; " : "",
+  return absl::StrCat(seen.bytes < kKnownWriters * bytes ? "most of it by whom is not known; " : "",
                       absl::StrJoin(seen.names, ", "), " during that time on this host");
 }
 

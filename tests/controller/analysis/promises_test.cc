@@ -5,6 +5,7 @@
 #include "controller/report/markdown.h"
 #include "controller/report/text.h"
 #include "controller/report/verdict.h"
+#include "measure/report_states.h"
 #include "tests/controller/analysis/stored_phases.h"
 
 namespace lockstep::controller {
@@ -71,7 +72,7 @@ TEST(PromiseTest, BeyondThePromiseIsAWarningWithItsCause) {
   // It decides nothing.
   EXPECT_TRUE(report.expectations_met());
   EXPECT_EQ(report.run().expectations(), "2 of 2 met");
-  EXPECT_EQ(VerdictOf(report).word, "passed");
+  EXPECT_EQ(VerdictOf(report).word, measure::VerdictWord::kPassed);
 }
 
 TEST(PromiseTest, ACacheThatServedTooLittleIsNotTheWholeCause) {
