@@ -16,6 +16,6 @@ void CheckValidity(const common::CertificateFacts& facts, const std::string& who
 
 // The files that a program is given: whether they can be read and fit each other, until when they
 // are valid, and that nobody else reads the key. Nothing when there are none.
-void CheckCertificates(const common::TlsFiles& files, int64_t now_s, Findings* findings);
+void CheckCertificates(const common::TlsFiles& given, int64_t now_s, Findings* findings);
 
 }  // namespace lockstep::doctor

@@ -62,7 +62,7 @@ class StreamOf final : public ByteStream {
 }  // namespace
 
 std::unique_ptr<ByteStream> MakeByteStream(asio::ip::tcp::socket socket,
-                                           std::shared_ptr<asio::ssl::context> tls) {
+                                           const std::shared_ptr<asio::ssl::context>& tls) {
   if (tls == nullptr) {
     return std::make_unique<StreamOf<beast::tcp_stream>>(nullptr, std::move(socket));
   }

@@ -37,6 +37,6 @@ class ByteStream {
 
 // `tls` may be null: none.
 std::unique_ptr<ByteStream> MakeByteStream(boost::asio::ip::tcp::socket socket,
-                                           std::shared_ptr<boost::asio::ssl::context> tls);
+                                           const std::shared_ptr<boost::asio::ssl::context>& tls);
 
 }  // namespace lockstep::web

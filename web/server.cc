@@ -112,8 +112,9 @@ class Server::Impl {
   absl::Status ReadTls() {
     if (options_.tls == nullptr) return absl::OkStatus();
     auto tls = PageTls::Make(options_.tls);
-    if (tls.ok()) site_.tls = *std::move(tls);
-    return tls.status();
+    if (!tls.ok()) return tls.status();
+    site_.tls = *std::move(tls);
+    return absl::OkStatus();
   }
 
   void Accept() {

@@ -89,6 +89,32 @@ void AddDoctorFlags(CLI::App* app, Flags* flags) {
   app->add_flag("--doctor-json", flags->doctor_json, "With --doctor: print JSON")->needs(doctor);
 }
 
+void AddSyntheticAndSpoolFlags(CLI::App* app, Flags* flags) {
+  app->add_option("--simulate", flags->simulate,
+                  "Rehearse a fleet: attach this many synthetic workers, which do no I/O and make "
+                  "their figures up")
+      ->check(CLI::Range(1, 100000));
+  app->add_option(
+         "--simulate-iops", flags->simulate_iops,
+         "I/Os of each kind in an interval, of the synthetic workers in turn: 1000,10000,50000")
+      ->delimiter(',')
+      ->capture_default_str();
+  app->add_option("--outbox-memory-mib", flags->outbox_memory_mib,
+                  "Samples that no controller has committed yet are kept in memory up to this, MiB")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  app->add_option("--outbox-disk-mib", flags->outbox_disk_mib,
+                  "… then in the state directory up to this, MiB; beyond it the phase is stopped")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1 << 30));
+  app->add_option("--end-when-alone", flags->end_when_alone_s,
+                  "End when there has been no controller for so many seconds; never without it")
+      ->check(CLI::Range(1, 86400 * 365));
+  app->add_flag("--restore-settings", flags->restore_settings,
+                "Only restore the settings that a killed worker with this --state-dir has left "
+                "changed, and end");
+}
+
 void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--controller", flags->controllers,
                   "HOST:PORT of the controller; several are tried in turn")
@@ -139,29 +165,7 @@ void AddFlags(CLI::App* app, Flags* flags) {
       "--tls-dir", flags->tls.directory,
       "A directory with cert.pem, key.pem and ca.pem, as `lockstep pki issue` makes it, "
       "instead of the three");
-  app->add_option("--simulate", flags->simulate,
-                  "Rehearse a fleet: attach this many synthetic workers, which do no I/O and make "
-                  "their figures up")
-      ->check(CLI::Range(1, 100000));
-  app->add_option(
-         "--simulate-iops", flags->simulate_iops,
-         "I/Os of each kind in an interval, of the synthetic workers in turn: 1000,10000,50000")
-      ->delimiter(',')
-      ->capture_default_str();
-  app->add_option("--outbox-memory-mib", flags->outbox_memory_mib,
-                  "Samples that no controller has committed yet are kept in memory up to this, MiB")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1 << 20));
-  app->add_option("--outbox-disk-mib", flags->outbox_disk_mib,
-                  "… then in the state directory up to this, MiB; beyond it the phase is stopped")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1 << 30));
-  app->add_option("--end-when-alone", flags->end_when_alone_s,
-                  "End when there has been no controller for so many seconds; never without it")
-      ->check(CLI::Range(1, 86400 * 365));
-  app->add_flag("--restore-settings", flags->restore_settings,
-                "Only restore the settings that a killed worker with this --state-dir has left "
-                "changed, and end");
+  AddSyntheticAndSpoolFlags(app, flags);
   app->add_flag("--insecure-plaintext", flags->insecure,
                 "Dial a controller on another machine without TLS");
   AddDoctorFlags(app, flags);
@@ -292,8 +296,9 @@ std::shared_ptr<worker::MarkKeys> ExistingKeys(const std::string& state_director
       worker::WithinLimit(path, limits::kProbeNs, [path, state_directory, keys]() -> absl::Status {
         if (access(path.c_str(), R_OK) != 0) return absl::NotFoundError(path);
         auto loaded = worker::MarkKeys::Load(state_directory);
-        if (loaded.ok()) *keys = *std::move(loaded);
-        return loaded.status();
+        if (!loaded.ok()) return loaded.status();
+        *keys = *std::move(loaded);
+        return absl::OkStatus();
       });
   return status.ok() ? *keys : nullptr;
 }

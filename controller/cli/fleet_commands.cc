@@ -214,7 +214,7 @@ std::vector<std::string> Busy(const Context& context, const std::vector<FleetRec
     const auto [at, is_new] = by_controller.try_emplace(record.controller);
     if (is_new) {
       Context asked = context;
-      if (record.controller != "" && record.controller != context.controller) {
+      if (!record.controller.empty() && record.controller != context.controller) {
         asked.controller = record.controller;
         // Workers of fleets have no certificates: their controller has none either, and `fleet up`
         // has accepted where it is.

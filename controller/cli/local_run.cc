@@ -121,8 +121,8 @@ std::string UpCommand(const std::string& state_directory) {
 
 }  // namespace
 
-absl::Status CheckLocalFlags(const LocalFlags& flags, bool is_over_ssh) {
-  if (flags.is_local || is_over_ssh) return absl::OkStatus();
+absl::Status CheckLocalFlags(const LocalFlags& flags, FleetOf fleet) {
+  if (flags.is_local || fleet == FleetOf::kSshHosts) return absl::OkStatus();
   const std::string useless = UselessFlag(flags);
   if (useless.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(useless + " is for --local or --ssh");
@@ -131,7 +131,7 @@ absl::Status CheckLocalFlags(const LocalFlags& flags, bool is_over_ssh) {
 int WithLocalFleet(const Context& caller, const LocalFlags& flags,
                    const std::function<int(const Context&)>& run) {
   if (!flags.is_local) {
-    const absl::Status fitting = CheckLocalFlags(flags, false);
+    const absl::Status fitting = CheckLocalFlags(flags, FleetOf::kThisMachine);
     return fitting.ok() ? run(caller) : Fail(fitting);
   }
   const std::string state_directory = common::AbsolutePath(flags.state_directory);

@@ -25,7 +25,8 @@ struct LocalFlags {
 void AddLocalFlags(CLI::App* command, LocalFlags* flags);
 
 // Refuses flags that mean nothing to a controller that runs already.
-absl::Status CheckLocalFlags(const LocalFlags& flags, bool is_over_ssh);
+enum class FleetOf { kThisMachine, kSshHosts };
+absl::Status CheckLocalFlags(const LocalFlags& flags, FleetOf fleet);
 
 // Calls `run` with the controller of a fleet that lives as long as the call, and returns its exit
 // status; without --local with the caller's controller. The store stays. A worker refuses

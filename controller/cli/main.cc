@@ -42,6 +42,28 @@ std::string WhatIsMissing(const CLI::App& app, int argc, char** argv, const std:
   return "";
 }
 
+void AddCommands(CLI::App* app, const cli::Context* context, int* status) {
+  cli::AddUpCommand(app, context, status);
+  cli::AddRunCommands(app, context, status);
+  cli::AddListingCommands(app, context, status);
+  cli::AddFleetCommand(app, context, status);
+  cli::AddDevicesCommand(app, context, status);
+  cli::AddHistoryCommands(app, context, status);
+  cli::AddArchiveCommands(app, context, status);
+  cli::AddAuditCommand(app, context, status);
+  cli::AddPkiCommand(app, context, status);
+  cli::AddSqlCommand(app, context, status);
+  cli::AddCheckCommand(app, status);
+  cli::AddTranslateCommand(app, status);
+  cli::AddPresetCommand(app, context, status);
+  cli::AddSysbenchCommand(app, context, status);
+  cli::AddSchemaCommand(app, status);
+  cli::AddDemoCommand(app, context, status);
+  cli::AddDoctorCommand(app, context, status);
+  cli::AddSupportBundleCommand(app, context, status);
+  cli::AddCompletionCommand(app, status);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -80,25 +102,7 @@ int main(int argc, char** argv) {
       "machine\n  lockstep up --allow /mnt/san       # everything on this machine\n"
       "  lockstep run job.yaml              # submit, watch, report\n  lockstep COMMAND --help     "
       "       # each command has examples");
-  cli::AddUpCommand(&app, &context, &status);
-  cli::AddRunCommands(&app, &context, &status);
-  cli::AddListingCommands(&app, &context, &status);
-  cli::AddFleetCommand(&app, &context, &status);
-  cli::AddDevicesCommand(&app, &context, &status);
-  cli::AddHistoryCommands(&app, &context, &status);
-  cli::AddArchiveCommands(&app, &context, &status);
-  cli::AddAuditCommand(&app, &context, &status);
-  cli::AddPkiCommand(&app, &context, &status);
-  cli::AddSqlCommand(&app, &context, &status);
-  cli::AddCheckCommand(&app, &status);
-  cli::AddTranslateCommand(&app, &status);
-  cli::AddPresetCommand(&app, &context, &status);
-  cli::AddSysbenchCommand(&app, &context, &status);
-  cli::AddSchemaCommand(&app, &status);
-  cli::AddDemoCommand(&app, &context, &status);
-  cli::AddDoctorCommand(&app, &context, &status);
-  cli::AddSupportBundleCommand(&app, &context, &status);
-  cli::AddCompletionCommand(&app, &status);
+  AddCommands(&app, &context, &status);
   // Strings of proto3 are UTF-8. The controller could not parse the request, and could not say
   // which argument is wrong.
   for (int i = 1; i < argc; ++i) {

@@ -358,7 +358,8 @@ void AddRun(CLI::App* app, const Context* context, int* status, const SharedRunF
       "lockstep run --ssh node[1-8] mixed.yaml --allow /mnt/san");
   run->callback([=] {
     const Submitter by{flags->owner, flags->confirm, flags->local.is_local || flags->ssh.any()};
-    const absl::Status fitting = CheckLocalFlags(flags->local, flags->ssh.any());
+    const absl::Status fitting = CheckLocalFlags(
+        flags->local, flags->ssh.any() ? FleetOf::kSshHosts : FleetOf::kThisMachine);
     if (!fitting.ok()) return void(*status = Fail(fitting));
     if (!flags->baseline.empty()) {
       const AbFlags ab{flags->baseline,    flags->file,     flags->repeat, flags->sets, by,

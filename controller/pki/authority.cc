@@ -206,7 +206,7 @@ bool AddRevoked(X509_CRL* list, const X509* certificate, absl::Time now) {
       X509_CRL_add0_revoked(list, revoked.get()) != 1) {
     return false;
   }
-  revoked.release();  // the list's now
+  (void)revoked.release();  // the list's now
   return true;
 }
 

@@ -33,7 +33,7 @@ struct Issued {
 class PkiDirectory {
  public:
   // Makes the directory with a new authority. ALREADY_EXISTS where something is there.
-  static absl::Status Init(const std::string& path, const std::string& name, absl::Time now,
+  static absl::Status Init(const std::string& given, const std::string& name, absl::Time now,
                            absl::Duration life);
   // NOT_FOUND where no authority is there; FAILED_PRECONDITION where others may read its key, or
   // replace the directory.

@@ -362,7 +362,7 @@ std::string DiskStats(const v1::Report& report) {
       // Hosts have devices of one name. fio --client prints a list for each host.
       const bool is_alone = phase.workers() <= 1 || d.hosts().empty();
       const std::string name = is_alone ? d.name() : absl::StrCat(d.hosts(0), ":", d.name());
-      if (disks.count(name) == 0) names.push_back(name);
+      if (!disks.contains(name)) names.push_back(name);
       disks[name].Add(d, WindowSeconds(phase));
     }
   }

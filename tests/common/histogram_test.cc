@@ -131,6 +131,7 @@ TEST(HistogramDeathTest, WhatNoHistogramHasEndsTheProgram) {
   const Histogram taken = std::move(moved);
   // NOLINTNEXTLINE(bugprone-use-after-move)
   EXPECT_DEATH(moved.Merge(taken), "moved from");
+  // NOLINTNEXTLINE(bugprone-use-after-move)
   EXPECT_DEATH(moved.AddBucket(3, 1), "moved from");
 }
 

@@ -13,11 +13,14 @@
 
 namespace lockstep::fuzz {
 
-// Stops the program where `holds` is false.
-inline void Require(bool holds, const std::string& what) {
-  if (holds) return;
+[[noreturn]] inline void Stop(const std::string& what) {
   (void)fprintf(stderr, "%s\n", what.c_str());
   __builtin_trap();
+}
+
+// Stops the program where `holds` is false.
+inline void Require(bool holds, const std::string& what) {
+  if (!holds) Stop(what);
 }
 
 // Nobody's files and directories but those that the caller named. `path` is of a target.
@@ -52,9 +55,9 @@ inline void TranslateAndPlan(const std::string& language, const std::string& nam
     if (!translation.errors.empty()) return;
     const frontends::JobText text = frontends::WriteJob(translation, name);
     cli::JobFile file = cli::ParseJobFile("a.yaml", text.yaml, {});
-    for (const std::string& error : file.errors) Require(false, error + "\n" + text.yaml);
+    for (const std::string& error : file.errors) Stop(error + "\n" + text.yaml);
     for (const v1::Problem& problem : controller::SettleJob(&file.job)) {
-      Require(false, absl::StrCat(problem.path(), ": ", problem.message(), "\n", text.yaml));
+      Stop(absl::StrCat(problem.path(), ": ", problem.message(), "\n", text.yaml));
     }
     for (const v1::Target& target : file.job.targets()) {
       if (target.has_file()) Require(IsNamed(target.file().path()), text.yaml);
@@ -63,7 +66,7 @@ inline void TranslateAndPlan(const std::string& language, const std::string& nam
     Require(file.job.expendable().empty(), "consent: " + text.yaml);
     return;
   }
-  Require(false, "no front end for " + language);
+  Stop("no front end for " + language);
 }
 
 }  // namespace lockstep::fuzz

@@ -227,7 +227,7 @@ TEST(SteadyStateTest, RoundsWithTooFewIosHaveNoPercentile) {
     }
     return steady;
   };
-  EXPECT_TRUE(fed(100 * 1000).verdict().steady);
+  EXPECT_TRUE(fed(100000).verdict().steady);
   // The p99 of 99 I/Os would be the largest of them, and steady by chance.
   EXPECT_FALSE(fed(99).verdict().steady);
   EXPECT_EQ(fed(99).verdict().rounds, 5u);

@@ -33,8 +33,9 @@ absl::StatusOr<Guard> TryEntry(const std::string& entry, const AllowFlags& flags
       "--allow " + entry, limits::kProbeNs,
       [entry, made, luns = flags.luns, keys = flags.keys, expendable = flags.allow_expendable] {
         auto guard = Guard::Make({entry}, expendable, luns, keys);
-        if (guard.ok()) *made = *std::move(guard);
-        return guard.status();
+        if (!guard.ok()) return guard.status();
+        *made = *std::move(guard);
+        return absl::OkStatus();
       });
   if (!status.ok()) return status;
   return **made;

@@ -56,7 +56,7 @@ absl::Status StartOn(SshConnection* host, const SshFleetOptions& options,
   files.expected_version = options.version;
   // Unpacked it is three times as large. The rest is for what the worker keeps while the link is
   // slow or lost.
-  files.need_kib = static_cast<int64_t>(packed / 1024 * 3) + 64 * 1024;
+  files.need_kib = static_cast<int64_t>(packed / 1024 * 3) + int64_t{64} * 1024;
   if (absl::Status installed = host->Install(files); !installed.ok()) return installed;
   const auto controller = host->Forward(options.way, options.controller);
   if (!controller.ok()) return controller.status();

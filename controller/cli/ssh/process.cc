@@ -17,8 +17,6 @@
 #include "absl/time/clock.h"
 #include "common/limits.h"
 
-extern char** environ;
-
 namespace lockstep::cli {
 namespace {
 

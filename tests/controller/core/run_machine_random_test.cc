@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "gtest/gtest.h"
 #include "tests/controller/core/run_machine_driver.h"
@@ -63,7 +64,7 @@ TEST(RunMachineDeathTest, AnAnswerIsTakenInTheStageThatWaitsForIt) {
   for (auto& [stage, driver] : stages) {
     for (const auto& [bug, answer] : answers) {
       const auto& [event, taken] = answer;
-      SCOPED_TRACE(stage + ": " + bug);
+      SCOPED_TRACE(absl::StrCat(stage, ": ", bug));
       Driver copy = driver;
       if (taken.contains(stage)) {
         copy.Do(event);

@@ -90,7 +90,7 @@ class PkiTest : public ::testing::Test {
   }
   // A directory is locked while it is open: each of these opens and closes it.
   absl::StatusOr<std::string> Issue(Holder holder, const std::string& name,
-                                    std::optional<std::string> csr = std::nullopt,
+                                    const std::optional<std::string>& csr = std::nullopt,
                                     absl::Duration life = kYear) {
     auto directory = PkiDirectory::Open(path_);
     if (!directory.ok()) return directory.status();
