@@ -42,7 +42,8 @@ std::string WhatIsMissing(const CLI::App& app, int argc, char** argv, const std:
   return "";
 }
 
-void AddCommands(CLI::App* app, const cli::Context* context, int* status) {
+void AddCommands(CLI::App* app, const lockstep::cli::Context* context, int* status) {
+  using namespace lockstep;
   cli::AddUpCommand(app, context, status);
   cli::AddRunCommands(app, context, status);
   cli::AddListingCommands(app, context, status);
