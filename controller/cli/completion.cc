@@ -36,7 +36,7 @@ void AppendWords(const std::string& command, const CLI::App& app, std::string* c
     const std::string words = WordsOf(*option);
     if (words.empty()) continue;
     for (const std::string& name : option->get_lnames()) {
-      absl::StrAppend(cases, "    '", command, " --", name, "') words='", words, "' ;;\n");
+      absl::StrAppend(cases, "    '", command, " --", name, "') words='", words, "' files= ;;\n");
     }
   }
 }
@@ -77,7 +77,7 @@ std::string BashScript(const CLI::App& app) {
       "current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=\"",
       names,
       // The value of a flag before the command is no command, and is passed over.
-      "\" command word\n"
+      "\" command word files=yes\n"
       "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
       "    [[ \" $words \" == *\" $word \"* ]] || continue\n"
       "    command=${command:+$command }$word words=\n"
@@ -88,7 +88,8 @@ std::string BashScript(const CLI::App& app) {
       "    'watch watch'|'report report'|'stop stop'|'rerun rerun'|'label label'|'note note') "
       "words=\"last $words\" ;;\n  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n  case $command in\n    "
-      "run|submit|plan|check|translate) [[ $current == -* ]] || COMPREPLY+=($(compgen -f -- "
+      "run|submit|plan|check|translate) [[ -z $files || $current == -* ]] || COMPREPLY+=($(compgen "
+      "-f -- "
       "\"$current\")) ;;\n  "
       "esac\n}\n"
       "complete -F _lockstep lockstep\n");

@@ -204,7 +204,7 @@ class Certificates(unittest.TestCase):
                 "doctor", "--json", *files("anna"), env=fleet.environment(), program="lockstep"
             )
         self.assertEqual(status, 1, [f for f in findings if f["severity"] == "problem"])
-        texts = [f["found"] for f in findings if f["severity"] == "warning"]
+        texts = [f["found"] for f in findings]
         for part in ("(anna, admin) expires on ", "the controller's certificate", "0644"):
             self.assertTrue(any(part in text for text in texts), (part, texts))
         self.assertIn("anna, admin", by_check(findings, "controller")["role"]["found"])
@@ -220,7 +220,7 @@ class CertificateDirectory(unittest.TestCase):
             words = ["--controller", "127.0.0.1:1", "--tls-dir", f"{directory}/pki/anna"]
             _, findings = doctor(*words, "doctor", "--json", program="lockstep")
         found = [f["found"] for f in findings if f["area"] == "certificates"]
-        for part in ("0644", "(anna, submitter) expires in 1 day", "(Lockstep) is valid until"):
+        for part in ("0644", "(anna, submitter) expires on", "(Lockstep) expires on"):
             self.assertTrue(any(part in text for text in found), (part, found))
 
 

@@ -263,7 +263,12 @@ class FioFiles(FleetTest):
         # The page cache of this machine is other tests', too.
         words = ("--directory", self.fleet.data, "--language", "fio", *words)
         self.ok(self.fleet.lockstep("plan", "-", *words, stdin=text))
-        return self.ok(self.fleet.lockstep("run", "-", *words, "--format", "json", stdin=text))
+        for _ in range(3):
+            done = self.fleet.lockstep("run", "-", *words, "--format", "json", stdin=text)
+            # A disk that neighbours use, too, may be below the least rate that the file asks for.
+            if done.status != 3 or '"outcome": "min_rate' not in done.out:
+                break
+        return self.ok(done)
 
     def hold_against_fio(self, name, text, report):
         # fio 3.33 does not end where others submit at a rate.

@@ -145,8 +145,8 @@ class Guides(unittest.TestCase):
         own = {name for name in dir(self) if name.startswith("test_the_guide_")}
         guides = glob.glob("docs/guide/*.md", root_dir=ROOT)
         # The others are followed by test_coming_from.py, test_observe.py, test_presets.py,
-        # test_package.py, test_ssh_fleet.py and test_doctor.py.
-        elsewhere = ("coming-from", "observe", "presets", "install", "ssh", "trouble")
+        # test_package.py, test_ssh_fleet.py, test_doctor.py and test_slurm.py.
+        elsewhere = ("coming-from", "observe", "presets", "install", "ssh", "trouble", "schedulers")
         followed = [guide for guide in guides if not any(name in guide for name in elsewhere)]
         self.assertEqual(len(own), len(followed))
 
