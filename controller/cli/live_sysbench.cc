@@ -15,11 +15,13 @@ namespace {
 // The ends of intervals are off by what their instants are rounded to.
 constexpr double kRounding = 1e-6;
 
-double AddLatencies(const v1::BucketCounts& from, bool is_event, common::Histogram* to) {
+enum class Counts { kAsEvents, kNotAsEvents };
+
+double AddLatencies(const v1::BucketCounts& from, Counts counts, common::Histogram* to) {
   double all = 0;
   for (int i = 0; i < std::min(from.buckets_size(), from.counts_size()); ++i) {
     all += from.counts(i);
-    if (!is_event || from.buckets(i) >= common::kBucketCount) continue;
+    if (counts == Counts::kNotAsEvents || from.buckets(i) >= common::kBucketCount) continue;
     to->AddBucket(from.buckets(i), static_cast<uint64_t>(from.counts(i)));
   }
   return all;
@@ -72,9 +74,10 @@ void LiveSysbench::Add(const v1::FleetInterval& interval) {
   if (interval.kind_bytes_per_second_size() > 1) {
     collected_.written_bytes += interval.kind_bytes_per_second(1) * seconds;
   }
-  AddLatencies(interval.io_latencies(), true, &collected_.latencies);
-  collected_.syncs +=
-      AddLatencies(interval.fsync_latencies(), !look_.syncs_with_writes, &collected_.latencies);
+  AddLatencies(interval.io_latencies(), Counts::kAsEvents, &collected_.latencies);
+  collected_.syncs += AddLatencies(
+      interval.fsync_latencies(),
+      look_.syncs_with_writes ? Counts::kNotAsEvents : Counts::kAsEvents, &collected_.latencies);
   const auto step = static_cast<double>(look_.report_interval_seconds);
   if (end < static_cast<double>(printed_ + 1) * step - kRounding) return;
   ++printed_;

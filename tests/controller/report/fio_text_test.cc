@@ -67,7 +67,8 @@ TEST(FioTextTest, AJobHasTheLinesOfFio) {
   AddKind("fsync", 3000000, &report, &phases);
   const std::string text = RenderFioText(report, phases, {});
   for (const char* line :
-       {"load mix: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, "
+       {// NOLINTNEXTLINE(bugprone-suspicious-missing-comma)
+        "load mix: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, "
         "ioengine=psync, iodepth=8",
         "...", "fio-3.33 (layout; measured by Lockstep 1.0)", "Starting 2 threads",
         "load mix: (groupid=0, jobs=2): err= 0: pid=0: Thu Nov 26 18:00:01 2026",
