@@ -282,6 +282,8 @@ class FioFiles(FleetTest):
         # which a remark says.
         if re.search(r"(?m)^bssplit=", text) and "norandommap" not in text:
             text = text.replace("[global]\n", "[global]\nnorandommap=1\n", 1)
+        # Jobs of one file would not find it again. The directory goes anyway.
+        text = text.replace("unlink=1\n", "", 1)
         with tempfile.TemporaryDirectory(dir=self.fleet.data) as directory:
             fio = done_by_fio(text.replace(self.fleet.data, directory), directory)
         if fio is None:
