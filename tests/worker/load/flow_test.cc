@@ -83,19 +83,24 @@ TEST(FlowTest, ManyThreadsKeepTheProportion) {
   }
 }
 
+IoThreadSetup NullSetup(SimulatedTime* time, Flow::Member* flow) {
+  IoThreadSetup setup;
+  setup.make_engine = [time] { return NewNullEngine({kMs, 0, 0}, time); };
+  setup.engine.files = {{NoStorage{}, 1 << 20}};
+  setup.engine.queue_depth = 4;
+  setup.paths = {"nothing"};
+  setup.drain_ns = kSecond;
+  setup.flow = flow;
+  return setup;
+}
+
 // Until T has come nobody knows which thread wakes up first.
 TEST(FlowTest, OthersWaitForAThreadThatIsArmedAndNotYetAwake) {
   SimulatedTime time;
   Flow flow;
   Flow::Member* other = flow.Add(1);
   other->Join();
-  IoThreadSetup setup;
-  setup.make_engine = [&] { return NewNullEngine({kMs, 0, 0}, &time); };
-  setup.engine.files = {{NoStorage{}, 1 << 20}};
-  setup.engine.queue_depth = 4;
-  setup.paths = {"nothing"};
-  setup.drain_ns = kSecond;
-  setup.flow = flow.Add(5);
+  IoThreadSetup setup = NullSetup(&time, flow.Add(5));
   AccessOptions options;
   options.lines = {{}};
   Timeline timeline(kSecond, 0);
@@ -114,13 +119,7 @@ TEST(FlowTest, AThreadKeepsItsShare) {
   Flow::Member* other = flow.Add(1);
   other->Join();
   for (int i = 0; i < 9; ++i) EXPECT_TRUE(other->Take());
-  IoThreadSetup setup;
-  setup.make_engine = [&] { return NewNullEngine({kMs, 0, 0}, &time); };
-  setup.engine.files = {{NoStorage{}, 1 << 20}};
-  setup.engine.queue_depth = 4;
-  setup.paths = {"nothing"};
-  setup.drain_ns = kSecond;
-  setup.flow = flow.Add(5);
+  IoThreadSetup setup = NullSetup(&time, flow.Add(5));
   AccessOptions options;
   options.lines = {{}};
   Timeline timeline(kSecond, 0);
