@@ -392,12 +392,17 @@ phases:
     @situation("13", "60 reads, in about a millisecond; another program reads all the time")
     def test_a_load_of_a_millisecond_gets_nothing_of_others(self):
         load = "block_size: 4KiB, queue_depth: 4, operations: 60"
+        # On a busy machine 60 reads can take as long as the worker's samples of them, which then
+        # fit. The counters are read from 4 ms before T, so that up to 20 ms they cannot fit.
         with self.reader(threads=4):
-            mix = self.phase(self.run_report(self.job(load, hosts=1)))
+            for _ in range(5):
+                mix = self.phase(self.run_report(self.job(load, hosts=1)))
+                if mix["durationSeconds"] < 0.02:
+                    break
         device, found = self.device_of(mix)
         self.says(f"{1000 * mix['durationSeconds']:.3g} ms: {device.get('notRated')} {found}")
-        if mix["durationSeconds"] > 0.1:
-            self.skipTest("the load got too little of the processors")
+        if mix["durationSeconds"] >= 0.02:
+            self.skipTest("the load got too little of the processors, five times")
         self.assertIn("the measured time of", device["notRated"])
         self.assertNotIn("interference", found)
         self.assertEqual(mix.get("kernels", []), [])
