@@ -77,6 +77,7 @@ class Engine(FleetTest):
         many = f'{{name: data, file: {{path: "{path}", size: 1MiB, count: 4}}}}'
         load = self.load(
             "read: 50%, operations: 400, fsync: {every_ios: 100, all_files: true, mode: fdatasync}",
+            run="duration: 60s",
             target=many,
         )
         self.assertEqual(operations(load)["fsync"]["operations"], 16)
