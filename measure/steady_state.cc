@@ -181,6 +181,13 @@ void SteadyState::FindDeparture(const Rounds& rounds, double steady_mean,
                                 std::optional<uint32_t> worker) {
   const std::vector<Rounds::Round> newest = rounds.LastRounds(rule_.window());
   if (verdict_.departure || newest.empty()) return;
+  // The mean of a window with a wide range can stay within it while the load stands still for a
+  // whole round. Such a load is not steady, unless its rule allows a range of the whole mean.
+  const Rounds::Round& last = newest.back();
+  if (!(last.value > 0) && rule_.range_ratio() < 1 && last.begin_seconds >= verdict_.end_seconds) {
+    verdict_.departure = {last.begin_seconds, last.end_seconds, 0, steady_mean, worker};
+    return;
+  }
   double sum = 0;
   for (const Rounds::Round& round : newest) sum += round.value;
   const double mean = sum / static_cast<double>(newest.size());

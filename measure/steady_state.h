@@ -84,7 +84,7 @@ class SteadyState {
     struct Departure {
       double at_seconds = 0;  // of its first round that differs by as much
       double end_seconds = 0;
-      double mean = 0;
+      double mean = 0;  // of the window's rounds; 0 when one round completed nothing
       double steady_mean = 0;
       std::optional<uint32_t> worker;  // where every host must be steady; the fleet's otherwise
     };

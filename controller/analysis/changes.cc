@@ -131,12 +131,16 @@ void HoldSteadyAgainst(const PhaseView& view, const PhasePoints& points, v1::Pha
            : steady->unit() == "B/s" ? absl::StrCat(common::FormatSize(std::round(value)), "/s")
                                      : common::FormatCount(value);
   };
-  SetSteadyUntil(found.at_seconds,
-                 absl::StrCat(steady->window(), " rounds in a row",
-                              found.worker ? absl::StrCat(" on ", view.HostOf(*found.worker)) : "",
-                              " had ", steady->figure(), " of ", text(found.mean), " in place of ",
-                              text(found.steady_mean), " on average"),
-                 report);
+  const std::string host = found.worker ? absl::StrCat(" on ", view.HostOf(*found.worker)) : "";
+  if (!(found.mean > 0)) {
+    return SetSteadyUntil(found.at_seconds, absl::StrCat("a round", host, " completed no I/O"),
+                          report);
+  }
+  SetSteadyUntil(
+      found.at_seconds,
+      absl::StrCat(steady->window(), " rounds in a row", host, " had ", steady->figure(), " of ",
+                   text(found.mean), " in place of ", text(found.steady_mean), " on average"),
+      report);
 }
 
 void AddChanges(const PhaseView& view, v1::PhaseReport* report) {

@@ -92,7 +92,8 @@ TEST(SteadyStateTest, ItTellsALaterWindowThatLeftTheRange) {
   // The last two rounds have no I/O.
   ASSERT_TRUE(departure({100, 100, 100, 0, 0}));
   EXPECT_DOUBLE_EQ(departure({100, 100, 100, 0, 0})->at_seconds, 9);
-  EXPECT_DOUBLE_EQ(departure({100, 100, 100, 0, 0})->mean, 60);
+  EXPECT_DOUBLE_EQ(departure({100, 100, 100, 0, 0})->end_seconds, 10);
+  EXPECT_DOUBLE_EQ(departure({100, 100, 100, 0, 0})->mean, 0);
   EXPECT_DOUBLE_EQ(departure({100, 100, 100, 0, 0})->steady_mean, 100);
   // A load that comes back was away all the same.
   EXPECT_TRUE(departure({40, 40, 40, 100, 100, 100, 100, 100}));
@@ -100,6 +101,20 @@ TEST(SteadyStateTest, ItTellsALaterWindowThatLeftTheRange) {
   std::vector<double> drift;
   for (int i = 1; i <= 10; ++i) drift.push_back(100 - 3 * i);
   EXPECT_TRUE(departure(drift));
+}
+
+TEST(SteadyStateTest, ARoundWithoutAnIoIsADepartureWhateverTheRangeAllows) {
+  const auto departure = [](double range) {
+    v1::SteadyState rule = Rule();
+    rule.set_range_ratio(range);
+    rule.set_slope_ratio(range);
+    return Fed(rule, {100, 101, 99, 100, 100, 130, 130, 130, 130, 0}).verdict().departure;
+  };
+  // The mean of the last five rounds is 104.
+  ASSERT_TRUE(departure(0.6));
+  EXPECT_DOUBLE_EQ(departure(0.6)->at_seconds, 9);
+  EXPECT_DOUBLE_EQ(departure(0.6)->mean, 0);
+  EXPECT_FALSE(departure(1));
 }
 
 TEST(SteadyStateTest, AHostThatIsGoneIsNoDeparture) {

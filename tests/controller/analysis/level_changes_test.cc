@@ -140,6 +140,12 @@ TEST(LevelChangesTest, ALoadThatWasSteadyAndFellIsNotSteady) {
           .find("STEADY ONLY UNTIL 8 s: the load was steady from 0 s on, then 3 rounds in a row "
                 "had IOPS of 627 in place of 800 on average"),
       std::string::npos);
+  phase = steady([](uint32_t, uint32_t k) { return k < 9 ? 200 : 0; });
+  EXPECT_NE(absl::StrJoin(phase.remarks(), "\n")
+                .find("STEADY ONLY UNTIL 9 s: the load was steady from 0 s on, then a round "
+                      "completed no I/O"),
+            std::string::npos)
+      << absl::StrJoin(phase.remarks(), "\n");
   phase = steady([](uint32_t, uint32_t k) { return k < 6 ? 200 : 70; });
   EXPECT_FALSE(phase.steady().steady());
   EXPECT_EQ(phase.steady().changed_at_seconds(), 6);
