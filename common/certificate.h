@@ -9,7 +9,7 @@
 
 namespace lockstep::common {
 
-// What a certificate says of its holder and of itself.
+// The facts that a certificate states about its holder and about itself.
 struct CertificateFacts {
   std::string name;                    // the common name; empty without one
   std::vector<std::string> dns_names;  // alternative names; those with a NUL byte are left out
@@ -43,7 +43,7 @@ class RevocationList {
   bool Contains(const CertificateFacts& facts) const { return signers_.contains(facts.id); }
   // Whether each certificate of `other` is in this list, too.
   bool Covers(const RevocationList& other) const;
-  // What was signed with the keys of these authorities.
+  // The revocations that were signed with the keys of these authorities.
   RevocationList Of(const std::string& authority_pem) const;
   size_t size() const { return signers_.size(); }
 

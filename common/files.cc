@@ -170,7 +170,7 @@ std::string AbsolutePath(const std::string& path) {
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
   // Without a working directory there is nothing better than what was given.
   if (error) return path;
-  // What ".." leads to depends on links: it stays.
+  // The target of ".." depends on links, so ".." stays.
   const bool has_up = path.find("..") != std::string::npos;
   std::string text = has_up ? absolute.string() : absolute.lexically_normal().string();
   while (text.size() > 1 && text.back() == '/') text.pop_back();

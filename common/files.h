@@ -43,7 +43,7 @@ class FileDescriptor {
 // Empty stays empty.
 std::string AbsolutePath(const std::string& path);
 
-// Where this user's state goes: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root, else
+// The directory for this user's state: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root, else
 // $XDG_STATE_HOME/lockstep, else ~/.local/state/lockstep.
 std::string DefaultStateDirectory();
 

@@ -55,7 +55,7 @@ double BucketMidpoint(uint32_t bucket) {
 }
 
 uint64_t RankOf(double percent, uint64_t count) {
-  // Of no values there is no rank, and std::clamp() is undefined from 1 to 0.
+  // An empty histogram has no rank, and std::clamp() is undefined from 1 to 0.
   LOCKSTEP_CHECK(count > 0, "a percentile of no values");
   LOCKSTEP_CHECK(percent >= 0 && percent <= 100, "a percentile beyond 0 to 100");
   // 99.9 / 100 * 1000 is a hair above 999; without the slack the rank would be one too high.

@@ -41,7 +41,7 @@ static_assert(BucketOf(uint64_t{1} << kMaxValueBits) == kOverflowBucket);
 // overflow bucket).
 uint64_t BucketLow(uint32_t bucket);
 uint64_t BucketHigh(uint32_t bucket);
-// What a bucket stands for: its midpoint; 2^44 for the overflow bucket.
+// The value that stands for a bucket: its midpoint; 2^44 for the overflow bucket.
 double BucketMidpoint(uint32_t bucket);
 
 // Occupied buckets and their counts, in ascending order.
@@ -50,8 +50,8 @@ using Buckets = std::vector<std::pair<uint32_t, uint64_t>>;
 // The sum of both, without a whole histogram.
 Buckets SumOf(const Buckets& a, const Buckets& b);
 
-// What Histogram::Encode() encoded. INVALID_ARGUMENT when `bytes` are not an encoding or a bucket
-// lies beyond the scheme's last.
+// Decodes the result of Histogram::Encode(). INVALID_ARGUMENT when `bytes` are not an encoding or a
+// bucket lies beyond the scheme's last.
 absl::StatusOr<Buckets> DecodeBuckets(const std::string& bytes);
 
 // The rank, from 1, of the value that is the percentile of `count` values, count > 0:

@@ -5,8 +5,8 @@
 
 namespace lockstep::common {
 
-// What a store's key signs to endorse a worker's: a prefix keeps the signature from meaning
-// anything else.
+// The text that a store's key signs to endorse a worker's key. A prefix keeps the signature from
+// meaning anything else.
 inline std::string MarkEndorsementText(std::string_view worker_public_key) {
   return "lockstep mark signer 1\n" + std::string(worker_public_key);
 }

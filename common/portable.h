@@ -4,7 +4,7 @@
 
 namespace lockstep::common {
 
-// Where this program lies. Thread-safe.
+// The directory of this program. Thread-safe.
 
 // The root of the portable archive (tools/package) that this program was started from. Empty for a
 // program that was installed or built otherwise.

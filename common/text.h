@@ -8,10 +8,10 @@ namespace lockstep::common {
 
 // Text that came from somewhere else, made safe to show. All functions are pure.
 
-// What a terminal, a log or a table can show without being changed by it: control characters
-// (escape codes, line breaks, tabs), direction overrides and bytes that are not UTF-8 become \x1b
-// and the like. A text of more than `max_columns` columns, or four times as many bytes, is cut, and
-// ends in "…". Never fails.
+// The text as a terminal, a log or a table can show it without being changed by it: control
+// characters (escape codes, line breaks, tabs), direction overrides and bytes that are not UTF-8
+// become \x1b and the like. A text of more than `max_columns` columns, or four times as many bytes,
+// is cut, and ends in "…". Never fails.
 std::string Printable(std::string_view text, size_t max_columns = 4000);
 // The same, line by line: line breaks and tabs stay.
 std::string PrintableLines(std::string_view text, size_t max_per_line = 4000);
@@ -31,7 +31,7 @@ bool IsHostName(std::string_view text);
 // How many bytes must be inserted, removed or replaced to make one text the other.
 size_t EditDistance(std::string_view a, std::string_view b);
 
-// What HTML and XML take for text alone.
+// The text with each character escaped that HTML or XML would take for markup.
 std::string EscapeHtml(const std::string& text);
 
 }  // namespace lockstep::common

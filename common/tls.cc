@@ -49,7 +49,7 @@ class ReloadedCredentials final : public grpc::ServerCredentials {
   void SetAuthMetadataProcessor(const std::shared_ptr<grpc::AuthMetadataProcessor>&) override {}
 
  private:
-  // What one listening port was given last. gRPC asks under a lock of the port.
+  // The content that one listening port was given last. gRPC asks under a lock of the port.
   struct Port {
     const TlsStore* tls;
     std::shared_ptr<const TlsContent> given;
@@ -134,8 +134,8 @@ absl::Status TlsStore::Refresh() {
   fingerprint_ = std::move(fingerprint);
   auto read = Read();
   problem_ = read.status();
-  // What a key has signed stays revoked as long as the key is trusted, whatever else the file with
-  // the authorities has.
+  // A certificate that a key has revoked stays revoked as long as the key is trusted, whatever else
+  // the file with the authorities has.
   if (read.ok() && content_ != nullptr &&
       !(*read)->revoked.Covers(content_->revoked.Of((*read)->authority))) {
     problem_ = absl::FailedPreconditionError(

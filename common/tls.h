@@ -33,7 +33,7 @@ struct TlsFiles {
 // The same files, each by its own path. Pure.
 TlsFiles WithoutDirectory(TlsFiles files);
 
-// What a program shows and trusts, as the files had it when they were last read.
+// The certificates that a program shows and trusts, as the files had them when they were last read.
 struct TlsContent {
   std::string certificate, key, authority;  // PEM
   CertificateFacts own;
@@ -59,7 +59,7 @@ class TlsStore {
 
  private:
   explicit TlsStore(TlsFiles files) : files_(std::move(files)) {}
-  // Of all files: changes when one is written or replaced.
+  // The fingerprint of all files. It changes when one is written or replaced.
   std::string Fingerprint() const;
   absl::StatusOr<std::shared_ptr<const TlsContent>> Read() const;
 
