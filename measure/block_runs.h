@@ -8,8 +8,8 @@
 
 namespace lockstep::measure {
 
-// Generations have 29 bits in a block's header. What is reported stays so far below that others can
-// go on from there.
+// Generations have 29 bits in a block's header. Reported generations stay so far below that others
+// can go on from there.
 inline constexpr uint32_t kMaxReportedGeneration = (1U << 29) - 1 - 2 * 65536;
 
 // Whether the last reported write of a block tells its content. A write that failed, or has not

@@ -37,12 +37,12 @@ struct PartInterval {
 //
 // It begins with the measurement, or when the last part begins where that is later, and ends when
 // the first part ends: one of so many operations, bytes or passes with its last completion, one
-// with a runtime with that, others with the load. Samples are counts of whole intervals. Where
-// parts end at different instants within an interval, it ends with the interval before; where they
-// begin at different instants within one, it begins with the interval after. If that would leave
-// nothing, it lasts from the last part's begin to the first part's end, and of the other parts'
-// operations in such an interval a share counts that is proportional to the time. Less than a
-// hundredth of such an interval is no time. Pure; not thread-safe.
+// with a runtime with that, others with the load. Samples are counts of whole intervals. If parts
+// end at different instants within an interval, it ends with the interval before; if they begin at
+// different instants within one, it begins with the interval after. If that would leave nothing, it
+// lasts from the last part's begin to the first part's end, and of the other parts' operations in
+// such an interval a share counts that is proportional to the time. Less than a hundredth of such
+// an interval is no time. Pure; not thread-safe.
 class CommonWindow {
  public:
   using Counts = std::map<WorkloadKind, IoSums>;

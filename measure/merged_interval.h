@@ -12,7 +12,7 @@
 
 namespace lockstep::measure {
 
-// What iostat's figures are made of: sums over devices and time.
+// The sums over devices and time from which iostat's figures are computed.
 struct DeviceLoad {
   double requests = 0, bytes = 0;
   // Milliseconds: requests' times, requests' times in the queue, and with a request in flight.

@@ -143,7 +143,7 @@ v1::OperationCounters OperationStats::Encode(v1::OperationKind kind) const {
   encoded.set_latency_min_ns(counts_.operations == 0 ? 0 : counts_.latency_min_ns);
   encoded.set_latency_max_ns(counts_.latency_max_ns);
   for (int metric = 0; metric < kMetrics; ++metric) {
-    // Where everything failed, an empty histogram of service times carries the errors.
+    // If everything failed, an empty histogram of service times carries the errors.
     if (!histograms_[metric].has_value() && !(metric == kService && counts_.operations == 0)) {
       continue;
     }

@@ -18,14 +18,14 @@ constexpr uint32_t kMaxGap = 1000000;
 constexpr int64_t kMaxNs = int64_t{366} * 24 * 3600 * timing::kSecond;
 // A measured interval that is shorter than the others by this factor is no point of a series.
 constexpr int64_t kShortestPart = 10;
-// Gaps of one worker. Where there are more, the last one reaches to the newest.
+// Gaps of one worker. If there are more, the last one reaches to the newest.
 constexpr size_t kMaxGaps = 1000;
-// Silences of one worker. Of more, only the first ones are kept: so many are no outages.
+// Silences of one worker. If there are more, only the first ones are kept: so many are no outages.
 constexpr size_t kMaxSilences = 1000;
 
 double Seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
-// What a worker cuts to 200 columns has at most four times as many bytes, and an ellipsis.
+// A name that a worker cuts to 200 columns has at most four times as many bytes, and an ellipsis.
 bool IsSampleName(const std::string& text) {
   constexpr size_t kMaxBytes = 1000;
   return !text.empty() && text.size() <= kMaxBytes && common::IsPlainLine(text);
@@ -390,7 +390,7 @@ std::vector<MergedInterval> PhaseSeries::TakeComplete() {
         });
     // A worker that is far behind must not let the others' intervals fill the memory.
     if (!whole && pending_.size() <= static_cast<size_t>(limits::kIntervalsAhead)) break;
-    // What was merged has been handed out and cannot change: Add() keeps later parts of this
+    // A merged interval has been handed out and cannot change: Add() keeps later parts of this
     // interval out of pending_.
     taken_ = first->first + 1;
     ExtendWindows(first->second);

@@ -38,7 +38,7 @@ struct PartId {
   auto operator<=>(const PartId&) const = default;
 };
 
-// What one worker has measured so far.
+// The measurements of one worker so far.
 struct WorkerSeries {
   std::map<OperationKey, OperationStats> sums;
   double measured_seconds = 0;

@@ -15,8 +15,8 @@ void PhaseSeries::LearnParts(uint32_t worker, const v1::IntervalSample& sample) 
   }
 }
 
-// What the parts of the compared workers did in a measured interval; without those of a worker that
-// has not measured it.
+// The parts of the compared workers in a measured interval, without those of a worker that has not
+// measured it.
 std::vector<PartInterval> PhaseSeries::PartsOf(const Pending& pending) const {
   std::vector<PartInterval> parts;
   for (const uint32_t worker : Compared()) {

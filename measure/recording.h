@@ -7,7 +7,7 @@
 
 namespace lockstep::measure {
 
-// What is kept of a phase's intervals, merged over its workers, when it has ended.
+// The data that is kept of a phase's intervals, merged over its workers, when it has ended.
 struct Recording {
   std::vector<Rollup> rollups;
   Timeline timeline;

@@ -6,10 +6,10 @@
 
 namespace lockstep::measure {
 
-// What a report says in one word: text where JSON, SQL and people have it, an enum where a program
-// decides by it.
+// The words of a report: text where JSON, SQL and people have it, an enum where a program decides
+// by it.
 
-// What a run came to.
+// The outcome of a run.
 enum class VerdictWord {
   kQueued,
   kRunning,
@@ -25,7 +25,7 @@ enum class VerdictWord {
   kErrors,
   kBacklog,
 };
-// What is found about hosts or devices. Of hosts: the first three.
+// The kinds of findings about hosts or devices. The first three are about hosts.
 enum class FindingKind {
   kStraggler,  // fewer IOPS than the others
   kSlow,       // longer latencies
@@ -51,7 +51,7 @@ enum class Figure {
   kUncopiedBlocks,
   kDeviceAwait,
 };
-// What limited a workload.
+// The limit of a workload.
 enum class Limit {
   kThinkTime,
   kRate,
@@ -72,7 +72,7 @@ enum class Limit {
 };
 // Which operations a row of figures is of.
 enum class Operations { kTotal, kRead, kWrite, kTrim, kFsync };
-// What an interval is of.
+// The part of a phase to which an interval belongs.
 enum class IntervalClass { kRamp, kMeasured, kDrain };
 // Which time a latency is.
 enum class LatencyMetric { kServiceTime, kResponseTime, kSubmissionLatency };

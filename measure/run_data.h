@@ -86,7 +86,7 @@ struct OtherSettings {
   int64_t until_wall_ns = 0;  // 0: it goes on
 };
 
-// What the store holds of a run, but for its intervals.
+// The data that the store holds of a run, but for its intervals.
 struct RunData {
   RunRecord run;
   std::vector<RunWorker> workers;

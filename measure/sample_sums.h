@@ -16,7 +16,7 @@ struct PathSums {
   double silent_seconds = 0;                  // of those in which the worker completed no I/O
 };
 
-// What a block device did, by one worker's samples.
+// The work of a block device, by one worker's samples.
 struct DeviceSums {
   v1::DeviceSample measured;  // counters over the measured intervals
   double measured_seconds = 0;
@@ -56,7 +56,7 @@ struct HostSums {
   KnownSum swap_in, swap_out, block_in, block_out;
 };
 
-// What a network interface did over the measured intervals, by one worker's samples.
+// The traffic of a network interface over the measured intervals, by one worker's samples.
 struct InterfaceSums {
   double seconds = 0;
   double received_bytes = 0, received_packets = 0, received_drops = 0, received_errors = 0;
@@ -71,7 +71,7 @@ struct NfsSums {
   double queue_time_ms = 0, round_trip_ms = 0, execution_ms = 0;
 };
 
-// Each adds what one interval of so many seconds says. Of paths: `is_silent` is whether the worker
+// Each adds what one interval of so many seconds says. For paths, `is_silent` is whether the worker
 // completed no I/O in the interval.
 void AddDevice(const v1::DeviceSample& device, bool measured, double seconds, DeviceSums* sums);
 void AddPaths(const v1::DeviceSample& device, const v1::IntervalSample& sample, bool is_silent,

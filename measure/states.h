@@ -21,7 +21,7 @@ enum class PhaseState {
   kVoid,  // the attempt came to nothing through no fault of the job; another one follows
 };
 enum class PhaseKind { kPrepare, kPrecondition, kRun, kVerify, kCleanup, kObserve };
-// What becomes of the clean-up phases of a run that is stopped.
+// The fate of the clean-up phases of a run that is stopped.
 enum class Cleanup { kRun, kSkip };
 // The severity of an event.
 enum class Severity { kInfo, kWarning, kError };

@@ -310,7 +310,7 @@ void Timeline::AddHosts(const MergedInterval& merged, int64_t begin_ns, int64_t 
   if (hosts_.spans.size() * hosts_.lines.size() <= limits_.max_cells) return;
   const size_t spans = hosts_.spans.size();
   hosts_.Halve(HostTable::Neighbours::kOfOneClass);
-  // Where classes alternate, the first pass joins little, and the table would stay too large.
+  // If classes alternate, the first pass joins little, and the table would stay too large.
   if (hosts_.spans.size() > spans * 3 / 4) hosts_.Halve(HostTable::Neighbours::kAny);
   span_intervals_ = std::min(2 * span_intervals_, kMaxJoined);
   last_span_intervals_ = span_intervals_;  // the next interval begins a span

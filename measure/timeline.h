@@ -47,7 +47,7 @@ struct FleetPoint {
 std::vector<FleetPoint> Thinned(const std::vector<FleetPoint>& points, int64_t step_ns,
                                 size_t max_points);
 
-// What each host did, in columns.
+// The work of each host, in columns.
 struct HostTable {
   struct Span {
     int64_t begin_ns = 0, end_ns = 0;

@@ -10,7 +10,7 @@
 
 namespace lockstep::measure {
 
-// What a block device did, per second: bytes, requests, and the seconds that these took.
+// The work of a block device per second: bytes, requests, and the seconds that these took.
 struct DeviceRates {
   RateSeries bytes, requests, request_seconds;
 };
