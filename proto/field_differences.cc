@@ -60,7 +60,7 @@ std::string NameOf(const Message& message) {
   return has ? message.GetReflection()->GetString(message, name) : "";
 }
 
-// Of an entry of a map. Entries come in no order, so that their numbers say nothing.
+// The key of an entry of a map. Entries come in no order, so that their numbers say nothing.
 std::string KeyOf(const Message& entry) {
   return TextAt(entry, *entry.GetDescriptor()->FindFieldByName("key"), 0);
 }
@@ -84,7 +84,7 @@ void CollectField(const Message& message, const FieldDescriptor& field, const st
                              : field.is_repeated() ? NameOf(inner)
                                                    : "";
     const std::string below = name.empty() ? at : absl::StrCat(path, ".", name);
-    // What says something by being there: `sequential: {}`.
+    // Some fields say something by being there: `sequential: {}`.
     (*texts)[below] = "there";
     // The recursion ends, because protobuf refuses to parse messages that are nested more than 100
     // deep.

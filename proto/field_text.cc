@@ -62,7 +62,7 @@ absl::Status SetEnum(const FieldDescriptor& field, const std::string& text, Mess
                                                  "' is not one of ", absl::StrJoin(names, ", ")));
 }
 
-// What is wrong with a number for this field, after "'TEXT' "; empty when nothing is.
+// The reason why a number is wrong for this field, after "'TEXT' "; empty if it is right.
 std::string WrongNumber(const FieldDescriptor& field, double value) {
   const auto& options = field.options();
   if (options.HasExtension(min) && value < options.GetExtension(min)) {
@@ -180,7 +180,7 @@ absl::Status SetFromText(const FieldDescriptor& field, const std::string& text, 
 
 absl::Status ChooseFromText(const std::string& text, Message* message) {
   const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(text);
-  // An `optional` field of proto3 stands in a oneof that protobuf makes for it. That one is no
+  // An `optional` field of proto3 stands in a oneof that protobuf makes for it. This oneof is no
   // choice, and real_containing_oneof() leaves it out.
   if (field == nullptr || field->real_containing_oneof() == nullptr ||
       field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {

@@ -125,7 +125,7 @@ absl::StatusOr<ProtocolAgreement> Agree(const Hello& hello, const ProtocolOffer&
   }
   ProtocolAgreement agreement;
   agreement.version = std::min(offer.highest, own.highest);
-  // What only one of them knows is left out: neither may use it.
+  // A feature that only one of them knows is left out: neither may use it.
   std::set_intersection(offer.features.begin(), offer.features.end(), own.features.begin(),
                         own.features.end(),
                         std::inserter(agreement.features, agreement.features.end()));

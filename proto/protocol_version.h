@@ -45,11 +45,12 @@ std::string OwnProtocolJson();
 
 // Writes what a worker offers into its Hello.
 void SetOffer(const ProtocolOffer& offer, Hello* hello);
-// What a Hello offers. A worker from before there were ranges names one version and no feature.
+// The versions and features that a Hello offers. A worker from before there were ranges names one
+// version and no feature.
 ProtocolOffer OfferOf(const Hello& hello);
 bool HasFeature(const Hello& hello, ProtocolFeature feature);
 
-// What a session speaks: the highest version that both speak, and the features of both.
+// The protocol of a session: the highest version that both speak, and the features of both.
 struct ProtocolAgreement {
   uint32_t version = 0;
   std::set<int> features = {};

@@ -7,15 +7,15 @@
 
 namespace lockstep::v1 {
 
-// What a workload of a valid job, its defaults filled in, does; its access lines included. Pure.
+// The kinds of I/O that a workload of a valid job does, its defaults filled in and its access lines
+// included. Pure.
 bool Reads(const Workload& workload);
 bool Writes(const Workload& workload);
 bool Trims(const Workload& workload);
 // Whether it reads, or writes, this one of its targets: a copy reads one and writes the other.
 bool ReadsFrom(const Workload& workload, const std::string& target);
 bool WritesTo(const Workload& workload, const std::string& target);
-// Where the workload's runtime ends in a phase with this ramp, nanoseconds from T; 0 without
-// one.
+// The end of the workload's runtime in a phase with this ramp, nanoseconds from T; 0 without one.
 int64_t OwnEndNs(const Workload& workload, int64_t ramp_ns);
 
 }  // namespace lockstep::v1
