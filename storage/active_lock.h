@@ -25,7 +25,7 @@ class ActiveLock {
   // Takes the lock, or checks that this process still has it. False when another session has it.
   // UNAVAILABLE when the server is out of reach: a lock that was held may be lost by then.
   absl::StatusOr<bool> Hold();
-  // Who holds it, in words, as the server knows it; empty when that is not known.
+  // The holder, in words, as the server knows it; empty when that is not known.
   std::string Holder();
 
  private:

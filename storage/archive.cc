@@ -144,12 +144,12 @@ absl::Status Wrong(const std::string& words) {
   return absl::InvalidArgumentError(absl::StrCat("the archive is broken: ", words));
 }
 
-// Where an archived table's rows wait until all of them are there.
+// The table in which an archived table's rows wait until all of them are there.
 std::string Waiting(const std::string& table) { return absl::StrCat("import_", table); }
 
 // The expression for a column at export and at import. A worker's and a host's id are known to them
-// and to their controller alone. What replaces them is made of the run and the worker's index, so
-// it reveals nothing about them.
+// and to their controller alone. The ids that replace them are made of the run and the worker's
+// index, so they reveal nothing about them.
 std::string Redacted(const std::string& table, const std::string& column) {
   if (table != "run_workers") return column;
   if (column == "worker_id" || column == "host_id") {
@@ -244,9 +244,9 @@ class Importer {
   }
 
   // An archive comes from somebody else. A compressed gigabyte of one row would be memory of the
-  // server before any constraint could refuse it. What is loaded whole later, or shown, is bounded
-  // before the server has it. In COPY's text format a row ends with the only newlines that there
-  // are.
+  // server before any constraint could refuse it. Rows that are loaded whole later, or shown, are
+  // bounded before the server has them. In COPY's text format a row ends with the only newlines
+  // that there are.
   absl::Status CheckRows(const std::string& rows) {
     const bool is_run = tables_[0].name == table_;
     const bool is_event = table_ == "events";
@@ -342,7 +342,7 @@ class Importer {
     return CheckDocuments();
   }
 
-  // What is read as a message later must be one.
+  // A document that is read as a message later must be one.
   absl::Status CheckDocuments() {
     auto run = connection_->Query(
         "SELECT coalesce(encode(report, 'hex'), '') AS report, labels, spec, job, owner, "

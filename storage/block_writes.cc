@@ -21,7 +21,7 @@ constexpr int kBlockRowsAtOnce = 100;
 using Attempt = std::pair<int64_t, int64_t>;  // phase, attempt
 
 // Workers that have no result in an attempt whose load began and that has ended, by this attempt.
-// What such a worker wrote last is unknown.
+// The last writes of such a worker are unknown.
 absl::StatusOr<std::multimap<Attempt, uint32_t>> Unfinished(PgConnection* connection,
                                                             const std::string& run_id) {
   auto rows = connection->Query(
@@ -77,7 +77,7 @@ constexpr char kAll[] =
     "WHERE b.run_id = $1 AND b.target_key = ANY ($2::bigint[]) AND "
     "(b.block_size_bytes = $3 OR b.runs = '') "
     "ORDER BY b.phase, b.attempt, b.runs <> '', b.worker_index, b.sequence) ordered";
-// What the workers of a phase have reported since the caller last received any.
+// The reports of a phase's workers since the caller last received any.
 constexpr char kSince[] =
     "LEFT JOIN unnest($6::int[], $7::bigint[]) AS received (worker_index, items) USING "
     "(worker_index) "

@@ -13,7 +13,7 @@ bool HasPassword(const std::string& conninfo);
 // Derives the reading role's connection string from the controller's: same server and database,
 // user lockstep_reader, no password.
 absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo);
-// Where the server is, for people: "postgresql://db.example:5544/bench"; of a socket
+// The server's address, for people: "postgresql://db.example:5544/bench"; of a socket
 // "postgresql:///bench (socket in /run/postgresql)". Neither user nor password nor options.
 std::string AddressText(const std::string& conninfo);
 

@@ -116,9 +116,10 @@ class Program {
     // stopped.
     pthread_sigmask(SIG_SETMASK, &none, nullptr);
     if (chdir("/") != 0) _exit(126);
-    // Each process of the server inherits it. What a session may set for itself (work_mem, and what
-    // a DO block takes) cannot be its limit; beyond this one a statement fails with "out of
-    // memory", and the server goes on. Shared memory does not count (setrlimit(2), RLIMIT_DATA).
+    // Each process of the server inherits it. A limit that a session may set for itself (work_mem,
+    // and the memory of a DO block) cannot be its limit. Beyond this one a statement fails with
+    // "out of memory", and the server goes on. Shared memory does not count (setrlimit(2),
+    // RLIMIT_DATA).
     const rlimit memory = {limits::kServerProcessBytes, limits::kServerProcessBytes};
     if (setrlimit(RLIMIT_DATA, &memory) != 0) _exit(126);
     execve(arguments_[0], arguments_.data(), environment_.data());

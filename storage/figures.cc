@@ -1,4 +1,4 @@
-// What a report says, as rows: SQL gives the same figures, and trends over many runs are quick.
+// A report's figures as rows: SQL gives the same figures, and trends over many runs are quick.
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@
 namespace lockstep::storage {
 namespace {
 
-// Whose figures they are: the fleet's where there is no host.
+// The owner of figures: the fleet if there is no host.
 struct Of {
   const v1::HostReport* host = nullptr;
   std::string workload;  // empty: all
@@ -148,7 +148,7 @@ class FindingRows {
   CopyRows rows_;
 };
 
-// What observe phases say of limits that earlier runs measured.
+// The sentences of observe phases about limits that earlier runs measured.
 class ShareRows {
  public:
   explicit ShareRows(const std::string& run_id) : run_id_(run_id) {}

@@ -11,13 +11,13 @@
 
 namespace lockstep::storage {
 
-// Whose a worker's ids are.
+// The owner of a worker's ids.
 struct WorkerOwner {
   std::string worker_id, host_id, host, certificate;
 };
 
-// Who belongs to the fleet, what it has consented to, and who did what. A part of Store, whose
-// contract holds: thread-safety, errors, retries.
+// The members of the fleet, the consent that they gave, and the log of who did what. A part of
+// Store, whose contract holds: thread-safety, errors, retries.
 class FleetStore {
  public:
   virtual ~FleetStore() = default;
@@ -56,7 +56,7 @@ class FleetStore {
   virtual absl::Status EndStamps(const std::vector<std::string>& numbers, const std::string& by,
                                  int64_t at_wall_ns) = 0;
 
-  // Where the store is, in words; and how psql reaches it with the reading role.
+  // The location of the store, in words; and how psql reaches it with the reading role.
   virtual std::string Describe() const = 0;
   virtual std::string ReaderConninfo() const = 0;
 };

@@ -268,9 +268,8 @@ absl::Status PruneRuns(PgConnection* connection, const std::vector<v1::RunSummar
   const std::string ids = absl::StrCat(
       "{", absl::StrJoin(runs, ",", [](std::string* out, const auto& r) { *out += r.run_id(); }),
       "}");
-  // Where the run stays, its devices', hosts' and networks' samples do in a coarser form. It is
-  // made here, when all samples are there, and not while they are: it would be the same figures
-  // twice.
+  // If the run stays, its devices', hosts' and networks' samples stay in a coarser form. It is made
+  // here, when all samples are there, and not while they are: it would be the same figures twice.
   if (!reports.empty()) {
     auto rolled = connection->Query("SELECT roll_up_samples($1::uuid[])", {ids});
     if (!rolled.ok()) return rolled.status();

@@ -55,7 +55,7 @@ class HistoryStore {
   // The notes of a run, by their times.
   virtual absl::StatusOr<std::vector<v1::EventReport>> Notes(const std::string& run_id) = 0;
   // Removes runs that have ended, or their samples alone. A run whose
-  // lost workers may still be writing stays. Of a run whose samples go, what `report_of` gives is
+  // lost workers may still be writing stays. If a run's samples go, the result of `report_of` is
   // kept.
   using MakeReport = std::function<absl::StatusOr<v1::Report>(const std::string& run_id)>;
   virtual absl::StatusOr<v1::PruneReply> Prune(const v1::PruneRequest& request,
@@ -75,17 +75,17 @@ class HistoryStore {
       std::function<absl::Status(const v1::PhaseId&, IntervalDetail, const TakeInterval&)>;
   using CheckRun = std::function<absl::Status(const measure::RunData&, const ReadStored&)>;
   virtual absl::StatusOr<std::string> ImportRun(const TakePart& take, const CheckRun& check) = 0;
-  // What these runs came to over their whole fleets, in the order of the ids; those that are not
+  // The figures of these runs over their whole fleets, in the order of the ids; runs that are not
   // there are left out.
   virtual absl::StatusOr<std::vector<v1::RunFigures>> Figures(
       const std::vector<std::string>& run_ids) = 0;
 
   // --- Reports. ---
   // Keeps what the report of a run that has ended says, for questions that are answered without its
-  // samples. What was kept before is replaced.
+  // samples. An earlier report is replaced.
   virtual absl::Status SaveReport(const std::string& run_id, const v1::Report& report) = 0;
-  // What SaveReport() kept, of this version; none where there is none. Without series: hosts' and
-  // the fleet's rates are in the timeline.
+  // The report of this version that SaveReport() kept; none if there is none. Without series:
+  // hosts' and the fleet's rates are in the timeline.
   virtual absl::StatusOr<std::optional<v1::Report>> SavedReport(const std::string& run_id) = 0;
   // Runs that have ended and of which that is not kept, or by an older version; newest first.
   virtual absl::StatusOr<std::vector<std::string>> WithoutFigures(uint32_t max_runs) = 0;

@@ -1,10 +1,10 @@
-// What people noted about runs. The report of a run that has ended is saved, and notes may come
-// later: they are stored, and read, by themselves.
+// People's notes about runs. The report of a run that has ended is saved, and notes may come later:
+// they are stored, and read, by themselves.
 //
 // The number of a removed note is never given again: who wrote "see note 3" meant that one. Numbers
-// go on after the highest, so only the highest has to be remembered. Where that note is removed,
-// its row stays without author and text (a note always has a text). The row goes when a later note
-// has been written, so a run has at most one.
+// go on after the highest, so only the highest has to be remembered. If that note is removed, its
+// row stays without author and text (a note always has a text). The row goes when a later note has
+// been written, so a run has at most one.
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"

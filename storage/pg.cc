@@ -162,7 +162,7 @@ absl::Status PgConnection::Wait(short events, const std::string& what) {
 
 absl::Status PgConnection::Flush(const std::string& what) {
   while (true) {
-    // While this side sends, the server may send, too (notices, errors of a COPY). Whoever only
+    // While this side sends, the server may send, too (notices, errors of a COPY). A side that only
     // waits for POLLOUT deadlocks with it once both buffers are full (libpq, PQsetnonblocking).
     const int left = PQflush(connection_.get());
     if (left < 0) return LastError(nullptr, what);

@@ -1,4 +1,4 @@
-// What is asked of runs that have ended, and done with them.
+// Queries about runs that have ended, and changes to them.
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"

@@ -106,12 +106,12 @@ absl::Status PgStore::Transaction(absl::Duration limit,
   absl::Status status = epoch_ == 0 ? absl::OkStatus() : CheckEpoch(lease->get(), epoch_);
   if (status.ok()) status = body(lease->get());
   if (!status.ok()) {
-    // Where this fails, too, the connection is not idle, and the lease closes it.
+    // If this fails, too, the connection is not idle, and the lease closes it.
     (void)(*lease)->Execute("ROLLBACK");
     return status;
   }
-  // Where the answer to this is lost, the change may have been made. The callers repeat it, and
-  // Store says what that means.
+  // If the answer to this is lost, the change may have been made. The callers repeat it, and Store
+  // says what that means.
   return (*lease)->Execute("COMMIT");
 }
 

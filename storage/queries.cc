@@ -48,7 +48,7 @@ class Loader {
   absl::StatusOr<PgResult> Query(const std::string& sql) {
     return connection_->Query(sql, {run_id_});
   }
-  // Of a sample table, the rows of each phase's last attempt.
+  // Selects the rows of each phase's last attempt from a sample table.
   std::string Last(const std::string& columns, const std::string& table, const std::string& order) {
     return absl::StrCat(
         "SELECT ", columns, " FROM ", table,
@@ -248,8 +248,8 @@ class Loader {
     return rows->rows() == 0 ? absl::OkStatus() : LoadOtherSettings();
   }
 
-  // What these runs had changed: as their jobs ask for it, because a phase in progress has told no
-  // result yet.
+  // The settings that these runs had changed: as their jobs ask for it, because a phase in progress
+  // has told no result yet.
   absl::Status LoadOtherSettings() {
     std::set<std::string> others;
     for (const auto& [device, run_ids] : data_.concurrent) {

@@ -60,9 +60,9 @@ struct RunEnd {
   bool degraded = false;
 };
 
-// What a controller decides, before it acts on it: the queue, runs in progress and their phases.
-// Another controller goes on from here. A part of Store, whose contract holds: thread-safety,
-// errors, retries.
+// The decisions of a controller, before it acts on them: the queue, runs in progress and their
+// phases. Another controller goes on from here. A part of Store, whose contract holds:
+// thread-safety, errors, retries.
 class RunStore {
  public:
   virtual ~RunStore() = default;
@@ -78,7 +78,7 @@ class RunStore {
   virtual absl::StatusOr<std::vector<measure::RunRecord>> Queue() = 0;
   // Runs in progress, for a controller that takes them over.
   virtual absl::StatusOr<std::vector<ActiveRun>> Active() = 0;
-  // What lost workers of any run may still be writing to.
+  // The targets to which lost workers of any run may still be writing.
   virtual absl::StatusOr<std::vector<Quarantine>> Quarantines() = 0;
   // The worker was lost in the run; its targets are held for `quarantine_ns`, 0 for not at all.
   virtual absl::Status SetLost(const std::string& run_id, uint32_t worker_index,

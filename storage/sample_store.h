@@ -65,8 +65,7 @@ class SampleStore {
   // --- Timelines. ---
   // NOT_FOUND where the run has no such phase.
   virtual absl::StatusOr<StoredPhase> PhaseOf(const std::string& run_id, uint32_t phase) = 0;
-  // The timeline of a phase's attempt, as it was when it ended. What was kept before is
-  // replaced.
+  // The timeline of a phase's attempt, as it was when it ended. An earlier timeline is replaced.
   virtual absl::Status SaveTimeline(const v1::PhaseId& phase,
                                     const measure::Timeline& timeline) = 0;
   // NOT_FOUND where there is none.

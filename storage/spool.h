@@ -28,8 +28,8 @@ class Spool {
 };
 
 // In files of a directory: segments of records, each a length, an XXH3-64 checksum and the content.
-// What follows a broken record of the last segment (a write that a crash cut off, and that was
-// never acknowledged) is dropped when it is opened.
+// Bytes behind a broken record of the last segment (a write that a crash cut off, and that was
+// never acknowledged) are dropped when it is opened.
 class FileSpool final : public Spool {
  public:
   // Makes the directory when missing. FAILED_PRECONDITION while another process has it open;

@@ -21,11 +21,11 @@ inline bool IsBroken(const absl::Status& status) {
   return absl::IsDataLoss(status) || absl::IsInvalidArgument(status);
 }
 
-// Where all durable state lives. Thread-safe. Every failure is a status: UNAVAILABLE when the store
-// is out of reach, NOT_FOUND, FAILED_PRECONDITION with the reason, ABORTED when this controller was
-// replaced. After UNAVAILABLE the change may not have been made, may have been made, or may still
-// be made, but before any change that is asked for later. A retry is safe: a change made twice is
-// as one made once, but for events, which are stored twice.
+// The owner of all durable state. Thread-safe. Every failure is a status: UNAVAILABLE when the
+// store is out of reach, NOT_FOUND, FAILED_PRECONDITION with the reason, ABORTED when this
+// controller was replaced. After UNAVAILABLE the change may not have been made, may have been made,
+// or may still be made, but before any change that is asked for later. A retry is safe: a change
+// made twice is as one made once, but for events, which are stored twice.
 class Store : public FleetStore, public RunStore, public SampleStore, public HistoryStore {};
 
 }  // namespace lockstep::storage

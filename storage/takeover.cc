@@ -1,4 +1,4 @@
-// What a controller reads of the runs of the one that it replaces.
+// The reads of a controller about the runs of the one that it replaces.
 
 #include <map>
 
