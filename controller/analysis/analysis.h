@@ -7,7 +7,7 @@
 
 namespace lockstep::controller {
 
-// What a question is about: the load of a phase, or the devices and hosts, which an observe phase
+// The subject of a question: the load of a phase, or the devices and hosts, which an observe phase
 // samples, too.
 enum class About { kLoad, kDevices };
 

@@ -32,8 +32,8 @@ struct PhasePoints {
   std::vector<double> seconds, iops, latency_ns;
 };
 
-// Of the hosts that are in the phase's figures. None where their points do not stand side by side:
-// a host with a gap has fewer of them.
+// The points of the hosts that are in the phase's figures. None where their points do not stand
+// side by side: a host with a gap has fewer of them.
 PhasePoints PointsOf(const PhaseView& view, const v1::PhaseReport& report) {
   PhasePoints points;
   const double step = report.interval_seconds() * std::max(1U, report.intervals_per_point());
@@ -115,7 +115,7 @@ void SetSteadyUntil(double at_seconds, const std::string& then, v1::PhaseReport*
 // A window that was steady says nothing of what came later.
 void HoldSteadyAgainst(const PhaseView& view, const PhasePoints& points, v1::PhaseReport* report) {
   const v1::SteadyReport* steady = &report->steady();
-  // What the rule allows within its window it allows later, too.
+  // A change that the rule allows within its window is allowed later, too.
   for (const v1::LevelChange& change : ChangesOf(points, steady->range_limit())) {
     if (change.at_seconds() <= steady->begin_seconds()) continue;
     return SetSteadyUntil(change.at_seconds(), change.sentence(), report);
@@ -149,7 +149,7 @@ void AddChanges(const PhaseView& view, v1::PhaseReport* report) {
   if (report->steady().steady()) HoldSteadyAgainst(view, points, report);
   const std::vector<v1::LevelChange> changes = ChangesOf(points, kLeast);
   report->mutable_level_changes()->Add(changes.begin(), changes.end());
-  // What a load does until it is steady is why the job waits for it.
+  // A load that is not steady yet changes, which is why the job waits for it.
   if (changes.empty() || report->has_steady()) return;
   std::string sentence = TextOf(changes.front());
   for (size_t i = 1; i < changes.size(); ++i) {

@@ -33,7 +33,7 @@ void AddValues(const google::protobuf::Map<std::string, std::string>& values, si
   }
 }
 
-// Of the runs that are compared.
+// The labels of the runs that are compared.
 ValuesBySet LabelsOf(const std::vector<RunSet>& sets) {
   ValuesBySet labels;
   for (size_t s = 0; s < sets.size(); ++s) {
@@ -277,7 +277,7 @@ void AddDifferences(const std::vector<RunSet>& sets, v1::Comparison* comparison)
       if (WhyLeftOut(run).empty()) AddValues(run.environment(), s, sets.size(), &facts);
     }
   }
-  // Of the moment, and no setting.
+  // These facts are of the moment, and no setting.
   std::erase_if(facts, [](const auto& fact) { return fact.first.starts_with("wall_clock."); });
   AddDiffering("fact", facts, comparison);
 }

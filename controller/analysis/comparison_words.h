@@ -8,7 +8,7 @@
 
 namespace lockstep::controller {
 
-// What a comparison of sets of runs says in words. All functions are pure.
+// The sentences about a comparison of sets of runs. All functions are pure.
 
 // A title for each set. A set that is named by a label keeps its name. Others have the labels that
 // its runs share and that differ between the sets ("firmware=1.3"), if these tell all sets apart.

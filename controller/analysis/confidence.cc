@@ -118,7 +118,7 @@ void AddInterval(const TailCounts& blocks, const std::vector<std::vector<double>
                       report.latency_max_ns());
   };
   p->set_low_ns(std::min(latency(above.high), p->latency_ns()));
-  // Where less than one I/O may be above it, the largest latency that was seen is no bound.
+  // If less than one I/O may be above it, the largest latency that was seen is no bound.
   if (above.low * count >= 1) p->set_high_ns(std::max(latency(above.low), p->latency_ns()));
 }
 

@@ -73,12 +73,12 @@ std::string MoreText(const CrossCheckInput& in, const char* verb, double device,
                            : causes);
 }
 
-// The kernel counts read-ahead, parts of blocks and metadata for the process that reads them. What
-// the device read beyond that, others read.
+// The kernel counts read-ahead, parts of blocks and metadata for the process that reads them. Other
+// programs read the bytes that the device read beyond that.
 bool ReadsAreCounted(const CrossCheckInput& in) { return in.own_read_bytes && in.own_is_here; }
 
-// What others can have moved on the device, at most what it moved beyond the engines. Programs that
-// ended during the load are not among them, other devices' bytes may be.
+// The bytes that others can have moved on the device, at most those that it moved beyond the
+// engines. Programs that ended during the load are not among them, other devices' bytes may be.
 double BeyondEngines(double others, double device, double engine) {
   return std::min(others, std::max(0.0, device - engine));
 }
@@ -165,8 +165,8 @@ std::string WhyMayBeOthers(const CrossCheckInput& in) {
         Bytes(in.own_read_bytes.value_or(0)), Bytes(in.own_write_bytes.value_or(0)),
         in.others.empty() ? "" : absl::StrCat(" (", in.others, ")"));
   }
-  // Reads that the load itself had fetched are on the device. Of writes only the dirtying is known
-  // to be the load's, not whose dirty pages were written back.
+  // Reads that the load itself had fetched are on the device. For writes, only the dirtying is
+  // known to be the load's, not whose dirty pages were written back.
   const bool reads_are_own = in.own_read_bytes && in.own_is_here;
   if ((!reads_are_own && Less(in.device_read_bytes - in.others_read_bytes, in.engine_read_bytes)) ||
       Less(in.device_write_bytes - in.others_write_bytes, in.engine_write_bytes)) {
@@ -197,7 +197,7 @@ std::string AgreeText(const CrossCheckInput& in, double device, double engine) {
 v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
   const double engine = in.engine_read_bytes + in.engine_write_bytes;
   const double device = in.device_read_bytes + in.device_write_bytes;
-  // What moves no data is compared by its trims alone.
+  // Workloads that move no data are compared by their trims alone.
   const double factor = engine > 0                 ? device / engine
                         : in.engine_trim_bytes > 0 ? in.device_discard_bytes / in.engine_trim_bytes
                                                    : 0;

@@ -7,7 +7,7 @@
 
 namespace lockstep::controller {
 
-// What engines did to a device, and what the device's own counters say, over the same time.
+// The bytes that engines moved on a device, and the device's own counters, over the same time.
 struct CrossCheckInput {
   double engine_read_bytes = 0, engine_write_bytes = 0;
   double device_read_bytes = 0, device_write_bytes = 0;
@@ -19,11 +19,12 @@ struct CrossCheckInput {
   bool buffered = false;     // one of the workloads goes through the page cache
   bool attributable = true;  // every workload's I/O goes to this device alone
   std::string concurrent;    // other runs that used the device at the same time, in words
-  // What other programs of the kernel moved at the same time that can have been on this device, and
-  // their names. They matter where the page cache may stand in for as many bytes of the load.
+  // The bytes that other programs of the kernel moved at the same time and that can have been on
+  // this device, and their names. They matter where the page cache may stand in for as many bytes
+  // of the load.
   double others_read_bytes = 0, others_write_bytes = 0;
   std::string others;
-  // What the kernel counted of the workers themselves, wherever it went; absent where it did not
+  // The kernel's counts of the workers themselves, wherever the bytes went; absent where it did not
   // count on one of them. `own_is_here`: they did I/O nowhere else.
   std::optional<double> own_read_bytes, own_write_bytes;
   bool own_is_here = false;

@@ -40,8 +40,8 @@ struct RequestKind {
   void (v1::DeviceReport::*request_bytes)(double);
 };
 
-// What /proc shows of other programs, without this run's other workers on the kernel, whose I/O is
-// among the engines' already.
+// The I/O that /proc shows of other programs, without this run's other workers on the kernel, whose
+// I/O is among the engines' already.
 std::vector<v1::ProcessIo> OthersOf(const PhaseView& view,
                                     const measure::WorkerPhaseData& sampler) {
   const measure::RunWorker* self = view.WorkerOf(sampler.worker_index);
@@ -149,7 +149,7 @@ class StackOrder {
       for (const uint32_t top : observed->top_layers()) Visit(top, 0, {});
     } else {
       // Another phase's target may lie on a part of this phase's stack, such as one directory of an
-      // overlay. Of the stack only what is above that part would then be left, and not drawn.
+      // overlay. Only the part of the stack above it would then be left, and not drawn.
       for (const bool used : {true, false}) {
         for (const v1::TargetInspection& target : inspection_.targets()) {
           if (IsUsed(view, target) == used) Visit(target.top_layer(), 0, {});
@@ -293,8 +293,8 @@ bool IsKernelThread(const std::string& command) {
 
 }  // namespace
 
-// Of a program that moved more than the device, on another one or while its counters alone were
-// read, all that the device did can be its own.
+// If a program moved more than the device, on another one or while its counters alone were read,
+// all the work of the device can be its own.
 OthersMoved OthersMovedOn(const PhaseView& view, const measure::WorkerPhaseData& sampler,
                           double device_read_bytes, double device_write_bytes) {
   OthersMoved moved;
@@ -341,7 +341,7 @@ void DescribeLayer(const SampledDevice& device, v1::DeviceReport* out) {
   out->set_label(device.layer->label());
 }
 
-// Who sees a device that no engine of the phase works on.
+// Adds the workers that see a device on which no engine of the phase works.
 void AddObservers(const PhaseView& view, const std::string& boot_id, v1::DeviceReport* out) {
   for (const measure::RunWorker& worker : view.data().workers) {
     const v1::ObservedDevices* observed = view.ObservedBy(worker);
@@ -354,7 +354,7 @@ void AddObservers(const PhaseView& view, const std::string& boot_id, v1::DeviceR
   }
 }
 
-// What the engines did to the device, beside what it did.
+// Compares the device's counters with the engines' work on it.
 void CompareWithEngines(const PhaseView& view, const measure::RunWorker* self,
                         const SampledDevice& device, v1::DeviceReport* out) {
   const measure::DeviceSums& sums = *device.sums;
@@ -368,8 +368,8 @@ void CompareWithEngines(const PhaseView& view, const measure::RunWorker* self,
       self == nullptr ? EnginesOn() : FindEngines(view, self->boot_id, device.name);
   if (self != nullptr && engines.parts.empty()) {
     const EnginesOn above = FindEngines(view, self->boot_id, device.name, Reach::kAnyLayer);
-    // The engines are compared with the topmost device. What a mirror or a stripe makes of their
-    // I/Os underneath it is no disagreement.
+    // The engines are compared with the topmost device. A mirror or a stripe changes their I/Os
+    // underneath it, which is no disagreement.
     if (sums.nested || !above.parts.empty()) {
       if (device.layer != nullptr) out->set_identity(device.layer->identity());
       AddWorkers(view, above, out);

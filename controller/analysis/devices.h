@@ -14,8 +14,8 @@ namespace lockstep::controller {
 
 // The engines of one kernel that work on one device.
 struct EnginesOn {
-  // Worker, and what it did in a workload whose targets lie on the device. Of a copy only its
-  // source may lie there, or only its destination.
+  // Worker, and what it did in a workload whose targets lie on the device. A copy may have only its
+  // source there, or only its destination.
   struct Part {
     const measure::WorkerPhaseData* worker = nullptr;
     const v1::WorkloadResult* result = nullptr;
@@ -70,7 +70,7 @@ struct RequestTimes {
   double mean_ms() const { return per_second > 0 ? ms_per_second / per_second : 0; }
 };
 
-// What `iostat -x` prints of a device whose counters these are the differences of, over so many
+// The figures of `iostat -x` for a device whose counters these are the differences of, over so many
 // seconds. Waits and sizes of requests that there were none of stay absent. Nothing over no time.
 void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out);
 
@@ -87,8 +87,8 @@ ProgramsSeen OtherPrograms(const PhaseView& view, const measure::WorkerPhaseData
                            double max_read_bytes = std::numeric_limits<double>::infinity(),
                            double max_write_bytes = std::numeric_limits<double>::infinity());
 
-// What other programs on the kernel of a worker moved that can have been on some devices, at most
-// as much as these devices moved.
+// The bytes that other programs on the kernel of a worker moved and that can have been on some
+// devices, at most as much as these devices moved.
 struct OthersMoved {
   double read_bytes = 0, write_bytes = 0;
   std::string names;  // of some of them, with what each moved

@@ -30,7 +30,7 @@ void Centre(std::vector<double>* values) {
   for (double& value : *values) value -= sum / static_cast<double>(values->size());
 }
 
-// What is left of the values without their mean and their line over time.
+// The values without their mean and their line over time.
 std::vector<double> WithoutLine(std::vector<double> values, const std::vector<double>& times) {
   Centre(&values);
   const double slope = Dot(values, times) / Dot(times, times);
@@ -102,10 +102,10 @@ double DriftTest(const InOrder& runs) {
   if (squares <= 1e-12 * Dot(values, values)) return difference == 0 ? 1 : 0;
   double products = 0;
   for (size_t i = 1; i < count; ++i) products += rest[i] * rest[i - 1];
-  // What was fitted takes a part of the correlation with it (F. H. C. Marriott, J. A. Pope, 1954).
-  // Half of their correction, and the bounds of r and of the degrees of freedom, are what few runs
-  // allow: with all of it 9 % of the clear differences of five and five runs were not found, where
-  // the false alarms fell by 0.4 points at most.
+  // Fitting takes a part of the correlation away (F. H. C. Marriott, J. A. Pope, 1954). Half of
+  // their correction, and the bounds of r and of the degrees of freedom, are what few runs allow:
+  // with all of it 9 % of the clear differences of five and five runs were not found, where the
+  // false alarms fell by 0.4 points at most.
   constexpr double kMaxCorrelation = 0.6;
   constexpr double kMinDegrees = 3;
   const double fitted = products / squares;
@@ -117,8 +117,8 @@ double DriftTest(const InOrder& runs) {
 
 std::vector<double> DriftTests(const std::vector<std::vector<double>>& figures,
                                const std::vector<bool>& is_second) {
-  // Of two figures that follow each other so closely, such as IOPS and throughput, one is the
-  // other's in other units, and no further chance of an alarm.
+  // If two figures follow each other so closely, such as IOPS and throughput, one is the other's in
+  // other units, and no further chance of an alarm.
   constexpr double kSame = 0.99;
   // Such figures are near each other in a comparison: looking at all would take m² steps.
   constexpr size_t kNear = 16;

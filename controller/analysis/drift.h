@@ -20,8 +20,8 @@ double SuccessionOf(const std::vector<bool>& is_second);
 // four values are there, where side and order are one, and where one change of level at some other
 // time explains the values better than the sides do.
 //
-// Where one set follows the other, a test that takes the order for chance (PermutationTest) alarms
-// in 37 % (4 runs each) to 100 % (8) of the cases in which the machine drifts by half a standard
+// If one set follows the other, a test that takes the order for chance (PermutationTest) alarms in
+// 37 % (4 runs each) to 100 % (8) of the cases in which the machine drifts by half a standard
 // deviation per run, and in 19 to 43 % of those in which it wanders. With the larger p of both it
 // is about 5 % and less with lines of 0.1 to 3 deviations per run, with AR(1) of 0.3, 0.6 and 0.9,
 // random walks, two steps, and sines of 8 to 96 runs (by simulation: tools/bench truth, and the

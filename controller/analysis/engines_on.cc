@@ -14,13 +14,13 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// Where the I/O of a workload goes, seen from one device.
+// The way of a workload's I/O, seen from one device.
 struct Route {
   bool here = false;       // to it
   bool elsewhere = false;  // to another device
   bool through = false;    // to it through a layer above it
   bool spreads = false;    // to it and others from one target
-  // Of a copy, the source may lie on it alone, or the destination.
+  // A copy may have its source alone on it, or its destination.
   bool reads = false, writes = false;
 };
 

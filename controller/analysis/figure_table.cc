@@ -25,7 +25,7 @@ bool IsTotal(const v1::FigureRow& row) {
 
 bool IsWhole(const v1::FigureRow& row) { return row.workload().empty() && IsTotal(row); }
 
-// Where the time of the whole phase went, which is known of no part of it.
+// The shares of the whole phase's time, which are known of no part of it.
 template <auto kHas, auto kGet>
 std::optional<double> Spent(const v1::PhaseOfRun& phase, const v1::FigureRow& row) {
   if (!IsWhole(row) || !(phase.time_spent().*kHas)()) return std::nullopt;
@@ -114,7 +114,7 @@ std::map<FigureKey, double> FiguresOf(const v1::RunFigures& run) {
       }
     }
     for (const v1::FigureRow& row : phase.rows()) {
-      // Where a phase has one part, its row repeats the total, and a reader would see one change
+      // If a phase has one part, its row repeats the total, and a reader would see one change
       // twice.
       if (!IsWhole(row) && (IsTotal(row) || parts.size() < 2)) continue;
       for (int f = 0; f < kFigureCount; ++f) {

@@ -22,7 +22,7 @@ enum class FigureRole {
   kExplains  // says where the time went: judged on request; left out where it is 0 in all runs
 };
 
-// What comparisons decide by; the name is for people, JSON and SQL.
+// The figures by which comparisons decide; the name is for people, JSON and SQL.
 enum class FigureId { kIops, kThroughput, kErrors, kMean, kPercentile, kFairness, kTimeSpent };
 
 struct FigureKind {
@@ -37,7 +37,7 @@ struct FigureKind {
 extern const FigureKind kFigures[];
 extern const int kFigureCount;
 
-// All figures of a run that can be compared. Of a single kind of I/O in a phase only the total.
+// All figures of a run that can be compared. If a phase has a single kind of I/O, only the total.
 std::map<FigureKey, double> FiguresOf(const v1::RunFigures& run);
 
 // Why the run is not compared with others; empty when it is.

@@ -32,7 +32,7 @@ constexpr double kMinIops = 10;
 constexpr double kDeep = 4;
 constexpr double kAbove = 0.5;
 constexpr double kFlushes = 0.02;
-// Of the engines' bytes in an interval, and bytes per second: less is metadata.
+// A share of the engines' bytes in an interval, and bytes per second: less is metadata.
 constexpr double kOthersShare = 0.10;
 constexpr double kOthersBytes = 1 << 20;
 // A program that moved less than this share of the others' bytes is not named.
@@ -40,7 +40,7 @@ constexpr double kNamedShare = 0.05;
 constexpr double kKnownWriters = 0.5;
 // The counters of a program and of a device are not read at the same instant.
 constexpr double kBound = 1.05;
-// Of the engines' bytes: where a device moved more, requests of others are among its own.
+// A factor of the engines' bytes: if a device moved more, requests of others are among its own.
 constexpr double kAlone = 1.01;
 // Bytes. Smaller requests are rare.
 constexpr double kSmallRequest = 4096;
@@ -156,9 +156,9 @@ double LongerTime(const v1::PhaseResult& result) {
                   static_cast<double>(result.others_ns()) / static_cast<double>(result.end_ns()));
 }
 
-// What other programs of the kernel moved, those that matter beside `bytes`.
+// The other programs of the kernel whose I/O matters beside `bytes`.
 std::string Programs(const Device& d, double bytes) {
-  // What the device moved beside the engines bounds what anybody else can have done on it.
+  // The device's bytes beyond the engines' bound the I/O of anybody else on it.
   const double longer = LongerTime(d.sampler.result);
   const auto beside = [&](double device, double engine) {
     return longer * (kBound * std::max(0.0, device - engine) + kOthersBytes);
@@ -206,7 +206,7 @@ void AddInterference(const Device& d) {
   double first = 0;
   double last = 0;
   for (size_t i = 0; i < device.size(); ++i) {
-    // What is in flight at the interval's end is the device's already, and not the engines'.
+    // Requests in flight at the interval's end are the device's already, and not the engines'.
     if (device[i] <= engine[i] * (1 + kOthersShare) + kOthersBytes + in_flight / step) continue;
     // The last point may stand for less than the others.
     const double from = begin + static_cast<double>(i) * step;

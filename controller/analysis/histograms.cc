@@ -35,7 +35,7 @@ absl::StatusOr<std::set<uint32_t>> WorkersOf(const measure::RunData& data,
   return workers;
 }
 
-// What all histograms of a phase have in common, and the names of its workloads.
+// The head that all histograms of a phase share, and the names of its workloads.
 struct Frame {
   v1::LatencyHistogram head;
   v1::RunPhase load;
@@ -64,8 +64,8 @@ v1::LatencyHistogram Filled(const Frame& frame, const measure::WorkloadKind& key
     out.add_counts(static_cast<double>(count));
   }
   const measure::OperationCounts& counts = stats.counts();
-  // The counters keep the exact minimum, maximum and sum of the reported metric alone. Of the other
-  // metrics only the buckets are known.
+  // The counters keep the exact minimum, maximum and sum of the reported metric alone. For the
+  // other metrics only the buckets are known.
   if (out.is_reported() && counts.operations > 0) {
     out.set_min_ns(static_cast<double>(counts.latency_min_ns));
     out.set_max_ns(static_cast<double>(counts.latency_max_ns));

@@ -26,7 +26,7 @@ v1::OperationReport Usual(v1::OperationReport report) {
   return report;
 }
 
-// What the worker's part of each workload came to.
+// The figures of the worker's part of each workload.
 void AddWorkloads(const PhaseView& view, const measure::WorkerPhaseData& worker,
                   v1::HostReport* host) {
   for (const v1::WorkloadResult& result : worker.result.workloads()) {

@@ -9,7 +9,7 @@
 namespace lockstep::controller {
 namespace {
 
-// Of the time of reads and writes together.
+// A share of the time of reads and writes together.
 constexpr double kMajorShare = 2.0 / 3;
 
 void AddKind(const measure::StatsOfKinds& kinds, v1::OperationKind kind, IoSides::Side* side) {

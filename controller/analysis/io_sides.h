@@ -8,7 +8,7 @@
 
 namespace lockstep::controller {
 
-// Where the I/Os of one workload spent their time over the measured time, all workers together.
+// The time of one workload's reads and writes over the measured time, all workers together.
 struct IoSides {
   struct Side {
     double ios = 0, time_ns = 0;  // completed I/Os, and their times in flight added up

@@ -14,7 +14,7 @@ namespace lockstep::controller {
 namespace {
 
 // A throttle lets bursts through and counts in windows of its own, so that what it holds is a bit
-// less than the limit over any other time. What is far beyond it is not held by it: version 1
+// less than the limit over any other time. The limit does not hold I/O far beyond it: version 1
 // limits a group's own processes only, and not those of the groups beneath.
 constexpr double kNear = 0.8;
 constexpr double kBeyond = 1.25;
@@ -50,7 +50,7 @@ const v1::KernelReport* KernelOf(const v1::PhaseReport& report, uint32_t worker)
   return nullptr;
 }
 
-// What the workers under the limit did: they share it where one kernel has them in one group.
+// The rates of the workers under the limit. They share it if one kernel has them in one group.
 Rates EnginesUnder(const std::string& throttle, const v1::PhaseReport& report,
                    const v1::HostReport& self) {
   Rates rates;
@@ -128,7 +128,7 @@ bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report, uint
     const bool named = absl::StrContains(throttle, absl::StrCat(" ", d.name(), " "));
     if (named || IsStacked(d.name())) return true;
   }
-  // Where no device is known below the targets, such as on a network file system, no limit can be
+  // If no device is known below the targets, such as on a network file system, no limit can be
   // ruled out.
   return !knows;
 }

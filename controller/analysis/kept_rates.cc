@@ -23,7 +23,8 @@ bool ReachesLimit(double part, const v1::DirectionLimit& limit, absl::string_vie
 }  // namespace
 
 bool KeepsItsRate(const PhaseView& view, const v1::Workload& w, const v1::WorkloadReport& out) {
-  // What was due is a mean from T on. Where the rate changes it is not that of the measured time.
+  // The due rate is a mean from T on. If the rate changes, this mean is not that of the measured
+  // time.
   if (!HasChangingRate(w) && out.total().iops() < kKeptRate * out.due_per_second()) return false;
   // A lost host takes its share of the limits with it, as it takes its figures.
   const double part = PartOfHosts(view, w);

@@ -67,7 +67,7 @@ std::optional<size_t> KneeOfGain(const std::vector<double>& x, const std::vector
 
 std::optional<size_t> KneeOfCost(const std::vector<double>& x, const std::vector<double>& y) {
   const std::optional<size_t> found = Farthest(x, y, -1);
-  // Where the latency is no higher at the end than there, it does not rise beyond it.
+  // If the latency is no higher at the end than there, it does not rise beyond it.
   return found && y.back() > y[*found] ? found : std::nullopt;
 }
 

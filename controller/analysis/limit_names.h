@@ -5,7 +5,7 @@
 
 namespace lockstep::controller {
 
-// What limited several runs, one text for each: every different one, the most frequent first,
+// The limits of several runs, one text for each: every different one, the most frequent first,
 // joined by " or ". Runs that do not know their limit (an empty text) are left out. Pure.
 std::string LimitNames(const std::vector<std::string>& limits);
 

@@ -14,8 +14,8 @@
 // of the threads' time went there, but the rate was not kept.
 //
 // A copy has two sides. The rules look at the devices, the servers and the latencies of the side
-// that took most of its I/Os' time, and say so. Where neither did, or where I/Os that never
-// completed took it, the side is not known.
+// that took most of its I/Os' time, and say so. If neither did, or if I/Os that never completed
+// took it, the side is not known.
 
 #include <algorithm>
 #include <functional>
@@ -49,9 +49,9 @@ constexpr double kOnProcessor = 0.9;
 constexpr double kBusy = 0.95;
 // A device with so many requests waiting is not starved by the queue depth.
 constexpr double kDeepQueue = 4;
-// Of the requests of a device, those that wait in one underneath it.
+// A share of a device's requests: those that wait in one underneath it.
 constexpr double kHasAllWaiting = 0.9;
-// Of an I/O's time, and at least so much: less is the way through the kernel.
+// A share of an I/O's time, and at least so much: less is the way through the kernel.
 constexpr double kWaitsAbove = 0.5;
 constexpr double kNoticeableMs = 0.2;
 
@@ -60,7 +60,7 @@ void Set(Limit limit, std::string because, v1::WorkloadReport* out) {
   out->set_limited_because(std::move(because));
 }
 
-// What is known of one workload.
+// The facts that are known of one workload.
 struct LimitEvidence {
   const PhaseView& view;
   const v1::PhaseReport& report;
@@ -76,8 +76,8 @@ struct LimitEvidence {
   bool waits() const { return queue_full > kMajority || shares.io > kMajority; }
 };
 
-// What the job itself asks for takes most of the threads' time. Each of these rules says whether it
-// holds, and if so, sets the verdict.
+// Most of the threads' time goes into waits that the job itself asks for. Each of these rules says
+// whether it holds, and if so, sets the verdict.
 bool HasRate(const v1::Workload& w) {
   return w.has_open_loop() || w.max_iops() > 0 || w.max_throughput_bytes_per_second() > 0 ||
          w.has_read_limit() || w.has_write_limit();
@@ -206,13 +206,13 @@ bool LimitedByThrottle(const LimitEvidence& e, v1::WorkloadReport* out) {
   return true;
 }
 
-// What direct I/Os took, and the requests of the devices under them, if the I/Os took much longer;
-// otherwise empty.
+// The latency of direct I/Os, and that of the requests of the devices under them, if the I/Os took
+// much longer; otherwise empty.
 std::string LongerThanRequests(const LimitEvidence& e, const v1::WorkloadReport& out) {
   // A response time has the wait for a free slot in it, which is above every device.
   if (!e.workload.direct() || measure::Is(out.total(), measure::LatencyMetric::kResponseTime))
     return "";
-  // Of I/Os that other devices, a server or a daemon served, these devices have no requests.
+  // These devices have no requests of I/Os that other devices, a server or a daemon served.
   if (e.under.elsewhere || (e.workload.has_copy() && !e.side)) return "";
   const double latency_ms = (e.side ? e.side->ios.mean_ns() : out.total().latency_avg_ns()) / 1e6;
   const double await_ms = e.under.requests.mean_ms();
@@ -308,8 +308,8 @@ bool IsNeverIdle(const v1::DeviceReport& device) {
 bool DeviceNeverIdle(const LimitEvidence& e, v1::WorkloadReport* out) {
   for (const v1::DeviceReport* top : e.under.devices) {
     if (!IsNeverIdle(*top)) continue;
-    // The topmost device is never idle either while it waits for one of its disks. Of such a disk
-    // the busy time may be too short: from Linux 5.0 to 6.9 the time before the start of a request
+    // The topmost device is never idle either while it waits for one of its disks. The busy time of
+    // such a disk may be too short: from Linux 5.0 to 6.9 the time before the start of a request
     // was not counted, even if others were in flight (update_io_ticks()).
     const v1::DeviceReport* device =
         LowestOf(top, e.under.lower, [&](const v1::DeviceReport& lower) {

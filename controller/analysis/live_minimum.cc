@@ -10,7 +10,7 @@
 namespace lockstep::controller {
 namespace {
 
-// What the rounding of intervals may take from a window's length.
+// The time that the rounding of intervals may take from a window's length.
 constexpr double kRoundingSeconds = 1e-6;
 
 }  // namespace

@@ -221,8 +221,7 @@ void LivePhase::CheckAbortConditions(const measure::MergedInterval& merged) {
   if (merged.interval_class != v1::INTERVAL_CLASS_MEASURED) return;
   uint64_t count = 0;
   for (const auto& [bucket, n] : merged.latencies) count += n;
-  // Where no I/O took longer, the p99 would be the largest latency: one slow I/O must not end a
-  // run.
+  // If no I/O took longer, the p99 would be the largest latency: one slow I/O must not end a run.
   const bool has_p99 = count > 0 && common::RankOf(99, count) < count;
   if (abort_if_.p99_ns() != 0 && has_p99 &&
       merged.p99_ns > static_cast<double>(abort_if_.p99_ns())) {

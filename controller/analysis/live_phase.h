@@ -43,7 +43,7 @@ class LivePhase {
   // Why the load is to end by its until_steady or an ends_phase; empty while it is not.
   const std::string& end_reason() const { return end_reason_; }
   const measure::PhaseSeries& series() const { return series_; }
-  // What is kept of it when nothing more comes; the last thing that is asked.
+  // The intervals to keep when nothing more comes. The caller calls nothing after it.
   measure::Recording Close();
 
   // Names, in the order in which intervals give what all hosts did.

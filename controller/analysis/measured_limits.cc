@@ -31,7 +31,7 @@ constexpr double kSameSizeRatio = 1.05;
 // The shares at which people want a latency, and how near to them it must be measured.
 constexpr std::array<double, 2> kLatencyShares = {0.6, 0.9};
 constexpr double kNearShare = 0.05;
-// Of the engines' I/Os: the latency is that of the device that gets nearly all of them.
+// A share of the engines' I/Os: the latency is that of the device that gets nearly all of them.
 constexpr double kNearlyAll = 0.95;
 
 // The factor between two sizes, at least 1; 1 if one of them is not known.
@@ -45,7 +45,7 @@ bool HasSameRequests(const RequestMix& a, const RequestMix& b) {
          SizeRatio(a.write_bytes, b.write_bytes) <= kSameSizeRatio;
 }
 
-// What one phase measured of one device.
+// The measurements of one phase on one device.
 struct Measured {
   v1::MeasuredLimit limit;
   bool is_held = false;          // the job asked for no more
@@ -107,8 +107,8 @@ std::map<std::string, std::vector<DeviceOnHost>> ByKey(const v1::PhaseReport& ph
   DevicesByKey devices;
   for (const v1::DeviceReport& d : phase.devices()) {
     if (d.identity().empty() || d.workers().empty()) continue;
-    // A device underneath the targets' has no engine figures. What it gave is no limit of its own:
-    // the one above may have had enough.
+    // A device underneath the targets' has no engine figures. Its rate is no limit of its own: the
+    // device above may have had enough.
     if (!d.has_engine_iops()) continue;
     const uint32_t worker = d.workers(0);
     devices.Add(absl::StrCat(worker), DeviceKey(DiskOf(d.identity()), boots[worker]), d);

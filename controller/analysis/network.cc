@@ -20,8 +20,8 @@ std::optional<double> ShareOfLine(double bytes, const measure::KnownSum& capacit
   return 8 * bytes / capacity_bits.sum;
 }
 
-// The speed is what the driver says. An interface that carried more has another one. What a shaper
-// lets through at once, and counters that are read late, are less than this.
+// The speed is what the driver says. An interface that carried more has another one. The bytes that
+// a shaper lets through at once, and those of counters that are read late, are less than this.
 bool IsBeyondLine(const std::optional<double>& share) { return share && *share > 1.1; }
 
 void FillInterface(const measure::InterfaceSums& sums, v1::InterfaceReport* out) {

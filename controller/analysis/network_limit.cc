@@ -13,16 +13,16 @@
 namespace lockstep::controller {
 namespace {
 
-// Of the hosts of a workload: one of many does not limit the fleet.
+// A share of the hosts of a workload: one of many does not limit the fleet.
 constexpr double kHostsAffected = 0.5;
-// Of packets, or of TCP segments. Stray frames of unknown protocols count as dropped, too.
+// A share of packets, or of TCP segments. Stray frames of unknown protocols count as dropped, too.
 constexpr double kPacketsLost = 0.01;
 constexpr double kPacketsToJudge = 1000;
-// Of the time of NFS operations.
+// A share of the time of NFS operations.
 constexpr double kRoundTrips = 0.75;
 constexpr double kOperationsToJudge = 100;
 
-// What one worker has between itself and the servers of a workload's targets.
+// The network between one worker and the servers of a workload's targets.
 struct HostNetwork {
   const v1::HostReport* host = nullptr;
   const measure::WorkerPhaseData* worker = nullptr;
@@ -104,7 +104,7 @@ std::optional<LineUse> BusiestOf(const std::vector<const v1::InterfaceReport*>& 
   return busiest;
 }
 
-// What was lost on one host, as a part of a sentence; empty unless it is more than the bound.
+// The losses on one host, as a part of a sentence; empty unless they are more than the bound.
 std::string LossesOf(const HostNetwork& network) {
   const auto lost = [](double bad, double packets, const char* what, const std::string& name) {
     const double all = packets + bad;

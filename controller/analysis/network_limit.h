@@ -22,8 +22,8 @@ struct LineUse {
 // where no speed is known.
 std::optional<LineUse> BusiestLineOf(const v1::PhaseReport& report, uint32_t worker);
 
-// What the network's figures say of a workload, over its hosts and the routes of its targets. Texts
-// are parts of sentences; empty where the figures do not say it.
+// The network's figures for a workload, over its hosts and the routes of its targets. Texts are
+// parts of sentences; empty where the figures do not say it.
 struct NetworkEvidence {
   // On at least half of the hosts an interface reached its line rate.
   std::string line_rate;

@@ -105,7 +105,8 @@ void AddFairness(const std::vector<DeviceSum>& hosts,
   }
 }
 
-// What the client of each mount of a server did. The kernel counts operations of NFS alone.
+// The operations of the client of each mount of a server. The kernel counts operations of NFS
+// alone.
 void AddMounts(const PhaseView& view, v1::PhaseReport* report) {
   v1::ObservedReport* observed = report->mutable_observed();
   std::set<std::pair<std::string, std::string>> seen;  // by kernel

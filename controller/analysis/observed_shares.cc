@@ -45,7 +45,7 @@ std::string NamedWithHosts(const v1::ObservedShare& share) {
   return name;
 }
 
-// Of several limits the largest with similar requests, or else the one with the nearest requests.
+// Chooses the largest limit with similar requests, or else the one with the nearest requests.
 const v1::MeasuredLimit* ChooseLimit(const RequestMix& mix,
                                      const std::vector<const v1::MeasuredLimit*>& limits) {
   const v1::MeasuredLimit* best = nullptr;

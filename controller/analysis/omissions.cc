@@ -2,8 +2,8 @@
 //
 // A closed loop starts an I/O when another one completes. While nothing completes, the I/Os that
 // would have started, and waited, are missing (G. Tene, "How NOT to Measure Latency", 2015:
-// coordinated omission). That is said where a workload's threads spent 8 % of their time in gaps
-// between completions of more than 20 times the median latency: a long tail alone is none,
+// coordinated omission). The report warns of it if a workload's threads spent 8 % of their time in
+// gaps between completions of more than 20 times the median latency. A long tail alone is no gap,
 // while the other I/Os of the queue complete. Beside it stands the p99 with the missing I/Os, as
 // HdrHistogram's copyCorrectedForCoordinatedOmission() adds them: an I/O of latency L stands for
 // further ones of L - E, L - 2E, …, where E is the median.

@@ -21,13 +21,13 @@
 namespace lockstep::controller {
 namespace {
 
-// Of a Poisson process with this mean an interval is empty once in 20,000.
+// An interval of a Poisson process with this mean is empty once in 20,000.
 constexpr double kEnoughPerInterval = 10;
 constexpr size_t kMaxOutages = 100;
 // The rate before an outage is the mean of so many points.
 constexpr size_t kPointsBefore = 5;
 constexpr double kBack = 0.95;
-// Of an interval: what is shorter is a part of one.
+// A share of an interval: a shorter one is a part of one.
 constexpr double kWhole = 0.99;
 
 struct Silence {
@@ -66,7 +66,7 @@ std::vector<Silence> SilencesOf(const PhaseView& view, const measure::WorkerPhas
   if (series.silences.empty()) return silences;
   const double end = FirstEnd(worker);
   const double interval = static_cast<double>(view.phase().phase.interval_ns) / 1e9;
-  // Of the interval in which the last workload begins, a part is silent as the job says.
+  // A part of the interval in which the last workload begins is silent because the job says so.
   const double begin = std::ceil(LastBegin(view, worker) / interval) * interval;
   double silent = 0;
   for (const auto& [begin_ns, end_ns] : series.silences) {

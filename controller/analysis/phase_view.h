@@ -33,8 +33,8 @@ class PhaseView {
   std::vector<const measure::RunWorker*> Absent() const;
   // Whether it samples devices and hosts, and has no load.
   bool IsObserve() const { return phase_.phase.spec.has_observe(); }
-  // What the worker said, when the run was admitted, that it sees in an observe phase; null for
-  // another phase, and where it said nothing.
+  // The devices that the worker said, when the run was admitted, that it sees in an observe phase;
+  // null for another phase, and if it said nothing.
   const v1::ObservedDevices* ObservedBy(const measure::RunWorker& worker) const;
   // When the workload begins, nanoseconds from T.
   int64_t BeginNs(uint32_t workload) const;

@@ -25,7 +25,7 @@ MeanScatter MeanScatterOf(const std::vector<double>& values) {
   return of;
 }
 
-// Of the differences of the logarithms, in the rounds that both points have.
+// Two points, compared by the differences of their logarithms in the rounds that both have.
 struct Pair {
   size_t a = 0, b = 0;
   MeanScatter differences;  // a's minus b's

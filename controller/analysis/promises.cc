@@ -22,9 +22,9 @@
 namespace lockstep::controller {
 namespace {
 
-// Of the promise: clocks and windows make differences below it.
+// A share of the promise: clocks and windows make differences below it.
 constexpr double kMinExcess = 0.01;
-// Of the bytes in one direction: the cross-check takes differences below it for agreement.
+// A share of the bytes in one direction: the cross-check takes differences below it for agreement.
 constexpr double kMinCached = 0.05;
 
 // The fleet's rate in each point of the window. None where the hosts' points do not stand side by
@@ -150,7 +150,7 @@ std::optional<Merged> MergedRequests(const v1::PhaseReport& report) {
   return merged.device.empty() ? std::nullopt : std::optional(merged);
 }
 
-// What served more than was promised. `promise` has its figures.
+// The cause of a figure above the promise. `promise` has its figures.
 std::string CauseOfExcess(const PhaseView& view, const v1::PhaseReport& report,
                           const v1::PromiseReport& promise) {
   const std::string served_by = ServedBy(view, report);

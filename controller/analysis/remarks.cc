@@ -16,9 +16,9 @@ namespace lockstep::controller {
 namespace {
 
 constexpr double kBusyProcessors = 0.9;
-// Of the processors' busy time: with less it was others who took them.
+// A share of the processors' busy time: with less it was others who took them.
 constexpr double kOwnShare = 0.5;
-// What a hiccup at the very end leaves is no backlog.
+// A hiccup at the very end leaves less than this: it is no backlog.
 constexpr double kBacklogShare = 0.01;
 constexpr double kBacklogNs = 1e7;
 
@@ -137,9 +137,9 @@ void AddSmallFiles(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-// Whether most points of the series stay behind the rate that was due. Where the load only stood
-// still at times, or at its end, most points keep it. True where the series does not tell: it has
-// other workloads in it, or the rate changes.
+// Whether most points of the series stay behind the rate that was due. If the load only stood still
+// at times, or at its end, most points keep it. True where the series does not tell: it has other
+// workloads in it, or the rate changes.
 bool StaysBehind(const PhaseView& view, const v1::WorkloadReport& w,
                  const v1::PhaseReport& report) {
   constexpr double kKeeps = 0.98;
@@ -148,7 +148,7 @@ bool StaysBehind(const PhaseView& view, const v1::WorkloadReport& w,
   const std::vector<double> points(report.iops_by_interval().begin(),
                                    report.iops_by_interval().end());
   if (points.empty()) return true;
-  // Of few points the one that has the stall in it can be the middle one.
+  // If there are few points, the one that has the stall in it can be the middle one.
   constexpr size_t kFew = 8;
   const double kept =
       points.size() < kFew ? *std::max_element(points.begin(), points.end()) : MedianOf(points);

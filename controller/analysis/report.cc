@@ -53,7 +53,7 @@ measure::PhaseSeries::Options OptionsOf(const measure::PhaseData& phase) {
   return options;
 }
 
-// What is to be made of the intervals beside their sums; null where nothing is.
+// The receivers of the intervals beside their sums; null where none is needed.
 struct Judges {
   measure::SteadyState* steady = nullptr;
   std::vector<double>* p99_spreads = nullptr;  // over the hosts, by interval
@@ -264,7 +264,7 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
     declared +=
         StepsDue(data, p) * (probe.expectations_size() + (run.start_skew_limit_ns() > 0 ? 1 : 0));
   }
-  // What verification found is expected without being declared.
+  // Each verification counts as an expectation that nobody has to declare.
   for (const v1::PhaseReport& phase : report->phases()) {
     for (const v1::WorkloadReport& w : phase.workloads()) declared += w.has_verification();
   }

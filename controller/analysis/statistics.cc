@@ -46,7 +46,7 @@ double IncompleteBeta(double a, double b, double x) {
                                    : 1 - front * BetaFraction(b, a, 1 - x) / b;
 }
 
-// Where `below` changes from true to false between 0 and `end`.
+// The point between 0 and `end` at which `below` changes from true to false.
 template <typename Below>
 double Bisect(double end, const Below& below) {
   double low = 0;

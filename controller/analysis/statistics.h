@@ -75,9 +75,9 @@ struct ChangeAt {
   double mean_before = 0, mean_after = 0;
   double p_value = 0;
 };
-// Where the level of a series changed: E-divisive means (D. S. Matteson, N. A. James, 2014) in
-// overlapping windows of 50, each change held to a t-test of p < 0.001 between its neighbours.
-// There are at least three values on each side.
+// The points at which the level of a series changed: E-divisive means (D. S. Matteson, N. A. James,
+// 2014) in overlapping windows of 50, each change held to a t-test of p < 0.001 between its
+// neighbours. There are at least three values on each side.
 std::vector<ChangeAt> ChangesIn(const std::vector<double>& series);
 
 }  // namespace lockstep::controller

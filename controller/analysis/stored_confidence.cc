@@ -70,7 +70,7 @@ StoredConfidence::StoredConfidence(const measure::PhaseData& phase, v1::PhaseRep
     if (worker.has_result) workers_.insert(worker.worker_index);
   }
   Reports reports = ReportsIn(report);
-  // Where no percentile has a latency, none has an interval.
+  // If no percentile has a latency, none has an interval.
   std::erase_if(reports,
                 [](const auto& one) { return TailCounts::NumbersOfBlock(*one.second) == 1; });
   size_t numbers = 0;
@@ -92,7 +92,7 @@ void StoredConfidence::Add(uint32_t worker, const v1::IntervalSample& sample) {
   for (const v1::WorkloadSample& workload : sample.workloads()) {
     for (const v1::OperationCounters& counters : workload.operations()) {
       const auto delta = measure::OperationDelta::Decode(counters);
-      // Whoever adds up the intervals reports it.
+      // The code that adds up the intervals reports it.
       if (!delta.ok()) continue;
       const common::Buckets* latencies = Of(*delta, delta->main_metric());
       Add({worker, workload.workload(), delta->kind}, sample.interval(), latencies);

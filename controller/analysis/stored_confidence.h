@@ -30,14 +30,14 @@ class StoredConfidence {
 
   // Whether nothing in the report needs it.
   bool empty() const { return series_.empty(); }
-  // Adds a measured interval with its histograms; others are ignored. Of each worker they come in
-  // ascending order.
+  // Adds a measured interval with its histograms; others are ignored. The intervals of each worker
+  // come in ascending order.
   void Add(uint32_t worker, const v1::IntervalSample& sample);
   // Gives the report's percentiles their intervals. No interval comes after it.
   void Finish();
 
  private:
-  // Whose latencies, and which.
+  // The worker, workload and kind of operation of latencies, and their metric.
   struct Key {
     uint32_t worker = 0;
     uint32_t workload = 0;

@@ -34,7 +34,7 @@ constexpr double kRetransmits = 0.01;
 constexpr double kPhaseMajority = 0.75;
 constexpr double kOfStretch = 0.5;
 
-// What is known of a host's surroundings at some points of its series.
+// The known facts about a host's surroundings at some points of its series.
 struct Surroundings {
   double steal = 0, run_queue = 0;
   double await_ms = 0;    // of its devices' requests
@@ -204,7 +204,7 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
   return std::nullopt;
 }
 
-// What it works with is slower than the others'.
+// The host works with slower devices or links than the others.
 std::optional<Cause> Slower(const CauseEvidence& e) {
   // Requests of a device behind a full line take longer, too. The line therefore comes first.
   const auto line = BusiestLineOf(e.report, e.self.worker_index());

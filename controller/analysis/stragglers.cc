@@ -43,7 +43,7 @@ constexpr double kTwice = 2;
 // A figure of a host, point by point, and the median of the others.
 struct Beside {
   std::vector<double> own, others;
-  // Of the sums; 1 where the others have nothing.
+  // The ratio of the sums; 1 where the others have nothing.
   double Ratio() const {
     const double sum = std::accumulate(others.begin(), others.end(), 0.0);
     return sum > 0 ? std::accumulate(own.begin(), own.end(), 0.0) / sum : 1;

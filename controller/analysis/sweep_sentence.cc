@@ -112,7 +112,7 @@ class Sentence {
                : absl::StrFormat("%.1f MiB/s", value / common::kMiB);
   }
 
-  // What the tables have of the point: the median over its rounds. The means of its comparison
+  // The figure of the point in the tables: the median over its rounds. The means of its comparison
   // would put a second number beside that one.
   std::string Reached(const v1::SweepPointReport& point) const {
     if (is_latency_) {
@@ -200,7 +200,7 @@ class Sentence {
                                   is_latency_ ? "higher still" : "slower still"));
   }
 
-  // Of the points that are named above, in their order.
+  // The fairness of the points that are named above, in their order.
   void Fairness() {
     constexpr double kDifference = 0.02;
     std::vector<std::string> values;
@@ -287,7 +287,7 @@ class Sentence {
         point == nullptr ? v1::STANDING_UNSPECIFIED : point->comparison().standing();
     const std::string beyond = absl::StrCat(knee.of(), " beyond ", knee.value());
     if (standing == v1::STANDING_BEST || standing == v1::STANDING_NOT_DISTINGUISHABLE) {
-      // What is not distinguishable may still differ, by as much as the rounds do not tell.
+      // Points that are not distinguishable may still differ, by as much as the rounds do not tell.
       constexpr double kNothing = 0.05;
       const double most =
           standing == v1::STANDING_BEST ? highest - 1 : 1 / point->comparison().ratio_low() - 1;
@@ -308,7 +308,7 @@ class Sentence {
     }
   }
 
-  // Of a point over the best one, at the end of the interval.
+  // The ratio of a point to the best one, at the end of the interval.
   static double HighestRatio(const v1::PointComparison& comparison) {
     if (comparison.standing() == v1::STANDING_WORSE) return 1;
     if (comparison.standing() != v1::STANDING_NOT_DISTINGUISHABLE) return 0;

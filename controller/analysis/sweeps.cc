@@ -30,7 +30,7 @@
 namespace lockstep::controller {
 namespace {
 
-// What follows the IOPS of a point. `separator` stands between the two.
+// The text that follows the IOPS of a point. `separator` stands between the two.
 std::string WithP99(const v1::SweepPointReport& point, const char* separator) {
   return point.has_p99_ns()
              ? absl::StrCat(separator, "with a p99 of ",
@@ -52,7 +52,7 @@ struct Runs {
   std::vector<std::string> limits;
 };
 
-// What limited the phase's workloads, each limit once.
+// The limits of the phase's workloads, each once.
 std::string LimitOf(const v1::PhaseReport& phase) {
   std::vector<std::string> limits;
   for (const v1::WorkloadReport& workload : phase.workloads()) {
@@ -233,8 +233,8 @@ void AddGeometricKnee(const Row& row, const std::string& at, v1::SweepReport* sw
           : "; too few I/Os to compare their p99"));
 }
 
-// What was done of what was due, by run; empty where the axis is no rate, or cannot be told from
-// what else ran. A limit says itself what is due, if no other workload is there.
+// The served share of the due rate, by run; empty if the axis is no rate, or if it cannot be told
+// from what else ran. A limit says itself what is due, if no other workload is there.
 std::vector<std::vector<double>> ServedOf(const Row& row, const std::string& field) {
   const bool is_open_loop = field.ends_with("open_loop.rate");
   if (!is_open_loop && !field.ends_with("max_iops")) return {};
@@ -398,7 +398,7 @@ void AddCurve(const measure::RunData& data, uint32_t job_phase, v1::Report* repo
     x.push_back(point->share());
     y.push_back(point->p99_ns());
   }
-  // A knee is an index into x. Where a step was left out above, that is not the index of its point.
+  // A knee is an index into x. If a step was left out above, x's index is not that of its point.
   if (const auto found = x.size() == points.size() ? KneeOfCost(x, y) : std::nullopt) {
     const v1::CurvePointReport& point = *points[*found];
     v1::KneeReport* knee = curve.mutable_knee();

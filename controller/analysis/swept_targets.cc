@@ -20,7 +20,7 @@ std::string PathOf(const v1::TargetInspection& found) {
 
 bool IsDevice(const v1::Target& target) { return target.has_device() || target.has_iscsi(); }
 
-// What the first host found of a target, and how many others found something else.
+// The first host's finding about a target, and how many others found something else.
 struct Sighting {
   bool is_swept = false;
   const measure::RunWorker* worker = nullptr;
@@ -56,7 +56,7 @@ std::vector<Sighting> SightingsOf(const measure::RunData& data,
     sightings[static_cast<size_t>(t)].is_swept = names.contains(job.targets(t).name());
   }
   for (const measure::RunWorker& worker : data.workers) {
-    // What synthetic workers found is made up.
+    // The findings of synthetic workers are made up.
     if (worker.inspection.synthetic()) continue;
     for (const v1::TargetInspection& found : worker.inspection.targets()) {
       if (found.target() >= sightings.size()) continue;

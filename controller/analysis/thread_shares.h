@@ -7,7 +7,7 @@
 
 namespace lockstep::controller {
 
-// Where the threads of one workload spent their time, as mean shares.
+// The shares of the threads' time of one workload, as means.
 struct ThreadShares {
   double io = 0, fsync = 0, rate = 0, think = 0, cpu = 0;
   int threads = 0;

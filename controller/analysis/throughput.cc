@@ -13,7 +13,7 @@
 namespace lockstep::controller {
 namespace {
 
-// Of one workload, from the workers' results.
+// The statistics of one workload, from the workers' results.
 measure::StatsOfKinds MeasuredOf(const PhaseView& view, uint32_t workload) {
   measure::StatsOfKinds kinds;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
@@ -31,7 +31,7 @@ void AddLatencies(const measure::EncodedLatencies& block, uint32_t workload, v1:
   for (auto entry = block.lower_bound({workload, all ? v1::OPERATION_KIND_UNSPECIFIED : kind});
        entry != block.end() && entry->first.first == workload; ++entry) {
     if (all ? !measure::IsIo(entry->first.second) : entry->first.second != kind) continue;
-    // What an imported archive has in it need not be a histogram. It must not fail the report.
+    // The bytes in an imported archive need not be a histogram. It must not fail the report.
     const auto latencies = common::DecodeBuckets(entry->second);
     if (latencies.ok()) *sum = common::SumOf(*sum, *latencies);
   }

@@ -15,8 +15,8 @@
 namespace lockstep::controller {
 namespace {
 
-// What the kernels of a fleet counted for each I/O on them. Each counts by its I/Os: a fleet's mean
-// is not the mean of its hosts'.
+// The counts of a fleet's kernels for each I/O on them. Each counts by its I/Os: a fleet's mean is
+// not the mean of its hosts'.
 class PerIo {
  public:
   void Add(bool is_known, double per_io, double ios) {
@@ -117,7 +117,7 @@ double MeasuredBytes(const v1::WorkloadResult& result) {
   return bytes;
 }
 
-// What a device moved, by its own counters.
+// The bytes that a device moved, by its own counters.
 struct DeviceBytes {
   double measured = 0;           // bytes, of the measured time
   double read = 0, written = 0;  // of the whole load, as those of programs are
@@ -213,7 +213,7 @@ class Bytes {
       is_own_known = is_own_known && worker.result.has_own_read_bytes();
       own_read += static_cast<double>(worker.result.own_read_bytes());
     }
-    // What the kernel did not count for the workers was read by others, also if they have ended.
+    // Others read the bytes that the kernel did not count for the workers, also if they have ended.
     if (is_own_known) read = std::max(read, devices.read - own_read);
     return read + written;
   }
@@ -227,7 +227,7 @@ class Bytes {
       if (sampled_.contains(key)) devices->insert(key);
       return sampled_.contains(key);
     };
-    // Where stacks of the phase overlap, the devices that count are the lowest ones.
+    // If stacks of the phase overlap, the devices that count are the lowest ones.
     bool lower = false;
     for (const std::string& name : under.lower) lower = add(name) || lower;
     bool all = !under.top.empty();

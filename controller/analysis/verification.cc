@@ -102,7 +102,7 @@ bool ReadsOthers(const PhaseView& view, const v1::Target& target) {
          (readers == v1::READERS_RING || readers == v1::READERS_ALL);
 }
 
-// What other hosts' blocks must hold is known from those hosts' own reports alone: a host that
+// The contents of other hosts' blocks are known from those hosts' own reports alone. A host that
 // reports wrongly of its part is believed, and the report says whose word it took.
 void AddWitnesses(const PhaseView& view, int index, v1::WorkloadReport* out) {
   constexpr size_t kHostsNamed = 8;

@@ -18,9 +18,9 @@
 
 namespace lockstep::controller {
 
-// Who asked for a change, or for something that the role forbids, and what the answer was: entries
-// go to the store in the order of the answers, on a thread of the log's own, and wait while the
-// store is unavailable. Calls never wait for it. Thread-safe.
+// The log of callers who asked for a change, or for something that the role forbids, and of the
+// answers. Entries go to the store in the order of the answers, on a thread of the log's own, and
+// wait while the store is unavailable. Calls never wait for it. Thread-safe.
 class AuditLog {
  public:
   // All outlive this. Without `callers` every certificate counts.
@@ -32,7 +32,7 @@ class AuditLog {
   // The call, without its subject and answer.
   static v1::AuditEntry EntryOf(const grpc::ServerContextBase& context, const Principal& principal,
                                 const std::string& action);
-  // Sets the time and the answer. Of one caller's calls that were not served so many are kept a
+  // Sets the time and the answer. Only so many calls of one caller that were not served are kept a
   // minute (limits::kAuditRefusals).
   void Add(v1::AuditEntry entry, const grpc::Status& answer);
   // A worker that tried to attach under a name that is not its own.

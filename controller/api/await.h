@@ -14,7 +14,8 @@
 
 namespace lockstep::controller {
 
-// What a caller's thread waits for an answer; whoever answers later says so before.
+// The time for which a caller's thread waits for an answer. Code that may answer later says so
+// before.
 inline constexpr int64_t kAnswerWaitNs = 10 * timing::kSecond;
 
 inline grpc::Status ToGrpc(const absl::Status& status) {

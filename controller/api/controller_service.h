@@ -24,7 +24,7 @@
 
 namespace lockstep::controller {
 
-// What the two gRPC services are made of; all outlive them.
+// The parts of the two gRPC services; all outlive them.
 struct ServiceParts {
   uint64_t epoch = 0;
   storage::Store* store = nullptr;
@@ -132,7 +132,7 @@ class ControllerService final : public v1::Controller::CallbackService {
   struct Audited {
     std::string action;  // empty: the call changes nothing
     std::string details;
-    // What it was about, asked when it is answered.
+    // The subject of the call, asked when it is answered.
     std::function<std::string()> subject = [] { return std::string(); };
   };
   // Checks the role and the message: answered already when either is refused.

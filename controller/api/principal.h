@@ -6,8 +6,8 @@
 
 namespace lockstep::controller {
 
-// What a caller may do. Each role but worker includes those before it; a worker attaches and
-// delivers, and may not submit.
+// The role of a caller, which says what it may do. Each role but worker includes those before it; a
+// worker attaches and delivers, and may not submit.
 enum class Role { kViewer, kSubmitter, kWorker, kAdmin };
 const char* RoleName(Role role);
 
@@ -19,7 +19,7 @@ struct Principal {
   std::string certificate() const { return authenticated ? name : ""; }
 };
 
-// Who calls. With TLS: the certificate's common name, and the role from its alternative DNS name
+// The caller. With TLS: the certificate's common name, and the role from its alternative DNS name
 // ROLE.role.lockstep (a viewer without one, as with several that differ, and without a common
 // name). Without TLS, which is for loopback unless the operator said otherwise: `local`, an admin.
 Principal PrincipalOf(const grpc::ServerContextBase& context);

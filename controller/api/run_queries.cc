@@ -42,7 +42,7 @@ grpc::Status CheckJudged(const std::vector<std::string>& judged) {
   return grpc::Status::OK;
 }
 
-// What is to be noted. INVALID_ARGUMENT where its time is none, or its text.
+// The note to store. INVALID_ARGUMENT where its time is none, or its text.
 absl::StatusOr<storage::NewNote> NoteOf(const std::string& author, const v1::NoteRequest& request) {
   storage::NewNote note{author, request.text(), std::nullopt, std::nullopt};
   if (absl::StripAsciiWhitespace(request.text()).empty()) {

@@ -74,7 +74,7 @@ class PartWriter final : public grpc::ServerWriteReactor<Part> {
     return absl::OkStatus();
   }
   void End(const grpc::Status& status) {
-    // Who stalls is not waited for a second time.
+    // A client that stalls is not waited for a second time.
     if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED || !hand_.Wait().ok()) {
       context_->TryCancel();
     }

@@ -1,4 +1,5 @@
-// What is too large for one message: histograms, and whole runs from and to other stores.
+// Transfers that are too large for one message: histograms, and whole runs from and to other
+// stores.
 
 #include <algorithm>
 

@@ -14,7 +14,7 @@
 
 namespace lockstep::cli {
 
-// How the command ended, for scripts. Where several hold for a run: corrupted data before all, then
+// How the command ended, for scripts. If several hold for a run: corrupted data before all, then
 // that the run did not end as it should, then expectations, then lost hosts.
 enum ExitStatus {
   kOk = 0,
@@ -28,7 +28,7 @@ enum ExitStatus {
   kCancelled = 130,  // the run was cancelled
 };
 
-// What every command is given.
+// The arguments that every command gets.
 struct Context {
   // or several, separated by commas: the first that answers
   std::string controller = "127.0.0.1:9640";
@@ -44,7 +44,7 @@ struct Context {
   bool Colour(int descriptor) const;
   // Columns of the terminal that standard output is; 0 when it is none.
   size_t Width() const;
-  // That the own certificate expires soon; empty when it does not.
+  // A warning that the own certificate expires soon; empty when it does not.
   std::string CertificateWarning() const;
   // UNAVAILABLE with what to do, when nobody answers there.
   absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Connect() const;

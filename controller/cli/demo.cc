@@ -34,8 +34,8 @@ class ScratchDirectory {
     if (mkdtemp(path.data()) == nullptr) return common::ErrnoStatus(errno, path);
     return std::unique_ptr<ScratchDirectory>(new ScratchDirectory(path));
   }
-  // What the job's clean-up removed is gone already; a job that was cancelled at once may leave its
-  // files.
+  // The job's clean-up has removed its files already; a job that was cancelled at once may leave
+  // them.
   ~ScratchDirectory() {
     std::error_code failed;
     std::filesystem::remove_all(path_, failed);  // follows no link

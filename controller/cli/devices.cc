@@ -69,8 +69,8 @@ std::string PathsOf(const ListedDevice& listed) {
   return listed.tells_paths ? absl::StrCat("; paths: ", absl::StrJoin(words, ", ")) : "";
 }
 
-// Where one kernel has several devices of this identity: two paths to one LUN, or two LUNs that
-// were given the same.
+// Names the devices of this identity on a kernel that has several: two paths to one LUN, or two
+// LUNs that were given the same.
 std::string TwinsOf(const ListedDevice& listed) {
   for (const auto& [kernel, names] : listed.names) {
     if (names.size() < 2) continue;
@@ -158,7 +158,7 @@ int ShowDevices(const Context& context, const std::string& format) {
   return kOk;
 }
 
-// What chose the devices, as on a command line.
+// The selection of the devices, as on a command line.
 std::string SelectionOf(const v1::EnrollRequest& request) {
   std::string text;
   if (!request.hosts().empty()) {

@@ -10,7 +10,7 @@
 
 namespace lockstep::cli {
 
-// What the worker of this host would be started with.
+// The flags with which the worker of this host would be started.
 struct DoctorFlags {
   std::vector<std::string> allow;
   std::vector<std::string> allow_expendable;

@@ -17,8 +17,8 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
-// Words of fio, sysbench, vdbench and others, and how a job file calls the same. What has several
-// words here has the nearest.
+// Words of fio, sysbench, vdbench and others, and how a job file calls the same. A word with
+// several translations has the nearest.
 struct Word {
   const char* theirs;
   const char* ours;
@@ -93,7 +93,8 @@ bool Has(const Descriptor& type, const std::string& name) {
   return false;
 }
 
-// Where in a job a field of this name is, as paths without numbers: phases[].run.duration.
+// The places of a job that have a field of this name, as paths without numbers:
+// phases[].run.duration.
 void FindPaths(const Descriptor& type, const std::string& prefix, const std::string& name,
                std::set<const Descriptor*>* above, std::vector<std::string>* found) {
   // A message may hold itself; deeper than this nobody looks for a field.
@@ -133,7 +134,7 @@ std::string NearestPath(const std::string& path, const std::string& name) {
   FindPaths(*v1::JobSpec::descriptor(), "", name, &above, &paths);
   if (paths.empty()) return "";
   const std::string here = WithoutNumbers(path);
-  // Whoever writes a size means the target's, and not that of a part of it.
+  // A person who writes a size means the target's, and not that of a part of it.
   const auto is_of_part = [](const std::string& p) { return absl::StrContains(p, ".region."); };
   return *std::max_element(paths.begin(), paths.end(), [&](const auto& a, const auto& b) {
     if (is_of_part(a) != is_of_part(b)) return is_of_part(a);

@@ -331,7 +331,7 @@ int WithSshFleet(const Context& caller, const SshFlags& ssh, const LocalFlags& l
   Context context = caller;
   std::unique_ptr<LocalFleet> controller;
   if (!caller.is_controller_given) context.tls = {};
-  // What is wrong with the flags is said before anything is started.
+  // Wrong flags are reported before anything is started.
   if (const auto options = OptionsOf(context, flags); !options.ok()) return Fail(options.status());
   const LocalSignals signals;
   if (!caller.is_controller_given) {

@@ -225,7 +225,7 @@ int Prune(const Context& context, const HistoryFlags& flags) {
   // A prune cannot be undone. Without --yes it only shows what the filter matches.
   request.set_dry_run(flags.dry_run || !flags.yes);
   if (!flags.older_than.empty()) {
-    // Of the two the later one would win, and delete what the other keeps.
+    // The later one of the two would win, and delete what the other keeps.
     if (!flags.filter.until().empty()) {
       return Fail("--older-than and --until both say which runs are old enough; give one of them");
     }

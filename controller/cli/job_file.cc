@@ -131,7 +131,8 @@ bool HasBareBraces(const std::string& line) {
   return false;
 }
 
-// What the parser could not read, in words; a tab in front of a line is the most common reason.
+// The reason why the parser could not read the source, in words; a tab in front of a line is the
+// most common reason.
 std::string SyntaxError(const std::string& name, const std::string& source,
                         const YAML::Exception& e) {
   const std::vector<std::string> lines = absl::StrSplit(source, '\n');
@@ -142,7 +143,7 @@ std::string SyntaxError(const std::string& name, const std::string& source,
       return absl::StrCat(name, ":", line + 1, ": begins with a tab; indent YAML with spaces");
     }
   }
-  // What the parser misses at its line often began on an earlier one.
+  // A construct that the parser misses at its line often began on an earlier one.
   for (int line = std::max(0, e.mark.line - 5);
        line <= e.mark.line && line < static_cast<int>(lines.size()); ++line) {
     if (HasBareBraces(lines[static_cast<size_t>(line)])) {

@@ -155,7 +155,7 @@ Json NumberOf(const FieldDescriptor& field) {
   double most = options.HasExtension(v1::max) ? options.GetExtension(v1::max)
                                               : std::numeric_limits<double>::infinity();
   if (unit == v1::UNIT_DURATION_NS) {
-    // Of bare numbers 0 alone is a duration, also in quotes.
+    // The only bare number that is a duration is 0, also in quotes.
     const char* zero = least > 0 ? "" : "0|";
     Json text = {{"type", "string"},
                  {"pattern", absl::StrCat("^(?:", zero, kNumber, form.units, ")$")},

@@ -18,7 +18,7 @@ class LiveSysbench {
 
   bool is_wanted() const { return is_wanted_; }
   void Print(const v1::WatchEvent& event);
-  // What the report leaves out.
+  // The printed lines, which the report leaves out.
   bool has_begun() const { return has_begun_; }
   int64_t printed_intervals() const { return printed_; }
 

@@ -60,7 +60,7 @@ class LocalFleet {
  private:
   explicit LocalFleet(Options options) : options_(std::move(options)) {}
   absl::Status StartController();
-  // Where the controller says that it listens, and on which addresses.
+  // The file in which the controller says that it listens, and on which addresses.
   std::string ReadyFile() const;
   absl::StatusOr<pid_t> StartWorker(int index);
   absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& words, const std::string& log) const;

@@ -38,7 +38,7 @@ absl::StatusOr<std::vector<std::string>> AllowedOr(const std::string& state_dire
   std::vector<std::string> allowed;
   for (const std::string& given : allow) {
     if (given.empty()) return absl::InvalidArgumentError("--allow: is empty");
-    // What is no path is a device's identity, or the URL of a LUN.
+    // A target that is no path is a device's identity, or the URL of a LUN.
     const bool is_url = given.find("://") != std::string::npos;
     const bool is_path =
         !is_url && (given.find('/') != std::string::npos || access(given.c_str(), F_OK) == 0);

@@ -17,7 +17,7 @@ struct LocalFlags {
   std::vector<std::string> allow;
   std::vector<std::string> allow_expendable;
   std::string state_directory;
-  // Where the command itself has the job make its files; empty: the job says it.
+  // The directory in which the command itself has the job make its files; empty: the job says it.
   std::string directory;
 };
 
@@ -36,7 +36,7 @@ int WithLocalFleet(const Context& caller, const LocalFlags& flags,
 
 // The names of so many workers of this machine.
 std::vector<std::string> WorkerNames(int count);
-// What workers may use: the entries of --allow, or STATE_DIR/data, which is made, where there is
+// The entries that workers may use: those of --allow, or STATE_DIR/data, which is made, if there is
 // none. NOT_FOUND with what to do if an entry is not there: a worker would refuse it when
 // everything else is up.
 absl::StatusOr<std::vector<std::string>> AllowedOr(const std::string& state_directory,

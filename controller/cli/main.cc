@@ -15,8 +15,8 @@
 
 namespace {
 
-// What is wrong where something that is required is missing: the first word is no command, or the
-// command lacks it. Empty when there is no word.
+// The reason if something that is required is missing: the first word is no command, or the command
+// lacks it. Empty when there is no word.
 std::string WhatIsMissing(const CLI::App& app, int argc, char** argv, const std::string& missing) {
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   std::string names;

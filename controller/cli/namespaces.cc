@@ -27,8 +27,8 @@ absl::Status Ip(const std::string& words) {
   const pid_t pid = fork();
   if (pid == 0) {
     const int null = open("/dev/null", O_WRONLY);
-    // Where namespaces are not possible, the demo goes on with plain processes. The complaints of
-    // ip would look like a failure of the demo.
+    // If namespaces are not possible, the demo goes on with plain processes. The complaints of ip
+    // would look like a failure of the demo.
     dup2(null, 2);
     execvp("ip", raw.data());
     _exit(127);
@@ -106,7 +106,7 @@ absl::StatusOr<pid_t> ForkIntoHost(int number, const std::string& host_name,
                   absl::StrCat("link set ", end, " master ls-bridge"),
                   absl::StrCat("link set ", end, " up")});
   }
-  // Where the child has ended, SIGPIPE would end this program before it could clean up.
+  // If the child has ended, SIGPIPE would end this program before it could clean up.
   const auto handler = signal(SIGPIPE, SIG_IGN);
   if (status.ok() && write(linked[1], "l", 1) != 1) {
     status = absl::UnavailableError("a namespace's process ended early");

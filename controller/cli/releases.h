@@ -6,7 +6,7 @@
 
 namespace lockstep::cli {
 
-// What `status` says of releases and protocols. Pure.
+// The lines of `status` about releases and protocols. Pure.
 
 // ", protocol 15", or ", protocols 15 to 17". Empty if the controller does not say it.
 std::string SpokenProtocols(const v1::StatusReply& reply);

@@ -33,8 +33,8 @@ enum class Needs {
   kSysbench
 };
 
-// What a format needs, and how it is made. Text is not in the list, because its colours and its
-// width depend on the terminal.
+// The needs of a format, and the way to make it. Text is not in the list, because its colours and
+// its width depend on the terminal.
 struct Maker {
   const char* name;
   Needs needs;
@@ -123,7 +123,7 @@ absl::StatusOr<std::string> Sysbench(v1::Controller::Stub* stub, const v1::Repor
   return controller::RenderSysbench(report, data);
 }
 
-// Of a host alone, the report is already that host's.
+// If a host is named, the report is already that host's.
 absl::StatusOr<std::string> FromIntervals(v1::Controller::Stub* stub, Needs needs,
                                           const v1::Report& report, const std::string& host) {
   Histograms phases;
@@ -138,7 +138,7 @@ absl::StatusOr<std::string> FromIntervals(v1::Controller::Stub* stub, Needs need
   return controller::RenderFioText(report, phases, intervals);
 }
 
-// What one host did, as a report of its own.
+// The figures of one host, as a report of its own.
 v1::Report OnlyHost(v1::Report report, const std::string& name) {
   for (v1::PhaseReport& phase : *report.mutable_phases()) {
     const auto host = std::find_if(phase.hosts().begin(), phase.hosts().end(),

@@ -15,7 +15,7 @@ struct ReportFormat {
   std::string host;                // histograms of this host alone
   std::string output;              // a file; empty: standard output
   bool require_all_hosts = false;  // a degraded run is a failure
-  // Of sysbench: what was printed while the run was followed, or null.
+  // For sysbench: the lines that were printed while the run was followed, or null.
   const LiveSysbench* live = nullptr;
 };
 

@@ -20,7 +20,7 @@ struct SqlFlags {
   bool url = false;
 };
 
-// What keeps the reading role from connecting, where psql would only say that authentication has
+// The reason why the reading role cannot connect. Psql would only say that authentication has
 // failed, and there is nobody to ask for the password.
 std::string AccessProblem(const std::string& conninfo) {
   if (isatty(0) != 0) return "";  // psql asks

@@ -88,8 +88,8 @@ absl::StatusOr<std::string> ReadInTime(const std::string& path, size_t max_bytes
   return status.ok() ? *text : status;
 }
 
-// Of a line HOST:PORT:DATABASE:USER:PASSWORD of ~/.pgpass, where a backslash takes the meaning from
-// the next character.
+// The password of a line HOST:PORT:DATABASE:USER:PASSWORD of ~/.pgpass, where a backslash takes the
+// meaning from the next character.
 std::string PasswordOf(absl::string_view line) {
   std::string field;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -103,7 +103,7 @@ std::string PasswordOf(absl::string_view line) {
   return field;
 }
 
-// What this command itself knows to be secret. An error where a file of --secrets cannot be read:
+// The secrets that this command itself knows. An error where a file of --secrets cannot be read:
 // what is in it would be in the bundle.
 absl::StatusOr<doctor::Redactor> KnownSecrets(const Context& context, const BundleFlags& flags) {
   doctor::Redactor redactor;

@@ -24,7 +24,7 @@ struct TranslateFlags {
 // or the name of a front end.
 std::optional<frontends::FrontEnd> ChooseFrontEnd(const frontends::SourceFile& file,
                                                   const std::string& language);
-// What --language takes.
+// The values that --language takes.
 std::vector<std::string> Languages();
 
 // The files as a job file with comments, which is then read like any other one. Errors of the

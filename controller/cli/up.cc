@@ -56,7 +56,8 @@ class Restarts {
   std::map<int, std::deque<time_t>> times_;  // of ends, by worker
 };
 
-// What a job's files cannot be without a further flag, before somebody finds out by a refusal.
+// Says where jobs may not lay out files without a further flag, before somebody finds out by a
+// refusal.
 void SayWhatStoreFilesystemMeans(const LocalFleet::Options& options) {
   struct stat store = {};
   if (options.store_filesystem || !options.store.empty() ||

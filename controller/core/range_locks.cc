@@ -51,7 +51,7 @@ void RangeLocks::Reindex() {
   index_.clear();
   for (const auto& [holder, held] : ranges_) {
     for (const ByteRange& range : held) {
-      // The keys of a std::map stay where they are. Whoever erases one sets changed_, so that the
+      // The keys of a std::map stay where they are. Code that erases one sets changed_, so that the
       // index is rebuilt before it is read again.
       index_.push_back({range.thing, range.begin, range.end, &holder});
     }

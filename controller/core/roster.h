@@ -17,12 +17,12 @@ class Roster {
  public:
   explicit Roster(int64_t lease_ns) : lease_ns_(lease_ns) {}
 
-  // What a worker says that it is. `instance_id` is new with each start of its process.
+  // The identity that a worker claims. `instance_id` is new with each start of its process.
   struct Identity {
     std::string worker_id, instance_id, host_id, host_name, boot_id;
     std::string certificate;  // the name in it; empty without TLS
   };
-  // Whose a worker's id, its host's id and its host's name are: the name in the certificate with
+  // The owner of a worker's id, its host's id and its host's name: the name in the certificate with
   // which they were first seen. A renewed certificate has the same name.
   struct Owner {
     std::string worker_id, host_id, host_name, certificate;

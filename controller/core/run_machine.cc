@@ -95,7 +95,7 @@ void RunMachine::Planned(const event::Planned& e) {
   if (!e.error.empty()) {
     Do(action::Note{Severity::kError, "", e.error});
     Remember(RunState::kFailed, e.error);
-    // What earlier phases have laid out is still cleaned up.
+    // The files that earlier phases have laid out are still cleaned up.
     return skip_cleanup_ ? EndRun() : PlanNext();
   }
   const bool may_return =

@@ -143,7 +143,7 @@ struct Idle {
   bool this_phase = false;
   bool stopped = false;
 };
-// What a worker is doing, in words, for messages.
+// The activity of a worker, in words, for messages.
 struct Doing {
   uint32_t worker;
   std::string what;
@@ -155,8 +155,8 @@ struct Stop {
   std::string reason;
   bool now = false;
 };
-// The running load must end early, at the end of the same interval on all hosts. What it measured
-// counts, and the run goes on.
+// The running load must end early, at the end of the same interval on all hosts. Its measurements
+// count, and the run goes on.
 struct EndLoad {};
 // The interval at whose end the load ends is in the store.
 struct EndOfLoadCommitted {

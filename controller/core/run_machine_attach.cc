@@ -17,9 +17,9 @@ void RunMachine::AttachedBeforeBegin(const event::Attached& e) {
 
 void RunMachine::Attached(const event::Attached& e) {
   if (!members_.contains(e.worker)) return;
-  // The order comes first. What the worker says it is doing may be the effect of an order that this
-  // controller does not know. An order to repeat an attempt says nothing about later attempts. One
-  // that ends the run always counts.
+  // The order comes first. The worker's report of what it is doing may be the effect of an order
+  // that this controller does not know. An order to repeat an attempt says nothing about later
+  // attempts. One that ends the run always counts.
   if (e.last_order && (e.this_phase || e.last_order->kind == StopOrder::Kind::kEndRun)) {
     Adopt(*e.last_order);
   }

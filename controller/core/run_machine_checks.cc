@@ -1,4 +1,4 @@
-// What must hold of a run after each event.
+// The invariants of a run after each event.
 
 #include <algorithm>
 
@@ -41,7 +41,7 @@ void RunMachine::Enter(Stage stage) {
   stage_ = stage;
 }
 
-// A worker is in the run or lost, and only a worker in the run is armed or waited for. Whoever
+// A worker is in the run or lost, and only a worker in the run is armed or waited for. Code that
 // breaks this waits for an answer that cannot come, or takes a lost worker's silence for consent.
 void RunMachine::CheckSets() const {
   const auto within = [](const std::set<uint32_t>& some, const std::set<uint32_t>& all) {
@@ -62,7 +62,7 @@ void RunMachine::CheckSets() const {
   LOCKSTEP_CHECK(within(written_off_, lost_), "a worker that takes part is written off");
 }
 
-// A successor and the quarantine of a lost worker go by whether T was committed. Whoever breaks
+// A successor and the quarantine of a lost worker go by whether T was committed. Code that breaks
 // this frees the targets of a worker that may still do I/O.
 void RunMachine::CheckStage() const {
   switch (stage_) {

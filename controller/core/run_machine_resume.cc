@@ -7,7 +7,7 @@
 
 namespace lockstep::controller {
 
-// What the store knows of the last attempt says where to go on.
+// The stored state of the last attempt says where to go on.
 void RunMachine::Resume() {
   // The loss of a worker may be stored, and its consequences not.
   const bool enough = members_.size() >= std::max<size_t>(1, plan_.min_hosts);

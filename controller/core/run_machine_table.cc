@@ -110,7 +110,7 @@ struct RunMachine::Transitions {
   }
 
   // Messages of workers, people and timers cross the run's own decisions, and may still arrive
-  // after its end: none of them is impossible. Where nobody is outstanding, an answer is a repeated
+  // after its end: none of them is impossible. If nobody is outstanding, an answer is a repeated
   // one.
   static constexpr auto Messages() {
     return std::make_tuple(

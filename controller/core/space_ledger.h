@@ -13,7 +13,7 @@ namespace lockstep::controller {
 // so that the grant stays until that worker is idle. Pure; not thread-safe.
 class SpaceLedger {
  public:
-  // What the run is about to lay out, bytes by file system.
+  // Notes the bytes that the run is about to lay out, by file system.
   void Grant(const std::string& run_id, const std::map<std::string, double>& bytes);
   // The worker was lost in the run.
   void Lose(const std::string& run_id, const std::string& worker_id);
@@ -24,8 +24,8 @@ class SpaceLedger {
   bool Leave(const std::string& worker_id);
   // How many grants have ended. Free space measured before the last one ended may be too high.
   uint64_t ended() const { return ended_; }
-  // What runs other than `run_id` may still lay out on the file system, bytes, and the first of
-  // them.
+  // The bytes that runs other than `run_id` may still lay out on the file system, and the first of
+  // these runs.
   struct Others {
     double bytes = 0;
     std::string run_id;

@@ -13,7 +13,7 @@ constexpr auto kLastAnswers = std::chrono::seconds(2);
 // Workers' keepalives on idle connections (worker/link/session.cc) are no abuse.
 constexpr int kPingsEveryMs = timing::kKeepaliveAllowedNs / timing::kMs;
 
-// What connections may cost, whoever they are.
+// Limits the cost of connections, whoever opens them.
 void SetLimits(grpc::ServerBuilder* builder) {
   // A second controller on the port must fail, not share it.
   builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -32,7 +32,7 @@ void SetLimits(grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kPingsEveryMs);
 }
 
-// What somebody on this machine dials: of all addresses of the machine, the loopback one.
+// The address to dial on this machine: of all addresses of the machine, the loopback one.
 std::string DialableAddress(const std::string& asked, const std::string& address) {
   if (asked.rfind("unix:", 0) == 0) return asked;
   const size_t colon = address.rfind(':');

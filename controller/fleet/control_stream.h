@@ -28,7 +28,7 @@ class ControlStream final : public QueuedStream<v1::WorkerMessage, v1::Controlle
   void End(const std::string& reason);
   // Ends the stream and tells the worker why; after UNAVAILABLE it dials again.
   void Refuse(const absl::Status& reason);
-  // Where the caller is, as gRPC names it.
+  // The caller's address, as gRPC names it.
   std::string peer() const { return context_->peer(); }
   // The caller's; nothing without TLS.
   const std::optional<common::CertificateFacts>& certificate() const { return caller_.certificate; }

@@ -59,7 +59,7 @@ absl::Status Fleet::Agree(v1::Hello* hello) const {
   const auto agreed =
       v1::Agree(*hello, options_.protocol, options_.lowest_guard, common::kSoftwareVersion);
   if (!agreed.ok()) return agreed.status();
-  // Whoever reads this Hello later finds what may be used with this worker, and no number without a
+  // A later reader of this Hello finds what may be used with this worker, and no number without a
   // name, which the check of the fields would refuse.
   hello->clear_features();
   for (const int number : agreed->features) {

@@ -49,7 +49,7 @@ class Fleet final : public FleetLink {
     std::vector<Roster::Owner> bindings = {};  // as the store has them
     // The store's key, which endorses the workers' keys (Welcome).
     std::optional<common::SigningKey> mark_authority = {};
-    // What this controller speaks, and the oldest guard that it admits.
+    // The versions that this controller speaks, and the oldest guard that it admits.
     v1::ProtocolOffer protocol = v1::OwnProtocol();
     uint32_t lowest_guard = v1::kLowestGuardVersion;
   };

@@ -18,7 +18,7 @@ class FleetLink {
   // Begins several quick exchanges of pings with each worker, for a good estimate of its clock
   // soon.
   virtual void PingBurst(const std::vector<std::string>& worker_ids) = 0;
-  // What the worker's clock will show at an instant of the controller's.
+  // The time that the worker's clock will show at an instant of the controller's.
   virtual ClockEstimator::Estimate ClockAt(const std::string& worker_id, int64_t at_ns) const = 0;
   // Those that have a connection.
   virtual std::vector<v1::Hello> Hellos() const = 0;

@@ -17,7 +17,7 @@ using common::Safeguard;
 constexpr size_t kGroup = 512;  // batches to a transaction
 constexpr size_t kGroupBytes = 16 << 20;
 constexpr size_t kReplayBytes = 4 << 20;
-// Of one worker in a transaction, or in a record of the spool.
+// The largest part of one worker in a transaction, or in a record of the spool.
 constexpr size_t kMaxPart = 16 << 20;
 constexpr int64_t kRetryNs = 500 * timing::kMs;
 

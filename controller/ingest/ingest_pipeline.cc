@@ -68,8 +68,8 @@ void IngestPipeline::Open(const v1::PhaseId& phase,
     feed.worker_index = worker.first;
     const auto cursor = earlier.cursors.find(worker.first);
     if (cursor != earlier.cursors.end()) {
-      // What the other controller had only received is sent again: the worker discards nothing that
-      // is not committed.
+      // Samples that the other controller had only received are sent again: the worker discards
+      // nothing that is not committed.
       feed.received = feed.spooled = feed.committed = cursor->second;
     }
     hosts[worker.first] = worker.second;
@@ -96,8 +96,8 @@ void IngestPipeline::WorkerLost(const v1::PhaseId& phase, uint32_t worker) {
   common::MutexLock lock(&mutex_);
   const auto found = phases_.find(KeyOf(phase));
   if (found == phases_.end()) return;
-  // What it may still deliver is refused: a result of a worker that was given up would pass for a
-  // whole one.
+  // Later deliveries of this worker are refused: a result of a worker that was given up would pass
+  // for a whole one.
   const auto feed = found->second.feeds.find(worker);
   bool has_result = false;
   if (feed != found->second.feeds.end()) {

@@ -16,8 +16,8 @@ namespace lockstep::controller {
 
 class WatchStream;
 
-// What has happened in a run so far, within limits::kWatchHistoryBytes: what is progress is not
-// kept; of the earliest intervals first the hosts are dropped, then the intervals. Not thread-safe.
+// The history of a run so far, within limits::kWatchHistoryBytes. Progress is not kept. The
+// earliest intervals lose first their hosts, and then go themselves. Not thread-safe.
 class WatchHistory {
  public:
   // The event as it is to be sent, with its number: with what every host did, and without; and
@@ -39,7 +39,7 @@ class WatchHistory {
   uint64_t sequence_;
 };
 
-// Who watches which run, and what they would have seen so far. Thread-safe.
+// The watchers of each run, and the events that they would have seen so far. Thread-safe.
 class Watchers {
  public:
   // Before the first event: events of a later controller have higher numbers.
@@ -87,7 +87,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
   void Send(std::shared_ptr<const v1::WatchEvent> event);
   // The stream gets intervals with latencies, and no hosts. To be called before Attach().
   void IncludeLatencies() { has_latencies_ = true; }
-  // What was before; does not count against the queue's limit.
+  // Sends an earlier event; it does not count against the queue's limit.
   void Repeat(const WatchHistory::Numbered& event);
   void Send(const WatchHistory::Numbered& event) {
     if (has_latencies_ && event.latencies != nullptr) return Send(event.latencies);

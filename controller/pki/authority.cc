@@ -51,8 +51,8 @@ Memory Reader(const std::string& text) {
   return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free};
 }
 
-// What `write` puts into a memory of OpenSSL; empty after an error. The memory is wiped, because it
-// may have held a key.
+// The text that `write` puts into a memory of OpenSSL; empty after an error. The memory is wiped,
+// because it may have held a key.
 template <typename Write>
 std::string Written(const Write& write) {
   const Memory memory(BIO_new(BIO_s_secmem()), BIO_free);

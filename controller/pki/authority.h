@@ -8,12 +8,12 @@
 
 namespace lockstep::pki {
 
-// What a certificate permits its holder to be. The controller reads users' and workers' roles from
+// The role that a certificate gives its holder. The controller reads users' and workers' roles from
 // it (controller/api/principal.h).
 enum class Holder { kController, kWorker, kViewer, kSubmitter, kAdmin };
 const char* HolderName(Holder holder);
 
-// What a certificate is to say.
+// The contents of a certificate to issue.
 struct Request {
   Holder holder = Holder::kViewer;
   std::string name;  // the common name
@@ -68,7 +68,8 @@ class Authority {
   std::string certificate_pem_, key_pem_;
 };
 
-// What `Authority` has issued the certificate for, to renew it. INVALID_ARGUMENT for another's.
+// The request for which `Authority` has issued the certificate, to renew it. INVALID_ARGUMENT for
+// another's.
 absl::StatusOr<Request> RequestOf(const std::string& certificate_pem);
 
 }  // namespace lockstep::pki

@@ -30,7 +30,7 @@ absl::Status MakeDirectory(const std::string& path) {
   return mkdir(path.c_str(), 0700) == 0 ? absl::OkStatus() : common::ErrnoStatus(errno, path);
 }
 
-// A file that was not there. What could not be written as a whole is removed.
+// A file that was not there. A file that could not be written as a whole is removed.
 absl::Status Create(const std::string& path, const std::string& content, mode_t mode) {
   // The mode comes with the file: chmod(2) afterwards would leave a moment in which others can open
   // it. umask(2) can only take bits away.
@@ -100,7 +100,7 @@ absl::Status GiveName(const std::string& made, const std::string& path) {
                                                  : common::ErrnoStatus(errno, path);
 }
 
-// What could not be finished, and has no name yet.
+// Removes files that could not be finished, and that have no name yet.
 void RemoveUnnamed(const std::string& directory) {
   for (const char* name : {"/key.pem", "/cert.pem", "/ca.pem", "/crl.pem", "/ca.key"}) {
     unlink((directory + name).c_str());
@@ -109,7 +109,7 @@ void RemoveUnnamed(const std::string& directory) {
   rmdir(directory.c_str());
 }
 
-// Of a process that was killed: whoever has the lock is alone.
+// Removes the files of a process that was killed: the holder of the lock is alone.
 void RemoveAllUnnamed(const std::string& path) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(path, ignored)) {

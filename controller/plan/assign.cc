@@ -84,7 +84,7 @@ Part PartOf(const v1::PhaseSpec& phase, uint32_t worker, const std::vector<uint3
   }
 }
 
-// Who writes a target, for messages about its blocks: a host, and its path where that differs.
+// The writers of a target, for messages about its blocks: a host, and its path where that differs.
 std::vector<std::string> WritersOf(const SettledRun& run, uint32_t index) {
   std::vector<std::string> paths;
   for (const PlanWorker& worker : run.workers) {
@@ -102,7 +102,7 @@ std::vector<std::string> WritersOf(const SettledRun& run, uint32_t index) {
   return writers;
 }
 
-// What a worker needs to know of a target whose blocks are verified.
+// Tells a worker all it needs to know of a target whose blocks are verified.
 void DescribeBlocks(const SettledRun& run, const v1::RunPhase& load, v1::TargetAssignment* target) {
   const std::string& name = target->target().name();
   const bool is_verified =
@@ -273,7 +273,7 @@ void AssignSampling(const SettledRun& run, const std::vector<uint32_t>& targets,
   }
 }
 
-// What of the phase's environment this worker changes for its kernel: each device once.
+// The changes of the phase's environment that this worker makes for its kernel: each device once.
 void AssignSettings(const SettledRun& run, const v1::RunPhase& load,
                     const std::vector<uint32_t>& targets, uint32_t worker,
                     std::set<std::string>* taken, v1::RunAssignment* out) {

@@ -19,8 +19,8 @@ struct SettledRun {
   std::vector<PlanWorker> workers;  // by worker index, inspected
 };
 
-// What each member of a phase is to do, in the order of `members` (worker indices). `phase` is what
-// it does (NextPhase), `phase_index` its number in the run. Slices, seeds and shares of limits
+// The assignment of each member of a phase, in the order of `members` (worker indices). `phase` is
+// what it does (NextPhase), `phase_index` its number in the run. Slices, seeds and shares of limits
 // depend only on the arguments. A workload whose host selector matches no member fails.
 absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& run,
                                                             const v1::PhaseSpec& phase,

@@ -14,13 +14,13 @@
 
 namespace lockstep::controller {
 
-// What each worker of a run may say of blocks that it has written: that they are in its own part of
-// a target. A worker's word about another's part would hide what is wrong there, or accuse what is
-// right. Thread-safe.
+// Checks the reports of each worker of a run about blocks that it has written: that they are in its
+// own part of a target. A worker's word about another's part would hide what is wrong there, or
+// accuse what is right. Thread-safe.
 class BlockClaims {
  public:
-  // Who may have written a target: the workers that AddWriter() names, or any worker of the run.
-  // kAny is for a run that was taken over: the earlier controller's phases may have had other
+  // The workers that may have written a target: those that AddWriter() names, or any worker of the
+  // run. kAny is for a run that was taken over: the earlier controller's phases may have had other
   // writers.
   enum class Writers { kNamed, kAny };
   BlockClaims(const SettledRun& run, Writers writers);

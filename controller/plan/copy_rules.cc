@@ -62,7 +62,7 @@ std::string NotWhole(const std::string& what, uint64_t bytes, uint64_t block) {
                           : "give the target a size of whole blocks");
 }
 
-// What of one side is not whole blocks.
+// Says which size of one side is not a whole number of blocks; empty if all are.
 std::string NotWhole(const Side& side, uint64_t block, size_t workers) {
   const v1::Target& target = *side.target;
   const std::string name = absl::StrCat("'", target.name(), "'");
@@ -141,7 +141,7 @@ uint64_t BytesInJob(const v1::Target& target) {
   return static_cast<uint64_t>(target.device().size_bytes());
 }
 
-// What a copy does with each block leaves nothing to choose here.
+// A copy reads each block and writes it: these fields leave nothing to choose.
 void CheckFields(const v1::Workload& w, const Complain& add) {
   if (w.read_ratio() != 0.5) {
     add(".read", "a copy reads each block and writes it; leave read out");

@@ -21,8 +21,8 @@ std::string TargetField(const v1::Workload& workload, int index);
 void CheckCopy(const v1::JobSpec& job, const TargetIndex& targets, const v1::Workload& workload,
                const Complain& complain);
 
-// What keeps the job's copies from being whole on these inspected workers, as sentences: parts that
-// do not fit each other, and sizes; at most 100. Pure.
+// The reasons why the job's copies cannot be whole on these inspected workers, as sentences: parts
+// that do not fit each other, and sizes; at most 100. Pure.
 std::vector<std::string> CopyProblems(const v1::JobSpec& job,
                                       const std::vector<PlanWorker>& workers);
 

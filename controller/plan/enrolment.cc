@@ -47,7 +47,7 @@ std::map<std::string, std::vector<Sighting>> SightingsOf(const v1::DevicesReply&
   return sightings;
 }
 
-// What the request asks for, made ready.
+// The devices that the request asks for, ready to be matched.
 class Wanted {
  public:
   static absl::StatusOr<Wanted> Make(const v1::EnrollRequest& request,

@@ -14,7 +14,7 @@ namespace lockstep::controller {
 // EnrollDevice.left_out of a device that was to be released and has no stamp.
 inline constexpr char kNotEnrolled[] = "is not enrolled";
 
-// What enrolling, or releasing, would do.
+// The effect that enrolling, or releasing, would have.
 struct EnrolListing {
   // One for each device that the request means.
   struct Entry {
@@ -28,8 +28,8 @@ struct EnrolListing {
   std::vector<Entry> entries;
 
   bool HasOrders() const;
-  // What a token covers: every order, what has become of its device so far, so that no token counts
-  // twice, and nothing of those that are left out.
+  // The text that a token covers: every order, the history of its device so far, so that no token
+  // counts twice, and nothing of those that are left out.
   std::string Text() const;
 };
 

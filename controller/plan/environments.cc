@@ -41,8 +41,8 @@ std::vector<v1::EnvironmentUse> EnvironmentsOf(const v1::JobSpec& job) {
     for (const uint32_t target : targets) {
       if (!job.targets(static_cast<int>(target)).has_null()) used.insert(target);
     }
-    // A remount is of a path. What keeps other runs from the file system goes with a target, here
-    // with one that has no device: these runs would otherwise fail instead of waiting.
+    // A remount is of a path. A lock on a target, here one that has no device, keeps other runs
+    // from the file system: these runs would otherwise fail instead of waiting.
     if (used.empty() && !environment.remount().empty()) {
       v1::Environment remounts;
       *remounts.mutable_remount() = environment.remount();

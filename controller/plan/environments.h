@@ -21,7 +21,8 @@ std::string DescribeEnvironment(const v1::Environment& environment);
 // was removed in Linux 5.0; …". Empty for all other names.
 std::string FormerSchedulerText(const std::string& scheduler);
 
-// What is wrong with them whatever the hosts are. `complain` gets the rest of the field's path.
+// Reports the problems that they have whatever the hosts are. `complain` gets the rest of the
+// field's path.
 void CheckEnvironment(const v1::Environment& environment, const Complain& complain);
 
 }  // namespace lockstep::controller

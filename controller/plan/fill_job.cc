@@ -1,4 +1,4 @@
-// What a job leaves out: the defaults, and the rules of proto/job.proto.
+// Fills in the fields that a job leaves out: the defaults, and the rules of proto/job.proto.
 
 #include <algorithm>
 #include <map>
@@ -45,8 +45,8 @@ void FillTargets(const v1::JobSpec& job, const VerifiedBlocks& verified, v1::Pha
   auto* names = const_cast<google::protobuf::RepeatedPtrField<std::string>*>(TargetNames(*phase));
   if (names == nullptr || !names->empty()) return;
   for (const v1::Target& target : job.targets()) {
-    // A sweep makes and removes the files that it varies. Of devices Validate() says that they
-    // cannot be named here.
+    // A sweep makes and removes the files that it varies. Validate() says that devices cannot be
+    // named here.
     if (!target.variant_of().empty() && target.has_file()) continue;
     const bool wanted =
         phase->has_verify()

@@ -72,8 +72,8 @@ FleetUses::FleetUses(const v1::DevicesReply& kernels) {
       const std::string disk =
           device.disk_identity().empty() ? "" : DeviceKey(device.disk_identity(), host.boot_id());
       if (!disk.empty()) disks_[key] = disk;
-      // The disk is noted before idle devices are skipped. Of() needs it to find users of the disk
-      // of an idle partition.
+      // The disk is noted before idle devices are skipped. FleetUses::Of() needs it to find users
+      // of the disk of an idle partition.
       if (!device.busy()) continue;
       // A path of a multipath LUN is always busy, because the mapped device holds it. Counting that
       // as a use would refuse every run on the LUN.

@@ -16,15 +16,15 @@ bool WritesDevices(const v1::JobSpec& job);
 // devices, zram) with the kernel's boot id.
 std::string DeviceKey(const std::string& identity, const std::string& boot_id);
 
-// What the kernels of a fleet use. Immutable.
+// The uses of devices by the kernels of a fleet. Immutable.
 class FleetUses {
  public:
   // `kernels` outlives this.
   explicit FleetUses(const v1::DevicesReply& kernels);
   // The disk of a partition; empty for what is none. Keys are DeviceKey()'s.
   std::string DiskOf(const std::string& key) const;
-  // Who has the device, its disk or a partition of it mounted, in swap, or as a part of something,
-  // in words: "node3 has it as /dev/sdb, which is mounted on /data".
+  // The hosts that have the device, its disk or a partition of it mounted, in swap, or as a part of
+  // something, in words: "node3 has it as /dev/sdb, which is mounted on /data".
   std::vector<std::string> Of(const std::string& key) const;
 
  private:

@@ -15,8 +15,8 @@ struct TargetDevices {
   // Underneath these, and devices that lie over one of these although nothing lies over them.
   std::vector<std::string> lower;
 };
-// Without layers, as of an older worker, TargetInspection::device_name alone is on top. What the
-// worker says is not trusted: a number that is out of order stands for no layer.
+// Without layers, as of an older worker, TargetInspection::device_name alone is on top. The
+// worker's numbers are not trusted: one that is out of order stands for no layer.
 TargetDevices DevicesUnder(const v1::Inspection& inspection, const v1::TargetInspection& target);
 // The first of these devices whose file the kernel caches; empty where none is.
 std::string CachedDeviceAmong(const v1::Inspection& inspection, const TargetDevices& devices);

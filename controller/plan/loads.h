@@ -60,8 +60,8 @@ const google::protobuf::RepeatedPtrField<std::string>* TargetNames(const v1::Pha
 // Index of the target of this name; -1 when there is none. Goes through all of them.
 int FindTarget(const v1::JobSpec& job, const std::string& name);
 
-// The same for many names of one job: made once, each found at once. Of targets that share a name
-// the first, and of a target that a sweep varies its first variant. The job must outlive it.
+// The same for many names of one job: made once, each found at once. If targets share a name, the
+// first one; if a sweep varies a target, its first variant. The job must outlive it.
 class TargetIndex {
  public:
   explicit TargetIndex(const v1::JobSpec& job);

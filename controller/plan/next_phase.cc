@@ -26,7 +26,7 @@ v1::PhaseSpec AtPoint(const v1::PhaseSpec& phase, uint32_t step, SweepSteps* ste
     google::protobuf::RepeatedPtrField<std::string>* targets = nullptr;
     if (kind == StepKind::kPrepare) {
       *spec.mutable_prepare() = sweep.prepare();
-      // What an earlier run left would be older than the files of the other points.
+      // Files that an earlier run left would be older than the files of the other points.
       spec.mutable_prepare()->set_rewrite(true);
       targets = spec.mutable_prepare()->mutable_targets();
     } else {

@@ -31,7 +31,7 @@ struct StepResult {
   v1::PhaseFigures figures;
 };
 
-// What is left of a job: all further steps, or only those that clean up, for a run that is ending.
+// The rest of a job: all further steps, or only those that clean up, for a run that is ending.
 enum class Remaining { kAll, kCleanup };
 
 // The step that follows those that have ended, in their order; none when the job is at its end.

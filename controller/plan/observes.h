@@ -9,8 +9,8 @@
 
 namespace lockstep::controller {
 
-// What the job's observe phases are to see, as workers are asked: each list of devices once, in the
-// order in which they come, with the name of its first phase.
+// The devices that the job's observe phases are to see, as workers are asked: each list of devices
+// once, in the order in which they come, with the name of its first phase.
 struct Observe {
   std::string phase;
   v1::ObserveRequest request;
@@ -22,9 +22,9 @@ std::vector<Observe> ObservesOf(const v1::JobSpec& job);
 int ObserveIndexOf(const v1::JobSpec& job, const v1::PhaseSpec& phase);
 
 // Whether each worker sees a device in each observe phase, and what the workers leave out, as
-// messages that name the host and the phase. What several hosts leave out is said of the first, and
-// of more than 100 reasons that there are more. A phase with limits of an earlier run needs one
-// device that this run measured, on any host.
+// messages that name the host and the phase. If several hosts leave out the same, the message is
+// about the first one. If there are more than 100 reasons, it says that there are more. A phase
+// with limits of an earlier run needs one device that this run measured, on any host.
 struct ObserveCheck {
   std::vector<std::string> refusals;
   std::vector<std::string> warnings;

@@ -30,8 +30,8 @@ bool HasIncrement(const v1::Region& region) {
   return region.increment_bytes() != 0 || region.increment_share_ratio() != 0;
 }
 
-// What keeps the region of one of the workload's threads from a part of so many bytes; empty when
-// nothing does. The last thread's region reaches furthest.
+// The reason why the region of one of the workload's threads does not fit a part of so many bytes;
+// empty if it does. The last thread's region reaches furthest.
 std::string RegionProblem(const v1::Workload& w, uint64_t part_bytes) {
   const uint32_t last = HasIncrement(w.region()) ? std::max(1U, w.threads()) - 1 : 0;
   const auto region =
@@ -141,8 +141,8 @@ class PatternRules {
            std::min(bytes % (after + skip), after) / block;
   }
 
-  // A thread whose part has one place would do all of its I/O there. Where the workers alone know
-  // the size of a target, they refuse it.
+  // A thread whose part has one place would do all of its I/O there. If the workers alone know the
+  // size of a target, they refuse it.
   void CheckFiles() {
     const auto block = static_cast<uint64_t>(std::max<int64_t>(1, w_.block_size_bytes()));
     uint64_t places = 0;

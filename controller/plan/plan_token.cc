@@ -26,14 +26,14 @@ std::string Encode(const google::protobuf::Message& message) {
   return bytes;
 }
 
-// What a token of a plan covers.
+// The text that a token of a plan covers.
 std::string TextOf(const v1::JobSpec& job, const std::vector<PlanWorker>& workers) {
   std::vector<std::string> found;
   for (const PlanWorker& worker : workers) {
     for (const v1::TargetInspection& target : worker.inspection.targets()) {
       v1::TargetInspection same = target;
-      // Free space, and what is still to be allocated, change by themselves. That must not make a
-      // token void.
+      // Free space, and what is still to be allocated, change by themselves. Their changes must not
+      // make a token void.
       same.clear_free_bytes();
       same.clear_missing_bytes();
       same.clear_filesystem_bytes();
@@ -58,7 +58,8 @@ std::string TextOf(const v1::JobSpec& job, const std::vector<PlanWorker>& worker
   return all;
 }
 
-// What is overwritten, in words: what its workers approve, or what they do not.
+// The contents that are overwritten, in words: those that their workers approve, or those that they
+// do not.
 enum class Approval { kMissing, kGiven };
 std::vector<std::string> FindOverwrites(const v1::JobSpec& job,
                                         const std::vector<PlanWorker>& workers, Approval approval) {

@@ -10,8 +10,8 @@
 
 namespace lockstep::controller {
 
-// What the job would overwrite although it is not Lockstep's, in words: each device once, whatever
-// hosts see it. What workers have approved by a label is left out.
+// The contents that the job would overwrite although they are not Lockstep's, in words: each device
+// once, whatever hosts see it. Contents that workers have approved by a label are left out.
 std::vector<std::string> OverwritesOf(const v1::JobSpec& job,
                                       const std::vector<PlanWorker>& workers);
 // The same for what needs no token, since every worker that it lies on approves a label of the job.

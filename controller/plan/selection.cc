@@ -388,7 +388,7 @@ class FleetChecker {
     return "";
   }
 
-  // What all workers will allocate on each file system, against what it has.
+  // Compares the bytes that all workers will allocate on each file system with those that it has.
   void CheckSpace() {
     for (uint32_t w = 0; w < workers_.size(); ++w) {
       for (const v1::TargetInspection& found : workers_[w].inspection.targets()) {

@@ -38,7 +38,7 @@ std::vector<ByteRange> RangesOf(const v1::TargetInspection& found);
 std::vector<ByteRange> RangesOf(const std::string& file_ranges,
                                 const google::protobuf::RepeatedPtrField<v1::ByteRange>& extents);
 
-// Where an embedded store lies; empty when there is none on a device of its own.
+// The location of an embedded store; empty when there is none on a device of its own.
 struct StoreLocation {
   std::string device;         // "boot_id/name" of the whole disk
   std::string filesystem_id;  // as TargetInspection::filesystem_id

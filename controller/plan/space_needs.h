@@ -10,7 +10,7 @@
 
 namespace lockstep::controller {
 
-// What the files that a job lays out need on one file system, bytes.
+// The bytes that the files of a job need on one file system.
 struct SpaceNeed {
   double needed = 0;            // by all workers, at the time when there are most of them
   double free = 0, total = 0;   // of the file system

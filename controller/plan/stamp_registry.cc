@@ -69,7 +69,8 @@ void StampRegistry::Judge(v1::DevicesReply* fleet) const {
       const std::string why = WhyNot(device.stamp_number());
       if (why.empty()) continue;
       device.clear_enrolled();
-      // What the worker found itself, a mount for example, is the stronger reason and is kept.
+      // A reason that the worker found itself, a mount for example, is the stronger one and is
+      // kept.
       if (device.in_use().empty()) device.set_in_use("carries a stamp that " + why);
     }
   }

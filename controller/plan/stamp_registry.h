@@ -26,8 +26,8 @@ class StampRegistry {
 
   // Why a stamp does not count, in words that go on from "its stamp"; empty for one that does.
   std::string WhyNot(const std::string& number) const;
-  // What has become of a device by enrolling and releasing it, as a text to compare: another one
-  // after each of these.
+  // The history of a device, by enrolling and releasing it, as a text to compare: another one after
+  // each of these.
   std::string HistoryOf(const std::string& device_key) const;
   // The numbers of the device's stamps that count.
   std::vector<std::string> LiveOf(const std::string& device_key) const;

@@ -27,7 +27,8 @@ SweepPoint PointAt(const v1::Sweep& sweep, uint32_t run);
 enum class StepKind : uint8_t { kPrepare, kRun, kCleanup };
 struct SweepStep {
   StepKind kind = StepKind::kRun;
-  // Where several points share their files: to prepare or clean up, the first of these.
+  // The point of the step. If several points share their files, the step that prepares them or
+  // cleans up has the first of these.
   SweepPoint point;
 };
 // How many phases it becomes; 0 as PointsOf().

@@ -12,7 +12,7 @@ namespace {
 // Direct I/O must be aligned to the logical block of the device, which is usually at most 4 KiB.
 // I/Os at the start of a stripe that is not aligned would fail.
 constexpr int64_t kStripeUnit = 4096;
-// Of each file that a total_size gives its bytes.
+// The least bytes of each file that a total_size gives its bytes.
 constexpr int64_t kMinBytesOfTotal = 4096;
 
 void CheckSharing(const v1::Target& target, const Complain& complain) {

@@ -21,7 +21,7 @@ void FillJob(v1::JobSpec* job);
 // writes them ("phases[1].run.workloads[0].block_size"); empty when the job can run.
 std::vector<v1::Problem> Validate(const v1::JobSpec& job);
 
-// What a valid job asks for and its author probably did not mean, in words.
+// The things that a valid job asks for and that its author probably did not mean, in words.
 std::vector<std::string> Warnings(const v1::JobSpec& job);
 
 // Whether the job's phases write to a target, and whether one lays it out or creates it.

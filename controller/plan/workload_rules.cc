@@ -323,7 +323,7 @@ class Rules {
     if (w_.block_size_bytes() % 512 != 0) {
       add_(".verify", "needs a block size that is a multiple of 512");
     }
-    // What a trimmed block reads as depends on the device (LBPRZ in SCSI, DLFEAT in NVMe).
+    // The content of a trimmed block depends on the device (LBPRZ in SCSI, DLFEAT in NVMe).
     if (Trims(w_)) add_(".verify", "trimmed blocks have no content that could be checked");
     if (ChoosesContent(w_)) {
       add_(".content", "verify makes the content of blocks itself; leave content out");

@@ -10,7 +10,7 @@
 namespace lockstep::controller {
 namespace {
 
-// What the keys of files begin with.
+// The prefix of the keys of files.
 constexpr char kFiles[] = "file ";
 
 std::string KeyOfInspected(const v1::Target& target, const v1::TargetInspection& found,

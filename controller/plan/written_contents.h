@@ -12,10 +12,10 @@
 
 namespace lockstep::controller {
 
-// What a run has written, thing by thing (a device, a LUN, a file target's files as one host sees
-// them), and what its workers left there: a later phase overwrites that without a word, and nothing
-// else. A target may be another device on each host; what was written on one host says nothing of
-// another host's device. Not thread-safe.
+// The things that a run has written (a device, a LUN, a file target's files as one host sees them),
+// and the contents that its workers left there: a later phase overwrites these without asking, and
+// nothing else. A target may be another device on each host; what was written on one host says
+// nothing of another host's device. Not thread-safe.
 class WrittenContents {
  public:
   using Attempt = std::pair<uint32_t, uint32_t>;  // phase, attempt
@@ -27,8 +27,8 @@ class WrittenContents {
   void Assign(Attempt attempt, const std::vector<v1::Assignment>& assignments);
   // The go of the attempt that was assigned last is sent: from now on it may have written.
   void Start();
-  // What a worker says that it left. Ignored where it did not write the target in that attempt, or
-  // the run has written it since.
+  // Takes the contents that a worker says that it left. Ignored where it did not write the target
+  // in that attempt, or the run has written it since.
   void TakeResult(Attempt attempt, uint32_t worker, const v1::PhaseResult& result);
 
   // Fills in written_before and left_contents of a target that the worker is assigned in `attempt`.
@@ -44,7 +44,7 @@ class WrittenContents {
     };
     std::map<uint32_t, Said> said;  // by worker that wrote it in the last attempt
   };
-  // Whether a writer did not say what it left. Of files it may have nothing to say: those that
+  // Whether a writer did not say what it left. It may have nothing to say about files: those that
   // Lockstep made have marks.
   static bool IsUnknown(const Thing& thing);
   // Empty for what cannot carry anybody's data.

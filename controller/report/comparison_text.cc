@@ -36,7 +36,7 @@ std::string Change(const v1::ComparedValue& value) {
                               : change;
 }
 
-// `can_tell`: the set has enough runs. That it has not is said once, in the conclusion.
+// `can_tell`: the set has enough runs. If it has too few, the conclusion says so once.
 std::string VerdictText(const v1::ComparedFigure& figure, const v1::ComparedValue& value,
                         bool can_tell) {
   if (!figure.judged()) return "not judged";
@@ -81,7 +81,7 @@ std::string LabelsText(const v1::Comparison& comparison) {
   return absl::StrJoin(labels, ", ");
 }
 
-// What a change to more, or to less, is; with a blank behind it.
+// The word for a change to more, or to less, with a blank behind it.
 const char* DirectionText(v1::Direction direction, bool more) {
   if (direction == v1::DIRECTION_NEITHER) return "";
   return more == (direction == v1::DIRECTION_HIGHER_IS_BETTER) ? "better " : "WORSE ";

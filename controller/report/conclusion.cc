@@ -141,7 +141,7 @@ class Parts {
   std::string text_;
 };
 
-// Of all phases together: "no I/O for 5 s in 4 gaps".
+// The outages of all phases together: "no I/O for 5 s in 4 gaps".
 std::string OutageText(const v1::Report& report) {
   v1::OutageSummary all;
   for (const v1::PhaseReport& phase : report.phases()) {
@@ -190,7 +190,7 @@ std::string LostText(const v1::Report& report) {
           : "");
 }
 
-// Of the first copy that left something out.
+// The text for the first copy that left something out.
 std::string IncompleteCopyText(const v1::Report& report) {
   std::string text;
   int more = 0;
@@ -237,7 +237,7 @@ class Sentence {
   }
 
  private:
-  // Expectations that were not met. What is known of verification stands in front already.
+  // Expectations that were not met. The verification's result stands in front already.
   void Misses() {
     constexpr size_t kSaid = 2;
     size_t missed = 0;
@@ -285,7 +285,7 @@ class Sentence {
     }
     std::string text = headline_->text();
     const std::string p99 = absl::StrCat(", ", P99Text(*headline_));
-    // What was required of the p99 is said with it.
+    // The requirement on the p99 is said with it.
     if (is_p99_said_ && absl::EndsWith(text, p99)) text.resize(text.size() - p99.size());
     if (is_rate_said_) {
       // 4,461 IOPS are said with what was required; the latency is left.
@@ -300,7 +300,7 @@ class Sentence {
     }
   }
 
-  // That verified blocks were right, or that none could be checked.
+  // Says that verified blocks were right, or that none could be checked.
   void Checked() {
     if (!headline_->has_checked_blocks() || !CorruptionText(report_).empty()) return;
     const double checked = headline_->checked_blocks();

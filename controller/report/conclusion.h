@@ -6,7 +6,7 @@
 
 namespace lockstep::controller {
 
-// What the run came to, in one sentence, the gravest first: corrupted data, outages, expectations
+// The outcome of the run, in one sentence, the gravest first: corrupted data, outages, expectations
 // that were not met and by how much, lost hosts, then the main figures and what limited them. At
 // most kConclusionColumns wide: what does not fit is left out, the least important first. It says
 // only what the report knows; empty as long as the run is queued or in progress. Pure.

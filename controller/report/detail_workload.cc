@@ -65,7 +65,7 @@ std::string OwnWindows(const v1::PhaseReport& phase) {
   return text;
 }
 
-// Where workloads ran one after the other, rates of all together are over the whole phase.
+// If workloads ran one after the other, rates of all together are over the whole phase.
 bool RanTogether(const v1::PhaseReport& phase) {
   constexpr double kSame = 0.01;  // ends that count as one differ by less
   return std::all_of(phase.workloads().begin(), phase.workloads().end(),
@@ -144,7 +144,7 @@ void DetailWriter::Confidence(const v1::WorkloadReport& workload) {
 
 void DetailWriter::Verification(const v1::WorkloadReport& workload) {
   if (!workload.has_verification()) return;
-  // Without a single block checked, no mismatch was found either. That must not look like a
+  // Without a single block checked, no mismatch was found either. The text must not look like a
   // success.
   const v1::VerificationReport& v = workload.verification();
   const std::string verdict =

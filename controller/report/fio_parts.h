@@ -10,7 +10,7 @@
 
 namespace lockstep::controller {
 
-// What the layouts of fio have in common: latencies in fio's bins, and words of jobs. Pure.
+// The common parts of fio's layouts: latencies in fio's bins, and words of jobs. Pure.
 
 // The percentiles that fio prints.
 inline constexpr double kFioPercents[] = {1,  5,  10, 20, 30,   40,   50,    60,   70,

@@ -16,7 +16,7 @@
 namespace lockstep::controller {
 namespace {
 
-// Of the words "read", "write" and "trim", which fio prints, too.
+// The operations for the words "read", "write" and "trim", which fio prints, too.
 measure::Operations OperationsOf(const std::string& kind) {
   return measure::ParseOperations(kind).value_or(measure::Operations::kTotal);
 }
@@ -28,8 +28,8 @@ constexpr int kFioDigits = 4;
 
 int64_t Cut(double value) { return std::isfinite(value) ? static_cast<int64_t>(value) : 0; }
 
-// fio's numbers: at most so many digits, with the first prefix under which they suffice. Where
-// there is space for a decimal point and digits behind it, they are filled up with these.
+// fio's numbers: at most so many digits, with the first prefix under which they suffice. If there
+// is space for a decimal point and digits behind it, they are filled up with these.
 std::string FioNumber(double value, int digits, double step, const char* unit) {
   const char* const decimal[] = {"", "k", "M", "G", "T", "P"};
   const char* const binary[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
@@ -193,10 +193,10 @@ class TextJob {
           const FioHistograms& phases, const FioHistograms& intervals)
       : phase_(phase), workload_(workload), phases_(phases), intervals_(intervals) {}
 
-  // What fio says before it starts.
+  // The lines that fio prints before it starts.
   std::string Announced(int group) const {
     const v1::WorkloadSettings& s = workload_.settings();
-    // Of several sizes the report does not know which.
+    // If there are several sizes, the report does not know which.
     const std::string one = Binary(s.block_size_bytes());
     const std::string size = s.block_size_bytes() > 0 ? absl::StrCat(one, "-", one) : "-";
     return absl::StrCat(
@@ -261,7 +261,7 @@ class TextJob {
   std::string Processor() const {
     double user = 0;
     double system = 0;
-    // The workers' time is known of the phase. That of one of its workloads is not.
+    // The workers' time is known of the phase. The time of one of its workloads is not.
     if (phase_.workloads_size() == 1 && phase_.has_worker_cpu_user_ns_per_io()) {
       // fio's percents are of one thread's time.
       const double per_thread = phase_.total().iops() / 1e9 * 100 / Threads();

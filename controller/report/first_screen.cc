@@ -169,7 +169,7 @@ class FirstScreen : private ReportWriter {
     }
   }
 
-  // What the devices did. Of an engine there is nothing.
+  // The devices' work. There are no figures of engines.
   void Observed(const v1::PhaseReport& phase, const std::string& state, TextTable* table) {
     const std::string name = phase.name() + (state.empty() ? "" : " (" + state + ")");
     const std::vector<ObservedRow> rows = RowsOf(phase.observed().total());

@@ -11,11 +11,11 @@ namespace lockstep::controller {
 // pipeline: a line for each thing, error, warning or notice. No text can end its line or begin
 // another command.
 
-// Of one run: an error when it is not done, when data was corrupted, and for each expectation that
-// was not met; its warnings; one notice with what it came to.
+// The annotations of one run: an error when it is not done, when data was corrupted, and for each
+// expectation that was not met; its warnings; one notice with what it came to.
 std::string RenderGithub(const v1::Report& report);
-// Of a comparison: an error for each regression, a warning for each figure that is missing or that
-// nobody can tell, and for each warning.
+// The annotations of a comparison: an error for each regression, a warning for each figure that is
+// missing or that nobody can tell, and for each warning.
 std::string RenderGithub(const v1::Comparison& comparison);
 
 }  // namespace lockstep::controller

@@ -13,7 +13,7 @@
 namespace lockstep::controller {
 namespace {
 
-// Of I/Os as large as these, people ask for the throughput.
+// The size of I/Os, bytes, from which people ask for the throughput.
 constexpr double kLargeBytes = 128 * 1024;
 // From here on a rate is in a larger unit: nobody reads 191333.3 MiB/s.
 constexpr double kMaxMibOfRate = 10000;
@@ -57,7 +57,7 @@ std::string PointText(const v1::SweepReport& sweep, const v1::SweepPointReport& 
   return absl::StrJoin(values, " ");
 }
 
-// What the figure of the sweep is at the point that leads.
+// The sweep's figure at the point that leads.
 std::string FigureText(const v1::SweepReport& sweep, const v1::Headline& headline) {
   const std::string& figure = sweep.conclusion().figure();
   if (figure == "throughput") return RateText(headline.bytes_per_second());

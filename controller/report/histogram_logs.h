@@ -12,8 +12,8 @@ namespace lockstep::controller {
 
 // fio's histogram log (log_hist_msec, coarseness 0; fio 3's 1856 bins of nanoseconds, which are the
 // first 1856 buckets of common/histogram.h): one line for each interval and direction, with its end
-// in milliseconds from the first phase's T. All workloads together; syncs are left out. What took
-// longer than kFioLongestNs counts in the last bin.
+// in milliseconds from the first phase's T. All workloads together; syncs are left out. I/Os that
+// took longer than kFioLongestNs count in the last bin.
 std::string RenderFioLog(const std::vector<v1::LatencyHistogram>& histograms);
 
 // HdrHistogram's interval log, version 1.3, with histograms of encoding V2: three significant

@@ -1,4 +1,4 @@
-// What devices and kernels did, as iostat and vmstat print it.
+// The figures of devices and kernels, as iostat and vmstat print them.
 
 #include "controller/report/host_figures.h"
 

@@ -79,7 +79,7 @@ void AddTable(const v1::Report& report, std::string* out) {
   if (any) *out += "\n";
 }
 
-// What phases say of limits of other runs and of promises.
+// Adds the sentences of phases about limits of other runs and about promises.
 void AddSentences(const v1::Report& report, std::string* out) {
   for (const v1::PhaseReport& phase : report.phases()) {
     for (const std::string& share : ShareSentencesOf(phase.observed(), kSharesInMarkdown)) {

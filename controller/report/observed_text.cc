@@ -27,7 +27,7 @@ std::string WholePercent(double ratio) { return absl::StrFormat("%.0f %%", 100 *
 
 std::string MebibytesText(double bytes) { return absl::StrFormat("%.1f", bytes / 1048576); }
 
-// Of requests of one kind; a mean needs one of them.
+// The wait of requests of one kind; a mean needs one of them.
 std::string Await(bool any, double ms) { return any ? FormatDuration(ms * 1e6) : kAbsent; }
 std::string Size(bool any, double bytes) {
   return any ? absl::StrFormat("%.1fk", bytes / 1024) : kAbsent;

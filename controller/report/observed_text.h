@@ -7,7 +7,7 @@
 
 namespace lockstep::controller {
 
-// What an observe phase saw, for people. A figure that nobody has measured is "–".
+// The observations of an observe phase, for people. A figure that nobody has measured is "–".
 
 // One kind of requests, or all: "device reads", "device writes", "devices".
 struct ObservedRow {

@@ -189,8 +189,8 @@ std::set<uint32_t> ReportWriter::ShownTogether() const {
       swept.insert(point.phases().begin(), point.phases().end());
     }
     for (const v1::PhaseReport& phase : report_.phases()) {
-      // What lays out and removes the files of its points (NextPhase() names them). Those that
-      // failed are shown.
+      // A phase that lays out or removes the files of its points (NextPhase() names them). Those
+      // that failed are shown.
       const bool is_own =
           absl::StartsWith(phase.name(), sweep.phase()) &&
           (absl::EndsWith(phase.name(), ", prepare") || absl::EndsWith(phase.name(), ", cleanup"));

@@ -32,7 +32,7 @@ const std::string* ReasonIn(const std::string& conclusion, const std::vector<std
 // The conclusion with it. `whole`: what ReasonIn() found.
 std::string WithWholeReason(const std::string& conclusion, const std::string* whole);
 
-// What texts about a run are made of. `report` outlives it, and its texts are safe to show.
+// The common parts of texts about a run. `report` outlives it, and its texts are safe to show.
 class ReportWriter {
  protected:
   ReportWriter(const v1::Report& report, const TextOptions& options)
@@ -55,7 +55,7 @@ class ReportWriter {
   }
   void Rule(const std::string& title);
 
-  // What run it is, and its verdict with the reasons.
+  // The identity of the run, and its verdict with the reasons.
   void Head();
   // Whether the load was steady, where the job asks; `name` stands in front.
   void Steady(const v1::PhaseReport& phase, const std::string& name);
@@ -66,7 +66,7 @@ class ReportWriter {
   enum class PointDetail { kFigures, kAll };  // kAll: also times, expectations and warnings
   void Sweeps(PointDetail detail);
   void Curves(PointDetail detail);
-  // What people noted; at most so many, the last ones.
+  // People's notes; at most so many, the last ones.
   void Notes(size_t max);
   // Warnings and errors; at most so many, the last ones.
   void Events(size_t max);

@@ -40,7 +40,7 @@ const Figure kFigures[] = {
      [](double v) { return absl::StrFormat("%.4f", v); }},
 };
 
-// Where the time of the points went: nothing to compare by a mark, since less is not always better.
+// The shares of the points' time: nothing to compare by a mark, since less is not always better.
 struct Spent {
   const char* title;
   bool (*has)(const v1::TimeSpent& spent);

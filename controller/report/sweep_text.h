@@ -10,8 +10,7 @@ namespace lockstep::controller {
 // axis across. A mark behind a figure says how it stands among all points: from ` ` (the worst) to
 // `█` (the best).
 std::string RenderSweep(const v1::SweepReport& sweep, size_t width);
-// Where the time of the points went, and what limited them, a row each; empty where it is not
-// known.
+// The shares of the points' time, and what limited them, a row each; empty if they are not known.
 std::string RenderTimeSpent(const v1::SweepReport& sweep, size_t width);
 // The same of one phase: "cs/s 24,800, cs per I/O 7.1, …"; empty where nothing is known.
 std::string TimeSpentText(const v1::TimeSpent& spent);

@@ -102,7 +102,7 @@ std::string LatencyBlock(const v1::PhaseReport& phase, const SysbenchLook& look,
   return text + LatencyLine("         sum:", l.sum_ns);
 }
 
-// Of those that were not printed before, by their number from 0.
+// The lines of intervals that were not printed before, by their number from 0.
 std::string IntervalLines(const v1::PhaseReport& phase, const SysbenchLook& look,
                           const std::vector<v1::LatencyHistogram>& histograms, int64_t printed) {
   if (look.report_interval_seconds <= 0 || histograms.empty()) return "";

@@ -11,18 +11,18 @@
 
 namespace lockstep::controller {
 
-// What sysbench's layout shows beside the report. Each part may be empty: the preamble and the
+// The lines of sysbench's layout beside the report. Each part may be empty: the preamble and the
 // interval lines are then left out, and percentiles are of I/Os without syncs.
 struct SysbenchData {
   v1::JobSpec job;                              // as it ran, its defaults filled in
   std::vector<v1::LatencyHistogram> phases;     // of whole phases
   std::vector<v1::LatencyHistogram> intervals;  // if WantsSysbenchIntervals()
-  // What was printed while the job's only phase ran: RenderSysbench() leaves it out.
+  // The lines that were printed while the job's only phase ran: RenderSysbench() leaves them out.
   bool has_begun = false;
   int64_t printed_intervals = 0;
 };
 
-// What happened between two interval lines.
+// The work between two interval lines.
 struct SysbenchInterval {
   double read_bytes = 0, written_bytes = 0, syncs = 0;
   common::Histogram latencies;  // of events

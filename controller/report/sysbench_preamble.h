@@ -7,8 +7,8 @@
 
 namespace lockstep::controller {
 
-// What a report in sysbench's layout shows of a phase's job: from its fields, and from the label
-// that a translated line of sysbench has (frontends/sysbench/sysbench.h).
+// The facts about a phase's job that a report in sysbench's layout shows: from its fields, and from
+// the label that a translated line of sysbench has (frontends/sysbench/sysbench.h).
 struct SysbenchLook {
   // The phase is a line of sysbench, so it prints what sysbench prints, also for prepare and
   // cleanup.

@@ -163,7 +163,7 @@ class Renderer : private DetailWriter {
     for (const v1::DeviceReport& d : phase.devices()) CrossCheck(d, ++shown <= kHostsShown);
   }
 
-  // Of a large fleet only those devices are named that do not agree.
+  // The devices of a large fleet are named only if they do not agree.
   void CrossCheck(const v1::DeviceReport& d, bool shows_agreement) {
     const bool fine = d.cross_check().verdict() == v1::CrossCheck::VERDICT_AGREE;
     if (d.has_cross_check() && (shows_agreement || !fine)) {

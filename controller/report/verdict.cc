@@ -60,7 +60,7 @@ class Collected {
     // Stable, so that sentences of one gravity stay in the order of the phases.
     std::stable_sort(entries_.begin(), entries_.end(),
                      [](const Entry& a, const Entry& b) { return a.gravity < b.gravity; });
-    // Of a kind that nearly every phase has, a few sentences tell as much as all.
+    // A few sentences about a kind that nearly every phase has tell as much as all.
     std::map<std::string, size_t> alike;
     for (const Entry& entry : entries_) {
       if (!entry.kind.empty()) ++alike[entry.kind];

@@ -13,7 +13,7 @@ namespace lockstep::controller {
 // How grave a verdict is. Unknown: the run goes on, or a person ended it, which is no fault.
 enum class VerdictSeverity { kUnknown, kGood, kWarning, kBad };
 
-// What a run came to, in one word: passed, done, running, queued, data corrupted, expectations
+// The outcome of a run, in one word: passed, done, running, queued, data corrupted, expectations
 // failed, degraded, invalid, errors, backlog, failed, aborted, cancelled. "passed" is said only
 // where the job expected something.
 struct Verdict {
@@ -26,16 +26,15 @@ struct Verdict {
   std::vector<std::string> reasons;
 };
 Verdict VerdictOf(const v1::Report& report);
-// What verification found wrong, over all phases: "24 of 4,096 checked blocks are not as written,
-// on vm-3 and vm-6"; empty when nothing is.
+// The errors that verification found, over all phases: "24 of 4,096 checked blocks are not as
+// written, on vm-3 and vm-6"; empty when there are none.
 std::string CorruptionText(const v1::Report& report);
 // The same, and Warnings(), as the report's `verdict`.
 void AddVerdict(v1::Report* report);
 
-// What somebody who has one minute should look at, the gravest first: each once, with the phases
-// that it is of.
+// The warnings for a reader who has one minute, the gravest first: each once, with its phases.
 std::vector<std::string> Warnings(const v1::Report& report);
-// Of these phases alone, and without the expectations that they did not meet.
+// The warnings of these phases alone, without the expectations that they did not meet.
 std::vector<std::string> WarningsOf(const v1::Report& report, const std::set<uint32_t>& phases);
 
 // How long rates are over: of a workload, of all together. Reports of earlier versions say only
@@ -50,7 +49,7 @@ inline double WindowSeconds(const v1::PhaseReport& phase, const v1::WorkloadRepo
 
 std::string StragglerText(const v1::Straggler& straggler);
 std::string StarvationText(const v1::Starvation& starvation);
-// What a copy left out, with its name and why.
+// The files that a copy left out, with its name and why.
 std::string CopyText(const v1::WorkloadReport& workload);
 
 // How a device's bytes stand to the engines': "agree", "page cache", "coalesced", …

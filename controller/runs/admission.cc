@@ -42,7 +42,7 @@ void CheckConfirmed(const PlanTokens& tokens, const measure::RunRecord& run,
       "; look at `lockstep plan`, and give its token: --confirm"));
 }
 
-// What the worker sees in the job's observe phases.
+// Adds the devices that the worker sees in the job's observe phases.
 void AddObserves(const v1::JobSpec& job, const v1::Inspection& inspection,
                  v1::PlannedWorker* worker) {
   const std::vector<Observe> observes = ObservesOf(job);

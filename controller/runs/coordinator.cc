@@ -300,7 +300,7 @@ void Coordinator::OnLost(const std::string& worker_id, const std::string& reason
 
 void Coordinator::OnIntruder(const std::string& text) {
   Post([this, text] {
-    // Whoever reaches the port can cause these events, and each is a row in the store.
+    // Anybody who reaches the port can cause these events, and each is a row in the store.
     constexpr size_t kMaxRemembered = 1000;
     if (intruders_.size() >= kMaxRemembered || !intruders_.insert(text).second) return;
     OnFleetEvent("a worker is refused: " + text);

@@ -59,7 +59,7 @@ class Coordinator {
   // Somebody tried to attach as another worker, or a worker was disconnected: recorded as an event,
   // once for the same text.
   void OnIntruder(const std::string& text);
-  // What concerns the fleet: an event of each run in progress, or of none.
+  // Handles an event of the fleet, which becomes one of each run in progress, or of none.
   void OnFleetEvent(const std::string& text);
 
   // --- From callers. Each answers through `done`, on the coordinator's thread. ---

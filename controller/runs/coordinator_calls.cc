@@ -1,4 +1,4 @@
-// What callers ask of the coordinator.
+// The calls of clients to the coordinator.
 
 #include <algorithm>
 

@@ -30,7 +30,7 @@ class DeviceQueries {
   void Start(FleetLink* fleet) { fleet_ = fleet; }
   // False, and nothing done, when too many wait already.
   bool Query(Done done);
-  // What was answered a moment ago is not so any more.
+  // Makes the last answer stale.
   void Renew() { fresh_ = false; }
   void OnAnswer(const std::string& worker_id, const v1::DeviceList& list);
   void OnLost(const std::string& worker_id);

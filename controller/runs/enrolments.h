@@ -71,7 +71,7 @@ class Enrolments {
   const Ports ports_;
   FleetLink* fleet_ = nullptr;
   DeviceQueries devices_;
-  // What is being carried out.
+  // The enrolment that is being carried out.
   bool writing_ = false;
   bool sent_ = false;  // the orders; before that the store records what they are
   uint64_t id_ = 0;

@@ -28,7 +28,7 @@ ReadIntervals IntervalsOf(storage::Store* store, const std::string& run_id);
 absl::StatusOr<v1::Report> ReportOf(storage::Store* store, const std::string& run_id);
 
 // Stores timelines of the run's phases that have none, from the intervals that are stored: of runs
-// of older versions. Of a run whose samples were pruned nothing.
+// of older versions. Runs whose samples were pruned get none.
 absl::Status SaveTimelines(storage::Store* store, const std::string& run_id);
 
 }  // namespace lockstep::controller

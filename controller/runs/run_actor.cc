@@ -278,7 +278,7 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
                          std::move(callbacks), earlier);
 }
 
-// What comes next follows from the job and from the steps that have ended.
+// The next step follows from the job and from the steps that have ended.
 void RunActor::Execute(const action::PlanNext& a) {
   auto next = NextPhase(run_.job, results_, a.cleanup_only ? Remaining::kCleanup : Remaining::kAll);
   if (!next.ok()) {

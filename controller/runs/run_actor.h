@@ -23,7 +23,7 @@
 
 namespace lockstep::controller {
 
-// What an actor needs from its surroundings. All outlive it.
+// The services that an actor needs. All outlive it.
 struct ActorServices {
   storage::RunStore* store;
   FleetLink* fleet;
@@ -41,7 +41,7 @@ struct ActorServices {
   std::function<std::shared_ptr<void>()> working = [] { return nullptr; };
 };
 
-// What another controller left of a run.
+// The state of a run that another controller left.
 struct TakenOver {
   ResumePoint point;
   PhaseStep step;                   // its last one
@@ -119,7 +119,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   void AnswerEndLoad(const absl::Status& status);
   bool IsCurrent(const v1::PhaseId& id) const;
   int64_t QuarantineNs(uint32_t worker) const;
-  // Where targets are reserved: lets a lost worker's registrations be ended.
+  // Lets the registrations of a lost worker be ended where its targets are reserved.
   void FenceOff(uint32_t worker);
   void Execute(const action::PlanNext& a);
   void Execute(const action::RecordPhase& a);
@@ -169,7 +169,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   int64_t commit_ns_ = 0;              // how long the last T took to reach the disk
   std::map<uint32_t, int64_t> go_at_;  // by worker: T on its own clock
   int64_t go_ns_ = 0;                  // T on this controller's clock; 0 when another one chose it
-  // Who asked for the load's end and waits for its answer. Each answers once.
+  // The callers that asked for the load's end and wait for its answer. Each answers once.
   std::vector<std::shared_ptr<std::function<void(const absl::Status&)>>> end_load_callers_;
   Severity end_load_severity_ = Severity::kInfo;  // of the first of them, as the next
   std::string end_load_reason_;

@@ -230,8 +230,8 @@ int64_t RunActor::QuarantineNs(uint32_t worker) const {
   if (!machine_.start_committed()) return QuarantineBeforeGoNs(run_.job);
   const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(),
                                               services_.clock->MonotonicNs());
-  // Where another controller chose T, this one cannot tell how long ago that was. The quarantine
-  // then counts in full.
+  // If another controller chose T, this one cannot tell how long ago that was. The quarantine then
+  // counts in full.
   const int64_t begun = go_ns_ == 0 ? 0 : services_.clock->MonotonicNs() - go_ns_;
   return std::max<int64_t>(0, LongestQuarantineNs(run_.job, Spec()) - begun) +
          (clock.known ? clock.bound_ns : 0);

@@ -1,4 +1,4 @@
-// What watchers are told of a run's phase: its state, its hosts, and whom it waits for.
+// The state of a run's phase for watchers: its stage, its hosts, and the hosts that it waits for.
 
 #include <algorithm>
 #include <string>

@@ -12,7 +12,7 @@
 
 namespace lockstep::controller {
 
-// What the state machine needs to know of a run, and of one of its phases.
+// The facts that the state machine needs about a run, and about one of its phases.
 RunPlan PlanOf(const SettledRun& run);
 PhasePlan PlanOf(const v1::JobSpec& job, const PhaseStep& step);
 

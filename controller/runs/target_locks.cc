@@ -11,8 +11,8 @@ namespace lockstep::controller {
 namespace {
 
 // The byte ranges that the job writes on one worker, and those of the devices whose settings it
-// changes, with the target that each belongs to. What is only read is not locked: any number of
-// runs may read the same bytes.
+// changes, with the target that each belongs to. Targets that are only read are not locked: any
+// number of runs may read the same bytes.
 struct Written {
   std::vector<ByteRange> ranges;
   std::vector<uint32_t> targets;

@@ -18,8 +18,8 @@
 namespace lockstep::controller {
 
 // Keeps which bytes and how much free space each run in progress has, so that no two runs write the
-// same bytes or fill the same file system. What a lost worker may still be writing stays held
-// beyond its run, also by a later controller. Used only on the loop's deciding thread.
+// same bytes or fill the same file system. Targets to which a lost worker may still be writing stay
+// held beyond its run, also by a later controller. Used only on the loop's deciding thread.
 class TargetLocks {
  public:
   // `freed` is called when something has become free. The pointers outlive this.
@@ -43,8 +43,8 @@ class TargetLocks {
   // How many grants of space have ended. Free space measured before the last one ended may be too
   // high.
   uint64_t grants_ended() const { return spaces_.ended(); }
-  // How often something that was written has become free. What an inspection found that began
-  // before the last time may have been written since.
+  // How often something that was written has become free. If an inspection began before the last
+  // time, the targets that it found may have been written since.
   uint64_t writers_ended() const { return writers_ended_; }
   // Also holds what a worker has opened: since the inspection it may have been created or renamed.
   // Returns the run that holds it already; empty when there is none.

@@ -55,7 +55,7 @@ class SshConnection {
   // Whether the control connection is there.
   bool IsConnected() const;
 
-  // What Remove() found.
+  // The result of Remove().
   struct Removed {
     bool was_gone = false;             // nothing was there
     std::vector<std::string> targets;  // files of jobs, which stay

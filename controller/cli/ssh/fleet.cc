@@ -75,7 +75,7 @@ bool MayBeRun(const std::string& path, const std::string& program) {
          (stat(program.c_str(), &own) == 0 && facts.st_uid == own.st_uid);
 }
 
-// What a failed start has left, by the same way as later.
+// Removes the files and processes that a failed start has left, by the same way as later.
 std::string RemoveAfterFailure(FleetRecord* record, const FleetRecords& records) {
   SshConnection::Ports ports;
   ports.is_cancelled = [] { return false; };

@@ -16,7 +16,7 @@ fail() {
   exit 1
 }
 
-# What a directory was not taken for, in the order in which they were tried.
+# The reasons against each directory, in the order in which they were tried.
 why=''
 note() {
   why="$why${why:+; }$*"

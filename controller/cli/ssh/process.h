@@ -12,7 +12,7 @@
 
 namespace lockstep::cli {
 
-// What a program gets on its standard input: a text, then a file.
+// The standard input of a program: a text, then a file.
 struct ProcessInput {
   std::string text;
   std::string path;  // empty: no file

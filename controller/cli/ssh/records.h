@@ -8,8 +8,8 @@
 
 namespace lockstep::cli {
 
-// What was begun on one host, and is not known to be over. It is on disk before the host is
-// changed, so that a command that was killed leaves a list of what it left.
+// A start on one host that is not known to be over. It is on disk before the host is changed, so
+// that a command that was killed leaves a list of what it left.
 struct FleetRecord {
   std::string token;        // names the directory on the host: 24 hexadecimal digits, random
   std::string destination;  // as ssh is told it

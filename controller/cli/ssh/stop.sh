@@ -37,11 +37,11 @@ is_worker_over() { ! is_ours "$dir/worker.pid"; }
 is_finder_over() { ! kill -0 "$finder" 2> /dev/null; }
 
 # Files of jobs are not removed. Each has its mark beside it. A large tree, or a file server that is
-# away, costs 10 s and no more: the worker is gone by then, and whoever asks must learn of it.
+# away, costs 10 s and no more: the worker is gone by then, and the caller must learn of it.
 list_targets() {
   list_end=$(($(date +%s) + 10))
   for path; do
-    # What does not begin with '/' is an identity of a device, and could be an option of find(1).
+    # A text without a leading '/' is a device's identity, and could be an option of find(1).
     case $path in
       /*) ;;
       *) continue ;;
@@ -64,7 +64,7 @@ list_targets() {
   done
 }
 
-# What the supervisor would do.
+# The work of the supervisor, in case it has ended.
 clean_up() {
   if is_ours "$dir/worker.pid"; then
     kill -TERM "$pid"

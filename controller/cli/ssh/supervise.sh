@@ -88,7 +88,7 @@ main() {
     [ "$restarts" -le "$max_restarts" ] || break
   done
   if [ -e "$dir/arguments" ] && [ -z "$stopping" ] && [ "$status" -ne 0 ]; then
-    # Whoever has just started it asks why.
+    # The command that has just started it asks why.
     echo "$status" > "$dir/ended"
     end=$(($(date +%s) + 10))
     until [ -n "$stopping" ] || [ "$(date +%s)" -ge "$end" ]; do nap; done
