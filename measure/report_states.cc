@@ -34,6 +34,12 @@ constexpr std::array<std::string_view, 3> kLatencyMetrics = {"service_time", "re
                                                              "submission_latency"};
 
 constexpr std::array<std::string_view, 3> kIntervalClasses = {"ramp", "measured", "drain"};
+constexpr std::array<std::string_view, 6> kHeadlineKinds = {"load",   "curve",   "sweep",
+                                                            "verify", "observe", "files"};
+constexpr std::array<std::string_view, 3> kObservedKinds = {"observed", "mount", "programs"};
+constexpr std::array<std::string_view, 3> kDifferenceKinds = {"label", "job", "fact"};
+constexpr std::array<std::string_view, 4> kSweepFigures = {"IOPS", "throughput", "p50", "p99"};
+constexpr std::array<std::string_view, 6> kUnits = {"1/s", "1/IO", "B/s", "B/B", "ns", "%"};
 
 template <typename Enum, size_t count>
 std::optional<Enum> EnumOf(const std::array<std::string_view, count>& names,
@@ -56,6 +62,11 @@ std::string Text(Limit limit) { return NameOf(kLimits, limit); }
 std::string Text(Operations operations) { return NameOf(kOperations, operations); }
 std::string Text(LatencyMetric metric) { return NameOf(kLatencyMetrics, metric); }
 std::string Text(IntervalClass interval_class) { return NameOf(kIntervalClasses, interval_class); }
+std::string Text(HeadlineKind kind) { return NameOf(kHeadlineKinds, kind); }
+std::string Text(ObservedKind kind) { return NameOf(kObservedKinds, kind); }
+std::string Text(DifferenceKind kind) { return NameOf(kDifferenceKinds, kind); }
+std::string Text(SweepFigure figure) { return NameOf(kSweepFigures, figure); }
+std::string Text(Unit unit) { return NameOf(kUnits, unit); }
 
 std::optional<VerdictWord> ParseVerdictWord(std::string_view text) {
   return EnumOf<VerdictWord>(kVerdictWords, text);
@@ -76,5 +87,18 @@ std::optional<LatencyMetric> ParseLatencyMetric(std::string_view text) {
 std::optional<IntervalClass> ParseIntervalClass(std::string_view text) {
   return EnumOf<IntervalClass>(kIntervalClasses, text);
 }
+std::optional<HeadlineKind> ParseHeadlineKind(std::string_view text) {
+  return EnumOf<HeadlineKind>(kHeadlineKinds, text);
+}
+std::optional<ObservedKind> ParseObservedKind(std::string_view text) {
+  return EnumOf<ObservedKind>(kObservedKinds, text);
+}
+std::optional<DifferenceKind> ParseDifferenceKind(std::string_view text) {
+  return EnumOf<DifferenceKind>(kDifferenceKinds, text);
+}
+std::optional<SweepFigure> ParseSweepFigure(std::string_view text) {
+  return EnumOf<SweepFigure>(kSweepFigures, text);
+}
+std::optional<Unit> ParseUnit(std::string_view text) { return EnumOf<Unit>(kUnits, text); }
 
 }  // namespace lockstep::measure

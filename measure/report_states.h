@@ -76,8 +76,19 @@ enum class Operations { kTotal, kRead, kWrite, kTrim, kFsync };
 enum class IntervalClass { kRamp, kMeasured, kDrain };
 // Which time a latency is.
 enum class LatencyMetric { kServiceTime, kResponseTime, kSubmissionLatency };
+// The subject of a run's headline.
+enum class HeadlineKind { kLoad, kCurve, kSweep, kVerify, kObserve, kFiles };
+// The subject of a sentence of an observe phase: a device, a mount of a server, or programs.
+enum class ObservedKind { kDevice, kMount, kPrograms };
+// The difference between the sets of a comparison: a label, a field of the job, a fact of a host.
+enum class DifferenceKind { kLabel, kJob, kFact };
+// The figure by which a sweep compares its points.
+enum class SweepFigure { kIops, kThroughput, kP50, kP99 };
+// The unit of a figure in a comparison, or of a steady load. A figure without one has no unit.
+enum class Unit { kPerSecond, kPerIo, kBytesPerSecond, kBytesPerByte, kNanoseconds, kRatio };
 
-// "data corrupted", "straggler", "p999_ns", "generator CPU", "total", "response_time".
+// "data corrupted", "straggler", "p999_ns", "generator CPU", "total", "response_time", "verify",
+// "programs", "label", "throughput", "B/s".
 std::string Text(VerdictWord word);
 std::string Text(FindingKind kind);
 std::string Text(Figure figure);
@@ -85,6 +96,11 @@ std::string Text(Limit limit);
 std::string Text(Operations operations);
 std::string Text(LatencyMetric metric);
 std::string Text(IntervalClass interval_class);
+std::string Text(HeadlineKind kind);
+std::string Text(ObservedKind kind);
+std::string Text(DifferenceKind kind);
+std::string Text(SweepFigure figure);
+std::string Text(Unit unit);
 // Nothing where the text is none of these, as of a newer controller.
 std::optional<VerdictWord> ParseVerdictWord(std::string_view text);
 std::optional<FindingKind> ParseFindingKind(std::string_view text);
@@ -93,12 +109,18 @@ std::optional<Limit> ParseLimit(std::string_view text);
 std::optional<Operations> ParseOperations(std::string_view text);
 std::optional<LatencyMetric> ParseLatencyMetric(std::string_view text);
 std::optional<IntervalClass> ParseIntervalClass(std::string_view text);
+std::optional<HeadlineKind> ParseHeadlineKind(std::string_view text);
+std::optional<ObservedKind> ParseObservedKind(std::string_view text);
+std::optional<DifferenceKind> ParseDifferenceKind(std::string_view text);
+std::optional<SweepFigure> ParseSweepFigure(std::string_view text);
+std::optional<Unit> ParseUnit(std::string_view text);
 
 // Whether hosts are what the finding is about.
 inline bool IsOfHosts(FindingKind kind) { return kind <= FindingKind::kStarvation; }
 
 // A message's field with such a word: FindingGroup, Finding; Expectation, FigureLimit,
-// PromiseReport; WorkloadReport; OperationReport, KindRate and LatencyHistogram; FleetInterval.
+// PromiseReport; WorkloadReport; OperationReport, KindRate and LatencyHistogram; FleetInterval;
+// Headline; ObservedSentence; SetDifference; SweepConclusion; SteadyReport.
 template <typename Message>
 bool Is(const Message& message, FindingKind kind) {
   return ParseFindingKind(message.kind()) == kind;
@@ -122,6 +144,26 @@ bool Is(const Message& message, LatencyMetric metric) {
 template <typename Message>
 bool Is(const Message& message, IntervalClass interval_class) {
   return ParseIntervalClass(message.interval_class()) == interval_class;
+}
+template <typename Message>
+bool Is(const Message& message, HeadlineKind kind) {
+  return ParseHeadlineKind(message.kind()) == kind;
+}
+template <typename Message>
+bool Is(const Message& message, ObservedKind kind) {
+  return ParseObservedKind(message.kind()) == kind;
+}
+template <typename Message>
+bool Is(const Message& message, DifferenceKind kind) {
+  return ParseDifferenceKind(message.kind()) == kind;
+}
+template <typename Message>
+bool Is(const Message& message, SweepFigure figure) {
+  return ParseSweepFigure(message.figure()) == figure;
+}
+template <typename Message>
+bool Is(const Message& message, Unit unit) {
+  return ParseUnit(message.unit()) == unit;
 }
 
 }  // namespace lockstep::measure

@@ -25,6 +25,8 @@ enum class PhaseKind { kPrepare, kPrecondition, kRun, kVerify, kCleanup, kObserv
 enum class Cleanup { kRun, kSkip };
 // The severity of an event.
 enum class Severity { kInfo, kWarning, kError };
+// The severity of a person's note in reports. The store keeps notes apart: no event has it.
+inline constexpr char kNoteSeverity[] = "note";
 
 // As SQL, JSON and people have them: "queued", "arming", "warning"; "" for PhaseState::kNone.
 std::string Text(RunState state);

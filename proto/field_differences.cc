@@ -17,6 +17,8 @@ using google::protobuf::Reflection;
 
 // Longer texts are cut: what is compared is shown on a line.
 constexpr size_t kMaxShown = 60;
+// The text of a message, which says something by being there: `sequential: {}`.
+constexpr char kThere[] = "there";
 
 using Texts = std::map<std::string, std::string>;  // by path
 
@@ -84,8 +86,7 @@ void CollectField(const Message& message, const FieldDescriptor& field, const st
                              : field.is_repeated() ? NameOf(inner)
                                                    : "";
     const std::string below = name.empty() ? at : absl::StrCat(path, ".", name);
-    // Some fields say something by being there: `sequential: {}`.
-    (*texts)[below] = "there";
+    (*texts)[below] = kThere;
     // The recursion ends, because protobuf refuses to parse messages that are nested more than 100
     // deep.
     Collect(inner, below, texts);
@@ -126,7 +127,7 @@ std::vector<FieldDifference> DifferingFields(const Message& before, const Messag
   std::set<std::string> shown;
   for (const auto& [path, texts] : both) {
     if (texts.first == texts.second || IsBelowAny(path, shown)) continue;
-    if (texts.first == "there" || texts.second == "there") shown.insert(path);
+    if (texts.first == kThere || texts.second == kThere) shown.insert(path);
     differences.push_back({path, common::Printable(texts.first, kMaxShown),
                            common::Printable(texts.second, kMaxShown)});
   }

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "measure/states.h"
 #include "storage/pg_lease.h"
 #include "storage/pg_store.h"
 
@@ -28,7 +29,7 @@ std::string NoteColumns() {
 v1::EventReport NoteOf(const PgResult& rows, int row) {
   v1::EventReport note;
   note.set_at(rows.Text(row, "at"));
-  note.set_severity("note");
+  note.set_severity(measure::kNoteSeverity);
   note.set_number(static_cast<uint32_t>(rows.Int(row, "number")));
   note.set_author(rows.Text(row, "author"));
   note.set_message(rows.Text(row, "message"));

@@ -14,6 +14,7 @@
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/level_changes.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -74,33 +75,41 @@ PhasePoints PointsOf(const PhaseView& view, const v1::PhaseReport& report) {
   return points;
 }
 
-std::string FigureText(const v1::LevelChange& change, double value) {
-  return change.figure() == "IOPS" ? common::FormatCount(value) : common::FormatDuration(value);
+enum class Level { kIops, kMeanLatency };
+
+std::string FigureText(Level level, double value) {
+  return level == Level::kIops ? common::FormatCount(value) : common::FormatDuration(value);
 }
 
 // "IOPS fell from 742 to 246 at 9 s"
-std::string TextOf(const v1::LevelChange& change) {
+std::string TextOf(Level level, const v1::LevelChange& change) {
   return absl::StrFormat("%s %s from %s to %s at %s s", change.figure(),
                          change.after() < change.before() ? "fell" : "rose",
-                         FigureText(change, change.before()), FigureText(change, change.after()),
+                         FigureText(level, change.before()), FigureText(level, change.after()),
                          common::FormatDigits(change.at_seconds(), 4));
 }
 
-std::vector<v1::LevelChange> ChangesOf(const PhasePoints& points, double least) {
-  const auto of = [&](const char* figure, const std::vector<double>& series) {
-    std::vector<v1::LevelChange> changes;
+// The changes of one figure: the first one that has any.
+struct Changes {
+  Level level = Level::kIops;
+  std::vector<v1::LevelChange> list;
+};
+
+Changes ChangesOf(const PhasePoints& points, double least) {
+  const auto of = [&](Level level, const std::vector<double>& series) {
+    Changes changes{level, {}};
     for (const ChangeAt& found : LevelChangesIn(series, least)) {
-      v1::LevelChange& change = changes.emplace_back();
-      change.set_figure(figure);
+      v1::LevelChange& change = changes.list.emplace_back();
+      change.set_figure(level == Level::kIops ? "IOPS" : "mean latency");
       change.set_at_seconds(points.seconds[found.index]);
       change.set_before(found.mean_before);
       change.set_after(found.mean_after);
-      change.set_sentence(TextOf(change));
+      change.set_sentence(TextOf(level, change));
     }
     return changes;
   };
-  std::vector<v1::LevelChange> changes = of("IOPS", points.iops);
-  return changes.empty() ? of("mean latency", points.latency_ns) : changes;
+  const Changes changes = of(Level::kIops, points.iops);
+  return changes.list.empty() ? of(Level::kMeanLatency, points.latency_ns) : changes;
 }
 
 void SetSteadyUntil(double at_seconds, const std::string& then, v1::PhaseReport* report) {
@@ -116,7 +125,7 @@ void SetSteadyUntil(double at_seconds, const std::string& then, v1::PhaseReport*
 void HoldSteadyAgainst(const PhaseView& view, const PhasePoints& points, v1::PhaseReport* report) {
   const v1::SteadyReport* steady = &report->steady();
   // A change that the rule allows within its window is allowed later, too.
-  for (const v1::LevelChange& change : ChangesOf(points, steady->range_limit())) {
+  for (const v1::LevelChange& change : ChangesOf(points, steady->range_limit()).list) {
     if (change.at_seconds() <= steady->begin_seconds()) continue;
     return SetSteadyUntil(change.at_seconds(), change.sentence(), report);
   }
@@ -127,9 +136,10 @@ void HoldSteadyAgainst(const PhaseView& view, const PhasePoints& points, v1::Pha
   // After the end of a workload of its own the load is another one.
   if (found.end_seconds > report->window_end_seconds() + report->interval_seconds() / 2) return;
   const auto text = [&](double value) {
-    return steady->unit() == "ns"    ? common::FormatDuration(value)
-           : steady->unit() == "B/s" ? absl::StrCat(common::FormatSize(std::round(value)), "/s")
-                                     : common::FormatCount(value);
+    return measure::Is(*steady, measure::Unit::kNanoseconds) ? common::FormatDuration(value)
+           : measure::Is(*steady, measure::Unit::kBytesPerSecond)
+               ? absl::StrCat(common::FormatSize(std::round(value)), "/s")
+               : common::FormatCount(value);
   };
   const std::string host = found.worker ? absl::StrCat(" on ", view.HostOf(*found.worker)) : "";
   if (!(found.mean > 0)) {
@@ -147,18 +157,18 @@ void AddChanges(const PhaseView& view, v1::PhaseReport* report) {
   if (!IsConstant(view)) return;
   const PhasePoints points = PointsOf(view, *report);
   if (report->steady().steady()) HoldSteadyAgainst(view, points, report);
-  const std::vector<v1::LevelChange> changes = ChangesOf(points, kLeast);
+  const auto [level, changes] = ChangesOf(points, kLeast);
   report->mutable_level_changes()->Add(changes.begin(), changes.end());
   // A load that is not steady yet changes, which is why the job waits for it.
   if (changes.empty() || report->has_steady()) return;
-  std::string sentence = TextOf(changes.front());
+  std::string sentence = TextOf(level, changes.front());
   for (size_t i = 1; i < changes.size(); ++i) {
     if (i == kMaxInSentence) {
       absl::StrAppend(&sentence, ", and ", changes.size() - i, " more times");
       break;
     }
     absl::StrAppend(&sentence,
-                    absl::StrFormat(", to %s at %s s", FigureText(changes[i], changes[i].after()),
+                    absl::StrFormat(", to %s at %s s", FigureText(level, changes[i].after()),
                                     common::FormatDigits(changes[i].at_seconds(), 4)));
   }
   report->add_remarks(sentence + ": figures of the whole phase are means of different states");

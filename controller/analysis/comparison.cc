@@ -151,7 +151,7 @@ class Comparer {
     figure->set_workload(key.workload);
     figure->set_kind(key.kind);
     figure->set_figure(kind.name);
-    figure->set_unit(kind.unit);
+    if (kind.unit) figure->set_unit(Text(*kind.unit));
     figure->set_direction(kind.direction);
     figure->set_judged(IsJudged(key));
     for (const Side& side : sides_) {
@@ -471,7 +471,8 @@ std::vector<v1::Trend> TrendsOf(const std::vector<v1::RunFigures>& runs) {
     trend.set_workload(key.workload);
     trend.set_kind(key.kind);
     trend.set_figure(kFigures[key.figure].name);
-    trend.set_unit(kFigures[key.figure].unit);
+    const auto unit = kFigures[key.figure].unit;
+    if (unit) trend.set_unit(Text(*unit));
     trend.set_direction(kFigures[key.figure].direction);
     std::vector<double> series;
     for (const v1::TrendPoint& point : trend.points()) series.push_back(point.value());

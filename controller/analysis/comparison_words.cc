@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "controller/analysis/figure_table.h"
 #include "google/protobuf/util/json_util.h"
+#include "measure/report_states.h"
 #include "proto/field_differences.h"
 #include "proto/job.pb.h"
 
@@ -20,6 +21,8 @@ namespace {
 constexpr int kMaxDifferences = 50;
 constexpr size_t kMaxValues = 3;
 constexpr size_t kMaxTitleLabels = 2;
+// The name of the rate in kFigures.
+constexpr char kIops[] = "iops";
 
 // For each name the values that each set has.
 using ValuesBySet = std::map<std::string, std::vector<std::set<std::string>>>;
@@ -58,11 +61,12 @@ std::string ValuesText(const std::set<std::string>& values) {
                       more > 0 ? absl::StrCat(" or ", more, " more") : "");
 }
 
-void AddDiffering(const char* kind, const ValuesBySet& all, v1::Comparison* comparison) {
+void AddDiffering(measure::DifferenceKind kind, const ValuesBySet& all,
+                  v1::Comparison* comparison) {
   for (const auto& [name, values] : all) {
     if (!Differ(values) || comparison->differences_size() >= kMaxDifferences) continue;
     v1::SetDifference* difference = comparison->add_differences();
-    difference->set_kind(kind);
+    difference->set_kind(Text(kind));
     difference->set_name(name);
     for (const std::set<std::string>& of : values) difference->add_values(ValuesText(of));
   }
@@ -89,7 +93,7 @@ void AddJobs(const std::vector<RunSet>& sets, v1::Comparison* comparison) {
       of[s] = {d.after};
     }
   }
-  AddDiffering("job", fields, comparison);
+  AddDiffering(measure::DifferenceKind::kJob, fields, comparison);
 }
 
 // "+12 %", "−3.4 %".
@@ -171,16 +175,16 @@ class SetSentence {
 
   std::string Figures() const {
     // People look at the rate, the typical latency, and the tail.
-    std::vector<const char*> names = {"iops", "p50", by_name_.contains("p99.9") ? "p99.9" : "p99"};
+    const std::string tail = by_name_.contains("p99.9") ? "p99.9" : "p99";
     std::vector<std::string> texts;
-    for (const char* name : names) {
+    for (const std::string& name : {std::string(kIops), std::string("p50"), tail}) {
       const auto found = by_name_.find(name);
       if (found == by_name_.end()) continue;
       const v1::ComparedValue& value = ValueOf(*found->second);
       if (!value.has_change()) continue;
       const std::string change = SignedPercent(value.change());
-      std::string text = std::string(name) == "iops" ? absl::StrCat(change, " IOPS")
-                                                     : absl::StrCat(name, " ", change);
+      std::string text =
+          name == kIops ? absl::StrCat(change, " IOPS") : absl::StrCat(name, " ", change);
       if (can_tell_ && value.has_interval()) {
         absl::StrAppend(&text, " (", SignedPercent(value.change_low()), " to ",
                         SignedPercent(value.change_high()),
@@ -215,7 +219,7 @@ class SetSentence {
       const auto found = by_name_.find(name);
       return found == by_name_.end() ? v1::CHANGE_UNKNOWN : ValueOf(*found->second).verdict();
     };
-    const v1::Change iops = verdict("iops");
+    const v1::Change iops = verdict(kIops);
     if (iops == v1::CHANGE_BETTER) return "is faster than";
     if (iops == v1::CHANGE_WORSE) return "is slower than";
     for (const char* name : {"p50", "mean", "p99", "p99.9"}) {
@@ -269,7 +273,7 @@ std::vector<std::string> TitlesOf(const std::vector<RunSet>& sets) {
 }
 
 void AddDifferences(const std::vector<RunSet>& sets, v1::Comparison* comparison) {
-  AddDiffering("label", LabelsOf(sets), comparison);
+  AddDiffering(measure::DifferenceKind::kLabel, LabelsOf(sets), comparison);
   AddJobs(sets, comparison);
   ValuesBySet facts;
   for (size_t s = 0; s < sets.size(); ++s) {
@@ -279,7 +283,7 @@ void AddDifferences(const std::vector<RunSet>& sets, v1::Comparison* comparison)
   }
   // These facts are of the moment, and no setting.
   std::erase_if(facts, [](const auto& fact) { return fact.first.starts_with("wall_clock."); });
-  AddDiffering("fact", facts, comparison);
+  AddDiffering(measure::DifferenceKind::kFact, facts, comparison);
 }
 
 void AddConclusions(v1::Comparison* comparison) {

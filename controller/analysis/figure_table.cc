@@ -9,6 +9,8 @@
 namespace lockstep::controller {
 namespace {
 
+using measure::Unit;
+
 // A percentile with at least ten I/Os beyond it. With fewer, single I/Os decide it, and two runs
 // differ by chance.
 std::optional<double> Percentile(const v1::FigureRow& row, double percent) {
@@ -42,56 +44,56 @@ constexpr FigureRole kExplains = FigureRole::kExplains;
 }  // namespace
 
 const FigureKind kFigures[] = {
-    {FigureId::kIops, "iops", "1/s", kHigher, kResult,
+    {FigureId::kIops, "iops", Unit::kPerSecond, kHigher, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        return std::optional(row.operation().iops());
      }},
-    {FigureId::kThroughput, "throughput", "B/s", kHigher, kResult,
+    {FigureId::kThroughput, "throughput", Unit::kBytesPerSecond, kHigher, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        return std::optional(row.operation().bytes_per_second());
      }},
     // The share of operations that failed. A count would differ between runs of different speed.
-    {FigureId::kErrors, "errors", "%", kLower, kResult,
+    {FigureId::kErrors, "errors", Unit::kRatio, kLower, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        const double all = row.operation().operations() + row.operation().errors();
        return all > 0 ? std::optional(row.operation().errors() / all) : std::nullopt;
      }},
-    {FigureId::kMean, "mean", "ns", kLower, kResult,
+    {FigureId::kMean, "mean", Unit::kNanoseconds, kLower, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        return row.operation().latency_avg_ns() > 0 ? std::optional(row.operation().latency_avg_ns())
                                                    : std::nullopt;
      }},
-    {FigureId::kPercentile, "p50", "ns", kLower, kResult,
+    {FigureId::kPercentile, "p50", Unit::kNanoseconds, kLower, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) { return Percentile(row, 50); }},
-    {FigureId::kPercentile, "p99", "ns", kLower, kResult,
+    {FigureId::kPercentile, "p99", Unit::kNanoseconds, kLower, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) { return Percentile(row, 99); }},
-    {FigureId::kPercentile, "p99.9", "ns", kLower, kResult,
+    {FigureId::kPercentile, "p99.9", Unit::kNanoseconds, kLower, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) { return Percentile(row, 99.9); }},
-    {FigureId::kFairness, "jain", "", kHigher, kResult,
+    {FigureId::kFairness, "jain", std::nullopt, kHigher, kResult,
      [](const v1::PhaseOfRun& phase, const v1::FigureRow& row) {
        return IsWhole(row) && phase.jain() > 0 ? std::optional(phase.jain()) : std::nullopt;
      }},
     // More throughput brings more of these by itself, so that neither direction is better.
-    {FigureId::kTimeSpent, "context_switches_per_second", "1/s", kNeither, kExplains,
+    {FigureId::kTimeSpent, "context_switches_per_second", Unit::kPerSecond, kNeither, kExplains,
      &Spent<&TimeSpent::has_context_switches_per_second, &TimeSpent::context_switches_per_second>},
-    {FigureId::kTimeSpent, "context_switches_per_io", "1/IO", kLower, kExplains,
+    {FigureId::kTimeSpent, "context_switches_per_io", Unit::kPerIo, kLower, kExplains,
      &Spent<&TimeSpent::has_context_switches_per_io, &TimeSpent::context_switches_per_io>},
-    {FigureId::kTimeSpent, "interrupts_per_second", "1/s", kNeither, kExplains,
+    {FigureId::kTimeSpent, "interrupts_per_second", Unit::kPerSecond, kNeither, kExplains,
      &Spent<&TimeSpent::has_interrupts_per_second, &TimeSpent::interrupts_per_second>},
     // Coalesced interrupts are fewer and later: that may be better or worse.
-    {FigureId::kTimeSpent, "interrupts_per_io", "1/IO", kNeither, kExplains,
+    {FigureId::kTimeSpent, "interrupts_per_io", Unit::kPerIo, kNeither, kExplains,
      &Spent<&TimeSpent::has_interrupts_per_io, &TimeSpent::interrupts_per_io>},
-    {FigureId::kTimeSpent, "cpu_per_io", "ns", kLower, kExplains,
+    {FigureId::kTimeSpent, "cpu_per_io", Unit::kNanoseconds, kLower, kExplains,
      &Spent<&TimeSpent::has_cpu_ns_per_io, &TimeSpent::cpu_ns_per_io>},
-    {FigureId::kTimeSpent, "wait_ratio", "%", kNeither, kExplains,
+    {FigureId::kTimeSpent, "wait_ratio", Unit::kRatio, kNeither, kExplains,
      &Spent<&TimeSpent::has_wait_ratio, &TimeSpent::wait_ratio>},
-    {FigureId::kTimeSpent, "fsync_ratio", "%", kNeither, kExplains,
+    {FigureId::kTimeSpent, "fsync_ratio", Unit::kRatio, kNeither, kExplains,
      &Spent<&TimeSpent::has_fsync_ratio, &TimeSpent::fsync_ratio>},
-    {FigureId::kTimeSpent, "rate_ratio", "%", kNeither, kExplains,
+    {FigureId::kTimeSpent, "rate_ratio", Unit::kRatio, kNeither, kExplains,
      &Spent<&TimeSpent::has_rate_ratio, &TimeSpent::rate_ratio>},
-    {FigureId::kTimeSpent, "think_ratio", "%", kNeither, kExplains,
+    {FigureId::kTimeSpent, "think_ratio", Unit::kRatio, kNeither, kExplains,
      &Spent<&TimeSpent::has_think_ratio, &TimeSpent::think_ratio>},
-    {FigureId::kTimeSpent, "amplification", "B/B", kLower, kExplains,
+    {FigureId::kTimeSpent, "amplification", Unit::kBytesPerByte, kLower, kExplains,
      &Spent<&TimeSpent::has_amplification, &TimeSpent::amplification>},
 };
 const int kFigureCount = static_cast<int>(std::size(kFigures));

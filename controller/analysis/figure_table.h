@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "measure/report_states.h"
 #include "proto/comparison.pb.h"
 
 namespace lockstep::controller {
@@ -28,7 +29,7 @@ enum class FigureId { kIops, kThroughput, kErrors, kMean, kPercentile, kFairness
 struct FigureKind {
   FigureId id;
   const char* name;
-  const char* unit;
+  std::optional<measure::Unit> unit;  // Jain's index has none
   v1::Direction direction;
   FigureRole role;
   // Nothing where the row does not have it.

@@ -17,6 +17,7 @@
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/device_sums.h"
 #include "controller/analysis/fairness.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -53,11 +54,12 @@ std::string SentenceOf(const v1::DeviceReport& d) {
       absl::StrFormat(", queue %.2f, busy %.0f %%", d.queue_size(), 100 * d.busy_ratio()));
 }
 
-void AddSentence(const char* kind, const google::protobuf::RepeatedPtrField<std::string>& hosts,
+void AddSentence(measure::ObservedKind kind,
+                 const google::protobuf::RepeatedPtrField<std::string>& hosts,
                  const std::string& device, std::string text, v1::ObservedReport* observed) {
   if (observed->sentences_size() >= kMaxSentences) return;
   v1::ObservedSentence* sentence = observed->add_sentences();
-  sentence->set_kind(kind);
+  sentence->set_kind(Text(kind));
   *sentence->mutable_hosts() = hosts;
   sentence->set_device(device);
   sentence->set_sentence(std::move(text));
@@ -134,7 +136,7 @@ void AddMounts(const PhaseView& view, v1::PhaseReport* report) {
       const bool is_counted = absl::StartsWith(mount.kind(), "nfs");
       google::protobuf::RepeatedPtrField<std::string> hosts;
       *hosts.Add() = self->host;
-      AddSentence("mount", hosts, "",
+      AddSentence(measure::ObservedKind::kMount, hosts, "",
                   absl::StrCat(name, ": ",
                                !parts.empty() ? absl::StrJoin(parts, ", ")
                                : is_counted   ? "no operations"
@@ -158,11 +160,11 @@ void AddObserved(const PhaseView& view, v1::PhaseReport* report) {
     for (size_t i = 0; i < sampled.size(); ++i) {
       const v1::DeviceReport& d = report->devices(next++);
       if (!d.not_rated().empty()) {
-        AddSentence("observed", d.hosts(), d.name(),
+        AddSentence(measure::ObservedKind::kDevice, d.hosts(), d.name(),
                     absl::StrCat(d.name(), ": no rates: ", d.not_rated()), observed);
         continue;
       }
-      AddSentence("observed", d.hosts(), d.name(), SentenceOf(d), observed);
+      AddSentence(measure::ObservedKind::kDevice, d.hosts(), d.name(), SentenceOf(d), observed);
       // Rates are of the workers that have a result, as everywhere in the report. Each request
       // counts at one level (ObservedLevels).
       if (!worker.has_result || d.nested()) continue;
@@ -188,7 +190,8 @@ void AddObserved(const PhaseView& view, v1::PhaseReport* report) {
   AddMounts(view, report);
   for (const v1::KernelReport& kernel : report->kernels()) {
     if (kernel.others().empty()) continue;
-    AddSentence("programs", kernel.hosts(), "", absl::StrJoin(kernel.others(), ", "), observed);
+    AddSentence(measure::ObservedKind::kPrograms, kernel.hosts(), "",
+                absl::StrJoin(kernel.others(), ", "), observed);
   }
 }
 

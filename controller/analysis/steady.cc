@@ -2,25 +2,26 @@
 
 #include "absl/strings/str_format.h"
 #include "controller/analysis/analysis.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
 
 struct Named {
   std::string figure;
-  const char* unit;
+  measure::Unit unit;
 };
 
 Named NamedBy(const v1::SteadyState& rule) {
   switch (rule.figure()) {
     case v1::STEADY_FIGURE_THROUGHPUT:
-      return {"throughput", "B/s"};
+      return {"throughput", measure::Unit::kBytesPerSecond};
     case v1::STEADY_FIGURE_MEAN:
-      return {"mean latency", "ns"};
+      return {"mean latency", measure::Unit::kNanoseconds};
     case v1::STEADY_FIGURE_PERCENTILE:
-      return {absl::StrFormat("p%g", rule.percent()), "ns"};
+      return {absl::StrFormat("p%g", rule.percent()), measure::Unit::kNanoseconds};
     default:
-      return {"IOPS", "1/s"};
+      return {"IOPS", measure::Unit::kPerSecond};
   }
 }
 
@@ -32,7 +33,7 @@ void AddSteady(const PhaseView& view, v1::PhaseReport* report) {
   v1::SteadyReport* out = report->mutable_steady();
   out->set_steady(verdict.steady);
   out->set_figure(named.figure);
-  out->set_unit(named.unit);
+  out->set_unit(Text(named.unit));
   out->set_rounds(verdict.rounds);
   out->set_window(rule.window());
   out->set_round_seconds(static_cast<double>(rule.round_ns()) / 1e9);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -20,9 +21,6 @@ constexpr size_t kNamedWorse = 3;
 constexpr size_t kNamedApart = 3;
 // From here on a rate is in a larger unit: nobody reads 191333.3 MiB/s.
 constexpr double kMaxMib = 10000;
-
-// As NameOf(v1::RepeatFigure) has it.
-constexpr char kFigureOfIops[] = "IOPS";
 
 using Points = std::vector<const v1::SweepPointReport*>;
 
@@ -103,7 +101,7 @@ class Sentence {
 
   std::string Value(double value) const {
     if (is_latency_) return common::FormatDuration(value);
-    if (sweep_.conclusion().figure() == kFigureOfIops) {
+    if (measure::Is(sweep_.conclusion(), measure::SweepFigure::kIops)) {
       return absl::StrCat(common::FormatCount(value), " IOPS");
     }
     // 38 KiB/s are not 0.0 MiB/s.
@@ -118,7 +116,7 @@ class Sentence {
     if (is_latency_) {
       return common::FormatPercentile(point.p99_ns(), point.is_p99_uncertain());
     }
-    const bool is_iops = sweep_.conclusion().figure() == kFigureOfIops;
+    const bool is_iops = measure::Is(sweep_.conclusion(), measure::SweepFigure::kIops);
     return Value(is_iops ? point.iops() : point.bytes_per_second());
   }
 
@@ -263,7 +261,7 @@ class Sentence {
             absl::StrCat(best_.empty() ? "so far, " : "", at, " is the last rate that is served"));
         // A bend of the IOPS says nothing where another figure decides: more bytes in each I/O make
         // them fewer, and a rate holds them.
-      } else if (sweep_.conclusion().figure() == kFigureOfIops) {
+      } else if (measure::Is(sweep_.conclusion(), measure::SweepFigure::kIops)) {
         Bend(knee, at);
       }
     }

@@ -14,6 +14,7 @@
 #include "controller/api/controller_service.h"
 #include "controller/api/run_filter.h"
 #include "controller/runs/reports.h"
+#include "measure/states.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
@@ -272,7 +273,7 @@ grpc::ServerUnaryReactor* ControllerService::RemoveNote(grpc::CallbackServerCont
     *reply->mutable_note() = *std::move(removed);
     // They have the note on their screens already.
     v1::EventReport event;
-    event.set_severity("info");
+    event.set_severity(Text(measure::Severity::kInfo));
     event.set_message(absl::StrCat(principal.name, " removed note ", request->number(), " of ",
                                    reply->note().author()));
     TellWatchers(run_id, event);

@@ -7,6 +7,7 @@
 #include "common/text.h"
 #include "common/timing.h"
 #include "controller/plan/settle.h"
+#include "measure/report_states.h"
 #include "measure/states.h"
 
 namespace lockstep::cli {
@@ -54,7 +55,7 @@ void LiveSysbench::Begin(const v1::PhaseChange& phase) {
 }
 
 void LiveSysbench::Add(const v1::FleetInterval& interval) {
-  if (is_broken_ || interval.interval_class() != "measured") return;
+  if (is_broken_ || !measure::Is(interval, measure::IntervalClass::kMeasured)) return;
   const double length = static_cast<double>(job_.interval_ns()) / timing::kSecond;
   const double ramp = static_cast<double>(job_.phases(0).run().ramp_ns()) / timing::kSecond;
   const double end = interval.end_seconds() - ramp;

@@ -7,6 +7,7 @@
 
 #include "controller/analysis/statistics.h"
 #include "controller/plan/sweep.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -81,13 +82,13 @@ RepetitionState StateOfRepetitions(const v1::Sweep& sweep, const std::vector<Ste
 std::string NameOf(v1::RepeatFigure figure) {
   switch (figure) {
     case v1::REPEAT_FIGURE_THROUGHPUT:
-      return "throughput";
+      return Text(measure::SweepFigure::kThroughput);
     case v1::REPEAT_FIGURE_P50:
-      return "p50";
+      return Text(measure::SweepFigure::kP50);
     case v1::REPEAT_FIGURE_P99:
-      return "p99";
+      return Text(measure::SweepFigure::kP99);
     default:
-      return "IOPS";
+      return Text(measure::SweepFigure::kIops);
   }
 }
 

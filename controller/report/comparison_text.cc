@@ -12,17 +12,30 @@
 #include "controller/report/junit.h"
 #include "controller/report/markdown.h"
 #include "controller/report/text_table.h"
+#include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
 
+using measure::Unit;
+
 std::string Value(const std::string& unit, double value) {
-  if (unit == "ns") return common::FormatDuration(value);
-  if (unit == "%") return absl::StrFormat("%.3g %%", 100 * value);
-  if (unit == "B/s") return absl::StrFormat("%.1f MiB/s", value / 1048576);
-  if (unit == "1/IO" || unit == "B/B") return common::FormatPerIo(value);
   // Only Jain's index has no unit (figure_table.cc). It is close to 1, so its last digits matter.
   if (unit.empty()) return absl::StrFormat("%.4f", value);
+  // A newer controller's report may have a unit that this program does not know.
+  switch (measure::ParseUnit(unit).value_or(Unit::kPerSecond)) {
+    case Unit::kNanoseconds:
+      return common::FormatDuration(value);
+    case Unit::kRatio:
+      return absl::StrFormat("%.3g %%", 100 * value);
+    case Unit::kBytesPerSecond:
+      return absl::StrFormat("%.1f MiB/s", value / 1048576);
+    case Unit::kPerIo:
+    case Unit::kBytesPerByte:
+      return common::FormatPerIo(value);
+    case Unit::kPerSecond:
+      break;
+  }
   return common::FormatCount(value);
 }
 
@@ -75,7 +88,7 @@ const std::string& TitleOf(const v1::ComparedSet& set) {
 std::string LabelsText(const v1::Comparison& comparison) {
   std::vector<std::string> labels;
   for (const v1::SetDifference& d : comparison.differences()) {
-    if (d.kind() != "label") continue;
+    if (!measure::Is(d, measure::DifferenceKind::kLabel)) continue;
     labels.push_back(absl::StrCat(d.name(), " ", absl::StrJoin(d.values(), " → ")));
   }
   return absl::StrJoin(labels, ", ");

@@ -305,7 +305,7 @@ class Sentence {
     if (!headline_->has_checked_blocks() || !CorruptionText(report_).empty()) return;
     const double checked = headline_->checked_blocks();
     if (checked == 0) return parts_.Add("no block could be verified");
-    parts_.Add(headline_->kind() == "verify"
+    parts_.Add(measure::Is(*headline_, measure::HeadlineKind::kVerify)
                    ? "all as written"
                    : absl::StrCat(Plural(checked, "block"), " checked, all as written"));
   }

@@ -245,17 +245,16 @@ class TextJob {
     const v1::OperationReport& o = Of(kind);
     if (!(o.operations() > 0)) return "";
     const FioLatencies completions(Find(kind, "service_time"));
-    return absl::StrCat("  ", kind, ": IOPS=", FioNumber(o.iops(), kFioDigits, 1000, ""),
-                        ", BW=", FioRate(o.bytes_per_second()), "(", Binary(o.bytes()),
-                        absl::StrFormat("/%.0fmsec)", Milliseconds()),
-                        // fio 3.33 counts them also where there are no zones.
-                        kind == "write" ? "; 0 zone resets\n" : "\n",
-                        SummaryLine("slat", FioLatencies(Find(kind, "submission_latency"))),
-                        SummaryLine("clat", completions),
-                        SummaryLine(" lat", FioLatencies(Find(kind, ""))),
-                        PercentileLines("clat", completions),
-                        SampleLines(SamplesOf(phase_, workload_, kind, intervals_),
-                                    SumOfKind(phase_, OperationsOf(kind)).bytes_per_second));
+    return absl::StrCat(
+        "  ", kind, ": IOPS=", FioNumber(o.iops(), kFioDigits, 1000, ""),
+        ", BW=", FioRate(o.bytes_per_second()), "(", Binary(o.bytes()),
+        absl::StrFormat("/%.0fmsec)", Milliseconds()),
+        OperationsOf(kind) == measure::Operations::kWrite ? "; 0 zone resets\n" : "\n",
+        SummaryLine("slat", FioLatencies(Find(kind, "submission_latency"))),
+        SummaryLine("clat", completions), SummaryLine(" lat", FioLatencies(Find(kind, ""))),
+        PercentileLines("clat", completions),
+        SampleLines(SamplesOf(phase_, workload_, kind, intervals_),
+                    SumOfKind(phase_, OperationsOf(kind)).bytes_per_second));
   }
 
   std::string Processor() const {

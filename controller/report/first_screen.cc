@@ -13,6 +13,7 @@
 #include "controller/report/report_writer.h"
 #include "controller/report/text_table.h"
 #include "controller/report/verdict.h"
+#include "measure/report_states.h"
 #include "measure/states.h"
 
 namespace lockstep::controller {
@@ -188,11 +189,12 @@ class FirstScreen : private ReportWriter {
       sentences_.push_back(absl::StrCat(phase.name(), ": ", share));
     }
     for (const v1::ObservedSentence& s : phase.observed().sentences()) {
-      const bool is_shown = s.kind() == "programs" || s.kind() == "mount";
+      const bool is_mount = measure::Is(s, measure::ObservedKind::kMount);
+      const bool is_shown = is_mount || measure::Is(s, measure::ObservedKind::kPrograms);
       if (!is_shown || sentences_.size() >= kMaxObservedSentences) continue;
       const std::string host = s.hosts().empty() ? "?" : s.hosts(0);
-      sentences_.push_back(absl::StrCat(
-          phase.name(), ": ", s.kind() == "mount" ? "" : "programs on ", host, ": ", s.sentence()));
+      sentences_.push_back(absl::StrCat(phase.name(), ": ", is_mount ? "" : "programs on ", host,
+                                        ": ", s.sentence()));
     }
   }
 

@@ -48,7 +48,7 @@ std::string RenderGithub(const v1::Report& report) {
   if (const std::string corruption = CorruptionText(report); !corruption.empty()) {
     text += Annotate(Annotation::kError, job, corruption);
   }
-  if (run.state() != "done") {
+  if (!measure::Is(run, measure::RunState::kDone)) {
     text += Annotate(
         Annotation::kError, job,
         absl::StrCat("the run is ", run.state(), run.outcome().empty() ? "" : ": ", run.outcome()));

@@ -8,10 +8,14 @@
 #include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/report/report_writer.h"
+#include "measure/report_states.h"
 #include "measure/states.h"
 
 namespace lockstep::controller {
 namespace {
+
+using measure::HeadlineKind;
+using measure::SweepFigure;
 
 // The size of I/Os, bytes, from which people ask for the throughput.
 constexpr double kLargeBytes = 128 * 1024;
@@ -59,9 +63,9 @@ std::string PointText(const v1::SweepReport& sweep, const v1::SweepPointReport& 
 
 // The sweep's figure at the point that leads.
 std::string FigureText(const v1::SweepReport& sweep, const v1::Headline& headline) {
-  const std::string& figure = sweep.conclusion().figure();
-  if (figure == "throughput") return RateText(headline.bytes_per_second());
-  if (figure == "p99" && headline.has_p99_ns()) {
+  const v1::SweepConclusion& conclusion = sweep.conclusion();
+  if (Is(conclusion, SweepFigure::kThroughput)) return RateText(headline.bytes_per_second());
+  if (Is(conclusion, SweepFigure::kP99) && headline.has_p99_ns()) {
     return absl::StrCat(P99Text(headline), " at ", common::FormatCount(headline.iops()), " IOPS");
   }
   return absl::StrCat(common::FormatCount(headline.iops()), " IOPS", P99Part(headline));
@@ -75,7 +79,7 @@ std::optional<v1::Headline> OfSweep(const v1::SweepReport& sweep) {
   }
   const v1::SweepPointReport& point = sweep.points(static_cast<int>(conclusion.leading()));
   v1::Headline headline;
-  headline.set_kind("sweep");
+  headline.set_kind(Text(HeadlineKind::kSweep));
   headline.set_phase(sweep.phase());
   headline.set_at(PointText(sweep, point));
   SetFigures(point.iops(), point.bytes_per_second(), {point.p99_ns(), point.is_p99_uncertain()},
@@ -109,7 +113,7 @@ std::optional<v1::Headline> OfCurve(const v1::CurveReport& curve, const v1::Repo
                        [](const auto& a, const auto& b) { return a.achieved() < b.achieved(); });
   if (best == curve.points().end() || !(best->achieved() > 0)) return std::nullopt;
   v1::Headline headline;
-  headline.set_kind("curve");
+  headline.set_kind(Text(HeadlineKind::kCurve));
   headline.set_phase(curve.phase());
   headline.set_at(absl::StrFormat("%.4g %% of the load", 100 * best->share()));
   double bytes_per_second = 0;
@@ -146,7 +150,7 @@ std::optional<v1::Headline> OfLoad(const v1::Report& report) {
   }
   if (chosen == nullptr) return std::nullopt;
   v1::Headline headline;
-  headline.set_kind("load");
+  headline.set_kind(Text(HeadlineKind::kLoad));
   headline.set_phase(chosen->name());
   SetFigures(chosen->total().iops(), chosen->total().bytes_per_second(), P99Of(chosen->total()),
              &headline);
@@ -164,7 +168,7 @@ std::string CheckedText(double checked) {
 
 std::optional<v1::Headline> OfVerify(const v1::Report& report) {
   v1::Headline headline;
-  headline.set_kind("verify");
+  headline.set_kind(Text(HeadlineKind::kVerify));
   for (const v1::PhaseReport& phase : report.phases()) {
     if (!measure::Is(phase, measure::PhaseKind::kVerify) || phase.workloads().empty()) continue;
     headline.set_phase(phase.name());
@@ -181,7 +185,7 @@ std::optional<v1::Headline> OfObserved(const v1::Report& report) {
     if (!phase.has_observed()) continue;
     const v1::ObservedFigures& f = phase.observed().total();
     v1::Headline headline;
-    headline.set_kind("observe");
+    headline.set_kind(Text(HeadlineKind::kObserve));
     headline.set_phase(phase.name());
     if (f.devices() == 0) {
       headline.set_text(
@@ -202,7 +206,7 @@ std::optional<v1::Headline> OfObserved(const v1::Report& report) {
 
 std::optional<v1::Headline> OfFiles(const v1::Report& report) {
   v1::Headline headline;
-  headline.set_kind("files");
+  headline.set_kind(Text(HeadlineKind::kFiles));
   double made = 0;
   double bytes = 0;
   double removed = 0;
@@ -248,13 +252,13 @@ std::optional<v1::Headline> HeadlineOf(const v1::Report& report) {
       checked += w.verification().checked();
     }
   }
-  if (is_verified || headline->kind() == "verify") headline->set_checked_blocks(checked);
+  if (is_verified || Is(*headline, HeadlineKind::kVerify)) headline->set_checked_blocks(checked);
   return headline;
 }
 
 const v1::PhaseReport* PhaseOf(const v1::Headline& headline, const v1::Report& report) {
   // The points of sweeps and curves are many phases, whose names begin with the job's.
-  if (headline.kind() != "load" && headline.kind() != "verify") return nullptr;
+  if (!Is(headline, HeadlineKind::kLoad) && !Is(headline, HeadlineKind::kVerify)) return nullptr;
   for (const v1::PhaseReport& phase : report.phases()) {
     if (phase.name() == headline.phase()) return &phase;
   }

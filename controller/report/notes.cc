@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/units.h"
+#include "measure/states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -41,7 +42,7 @@ std::string WhereOf(absl::Time at, const v1::Report& report) {
 
 }  // namespace
 
-bool IsNote(const v1::EventReport& event) { return event.severity() == "note"; }
+bool IsNote(const v1::EventReport& event) { return event.severity() == measure::kNoteSeverity; }
 
 std::vector<NoteLine> NotesOf(const v1::Report& report) {
   std::vector<NoteLine> notes;

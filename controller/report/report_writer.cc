@@ -15,6 +15,7 @@
 #include "controller/report/sweep_text.h"
 #include "controller/report/text_table.h"
 #include "controller/report/verdict.h"
+#include "measure/report_states.h"
 #include "measure/states.h"
 
 namespace lockstep::controller {
@@ -155,9 +156,10 @@ void ReportWriter::Steady(const v1::PhaseReport& phase, const std::string& name)
          " rounds in a row all have a value of ", s.figure());
     return;
   }
-  const std::string mean = s.unit() == "ns"    ? FormatDuration(s.mean())
-                           : s.unit() == "B/s" ? common::FormatThroughput(s.mean())
-                                               : FormatCount(s.mean());
+  const std::string mean = measure::Is(s, measure::Unit::kNanoseconds) ? FormatDuration(s.mean())
+                           : measure::Is(s, measure::Unit::kBytesPerSecond)
+                               ? common::FormatThroughput(s.mean())
+                               : FormatCount(s.mean());
   out_ += Wrapped(
       absl::StrFormat("%s from %.1f to %.1f s (%d rounds of %g s): %s %s, range %.1f %% of "
                       "%.3g %%, slope %.1f %% of %.3g %%%s",

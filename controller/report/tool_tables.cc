@@ -336,7 +336,8 @@ std::string VdbenchRows(const v1::PhaseReport& phase,
                         const std::vector<v1::LatencyHistogram>& intervals) {
   std::map<double, VdbenchRow> rows;  // by the interval's end
   for (const v1::LatencyHistogram& h : intervals) {
-    const bool is_io = h.kind() == "read" || h.kind() == "write";
+    const bool is_io =
+        measure::Is(h, measure::Operations::kRead) || measure::Is(h, measure::Operations::kWrite);
     const double seconds = h.end_seconds() - h.begin_seconds();
     if (h.phase() != phase.index() || !h.is_reported() || !is_io || !(seconds > 0)) continue;
     VdbenchRow& row = rows[h.end_seconds()];
@@ -348,7 +349,7 @@ std::string VdbenchRows(const v1::PhaseReport& phase,
     o.set_bytes_per_second(h.bytes() / seconds);
     o.set_latency_avg_ns(h.mean_ns());
     o.set_latency_max_ns(h.max_ns());
-    (h.kind() == "read" ? row.read : row.written).Add(o);
+    (measure::Is(h, measure::Operations::kRead) ? row.read : row.written).Add(o);
   }
   std::string text;
   size_t number = 0;

@@ -33,6 +33,11 @@ TEST(ReportStatesTest, EachTextIsReadBack) {
   ExpectTexts<Operations>(Operations::kFsync, &ParseOperations);
   ExpectTexts<LatencyMetric>(LatencyMetric::kSubmissionLatency, &ParseLatencyMetric);
   ExpectTexts<IntervalClass>(IntervalClass::kDrain, &ParseIntervalClass);
+  ExpectTexts<HeadlineKind>(HeadlineKind::kFiles, &ParseHeadlineKind);
+  ExpectTexts<ObservedKind>(ObservedKind::kPrograms, &ParseObservedKind);
+  ExpectTexts<DifferenceKind>(DifferenceKind::kFact, &ParseDifferenceKind);
+  ExpectTexts<SweepFigure>(SweepFigure::kP99, &ParseSweepFigure);
+  ExpectTexts<Unit>(Unit::kRatio, &ParseUnit);
 }
 
 // These texts are in stored reports, JSON and SQL.
@@ -45,6 +50,12 @@ TEST(ReportStatesTest, TextsStayAsTheyAre) {
   EXPECT_EQ(Text(Operations::kTotal), "total");
   EXPECT_EQ(Text(LatencyMetric::kServiceTime), "service_time");
   EXPECT_EQ(Text(IntervalClass::kMeasured), "measured");
+  EXPECT_EQ(Text(HeadlineKind::kVerify), "verify");
+  EXPECT_EQ(Text(ObservedKind::kDevice), "observed");
+  EXPECT_EQ(Text(DifferenceKind::kJob), "job");
+  EXPECT_EQ(Text(SweepFigure::kIops), "IOPS");
+  EXPECT_EQ(Text(Unit::kPerIo), "1/IO");
+  EXPECT_EQ(Text(Unit::kRatio), "%");
 }
 
 TEST(ReportStatesTest, AMessageIsOfItsWordAlone) {
