@@ -148,6 +148,7 @@ class SetSentence {
   void Choose() {
     std::map<std::string, int> told;
     for (const v1::ComparedFigure& figure : comparison_.figures()) {
+      // Figures of single workloads are parts of the phase's figures, and would be counted twice.
       if (!figure.judged() || !figure.workload().empty()) continue;
       if (std::find(phases_.begin(), phases_.end(), figure.phase()) == phases_.end()) {
         phases_.push_back(figure.phase());
@@ -207,6 +208,7 @@ class SetSentence {
         "; run each ", fewest, " times or more: ");
     std::vector<std::string> commands;
     for (const int set : {0, set_}) {
+      // Both sets have a run: Text() has returned otherwise.
       commands.push_back(
           absl::StrCat("lockstep rerun ", comparison_.sets(set).runs(0).substr(0, 8)));
     }
@@ -252,6 +254,7 @@ class SetSentence {
 std::vector<std::string> TitlesOf(const std::vector<RunSet>& sets) {
   std::vector<std::vector<std::string>> parts(sets.size());
   for (const auto& [name, values] : LabelsOf(sets)) {
+    // A label tells sets apart only if all runs of a set have the same value of it.
     const bool is_shared =
         std::all_of(values.begin(), values.end(), [](const auto& of) { return of.size() == 1; });
     if (!is_shared || !Differ(values)) continue;
@@ -263,10 +266,12 @@ std::vector<std::string> TitlesOf(const std::vector<RunSet>& sets) {
   std::vector<std::string> titles;
   std::set<std::string> distinct;
   for (size_t s = 0; s < sets.size(); ++s) {
+    // A set that was chosen by a label says already what it is.
     const bool has_name = parts[s].empty() || sets[s].name.find('=') != std::string::npos;
     titles.push_back(has_name ? sets[s].name : absl::StrJoin(parts[s], " "));
     distinct.insert(titles.back());
   }
+  // Two sets with the same title could not be told apart in a table.
   if (distinct.size() == sets.size()) return titles;
   for (size_t s = 0; s < sets.size(); ++s) titles[s] = sets[s].name;
   return titles;

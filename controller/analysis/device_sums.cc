@@ -13,6 +13,7 @@ void DeviceSum::Add(const v1::DeviceReport& d) {
   writes_ += d.writes_per_second();
   read_bytes_ += d.read_bytes_per_second();
   write_bytes_ += d.write_bytes_per_second();
+  // Weighted by the requests, by whose sum Figures() divides.
   read_ms_ += d.reads_per_second() * d.read_await_ms();
   write_ms_ += d.writes_per_second() * d.write_await_ms();
   queue_ += d.queue_size();
@@ -62,6 +63,7 @@ void DevicesByKey::Add(const std::string& host, const std::string& key, const v1
   device.engine_iops += d.engine_iops();
   device.agrees = device.agrees && (!d.has_cross_check() ||
                                     d.cross_check().verdict() == v1::CrossCheck::VERDICT_AGREE);
+  // A host may have several paths to the device. The first one gives it its name.
   if (device.sum.devices() > 1) return;
   device.name = d.name();
   device.identity = d.identity();

@@ -78,6 +78,7 @@ v1::LatencyHistogram Filled(const Frame& frame, const measure::WorkloadKind& key
 absl::Status PutAll(const Frame& frame, const Stats& all,
                     const std::function<absl::Status(const v1::LatencyHistogram&)>& put) {
   for (const auto& [key, stats] : all) {
+    // A number from an imported archive may be of no workload.
     if (static_cast<int>(key.first) >= frame.load.workloads_size()) continue;
     for (const auto& [metric, name] : kMetricNames) {
       if (!stats.has(metric)) continue;

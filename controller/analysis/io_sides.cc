@@ -54,6 +54,7 @@ std::optional<CopySide> CopySideOf(const v1::Workload& copy, const IoSides& side
   const double reads = sides.ReadShare();
   CopySide side;
   side.is_source = reads >= kMajorShare;
+  // If neither side took most of the time, neither is the limit.
   if (!(sides.reads.time_ns + sides.writes.time_ns > 0) ||
       (!side.is_source && 1 - reads < kMajorShare)) {
     return std::nullopt;
@@ -62,6 +63,7 @@ std::optional<CopySide> CopySideOf(const v1::Workload& copy, const IoSides& side
   const std::string& to = copy.copy().to();
   side.ios = side.is_source ? sides.reads : sides.writes;
   side.workload = copy;
+  // The rules for limits then see a workload that has this side's target alone.
   side.workload.clear_targets();
   side.workload.add_targets(side.is_source ? from : to);
   const std::string read = common::FormatDuration(sides.reads.mean_ns());

@@ -46,6 +46,7 @@ double TestBetween(const std::vector<double>& series, const Segment& a, const Se
   const auto n = static_cast<double>(a.end - a.begin);
   const auto m = static_cast<double>(b.end - b.begin);
   const double variance = squares / (n + m - 2);
+  // Without any noise a difference cannot be chance.
   if (!(variance > 0)) return mean_a == mean_b ? 1 : 0;
   const double t = (mean_a - mean_b) / std::sqrt(variance * (1 / (n * count) + 1 / (m * count)));
   return StudentP(t, std::max(1.0, (n + m) * count - 2));
@@ -104,6 +105,7 @@ std::vector<ChangeAt> LevelChangesIn(const std::vector<double>& series, double l
     if (weakest == changes.size()) break;
     changes.erase(changes.begin() + static_cast<std::ptrdiff_t>(weakest));
   }
+  // From the thinned points back to the values of the series.
   for (ChangeAt& change : changes) change.index *= group;
   return changes;
 }

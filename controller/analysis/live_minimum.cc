@@ -30,6 +30,7 @@ LiveMinimum::LiveMinimum(const v1::RunPhase& load) {
 void LiveMinimum::End(uint32_t workload, int64_t at_ns) {
   const auto watch = watches_.find(workload);
   if (watch == watches_.end()) return;
+  // The first part that ends counts: after it the workload is a smaller one.
   watch->second.end_seconds = std::min(watch->second.end_seconds, static_cast<double>(at_ns) / 1e9);
 }
 
@@ -56,6 +57,7 @@ std::string LiveMinimum::Add(const measure::MergedInterval& merged) {
   for (auto& [workload, watch] : watches_) {
     const bool counts = merged.whole && merged.interval_class == v1::INTERVAL_CLASS_MEASURED &&
                         begin >= watch.begin_seconds && merged.end_seconds <= watch.end_seconds;
+    // A window is of one piece. After an interval that lacks a host, another one begins.
     if (!counts) {
       watch.seconds = 0;
       continue;
@@ -73,6 +75,7 @@ std::string LiveMinimum::Add(const measure::MergedInterval& merged) {
     if (watch.seconds + kRoundingSeconds < static_cast<double>(watch.rule.window_ns()) / 1e9) {
       continue;
     }
+    // One reason is enough to end the run.
     if (slow.empty()) slow = Judge(watch, merged.end_seconds);
     watch.seconds = 0;
   }

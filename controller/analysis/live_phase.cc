@@ -106,6 +106,8 @@ std::vector<std::string> LivePhase::Behind() const {
 
 void LivePhase::CompleteHistory() {
   for (v1::FleetInterval& interval : TakeComplete()) {
+    // Latencies are for those who print lines while the load runs. The report has the lines of the
+    // past.
     interval.clear_io_latencies();
     interval.clear_fsync_latencies();
     past_.push_back(std::move(interval));
@@ -169,6 +171,7 @@ v1::FleetInterval LivePhase::Describe(const measure::MergedInterval& merged) {
   // An observe phase has no load, of which zeros would be figures.
   if (!has_load_) return interval;
   double errors = 0;
+  // Shorter than any interval: it only keeps the divisions defined.
   double longest = 1e-9;
   for (const auto& [worker, part] : merged.workers) {
     const double seconds = std::max(part.seconds, 1e-9);

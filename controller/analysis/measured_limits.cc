@@ -71,6 +71,7 @@ std::string LimitedBy(const v1::PhaseReport& phase) {
   }
   std::string text;
   for (const std::string& limit : limits) {
+    // The field holds 256 bytes (proto/measured_limit.proto).
     if (text.size() + limit.size() > 200) break;
     absl::StrAppend(&text, text.empty() ? "" : ", ", limit);
   }
@@ -222,6 +223,7 @@ absl::StatusOr<std::vector<v1::MeasuredLimit>> LimitsOf(const v1::Report& report
   std::map<std::string, std::vector<RequestMix>> taken;  // by key
   std::vector<v1::MeasuredLimit> chosen;
   for (const Measured& measured : all) {
+    // Such a phase shows the rate that the job asked for, and not what the device can do.
     if (measured.is_held) continue;
     const RequestMix mix = MixOf(measured.limit);
     std::vector<RequestMix>& known = taken[measured.limit.device_key()];

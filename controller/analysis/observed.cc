@@ -88,6 +88,7 @@ void SetTimes(const PhaseView& view, v1::PhaseReport* report) {
 void AddFairness(const std::vector<DeviceSum>& hosts,
                  const std::map<std::string, std::vector<DeviceOnHost>>& by_key,
                  v1::PhaseReport* report) {
+  // Jain's index of a single host is 1, which says nothing.
   if (hosts.size() < 2) return;
   std::vector<double> iops;
   std::vector<double> bytes;

@@ -105,6 +105,8 @@ v1::ObservedShare ShareOf(const std::vector<DeviceOnHost>& seen,
   v1::ObservedShare share;
   DeviceSum sum;
   for (const DeviceOnHost& device : seen) {
+    // Each kernel counts the requests of its own host alone. The load of a shared device is their
+    // sum.
     sum.Add(device.sum);
     for (const std::string& host : device.hosts) share.add_hosts(host);
   }
@@ -129,6 +131,7 @@ void AddObservedShares(const PhaseView& view, v1::PhaseReport* report) {
   if (!view.IsObserve() || observe.limits().empty()) return;
   std::map<std::string, std::vector<const v1::MeasuredLimit*>> limits;  // by key
   for (const v1::MeasuredLimit& limit : observe.limits()) {
+    // A share of a limit of 0 would be no number.
     if (limit.iops() > 0) limits[limit.device_key()].push_back(&limit);
   }
   std::vector<v1::ObservedShare> shares;

@@ -36,6 +36,7 @@ struct Silence {
 };
 
 bool Pauses(const measure::WorkerPhaseData& worker) {
+  // Threads that think complete nothing for a while, without any outage.
   return std::any_of(worker.result.threads().begin(), worker.result.threads().end(),
                      [](const v1::ThreadResult& thread) { return thread.think_time_ns() > 0; });
 }
@@ -74,6 +75,7 @@ std::vector<Silence> SilencesOf(const PhaseView& view, const measure::WorkerPhas
                           static_cast<double>(end_ns) / 1e9, worker.worker_index};
     // The rest of an interval at a load's end is too short to say anything.
     if (silence.end_seconds - silence.begin_seconds < kWhole * interval) continue;
+    // After a workload has ended by itself the load is another one, and may be too small to tell.
     if (silence.end_seconds > end) continue;
     silent += silence.end_seconds - silence.begin_seconds;
     silences.push_back(silence);

@@ -44,6 +44,7 @@ measure::PhaseSeries::Options OptionsOf(const measure::PhaseData& phase) {
   options.keeps_all_rates = true;
   for (const measure::WorkerPhaseData& worker : phase.workers) {
     options.workers.insert(worker.worker_index);
+    // Others are in the series over time, and in no figure that is compared.
     if (!PhaseView::Worked(worker)) continue;
     options.compared.insert(worker.worker_index);
     for (const v1::WorkloadResult& workload : worker.result.workloads()) {
@@ -302,6 +303,7 @@ absl::StatusOr<v1::Report> BuildReport(const measure::RunData& data, const ReadI
   report.set_version(common::kSoftwareVersion);
   report.set_seed(absl::StrCat(data.run.seed));
   FillSummary(data, &report);
+  // After all phases, because the rounds of a point lie between those of other points.
   AddSweeps(data, &report);
   return report;
 }

@@ -53,6 +53,7 @@ void AddSettingsOfOthers(const PhaseView& view, v1::PhaseReport* report) {
   // By run and settings: its points may all change the same.
   std::map<std::pair<std::string, std::string>, std::set<std::string>> found;
   for (const measure::OtherSettings& other : view.data().concurrent_settings) {
+    // 0 stands for a run that has not ended.
     const bool is_over = other.until_wall_ns != 0 && other.until_wall_ns <= begin;
     if (begin == 0 || is_over || other.from_wall_ns >= end) continue;
     const std::string settings = DescribeEnvironment(other.environment);

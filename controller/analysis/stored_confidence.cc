@@ -53,6 +53,7 @@ StoredConfidence::Reports StoredConfidence::ReportsIn(v1::PhaseReport* report) {
   for (v1::HostReport& host : *report->mutable_hosts()) {
     // It has no result, and no percentiles.
     if (host.lost()) continue;
+    // Otherwise Finish() copies the intervals of the only kind, which saves a second series.
     if (!HasOneKind(host)) reports[{host.worker_index(), kAll}] = host.mutable_total();
     for (v1::HostWorkloadReport& workload : *host.mutable_workloads()) {
       for (auto& o : *workload.mutable_operations()) {

@@ -230,6 +230,7 @@ void AddConclusion(const v1::RunPhase& load, const std::vector<PointRounds>& rou
   std::vector<PointValues> points;
   std::vector<std::vector<std::optional<double>>> values;
   for (const PointRounds& point : rounds) {
+    // Every point has a place for every round: values of the same round are compared.
     points.push_back(ValuesOf(figure, point, count));
     values.push_back(points.back().by_round);
   }
@@ -247,6 +248,7 @@ void AddConclusion(const v1::RunPhase& load, const std::vector<PointRounds>& rou
   conclusion->set_rounds(static_cast<uint32_t>(shared));
   if (const auto missing = MissingRounds(*sweep, shared)) conclusion->set_more_rounds(*missing);
   if (const auto leading = LeadingPoint(*sweep)) conclusion->set_leading(*leading);
+  // The sentence comes last, because it is made from the other fields.
   conclusion->set_sentence(SentenceOf(*sweep));
 }
 

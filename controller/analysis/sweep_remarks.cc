@@ -53,6 +53,7 @@ template <typename Has, typename Get>
 Extremes ExtremesOf(const v1::SweepReport& sweep, const Has& has, const Get& get) {
   Extremes found;
   for (const v1::SweepPointReport& point : sweep.points()) {
+    // A point without a run has zeros, and would always be the least.
     if (point.runs() == 0 || !has(point.time_spent())) continue;
     if (found.most == nullptr || get(point.time_spent()) > get(found.most->time_spent())) {
       found.most = &point;
@@ -92,6 +93,7 @@ void AddSyncs(v1::SweepReport* sweep) {
   const double most = get(found.most->time_spent());
   const double least = get(found.least->time_spent());
   if (most - least < kShare) {
+    // A share that is the same everywhere is worth a sentence only if it explains the figures.
     if (least < kMajorityInFsync || sweep->points_size() < 2) return;
     const std::string from = absl::StrFormat("%.0f", 100 * least);
     const std::string to = absl::StrFormat("%.0f", 100 * most);
@@ -122,10 +124,12 @@ std::optional<BusyDevice> BusyAt(const SweptPhases& phases, const v1::SweepPoint
     const v1::DeviceReport* only = nullptr;
     for (const v1::DeviceReport& device : phase.devices()) {
       if (device.engine_read_bytes() + device.engine_write_bytes() <= 0) continue;
+      // Of several devices nobody knows which one held the point back.
       if (only != nullptr) return std::nullopt;
       only = &device;
     }
     if (only == nullptr || only->busy_ratio() < kBusyThroughout) return std::nullopt;
+    // Other runs of the point may have been on another device: the sentence names one.
     if (found && found->name != only->name()) return std::nullopt;
     found = {only->name(), std::min(found ? found->busy : 1, only->busy_ratio())};
   }
@@ -144,6 +148,7 @@ void AddBusyRemark(const SweptPhases& phases, v1::SweepReport* sweep) {
   for (const v1::SweepPointReport& point : sweep->points()) {
     if (point.runs() == 0 || !(point.bytes_per_second() > 0)) continue;
     const std::optional<BusyDevice> device = BusyAt(phases, point);
+    // Two devices may differ in speed, which would say nothing of being busy.
     if (!device || (most && most->device.name != device->name)) continue;
     const double rate = point.bytes_per_second();
     if (!most || rate > most->point->bytes_per_second()) most = {&point, *device};

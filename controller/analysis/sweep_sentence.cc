@@ -287,6 +287,8 @@ class Sentence {
     if (standing == v1::STANDING_BEST || standing == v1::STANDING_NOT_DISTINGUISHABLE) {
       // Points that are not distinguishable may still differ, by as much as the rounds do not tell.
       constexpr double kNothing = 0.05;
+      // The end of the interval at which the points differ most: "adds nothing" must hold there
+      // too.
       const double most =
           standing == v1::STANDING_BEST ? highest - 1 : 1 / point->comparison().ratio_low() - 1;
       if (most <= kNothing) {
@@ -339,6 +341,7 @@ class Sentence {
       parts_.push_back(absl::StrCat(Name(point), " is not compared: ", reason));
     };
     for (const v1::SweepPointReport* point : without_) add(point, point->comparison().reason());
+    // Without a best point NoBest() has said how many rounds are missing.
     for (const v1::SweepPointReport* point : best_.empty() ? Points() : too_few_) {
       add(point, absl::StrCat("it shares ", RoundsText(point->comparison().rounds()),
                               " with the best point"));

@@ -103,6 +103,7 @@ void Add(const v1::PhaseReport& phase, const v1::RunPhase& load, uint32_t repeat
 // The median of each figure over the runs that have it.
 v1::TimeSpent MedianTimeOf(const std::vector<v1::TimeSpent>& runs) {
   v1::TimeSpent median;
+  // By reflection, so that a figure that is added to the message is not forgotten here.
   const auto* reflection = v1::TimeSpent::GetReflection();
   for (int f = 0; f < v1::TimeSpent::GetDescriptor()->field_count(); ++f) {
     const google::protobuf::FieldDescriptor* field = v1::TimeSpent::GetDescriptor()->field(f);

@@ -37,6 +37,7 @@ void TailCounts::Add(uint32_t interval, const common::Buckets& latencies) {
   if (latencies.empty()) return;
   if (numbers_.empty()) first_ = interval;
   if (interval < first_) return;  // it is out of order
+  // How long a load lasts need not be known before: the blocks grow instead of their number.
   while ((interval - first_) / block_intervals_ >= max_blocks_) Halve();
   const size_t width = 1 + bounds_.size();
   const size_t begin = (interval - first_) / block_intervals_ * width;

@@ -87,6 +87,7 @@ void AddOfThreads(const PhaseView& view, const v1::PhaseReport& report, v1::Time
   double switches = 0;
   double ios = 0;
   for (const v1::ThreadReport& thread : report.threads()) {
+    // Shares are of a thread's own time, so that one which ended early counts for less.
     const double own = thread.execution_time_seconds();
     seconds += own;
     wait += own * thread.wait_ratio();

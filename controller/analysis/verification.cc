@@ -44,6 +44,7 @@ void AddFound(const v1::Verification& found, const std::string& host, v1::Worklo
                                                     {found.never_written(), "never written"}};
   for (const auto& [count, name] : kinds) {
     if (count == 0) continue;
+    // The kinds of one host come one after the other, so only the last entry can be equal.
     if (v->hosts().empty() || *v->hosts().rbegin() != host) v->add_hosts(host);
     v->set_mismatches(v->mismatches() + static_cast<double>(count));
     v->set_by_verdict(absl::StrCat(v->by_verdict(), v->by_verdict().empty() ? "" : ", ", count, " ",

@@ -151,6 +151,7 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
     const auto own = std::count_if(known->begin(), known->end(), [&](const v1::RunSummary& other) {
       return other.owner() == principal.name;
     });
+    // Without certificates all callers have one name, and would share one limit.
     if (principal.authenticated && own >= limits::kQueuedRunsOfACaller) {
       return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
                           absl::StrCat(own, " runs of ", principal.name,
@@ -200,6 +201,7 @@ bool ControllerService::BeginPlan(const Principal& caller) {
 void ControllerService::EndPlan(const std::string& caller) {
   const common::MutexLock lock(&plans_mutex_);
   const auto found = plans_.find(caller);
+  // An entry for each caller that has ever made a plan would grow without end.
   if (--found->second == 0) plans_.erase(found);
 }
 
@@ -225,6 +227,7 @@ grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* c
     delete a;
   });
   const bool taken = plan_.Run([this, call, answer, request, reply] {
+    // A plan asks every worker for an inspection. Nobody waits for this one any more.
     if (call->abandoned()) return;
     auto job = std::make_shared<v1::JobSpec>(request->job());
     if (const grpc::Status status = Settle(job.get()); !status.ok()) return answer->Give(status);
@@ -401,6 +404,7 @@ grpc::ServerUnaryReactor* ControllerService::GetStatus(grpc::CallbackServerConte
     for (v1::AttachedWorker& worker : parts_.fleet->List()) {
       const auto lease = leases->find(worker.hello().worker_id());
       if (lease != leases->end()) worker.set_run_id(lease->second);
+      // GetDevices() has them. In a large fleet they would be most of this reply.
       worker.mutable_hello()->clear_devices();
       // The worker's ids and its key stay between it and the controller: every viewer may read this
       // reply.

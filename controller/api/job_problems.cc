@@ -12,6 +12,7 @@ grpc::Status InvalidJob(const std::vector<v1::Problem>& problems) {
     absl::StrAppend(&text, text.empty() ? "" : "; ", problem.path(),
                     problem.path().empty() ? "" : ": ", problem.message());
   }
+  // The details let a client find each problem in its file. The text is for all other clients.
   return {grpc::StatusCode::INVALID_ARGUMENT, text, details.SerializeAsString()};
 }
 

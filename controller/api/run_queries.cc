@@ -234,6 +234,7 @@ grpc::ServerUnaryReactor* ControllerService::AddNote(grpc::CallbackServerContext
   bool admitted = false;
   Call* call = Admit(
       context, Role::kSubmitter, *request, &admitted,
+      // A call that was refused has no full id: the audit log then names the run as the caller did.
       {"note", absl::StrCat(request->at(), request->at().empty() ? "" : ": ", request->text()),
        [request, reply] { return reply->run_id().empty() ? request->run_id() : reply->run_id(); }});
   if (!admitted) return call;
@@ -265,6 +266,7 @@ grpc::ServerUnaryReactor* ControllerService::RemoveNote(grpc::CallbackServerCont
   ask_.Serve(call, [this, principal, request, reply] {
     std::string run_id;
     if (const grpc::Status found = Resolve(request->run_id(), &run_id); !found.ok()) return found;
+    // The store compares the author where it removes the note, so that nothing comes in between.
     const auto author =
         principal.role == Role::kAdmin ? std::nullopt : std::optional(principal.name);
     auto removed = parts_.store->RemoveNote(run_id, request->number(), author);
@@ -316,6 +318,7 @@ grpc::ServerUnaryReactor* ControllerService::Prune(grpc::CallbackServerContext* 
   const Principal principal = PrincipalOf(*context);
   bool admitted = false;
   Call* call = Admit(context, Role::kAdmin, *request, &admitted,
+                     // A dry run changes nothing, and is not in the audit log.
                      {request->dry_run() ? "" : "prune",
                       absl::StrCat(request->samples_only() ? "samples of " : "",
                                    request->filter().ShortDebugString()),

@@ -23,6 +23,7 @@ int Check(const std::string& path, const std::vector<std::string>& sets,
           const TranslateFlags& translate) {
   const auto file = LoadJobFile(path, sets, translate);
   if (file == nullptr) return kInvalidJob;
+  // A copy is settled, because Locate() finds problems in the job as the file has it.
   v1::JobSpec job = file->job;
   const std::vector<v1::Problem> problems = controller::SettleJob(&job);
   for (const v1::Problem& problem : problems) {

@@ -51,6 +51,7 @@ size_t Context::Width() const {
 std::string Context::CertificateWarning() const {
   if (!tls.any()) return "";
   const auto store = common::TlsStore::Open(tls);
+  // Connect() reports files that cannot be read.
   if (!store.ok()) return "";
   const auto content = (*store)->Current();
   const absl::Time now = absl::Now();

@@ -106,6 +106,7 @@ void AddCompletionCommand(CLI::App* app, int* status) {
       ->capture_default_str();
   completion->footer("Example:\n  source <(lockstep completion bash)");
   completion->callback([=] {
+    // zsh runs bash's scripts after bashcompinit, so that one script is enough.
     if (*shell == "zsh") std::cout << "autoload -U +X bashcompinit && bashcompinit\n";
     std::cout << BashScript(*app);
     *status = kOk;

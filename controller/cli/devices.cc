@@ -344,6 +344,7 @@ void AddDevicesCommand(CLI::App* app, const Context* context, int* status) {
   AddStampCommand(devices, context, status, StampCommand::kEnroll);
   AddStampCommand(devices, context, status, StampCommand::kRelease);
   devices->callback([=] {
+    // CLI11 calls a command's callback after its subcommand's, too.
     if (devices->get_subcommands().empty()) *status = ShowDevices(*context, *format);
   });
 }

@@ -40,11 +40,14 @@ std::string OutputOf(std::vector<std::string> words) {
   raw.push_back(nullptr);
   const pid_t pid = fork();
   if (pid < 0) return "";
+  // gRPC's threads may hold locks at the moment of fork(2), so that nothing but system calls may
+  // follow (signal-safety(7)).
   if (pid == 0) {
     dup2(writing.get(), 1);
     execv(raw[0], raw.data());
     _exit(127);
   }
+  // With a copy of it open here, the end of the child's output would never be seen.
   writing = common::FileDescriptor();
   std::string output;
   const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limits::kDoctorNs);
@@ -71,6 +74,7 @@ void DiagnoseHost(const DoctorFlags& flags, v1::DoctorReport* report) {
     host.Ok("worker", "lockstep-worker is not beside this program: this host was not checked");
     return;
   }
+  // The worker's program has the guard and the engines that a job would meet. This one has neither.
   std::vector<std::string> words = {worker, "--doctor=host", "--doctor-json"};
   for (const std::string& entry : flags.allow) words.push_back("--allow=" + entry);
   for (const std::string& entry : flags.allow_expendable) {

@@ -115,10 +115,12 @@ void AskConnected(const std::string& conninfo, doctor::Findings* findings, std::
   }
   findings->Ok("connection",
                absl::StrCat("PostgreSQL ", AskStore(store.get(), "SHOW server_version")));
+  // A query that waits for a lock must not keep the doctor.
   (void)AskStore(store.get(), "SET statement_timeout = '5s'");
   CheckSchema(store.get(), findings);
   CheckReader(store.get(), findings);
   CheckSpace(store.get(), findings);
+  // Settings of this connection say nothing of the server.
   *settings = AskStore(store.get(),
                        "SELECT name || ' = ' || setting FROM pg_settings WHERE source NOT IN "
                        "('default', 'override', 'client', 'session') ORDER BY name");

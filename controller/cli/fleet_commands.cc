@@ -83,6 +83,7 @@ absl::StatusOr<SshFleetOptions> OptionsOf(const Context& context, const SshFlags
   options.directory = flags.directory;
   options.version = common::VersionText();
   const std::vector<std::string> addresses = absl::StrSplit(context.controller, ',');
+  // --controller may name several addresses. ssh forwards to one.
   options.controller = addresses[0];
   if (options.controller.starts_with("unix:")) {
     return absl::InvalidArgumentError("--controller: ssh forwards to HOST:PORT only");
@@ -161,6 +162,7 @@ int BringUpOrNothing(const SshFlags& flags, const SshFleetOptions& options,
   *up = CountUp(outcomes);
   *fleet = RecordsOf(outcomes, records);
   const bool cancelled = options.is_cancelled();
+  // After a signal nothing may stay behind, even if every host is up.
   if (*up == outcomes.size() && !cancelled) return kOk;
   if (*up > 0 && !flags.all_or_nothing && !cancelled) return kOk;
   if (!fleet->empty()) {
@@ -330,6 +332,7 @@ int WithSshFleet(const Context& caller, const SshFlags& ssh, const LocalFlags& l
   flags.state_directory = common::AbsolutePath(local.state_directory);
   Context context = caller;
   std::unique_ptr<LocalFleet> controller;
+  // The controller that is started below listens on loopback, without TLS.
   if (!caller.is_controller_given) context.tls = {};
   // Wrong flags are reported before anything is started.
   if (const auto options = OptionsOf(context, flags); !options.ok()) return Fail(options.status());
@@ -351,6 +354,7 @@ int WithSshFleet(const Context& caller, const SshFlags& ssh, const LocalFlags& l
   }
   // The workers end with this command, and so must the run.
   context.is_local = true;
+  // Made again, with the address of the controller that was started.
   const auto options = OptionsOf(context, flags);
   if (!options.ok()) return Fail(options.status());
   const FleetRecords records(flags.state_directory);
@@ -362,6 +366,7 @@ int WithSshFleet(const Context& caller, const SshFlags& ssh, const LocalFlags& l
   const std::vector<HostOutcome> ended = TakeDown(fleet, records, flags.parallel);
   if (CountUp(ended) == ended.size()) return status;
   std::cerr << "lockstep: not every host is done; lockstep fleet down tries them again\n";
+  // The run's own exit status says more, unless it is a success.
   return status == kOk ? static_cast<int>(kError) : status;
 }
 

@@ -343,6 +343,7 @@ void AddNoteCommand(CLI::App* app, const Context* context, int* status) {
       *status = RemoveNote(*context, *flags);
       return;
     }
+    // TEXT cannot be `required`, because --remove goes without it.
     if (flags->sets.empty()) throw CLI::RequiredError("TEXT, or --remove NUMBER");
     *status = AddNote(*context, *flags);
   });

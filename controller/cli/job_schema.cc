@@ -115,6 +115,7 @@ Json NumberJson(double value) {
 
 // A pattern of any of the words, in any case.
 std::string AnyCase(const std::vector<std::string>& words) {
+  // Patterns of JSON Schema have no flag to ignore case.
   std::string pattern;
   for (const std::string& word : words) {
     absl::StrAppend(&pattern, pattern.empty() ? "^(?:" : "|");
@@ -274,6 +275,7 @@ class SchemaMaker {
         required.push_back(name);
         continue;
       }
+      // Of two spellings either one may be there. `required` cannot say so without a condition.
       Json other, own, rule;
       other["not"]["required"] = Json::array({field.name()});
       own["required"] = Json::array({name});

@@ -154,6 +154,8 @@ int ShowStatus(const Context& context, const std::string& format,
     std::cout << controller::ToJson(reply);
     return kOk;
   }
+  // Names and reasons come from workers and jobs. The JSON writer escapes them, a terminal does
+  // not.
   v1::CleanTexts(&reply);
   print(reply, context.Width());
   if (const std::string warning = context.CertificateWarning(); !warning.empty()) {
@@ -250,6 +252,8 @@ void AddRunFilter(CLI::App* command, v1::RunFilter* filter) {
             }
           },
           "Only with this label, key=value; several may be given")
+      // Otherwise CLI11 would take the words that follow as labels, too, such as the RUNS of
+      // compare.
       ->allow_extra_args(false);
 }
 

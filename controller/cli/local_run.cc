@@ -18,6 +18,7 @@ namespace lockstep::cli {
 
 std::vector<std::string> WorkerNames(int count) {
   char host[256] = {};
+  // A name that is cut need not be terminated (gethostname(2)). The last byte stays zero.
   gethostname(host, sizeof host - 1);
   if (count == 1) return {host};
   std::vector<std::string> names;
@@ -90,6 +91,7 @@ absl::Status CheckAllowed(const std::string& directory, const std::vector<std::s
   if (directory.empty()) return absl::OkStatus();
   const auto real = [](const std::string& path) {
     std::error_code ignored;
+    // The directory may not be there yet, and a link may lead out of an allowed one.
     const auto found = std::filesystem::weakly_canonical(path, ignored);
     return ignored ? path : found.string();
   };

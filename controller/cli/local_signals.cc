@@ -16,6 +16,7 @@ void NoteSignal(int number) {
     local_signal = number;
     return;
   }
+  // The second signal ends the program at once, as if there were no handler.
   signal(number, SIG_DFL);
   raise(number);
 }
@@ -27,6 +28,7 @@ LocalSignals::LocalSignals() {
   has_local_signals = true;
   for (int i = 0; i < 3; ++i) {
     before_[i] = signal(kSignals[i], NoteSignal);
+    // nohup(1) ignores SIGHUP, and a shell SIGINT for its background jobs. Both stay ignored.
     if (before_[i] == SIG_IGN) signal(kSignals[i], SIG_IGN);
   }
 }

@@ -30,6 +30,8 @@ struct PkiFlags {
   std::string role = "submitter";
   std::vector<std::string> addresses;
   std::string life = "365d";
+  // Apart from `life`, whose default is that of `issue`: without --valid, `renew` keeps the old
+  // length.
   std::string renewed_life;
   std::string csr;
   std::string serial;
@@ -117,6 +119,7 @@ const char* StateOf(const pki::Issued& issued, absl::Time now) {
   switch (common::ValidityAt(issued.facts, now)) {
     case common::Validity::kExpired:
       return "EXPIRED";
+    // A certificate that was replaced may expire. Only the newest of a name is worth a warning.
     case common::Validity::kSoonExpired:
       return issued.replaced ? "renewed" : "EXPIRES SOON";
     case common::Validity::kValid:

@@ -45,6 +45,7 @@ void PrintObserves(const v1::PlanReply& plan) {
 std::string TimesOf(const v1::PlannedPhase& phase) {
   if (!(phase.duration_seconds() > 0)) return "";
   const auto text = [](double seconds) {
+    // Rounded before the decimals are chosen, or 59.96 s would become "60.0 s".
     const double tenths = std::round(10 * seconds);
     return absl::StrFormat("%.*f s", std::fmod(tenths, 10) == 0 ? 0 : 1, tenths / 10);
   };

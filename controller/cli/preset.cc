@@ -60,9 +60,11 @@ int RunPreset(const Context& context, const PresetFlags& flags) {
   const std::optional<std::string> text = TextOf(flags);
   if (!text) return kInvalidJob;
   if (flags.show) {
+    // Half a job file could be taken for a whole one, so the flush below is checked.
     std::cout << *text;
     return std::cout.flush() ? kOk : Fail("standard output: the job cannot be written");
   }
+  // Parsed as text, so that --set and the places of errors work as with a file.
   const JobFile file = ParseJobFile("preset " + flags.name, *text, flags.sets);
   for (const std::string& error : file.errors) std::cerr << common::Printable(error) << "\n";
   if (!file.errors.empty()) return kInvalidJob;

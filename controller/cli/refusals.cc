@@ -19,6 +19,7 @@ std::vector<std::string> Collapsed(
     // Host names have no blanks (common::IsHostName).
     const size_t colon = text.find(": ");
     const bool names_host = colon != std::string::npos && common::IsHostName(text.substr(0, colon));
+    // The same refusal by several hosts differs in its beginning alone.
     const std::string rest = names_host ? text.substr(colon) : text;
     const auto known = std::find_if(groups.begin(), groups.end(),
                                     [&](const Group& group) { return group.rest == rest; });

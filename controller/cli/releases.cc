@@ -13,6 +13,7 @@ constexpr int kShownReleases = 20;
 std::string SpokenProtocols(const v1::StatusReply& reply) {
   const uint32_t lowest = reply.protocol().lowest();
   const uint32_t highest = reply.protocol().highest();
+  // A controller from before there were ranges says nothing of them.
   if (highest == 0) return "";
   return lowest == highest ? absl::StrCat(", protocol ", highest)
                            : absl::StrCat(", protocols ", lowest, " to ", highest);

@@ -87,6 +87,7 @@ grpc::Status Fetch(v1::Controller::Stub* stub, const std::string& run_id, Needs 
       // Intervals are used for their reported latencies only. A long run has many of them, so the
       // other histograms are dropped as they arrive.
       const bool wanted = needs == Needs::kPhaseHistograms || histogram.is_reported();
+      // The run may be imported: a bucket that does not exist must not reach the encoders.
       if (wanted && controller::IsWhole(histogram)) histograms->push_back(std::move(histogram));
     }
   }

@@ -47,6 +47,7 @@ void AddFormat(CLI::App* command, RunFlags* flags, const std::vector<std::string
 }
 
 int StatusOf(const v1::Report& report, const ReportFormat& format) {
+  // Corrupted data comes first, whatever else happened to the run (client.h).
   if (!controller::CorruptionText(report).empty()) return kCorrupted;
   const v1::RunSummary& run = report.run();
   const bool is_done = measure::Is(run, measure::RunState::kDone);

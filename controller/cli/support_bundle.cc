@@ -56,6 +56,7 @@ class Bundle {
     size_t sum = 0;
     for (size_t i = 0; i < files_.size(); ++i) {
       std::string content = redactor.Redact(files_[i].content);
+      // One large log must not keep out the small files behind it.
       if (sum + content.size() > static_cast<size_t>(limits::kSupportBundleBytes)) {
         LeaveOut(files_[i].path, "the bundle would be too large");
         continue;
@@ -68,6 +69,8 @@ class Bundle {
       kept.push_back({files_[i].path, std::move(content)});
     }
     *manifest.mutable_files() = manifest_.files();
+    // The manifest is made last, because it lists the files that were left out. It stands first,
+    // because readers begin with it.
     kept.front().content = redactor.Redact(controller::ToJson(manifest));
     return kept;
   }
@@ -94,6 +97,7 @@ std::string PasswordOf(absl::string_view line) {
   std::string field;
   for (size_t i = 0; i < line.size(); ++i) {
     if (line[i] == ':') {
+      // Only the last field is kept.
       field.clear();
     } else {
       if (line[i] == '\\' && i + 1 < line.size()) ++i;
@@ -189,6 +193,7 @@ void AddRun(v1::Controller::Stub* stub, const std::string& run_id, Bundle* bundl
 void AddFromController(v1::Controller::Stub* stub, uint32_t runs, Bundle* bundle) {
   grpc::ClientContext history_call;
   v1::HistoryRequest request;
+  // The controller takes 0 for its default limit.
   request.set_limit(std::max<uint32_t>(runs, 1));
   v1::HistoryReply history;
   const grpc::Status listed = stub->GetHistory(&history_call, request, &history);
@@ -240,6 +245,7 @@ int MakeBundle(const Context& context, BundleFlags flags) {
   manifest.set_controller(context.controller);
   const common::TlsFiles tls = common::WithoutDirectory(context.tls);
   for (const std::string& path : {tls.certificate, tls.key, tls.authority}) {
+    // Paths only: the key's content is a secret.
     if (!path.empty()) manifest.add_tls_files(path);
   }
   const auto files = bundle.Take(*secrets, std::move(manifest));
@@ -251,6 +257,7 @@ int MakeBundle(const Context& context, BundleFlags flags) {
   std::cout << flags.output << ": " << files.size() << " files, " << packed->size()
             << " bytes. Secrets were taken out by their form. Names of hosts, devices, users and "
                "paths are in it: look through it before you pass it on (tar -tzf)\n";
+  // Diagnose() may have left threads that hang in a file system.
   EndAtOnce(kOk);
 }
 

@@ -64,6 +64,7 @@ absl::StatusOr<std::string> MakeTarGz(const std::string& directory,
         out.WriteString(file.content);
         out.WriteString(std::string((kBlock - file.content.size() % kBlock) % kBlock, '\0'));
       }
+      // Two blocks of zeros end an archive (POSIX.1-1988).
       out.WriteString(std::string(2 * kBlock, '\0'));
     }
     if (!zipped.Close()) return absl::InternalError("the archive could not be compressed");

@@ -18,6 +18,7 @@ int Translate(const std::vector<std::string>& paths, const TranslateFlags& flags
     if (!source) return kInvalidJob;
     files.push_back({path == "-" ? "stdin" : path, *std::move(source)});
   }
+  // All files are of one language, as on the command line of the tool itself.
   const auto front_end = ChooseFrontEnd(files[0], flags.language);
   if (!front_end) {
     Fail(absl::StrCat(files[0].name,
@@ -30,6 +31,7 @@ int Translate(const std::vector<std::string>& paths, const TranslateFlags& flags
   const JobFile file = TranslateJob(*front_end, files, flags, {}, &remarks);
   for (const std::string& error : file.errors) std::cerr << common::Printable(error) << "\n";
   if (!file.errors.empty()) return kInvalidJob;
+  // The file may be somebody else's: its names must not reach a terminal as escape codes.
   std::cout << common::PrintableLines(file.source);
   return std::cout.flush() ? kOk : Fail("standard output: the job cannot be written");
 }

@@ -63,6 +63,7 @@ JobFile TranslateJob(const frontends::FrontEnd& front_end,
   request.find_size = &FindSize;
   const auto pages = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES));
   const auto page_size = static_cast<int64_t>(sysconf(_SC_PAGESIZE));
+  // fio replaces $pagesize, $mb_memory and $ncpus in its files by values of the machine.
   request.machine["pagesize"] = absl::StrCat(page_size);
   request.machine["mb_memory"] = absl::StrCat(pages * page_size >> 20);
   request.machine["ncpus"] = absl::StrCat(sysconf(_SC_NPROCESSORS_ONLN));
@@ -92,6 +93,7 @@ JobFile JobFileOf(const frontends::Translation& translation, const std::string& 
   }
   if (!file.errors.empty()) return file;
   const frontends::JobText text = frontends::WriteJob(translation, name);
+  // Parsed from the text, so that `run` cannot do another thing than `translate` prints.
   file = ParseJobFile(name, text.yaml, sets);
   file.is_translated = true;
   for (const auto& [line, origin] : text.origins) {

@@ -33,6 +33,7 @@ class Reader {
   void Read(const YAML::Node& node, const std::string& path, Message* message) {
     if (TooMuch(node)) return;
     file_->lines[path] = LineOf(node);
+    // `cleanup:` with nothing behind it is an empty message.
     if (node.IsNull()) return CheckRequired(node, path, *message);
     if (node.IsScalar()) return ReadShorthand(node, path, message);
     if (!node.IsMap()) {
@@ -127,6 +128,7 @@ class Reader {
 
   static const FieldDescriptor* Find(const Descriptor& type, const std::string& key) {
     for (int i = 0; i < type.field_count(); ++i) {
+      // The controller fills these fields in. A job file that set them would be believed.
       if (type.field(i)->options().GetExtension(v1::derived)) continue;
       if (v1::JobFieldName(*type.field(i)) == key || type.field(i)->name() == key) {
         return type.field(i);

@@ -203,6 +203,8 @@ void RunMachine::Take(const Event& event) {
   std::visit(
       [this]<typename E>(const E& e) {
         if constexpr (requires { e.worker; }) {
+          // The actor takes the number from its own map of workers. No message can bring another
+          // one.
           LOCKSTEP_CHECK(e.worker < plan_.hosts.size(), "an event is of a worker of another run");
         }
         std::get<Transitions::Row<E>>(kTable).Apply(this, e);

@@ -128,6 +128,7 @@ void BlankStoreArgument(int argc, char** argv) {
           "the password in --store was readable for every local user while this program started; "
           "use --store-file, PGPASSFILE or service=NAME");
     }
+    // In place: the kernel shows the memory of the arguments, not the pointers in argv.
     memset(from, '*', strlen(from));
   }
 }
@@ -173,6 +174,7 @@ absl::StatusOr<Listener::Options> ListenerOptions(const Flags& flags) {
     if (!opened.ok()) return opened.status();
     tls = *std::move(opened);
   }
+  // A page on loopback needs no TLS: no other machine can listen in.
   return Listener::Options{flags.listen, tls, flags.http, flags.http_names,
                            common::IsLoopback(flags.http) ? nullptr : tls};
 }
@@ -182,6 +184,8 @@ absl::StatusOr<std::unique_ptr<Controller>> Lead(const Flags& flags, const std::
                                                  const std::shared_ptr<common::TlsStore>& tls,
                                                  OpenedStore* opened, Election* election) {
   if (absl::Status status = election->BecomeActive(); !status.ok()) return status;
+  // Only the active controller migrates the store: the one before it may be of an older version and
+  // still be writing.
   if (absl::Status status = opened->store->BringUpToDate(); !status.ok()) return status;
   return Controller::Start(
       {self, flags.state_directory, static_cast<int64_t>(flags.lease_seconds * 1e9),
@@ -218,17 +222,20 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   auto active = Lead(flags, self, listening->tls, &opened, &election);
   if (absl::IsCancelled(active.status())) return 0;
   if (!active.ok()) return Fail(active.status());
+  // A standby does not listen. Clients with several addresses find the active controller by that.
   auto listener = Listener::Start(*listening, (*active)->parts());
   if (!listener.ok()) return Fail(listener.status());
   spdlog::info("store: {} (epoch {})", opened.store->Describe(), (*active)->epoch());
   if (opened.embedded != nullptr) opened.embedded->WriteHolderAddress((*listener)->address());
   if (!flags.ready_file.empty()) {
+    // A rename shows the whole file or none to the program that waits for it.
     const absl::Status written =
         common::WriteFileAtomically(flags.ready_file, (*listener)->addresses());
     if (!written.ok()) return Fail(written);
   }
   AwaitSignal(signals, opened, &election);
   spdlog::info("shutting down");
+  // The controller goes first, since its open streams would keep the server from ending.
   (*active)->Shutdown([&] { (*listener)->StopPage(); });
   (*listener)->Shutdown();
   return 0;

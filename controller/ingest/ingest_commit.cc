@@ -138,6 +138,7 @@ int64_t IngestPipeline::Pump() {
   }
   {
     common::MutexLock lock(&mutex_);
+    // Once for a reason: the spool is tried again every kRetryNs.
     if (!storage::IsTransient(status) && unavailable_reason_ != status.message()) {
       spdlog::error("the spool cannot be committed: {}", std::string(status.message()));
     }

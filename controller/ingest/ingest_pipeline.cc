@@ -74,6 +74,7 @@ void IngestPipeline::Open(const v1::PhaseId& phase,
     }
     hosts[worker.first] = worker.second;
   }
+  // After a takeover the series has the stored intervals already (RecoverState()).
   opened.live = earlier.live != nullptr ? earlier.live
                                         : std::make_shared<LivePhase>(
                                               phase.phase(), std::move(hosts), load, interval_ns);
@@ -271,6 +272,8 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
     taken.worker_index = feed.worker_index;
     taken.first_sequence = feed.received;
     taken.go_wall_ns = phase.go_wall_ns;
+    // A worker that reconnects sends all items that are not committed. The first ones may have been
+    // received: they must not count twice in the live figures.
     const uint64_t known = options_.safeguards.Lacks(common::Safeguard::kInSequence)
                                ? 0
                                : feed.received - batch.first_sequence();
@@ -295,6 +298,8 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
       return Refuse(batch.phase(), &feed, "", Refusal::kForNow, acknowledge);
     }
     Announce(&phase);
+    // The acknowledgement waits for the spool or the store, so that nothing acknowledged can be
+    // lost.
     queue_.push_back(std::move(taken));
   }
   changed_.NotifyAll();

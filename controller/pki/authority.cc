@@ -43,6 +43,7 @@ constexpr Holder kHolders[] = {Holder::kController, Holder::kWorker, Holder::kVi
 absl::Status Failed(const std::string& what) {
   char text[256] = {};
   ERR_error_string_n(ERR_peek_last_error(), text, sizeof text);
+  // OpenSSL keeps errors in a queue of the thread. One that stays would explain a later failure.
   ERR_clear_error();
   return absl::InternalError(absl::StrCat("OpenSSL cannot ", what, ": ", text));
 }
@@ -170,6 +171,7 @@ absl::StatusOr<std::string> Issue(const Request& request, EVP_PKEY* public_key,
   const Key key = ReadKey(key_pem);
   const auto facts = common::ReadCertificate(authority_pem);
   if (authority == nullptr || key == nullptr || !facts.ok()) return Failed("read the authority");
+  // A certificate is invalid as soon as its authority is: a longer one would promise too much.
   if (request.not_after > facts->not_after) {
     return absl::InvalidArgumentError(
         absl::StrCat("the certificate would outlive its authority, which ",
@@ -197,6 +199,7 @@ bool AddRevoked(X509_CRL* list, const X509* certificate, absl::Time now) {
   const std::unique_ptr<ASN1_TIME, decltype(&ASN1_TIME_free)> at(ASN1_TIME_new(), ASN1_TIME_free);
   const ASN1_INTEGER* serial = X509_get0_serialNumber(certificate);
   X509_REVOKED* found = nullptr;
+  // A list names a certificate once, so that a repeated command changes nothing.
   if (X509_CRL_get0_by_serial(list, &found, const_cast<ASN1_INTEGER*>(serial)) != 0) return true;
   std::unique_ptr<X509_REVOKED, decltype(&X509_REVOKED_free)> revoked(X509_REVOKED_new(),
                                                                       X509_REVOKED_free);
@@ -229,6 +232,7 @@ const char* HolderName(Holder holder) {
 }
 
 absl::Status CheckName(const std::string& name) {
+  // The name becomes a path: no character of it may lead out of the directory.
   const auto may_stand = [](char c) {
     return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-' ||
            c == '@';
@@ -262,6 +266,7 @@ absl::Status CheckControllerAddress(const std::string& address) {
 }
 
 absl::StatusOr<std::string> MakeKey() {
+  // P-256, because browsers accept no certificate with an Ed25519 key.
   const Key key(EVP_EC_gen("P-256"), EVP_PKEY_free);
   if (key == nullptr) return Failed("make a key");
   std::string pem = Written([&](BIO* out) {
@@ -326,6 +331,7 @@ absl::StatusOr<std::string> Authority::IssueForCsr(const Request& request,
 absl::StatusOr<std::string> Authority::Renew(const Request& request,
                                              const std::string& certificate_pem) const {
   const Certificate old = ReadX509(certificate_pem);
+  // The key stays, so that its owner need not bring it here to renew the certificate.
   EVP_PKEY* key = old == nullptr ? nullptr : X509_get0_pubkey(old.get());
   if (key == nullptr) return absl::InvalidArgumentError("no certificate in PEM");
   return Issue(request, key, certificate_pem_, key_pem_);
@@ -368,6 +374,7 @@ absl::StatusOr<Request> RequestOf(const std::string& certificate_pem) {
   if (!facts.ok()) return facts.status();
   Request request;
   request.name = facts->name;
+  // Blank() dates the certificate back again.
   request.not_before = facts->not_before + kBackdated;
   request.not_after = facts->not_after;
   for (const Holder holder : kHolders) {

@@ -175,6 +175,7 @@ absl::Status PkiDirectory::Record(const std::string& certificate_pem) const {
   const auto facts = common::ReadCertificate(certificate_pem);
   if (!facts.ok()) return facts.status();
   // Whole or not at all: List() could not go on after half of one, and nothing could be revoked.
+  // The serial is unique and random, so no earlier record has this name.
   return Replace(absl::StrCat(path_, "/issued/", facts->serial, ".pem"), certificate_pem);
 }
 
@@ -188,6 +189,7 @@ absl::StatusOr<std::string> PkiDirectory::Issue(const Request& request,
   const auto certificate =
       csr_pem ? authority_.IssueForCsr(request, *csr_pem) : authority_.IssueForKey(request, *key);
   if (!certificate.ok()) return certificate.status();
+  // The list is read before anything is made, so that a list that cannot be read leaves nothing.
   const auto list = ReadRevocations(path_ + "/crl.pem");
   if (!list.ok()) return list.status();
   const std::string named = absl::StrCat(path_, "/", request.name);
@@ -255,6 +257,7 @@ absl::StatusOr<size_t> PkiDirectory::Revoke(const std::string& name, const std::
                                                (name.empty() || one.facts.name == name);
     if (!is_meant) continue;
     ++found;
+    // A certificate that is revoked already counts as found: the command may be repeated.
     if (!one.revoked) revoked.push_back(one.pem);
   }
   if (found == 0) {
@@ -304,6 +307,7 @@ absl::StatusOr<std::vector<Issued>> PkiDirectory::List() const {
   }
   if (error) return common::ErrnoStatus(error.value(), path_ + "/issued");
   std::sort(list.begin(), list.end(), [](const Issued& a, const Issued& b) {
+    // Newest first within a name: Renew() takes the first one.
     return std::tie(a.facts.name, b.facts.not_before, b.facts.not_after, a.facts.serial) <
            std::tie(b.facts.name, a.facts.not_before, a.facts.not_after, b.facts.serial);
   });

@@ -119,6 +119,8 @@ std::string CopyProblem(const Side& from, const Side& to, int64_t block_bytes, s
     if (std::string text = NotWhole(from, block, count); !text.empty()) return text;
   }
   const bool is_many = to.target->has_file() && to.target->file().count() > 1;
+  // Blocks of the destination must begin where each of its files begins, or the range behind its
+  // stamp. A single file begins at 0 in any case.
   if (is_many || to.stamp_bytes != 0) {
     Side begin = to;
     begin.bytes = 0;  // what is left at its end does not matter
@@ -262,6 +264,8 @@ std::vector<std::string> CopyProblems(const v1::JobSpec& job,
 }
 
 void HeaderOwners::Check(const v1::PhaseSpec& phase, const Complain& complain) {
+  // Readers come first: a phase reads the blocks of earlier phases, not those that it writes
+  // itself.
   CheckReaders(phase, complain);
   Note(phase);
 }
@@ -314,8 +318,10 @@ void HeaderOwners::Note(const v1::PhaseSpec& phase) {
     for (const std::string& name : w.targets()) {
       if (!WritesTo(w, name)) continue;
       verified_.erase(name);
+      // A write without verify may leave some of the copied blocks as they are.
       if (w.verify()) copied_.erase(name);
       if (w.verify()) verified_[name] = w.block_size_bytes();
+      // A plain copy brings the headers of the source along, which name another target.
       if (!w.verify() && w.has_copy()) copied_.insert(name);
     }
   }

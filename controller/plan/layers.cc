@@ -70,10 +70,13 @@ std::vector<uint32_t> Disjoint(const v1::Inspection& inspection, std::vector<uin
   for (auto over = std::find_if(devices.begin(), devices.end(), lies_over_another);
        over != devices.end();
        over = std::find_if(devices.begin(), devices.end(), lies_over_another)) {
+    // The device above gives way: the devices underneath it count the same requests, and others
+    // too.
     const uint32_t number = *over;
     devices.erase(over);
     all.reset(number);
     passed->push_back(number);
+    // All of its parts come in its place, or the I/O of the other parts would be counted nowhere.
     for (const uint32_t part : NearestDevices(inspection, PartsOf(inspection, number))) {
       if (all.test(part)) continue;
       all.set(part);

@@ -97,6 +97,7 @@ bool WantsUring(const v1::EngineOptions& options) {
 
 void ChooseEngine(const v1::JobSpec& job, v1::Workload* workload) {
   if (workload->engine() != v1::ENGINE_UNSPECIFIED) return;
+  // LUNs have one engine, so a job does not have to choose it.
   if (IsOnLuns(job, *workload)) {
     workload->set_engine(v1::ENGINE_ISCSI);
   } else if (!workload->engine_options().has_fallback() &&

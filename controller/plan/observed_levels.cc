@@ -54,6 +54,7 @@ std::set<std::string> ObservedLevels::Counted() const {
   std::set<std::string> kept;
   for (const std::string& device : counted) {
     const std::set<std::string>& parts = beneath_.at(device);
+    // A part that counts by itself has the requests of the device above it among its own.
     const bool gives_way = std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
       return counted.contains(part);
     });
@@ -80,6 +81,7 @@ void AssignObserving(const SettledRun& run, int observe, std::vector<v1::Assignm
   std::set<std::string> hosts;
   for (v1::Assignment& a : *assignments) {
     const std::string& boot_id = kernel_of(a);
+    // Workers under one kernel would read the same counters, which would then count twice.
     a.set_sample_host(hosts.insert(boot_id).second);
     for (const v1::ObservedDevice& device : observed_by(a).devices()) {
       if (!devices.emplace(boot_id, device.name()).second) continue;

@@ -41,6 +41,7 @@ std::string NothingToCompare(const v1::PhaseSpec& phase, int index,
   for (const PlanWorker& worker : workers) {
     if (index >= worker.inspection.observed_size()) continue;
     for (const v1::ObservedDevice& device : worker.inspection.observed(index).devices()) {
+      // A limit belongs to a device that the other run used itself, so a disk underneath is none.
       if (device.identity().empty() || device.only_underneath()) continue;
       const std::string key = DeviceKey(device.identity(), worker.hello.host().boot_id());
       if (keys.contains(key)) return "";

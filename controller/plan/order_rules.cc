@@ -6,6 +6,8 @@ namespace lockstep::controller {
 namespace {
 
 void CheckMix(const v1::Workload& w, const Complain& complain) {
+  // An exact mix is a fixed order. An operation that is drawn, or held by a limit of its own,
+  // breaks it.
   if (w.mix() != v1::MIX_EXACT) return;
   if (w.has_copy()) complain(".mix", "a copy writes what it has read; leave mix out");
   if (!w.access().empty()) {
@@ -19,6 +21,8 @@ void CheckMix(const v1::Workload& w, const Complain& complain) {
 
 void CheckShared(const v1::Workload& w, const Complain& complain) {
   const v1::Fsync& fsync = w.fsync();
+  // As sysbench does it: the I/Os of all threads are counted together, and then each file is
+  // synced.
   if (!fsync.shared()) return;
   if (fsync.every_ios() == 0 || !fsync.all_files()) {
     complain(".fsync.shared", "needs every_ios, and all_files: true");

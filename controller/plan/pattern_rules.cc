@@ -136,6 +136,8 @@ class PatternRules {
     const auto block = static_cast<uint64_t>(std::max<int64_t>(1, w_.block_size_bytes()));
     const auto skip = static_cast<uint64_t>(p.skip_bytes());
     const auto after = static_cast<uint64_t>(p.skip_after_bytes());
+    // CheckSkipAfter() refuses a skip_after of less than a block, but for 0: a skip after each
+    // block.
     if (after < block) return (bytes - block) / (block + skip) + 1;
     return bytes / (after + skip) * (after / block) +
            std::min(bytes % (after + skip), after) / block;
@@ -154,6 +156,8 @@ class PatternRules {
       const uint64_t files = std::max(1U, target.file().count());
       places += files * OffsetsIn(region->end - region->begin);
     });
+    // With an increment each thread has a region of its own. Without one the threads share this
+    // one.
     const uint64_t sharers = HasIncrement(w_.region()) ? 1 : std::max(1U, w_.threads());
     if (known != w_.targets_size() || places >= 2 * sharers) return;
     add_(".pattern.sequential.skip",
@@ -275,6 +279,7 @@ void AddRegions(const v1::JobSpec& job, const TargetIndex& targets, const v1::Ph
         if (part == 0) continue;  // not known
         const std::string problem = RegionProblem(w, part);
         if (problem.empty()) continue;
+        // By the problem, not by the host: a fleet of equal hosts gets one message.
         found->emplace(absl::StrCat(": phase ", step.name(), ", workload ", w.name(), ", target ",
                                     name, ": ", problem),
                        workers[worker].hello.host().name());

@@ -8,6 +8,7 @@
 namespace lockstep::controller {
 
 void CheckResultRules(const v1::RunPhase& run, const Complain& complain) {
+  // Found here, or the load would run for its whole duration to no end.
   if (run.has_until_steady() && run.duration_ns() > 0 &&
       run.duration_ns() < int64_t{run.until_steady().window()} * run.until_steady().round_ns()) {
     complain(

@@ -103,6 +103,7 @@ absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text
     pieces.push_back(*std::move(choices));
     at = close + 1;
   }
+  // The product of all pieces. `count` has bounded its size before it is made.
   std::vector<std::string> names = {""};
   for (const Choices& choices : pieces) {
     std::vector<std::string> longer;
@@ -230,6 +231,7 @@ class FleetChecker {
     const auto synthetic = std::count_if(workers_.begin(), workers_.end(), [](const PlanWorker& w) {
       return w.inspection.synthetic();
     });
+    // A fleet of synthetic workers alone is for trying Lockstep out, and its report says so.
     if (synthetic == 0 || synthetic == static_cast<std::ptrdiff_t>(workers_.size())) return;
     Refuse(absl::StrCat(synthetic, " of ", workers_.size(),
                         " workers are synthetic (--simulate): their figures are made up, and "
@@ -240,6 +242,7 @@ class FleetChecker {
   void CheckTarget(uint32_t w, const v1::TargetInspection& found) {
     const PlanWorker& worker = workers_[w];
     const v1::Target& target = TargetOf(found);
+    // A target that the worker refuses has no layers, sizes or paths that could be checked.
     if (!found.refused().empty()) {
       return Refuse(absl::StrCat(HostOf(w), ": target ", target.name(), ": ", found.refused()));
     }
@@ -458,6 +461,7 @@ std::vector<ByteRange> RangesOf(const std::string& file_ranges,
   for (const v1::ByteRange& extent : extents) {
     ByteRange range{extent.thing(), extent.begin_bytes(),
                     extent.end_bytes() == 0 ? ~uint64_t{0} : extent.end_bytes()};
+    // An empty range holds nothing, and would sort among those of other targets as a conflict.
     if (range.begin < range.end) ranges.push_back(range);
   }
   return ranges;

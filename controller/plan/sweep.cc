@@ -97,6 +97,8 @@ std::vector<SweepStep> GroupedSteps(const v1::Sweep& sweep, uint64_t points, uin
     SweepPoint point = PointOf(sweep, index, repeat);
     std::vector<uint32_t> files = FilesOf(sweep, point);
     std::vector<SweepPoint>& group = members[files];
+    // Groups run in the order in which their first point comes, so that a random order shuffles
+    // them, too.
     if (group.empty()) groups.push_back(std::move(files));
     group.push_back(std::move(point));
   }
@@ -195,6 +197,7 @@ absl::Status SetAt(const std::string& whole, std::vector<std::string> path, cons
   }
   path.erase(path.begin());
   const auto* reflection = message->GetReflection();
+  // A value is one text, so lists and maps cannot be swept, but for the hosts of a workload.
   auto* hosts = google::protobuf::DynamicCastToGenerated<v1::HostSelector>(message);
   if (hosts != nullptr && field->is_repeated() && path.empty()) {
     return SetHosts(whole, *field, text, hosts);
@@ -345,6 +348,7 @@ absl::Status Apply(const SweepPoint& point, v1::RunPhase* run) {
   }
   LeaveOutEmptySyncs(point, run);
   for (v1::Workload& workload : *run->mutable_workloads()) {
+    // After expansion the job has no target of the swept name any more, only its variants.
     for (std::string& target : *workload.mutable_targets()) target = TargetAt(target, point);
     if (!workload.has_copy()) continue;
     v1::Copy* copy = workload.mutable_copy();

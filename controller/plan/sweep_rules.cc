@@ -11,6 +11,7 @@ namespace lockstep::controller {
 
 void CheckAxes(const v1::RunPhase& run, const Complain& complain) {
   v1::RunPhase alone = run;
+  // Each value is applied to a phase without the other axes, so that a problem is its own.
   alone.clear_sweep();
   for (int a = 0; a < run.sweep().axes_size(); ++a) {
     const v1::SweepAxis& axis = run.sweep().axes(a);
@@ -35,6 +36,7 @@ void CheckAxes(const v1::RunPhase& run, const Complain& complain) {
         if (!former.empty()) complain(where, former);
       }
       const bool zip = run.sweep().combine() == v1::SWEEP_COMBINE_ZIP;
+      // In a zip an axis may repeat a value: the other axes tell the points apart.
       if (!seen.insert(axis.values(v)).second && !zip) {
         complain(where, absl::StrCat("'", axis.values(v), "' is there twice"));
       }
@@ -69,6 +71,7 @@ void CheckRepetitions(const v1::Sweep& sweep, const Complain& complain) {
 void CheckCurve(const v1::RunPhase& run, const Complain& complain) {
   if (run.curve().share_ratio().empty()) complain("", "has no shares");
   for (double share : run.curve().share_ratio()) {
+    // The negated comparison also refuses NaN.
     if (!(share > 0)) complain("", "shares must be above 0");
   }
   const bool open = std::any_of(run.workloads().begin(), run.workloads().end(),

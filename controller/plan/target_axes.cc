@@ -143,6 +143,7 @@ class Expander {
 
   void CheckValues(const std::string& path, const v1::SweepAxis& axis, const v1::Target& target) {
     for (int v = 0; v < axis.values_size(); ++v) {
+      // Each value is tried alone, so that the message names the value that is wrong.
       v1::Target probe = target;
       const absl::Status status = ApplyToTarget(axis.field(), axis.values(v), &probe);
       if (!status.ok()) Add(absl::StrCat(path, ".values[", v, "]"), std::string(status.message()));
@@ -151,6 +152,7 @@ class Expander {
 
   void AddVariants(const std::string& path, const v1::RunPhase& run,
                    const std::set<std::string>& varied) {
+    // Repetitions use the variants of the first round again.
     const uint64_t points = PointsOf(run.sweep()) / std::max(1U, run.sweep().repeat());
     // Validate() says so.
     if (points > static_cast<uint64_t>(limits::kJobSteps)) return;
@@ -167,6 +169,8 @@ class Expander {
             ApplyToTarget(field, text, &target).IgnoreError();
           }
         }
+        // TargetAt() shortens long names, so that two variants of different targets can get the
+        // same one.
         const auto [known, is_new] = known_.emplace(variant, target.SerializeAsString());
         if (!is_new && known->second != target.SerializeAsString()) {
           return Add(path, absl::StrCat("gives two targets the name '", variant, "'; give '", name,
@@ -234,6 +238,7 @@ std::vector<v1::Problem> FillSizes(v1::JobSpec* job) {
     if (file.total_size_bytes() == 0) continue;
     const int64_t block = std::max(blocks[job->targets(t).name()], kSmallestBlock);
     const int64_t each = file.total_size_bytes() / std::max<int64_t>(1, file.count());
+    // No I/O of the largest size would reach a rest that is smaller than it.
     const int64_t size = each / block * block;
     // A job that is submitted again has both.
     if (file.size_bytes() == 0) job->mutable_targets(t)->mutable_file()->set_size_bytes(size);

@@ -98,6 +98,7 @@ void CheckTarget(const v1::Target& target, const Complain& complain) {
 int64_t KnownSizeOf(const v1::Target& target) {
   if (target.has_null()) return target.null().size_bytes();
   if (!target.has_file()) return INT64_MAX;
+  // CheckFile() complains of it. INT64_MAX keeps the rules for workloads from saying it again.
   const bool is_refused =
       target.file().total_size_bytes() != 0 && target.file().size_bytes() < kMinBytesOfTotal;
   return is_refused ? INT64_MAX : target.file().size_bytes();

@@ -43,6 +43,7 @@ class Checker {
     if (job_.phases().empty()) Add("phases", "is empty; a job has at least one phase");
     std::set<std::string> names;
     for (int i = 0; i < job_.phases_size(); ++i) {
+      // `measured: {phase: NAME}` and comparisons of runs find a phase by its name.
       if (!names.insert(job_.phases(i).name()).second) {
         Add(absl::StrCat("phases[", i, "].name"),
             absl::StrCat("'", job_.phases(i).name(), "' is the name of two phases"));
@@ -52,6 +53,7 @@ class Checker {
         Add(absl::StrCat("phases[", i, "].", field), problem);
       });
       // A curve becomes a phase for each of its shares, a sweep one for each of its points.
+      // The steps of a sweep with problems are not made: it may have a million points.
       if (job_.phases(i).run().has_sweep() && !CheckSweep(i)) continue;
       if (!job_.phases(i).run().has_curve() && !job_.phases(i).run().has_sweep()) continue;
       v1::JobSpec curve;
@@ -254,6 +256,7 @@ class Checker {
   }
 
   void CheckSteady(const std::string& path, const v1::SteadyState& steady) {
+    // A round is made of whole intervals: workers report nothing finer.
     if (steady.round_ns() % job_.interval_ns() != 0) {
       Add(path + ".round",
           absl::StrCat("must be a multiple of the interval, ",
@@ -362,6 +365,7 @@ std::vector<std::string> Warnings(const v1::JobSpec& job) {
   std::vector<std::string> warnings;
   for (const v1::PhaseSpec& phase : job.phases()) {
     for (const v1::Workload& w : phase.run().workloads()) {
+      // io_submit(2) of buffered I/O returns only when the I/O is done.
       if (w.engine() == v1::ENGINE_LIBAIO && !w.direct() && w.queue_depth() > 1) {
         warnings.push_back(absl::StrCat(
             "phase ", phase.name(), ", workload ", w.name(),

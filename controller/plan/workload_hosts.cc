@@ -35,6 +35,7 @@ class WorkloadHosts {
       }
     }
     for (const v1::Target& target : job_.targets()) {
+      // Only an owned target promises its readers that at most one host writes it.
       if (target.sharing() != v1::SHARING_OWNED) continue;
       const size_t count = writers[target.name()].size();
       if (count <= 1) continue;
@@ -49,6 +50,7 @@ class WorkloadHosts {
 
  private:
   void Add(const std::string& key, std::string problem) {
+    // A sweep of a thousand points would otherwise repeat the problem a thousand times.
     if (known_.insert(key).second) problems_.push_back(std::move(problem));
   }
 

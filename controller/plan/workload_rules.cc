@@ -69,6 +69,7 @@ class Rules {
         continue;
       }
       null = null || target->has_null();
+      // LUNs are reached over the network from user space: no file descriptor, so no other engine.
       (target->has_iscsi() ? iscsi : others) = true;
       // An I/O must not cross the end of a stripe, because the next one is another worker's.
       if (target->stripe_bytes() != 0 && target->stripe_bytes() < LargestBlock(w_)) {
@@ -196,6 +197,7 @@ class Rules {
     if (in_turn && !w_.pattern().has_random() && !w_.pattern().has_sequential()) {
       add_(".file_order", "taking turns needs the pattern random or sequential");
     }
+    // A shared position counts blocks over all files, in their order.
     if (in_turn && w_.pattern().sequential().shared()) {
       add_(".file_order", "a shared sequential position goes through the files together");
     }
@@ -207,6 +209,7 @@ class Rules {
     if (files > 65535) {
       add_(".targets", absl::StrCat(files, " files; a workload has at most 65,535"));
     }
+    // CheckCopy() has the rules for a copy that creates its destination.
     if (!w_.create() || w_.has_copy()) return;
     if (!only_files) add_(".create", "is for file targets");
     if (!w_.pattern().has_sequential() || Reads(w_) || Trims(w_)) {
@@ -332,6 +335,7 @@ class Rules {
     for (int i = 0; i < w_.targets_size(); ++i) {
       const v1::Target* target = TargetAt(i);
       if (target == nullptr) continue;  // CheckTargets() says so
+      // A map, since the loops below would otherwise compare all targets of all pairs of workloads.
       own.emplace(w_.targets(i), i);
       if (WritesTo(w_, w_.targets(i))) CheckVerifiedWriter(i, *target, w_);
     }

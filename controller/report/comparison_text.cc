@@ -291,6 +291,7 @@ std::string RenderJUnit(const v1::Comparison& comparison) {
       cases += "</testcase>\n";
     }
   }
+  // A warning belongs to no case. CI systems show the standard error of the whole suite.
   std::string warnings;
   for (const std::string& warning : comparison.warnings()) {
     absl::StrAppend(&warnings, XmlText(warning), "\n");

@@ -149,6 +149,7 @@ std::string OutageText(const v1::Report& report) {
     if (s.count() == 0) continue;
     all.set_count(all.count() + s.count());
     all.set_all_hosts_seconds(all.all_hosts_seconds() + s.all_hosts_seconds());
+    // The phases have the same hosts, so their numbers cannot be added.
     all.set_hosts(std::max(all.hosts(), s.hosts()));
     all.set_of_hosts(std::max(all.of_hosts(), s.of_hosts()));
     all.set_total_seconds(all.total_seconds() + s.total_seconds());
@@ -173,6 +174,7 @@ std::string LostText(const v1::Report& report) {
   std::set<std::string> seen;
   uint32_t lost = 0;
   for (const v1::PhaseReport& phase : report.phases()) {
+    // A host that is lost is missing in later phases as well: the numbers overlap.
     lost = std::max(lost, phase.workers_lost());
     for (const v1::HostReport& host : phase.hosts()) {
       if (host.lost() && seen.insert(host.host()).second) *names.Add() = host.host();
@@ -327,6 +329,7 @@ void Conclude(v1::Report* report) {
   v1::RunSummary* run = report->mutable_run();
   const Verdict verdict = VerdictOf(*report);
   run->set_verdict(verdict.over ? verdict.text : "");
+  // A kept report has the conclusion of the version that made it.
   run->clear_headline();
   run->clear_iops();
   run->clear_bytes_per_second();

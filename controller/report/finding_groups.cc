@@ -66,6 +66,7 @@ void AddCauses(const std::vector<const v1::Straggler*>& stragglers, v1::FindingG
   std::map<std::string, v1::FindingCause> causes;
   for (const v1::Straggler* s : stragglers) {
     v1::FindingCause& cause = causes[s->cause()];
+    // The first host's reason stands for all. Those of the others differ in their figures alone.
     if (cause.hosts().empty()) {
       cause.set_cause(s->cause());
       cause.set_reason(s->reason());
@@ -74,6 +75,7 @@ void AddCauses(const std::vector<const v1::Straggler*>& stragglers, v1::FindingG
     cause.set_hosts_count(cause.hosts_count() + 1);
   }
   for (auto& [name, cause] : causes) *group->add_causes() = std::move(cause);
+  // Causes of as many hosts stay in the order of their names, so that a report is always the same.
   std::stable_sort(group->mutable_causes()->begin(), group->mutable_causes()->end(),
                    [](const auto& a, const auto& b) { return a.hosts_count() > b.hosts_count(); });
 }
@@ -109,6 +111,7 @@ void AddStragglers(const v1::PhaseReport& phase, SlowBy slow_by,
   for (const v1::Straggler* s : found) group.add_hosts(s->host());
   AddCauses(found, &group);
   SetTime(time, &group);
+  // A single host has a sentence of its own, with figures that no group could show.
   if (found.size() == 1) return group.set_sentence(StragglerText(*found.front()));
   group.set_sentence(absl::StrCat(
       HostCountText(phase, group.hosts_count()),
@@ -160,6 +163,7 @@ void AddDeviceGroup(const std::string& kind, const std::vector<OnDevice>& found,
   for (const OnDevice& on : found) {
     devices.insert(on.device);
     hosts.insert(on.device->hosts().begin(), on.device->hosts().end());
+    // A cross-check is of the whole measured time, and has no begin or end of its own.
     if (on.finding == nullptr || !(on.finding->seconds() > 0)) continue;
     time.Add(on.finding->begin_seconds());
     time.Add(on.finding->end_seconds());

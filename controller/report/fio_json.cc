@@ -183,6 +183,8 @@ class Job {
       const bool is_level = std::string(name) == "iodepth_level";
       for (const char* depth : {"0", "1", "2", "4", "8", "16", "32", "64", ">=64"}) {
         const std::string text = depth;
+        // fio's lists have different keys: iodepth_level begins at 1, the other two at 0 and then
+        // 4.
         if (text == (is_level ? "0" : "1") || (is_level && text == "64")) continue;
         if (!is_level && text == "2") continue;
         levels[depth] = 0.0;

@@ -26,6 +26,7 @@ using FioHistograms = std::vector<v1::LatencyHistogram>;
 constexpr const char* kFioKinds[] = {"read", "write", "trim"};
 constexpr int kFioDigits = 4;
 
+// fio cuts these figures to whole numbers, and does not round them.
 int64_t Cut(double value) { return std::isfinite(value) ? static_cast<int64_t>(value) : 0; }
 
 // fio's numbers: at most so many digits, with the first prefix under which they suffice. If there
@@ -64,6 +65,7 @@ std::string SummaryLine(const std::string& name, const FioLatencies& l) {
   double deviation = l.Deviation();
   const char* unit = "nsec";
   double divisor = 1;
+  // The thresholds are fio's: programs that read its output expect the same unit.
   if (min > 2e6 && max > 99999999 && deviation > 1e6) {
     unit = "msec";
     divisor = 1e6;
@@ -151,6 +153,7 @@ std::string SampleLines(const RateSamples& samples, double group_bytes_per_secon
   Spread bw = SpreadOf(samples.kib);
   double share = 100;
   if (group_bytes_per_second > 1024) {
+    // As in fio: the mean over intervals may exceed the rate of the whole.
     share = std::min(100.0, 100 * bw.mean / (group_bytes_per_second / 1024));
   }
   const bool is_large = bw.mean > 1024 * 1024;
@@ -180,6 +183,7 @@ std::string BandLines(const std::vector<FioBand>& bands, const std::string& unit
                                                        : "msec",
                                         ")   : ")
                          : ", ";
+    // As in fio: a band with few I/Os would read 0.00 %.
     absl::StrAppendFormat(&text, "%s=%3.2f%%", band.below, std::max(0.01, band.percent));
     ++in_line;
   }
@@ -249,6 +253,7 @@ class TextJob {
         "  ", kind, ": IOPS=", FioNumber(o.iops(), kFioDigits, 1000, ""),
         ", BW=", FioRate(o.bytes_per_second()), "(", Binary(o.bytes()),
         absl::StrFormat("/%.0fmsec)", Milliseconds()),
+        // fio 3.33 counts them also where there are no zones.
         OperationsOf(kind) == measure::Operations::kWrite ? "; 0 zone resets\n" : "\n",
         SummaryLine("slat", FioLatencies(Find(kind, "submission_latency"))),
         SummaryLine("clat", completions), SummaryLine(" lat", FioLatencies(Find(kind, ""))),
@@ -357,6 +362,7 @@ std::string DiskStats(const v1::Report& report) {
   for (const v1::PhaseReport& phase : report.phases()) {
     if (phase.has_observed() || phase.workloads().empty()) continue;
     for (const v1::DeviceReport& d : phase.devices()) {
+      // Without rates no counters follow from them.
       if (!d.not_rated().empty()) continue;
       // Hosts have devices of one name. fio --client prints a list for each host.
       const bool is_alone = phase.workers() <= 1 || d.hosts().empty();

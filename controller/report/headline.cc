@@ -73,6 +73,7 @@ std::string FigureText(const v1::SweepReport& sweep, const v1::Headline& headlin
 
 std::optional<v1::Headline> OfSweep(const v1::SweepReport& sweep) {
   const v1::SweepConclusion& conclusion = sweep.conclusion();
+  // A report may come from an archive that somebody else made: its indices are not trusted.
   if (!conclusion.has_leading() ||
       conclusion.leading() >= static_cast<uint32_t>(sweep.points_size())) {
     return std::nullopt;
@@ -108,6 +109,7 @@ std::optional<v1::Headline> OfSweep(const v1::SweepReport& sweep) {
 }
 
 std::optional<v1::Headline> OfCurve(const v1::CurveReport& curve, const v1::Report& report) {
+  // Not the last point: beyond the knee the rate may fall again.
   const auto best =
       std::max_element(curve.points().begin(), curve.points().end(),
                        [](const auto& a, const auto& b) { return a.achieved() < b.achieved(); });
@@ -233,6 +235,7 @@ std::optional<v1::Headline> OfFiles(const v1::Report& report) {
 
 std::optional<v1::Headline> HeadlineOf(const v1::Report& report) {
   std::optional<v1::Headline> headline;
+  // The points of sweeps and curves are loads, too. What the job is about comes first.
   for (const v1::SweepReport& sweep : report.sweeps()) {
     if (!headline) headline = OfSweep(sweep);
   }
@@ -252,6 +255,7 @@ std::optional<v1::Headline> HeadlineOf(const v1::Report& report) {
       checked += w.verification().checked();
     }
   }
+  // A verify phase that checked nothing has 0 blocks. The conclusion must say so, not stay silent.
   if (is_verified || Is(*headline, HeadlineKind::kVerify)) headline->set_checked_blocks(checked);
   return headline;
 }
@@ -271,6 +275,7 @@ std::string P99Text(const v1::Headline& headline) {
 }
 
 std::string RateText(double bytes_per_second) {
+  // 38 KiB/s are not 0.0 MiB/s.
   return bytes_per_second < common::kMiB || bytes_per_second >= kMaxMibOfRate * common::kMiB
              ? absl::StrCat(common::FormatSize(bytes_per_second), "/s")
              : absl::StrFormat("%.1f MiB/s", bytes_per_second / common::kMiB);

@@ -144,6 +144,7 @@ std::string RenderMemory(const v1::KernelReport& k) {
   add(k.has_buffers_bytes_avg(), "buff", k.buffers_bytes_avg(), "");
   add(k.has_cache_bytes_avg(), "cache", k.cache_bytes_avg(), "");
   add(k.has_dirty_bytes_avg(), "dirty", k.dirty_bytes_avg(), "");
+  // Beside the mean: the kernel holds writers up by the amount of a moment (vm.dirty_ratio).
   add(k.has_dirty_bytes_max(), "at most", k.dirty_bytes_max(), "");
   add(k.has_writeback_bytes_avg(), "writeback", k.writeback_bytes_avg(), "");
   add(k.has_swap_in_bytes_per_second(), "si", k.swap_in_bytes_per_second(), "/s");

@@ -184,6 +184,7 @@ std::string RenderMarkdown(const v1::Report& report) {
     }
     out += "<pre>\n";
     // Within <pre> Markdown means nothing, so only HTML is escaped.
+    // With a width of 0 no cell is cut, since a page can scroll.
     absl::StrAppend(&out, common::EscapeHtml(RenderSweep(sweep, 0)), "</pre>\n\n");
   }
   if (!safe.environment().empty()) {

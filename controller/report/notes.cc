@@ -28,6 +28,7 @@ std::string WhereOf(absl::Time at, const v1::Report& report) {
   for (const v1::PhaseReport& phase : report.phases()) {
     const auto started = InstantOf(phase.started_at());
     if (!started || *started > at) continue;
+    // A phase in progress has no duration yet.
     const bool is_over =
         phase.duration_seconds() > 0 && at > *started + absl::Seconds(phase.duration_seconds());
     during = is_over ? nullptr : &phase;

@@ -114,6 +114,7 @@ std::string RenderObservedHosts(const v1::ObservedReport& observed, size_t width
   for (const v1::ObservedHost& host : observed.hosts()) {
     if (++shown > kObservedHosts) break;
     if (host.lost()) {
+      // As many cells as Titles() has.
       std::vector<std::string> row(12, kAbsent);
       row[0] = host.host() + " (lost)";
       table.Add(std::move(row));

@@ -97,6 +97,7 @@ const std::string* ReasonIn(const std::string& conclusion,
   const size_t colon = conclusion.find(": ");
   if (colon == std::string::npos) return nullptr;
   absl::string_view said = absl::string_view(conclusion).substr(colon + 2);
+  // A conclusion has a limited width (conclusion.h), and may end within the reason.
   const bool is_cut = absl::ConsumeSuffix(&said, kCut);
   said = absl::StripTrailingAsciiWhitespace(said);
   for (const std::string& reason : reasons) {
@@ -117,6 +118,7 @@ void ReportWriter::Head() {
   const std::string word = absl::AsciiStrToUpper(verdict.text);
   Line(Bold(absl::StrCat("Lockstep: ", run.job_name())), "   ", InColourOf(verdict.severity, word));
   const std::string conclusion = ConclusionOf(report_);
+  // A reason that the conclusion begins with is shown once, in full.
   const std::string* whole = ReasonIn(conclusion, verdict.reasons);
   if (!conclusion.empty()) {
     out_ += Wrapped(Bold(WithWholeReason(conclusion, whole)), "  ", "  ");
@@ -138,6 +140,7 @@ void ReportWriter::Head() {
     Line("  the samples of its intervals were pruned; this is the report as it was before");
   }
   for (const std::string& reason : verdict.reasons) {
+    // The conclusion above has it already.
     if (&reason == whole) continue;
     out_ += Wrapped(verdict.good ? reason : InColourOf(verdict.severity, reason), "  ", "  ");
   }
@@ -178,6 +181,7 @@ void ReportWriter::Steady(const v1::PhaseReport& phase, const std::string& name)
 
 void ReportWriter::Promises(const v1::PhaseReport& phase, const std::string& name) {
   for (const v1::PromiseReport& promise : phase.promised()) {
+    // Exceeded promises are among the warnings.
     if (!promise.exceeded()) Line("  ", name, promise.text());
   }
 }
@@ -253,6 +257,7 @@ void ReportWriter::WarningsOfPoints(const std::set<uint32_t>& phases) {
 void ReportWriter::Sweeps(PointDetail detail) {
   for (const v1::SweepReport& sweep : report_.sweeps()) {
     Sweep(sweep, detail);
+    // The first screen has the warnings of all phases in one place.
     if (detail != PointDetail::kAll) continue;
     std::set<uint32_t> phases;
     for (const v1::SweepPointReport& point : sweep.points()) {
@@ -312,6 +317,7 @@ void ReportWriter::Events(size_t max) {
     // The head already says why a run was refused.
     const bool is_said =
         report_.phases().empty() && absl::StrContains(report_.run().outcome(), event.message());
+    // Notes have a section of their own.
     if (!measure::Is(event, measure::Severity::kInfo) && !is_said && !IsNote(event)) {
       events.push_back(&event);
     }

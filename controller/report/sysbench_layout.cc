@@ -35,6 +35,7 @@ struct SysbenchLatencies {
     double count = 0;
     const int buckets = std::min(h.buckets_size(), h.counts_size());
     for (int i = 0; i < buckets; ++i) {
+      // A report may come from an archive: a bucket that does not exist must not become an index.
       if (h.buckets(i) >= common::kBucketCount) continue;
       histogram.AddBucket(h.buckets(i), static_cast<uint64_t>(h.counts(i)));
       count += h.counts(i);
@@ -241,6 +242,7 @@ std::string SysbenchIntervalLine(const SysbenchLook& look, int64_t number,
 
 bool WantsSysbenchIntervals(const v1::JobSpec& job) {
   return std::any_of(job.phases().begin(), job.phases().end(), [&](const v1::PhaseSpec& phase) {
+    // The number of hosts makes no difference to this field.
     return SysbenchLookOf(job, phase.name(), 1).report_interval_seconds > 0;
   });
 }

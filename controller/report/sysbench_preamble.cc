@@ -60,6 +60,7 @@ struct Described {
 
 Described DescribedBy(const v1::Workload& w, const Label& label) {
   Described d;
+  // sysbench's ratio is reads for each write, so a workload without writes has none.
   if (w.read_ratio() < 1) d.ratio = w.read_ratio() / (1 - w.read_ratio());
   d.frequency = w.fsync().every_ios();
   d.all = w.fsync().every() == 1;
@@ -91,6 +92,7 @@ std::string ModeText(const v1::Workload& w) {
 }
 
 std::string EngineText(const v1::Workload& w) {
+  // sysbench's own spelling: programs that read its output look for it.
   if (w.engine() == v1::ENGINE_MMAP) return "fast mmaped";
   const bool is_async = w.engine() == v1::ENGINE_LIBAIO || w.queue_depth() > 1;
   return is_async ? "asynchronous" : "synchronous";
@@ -98,6 +100,7 @@ std::string EngineText(const v1::Workload& w) {
 
 std::string Options(const v1::JobSpec& job, const v1::RunPhase& run, const v1::Workload& w,
                     const Label& label, uint32_t workers) {
+  // sysbench knows one machine only: the threads of all hosts are shown as its threads.
   std::string text = absl::StrCat("Running the test with following options:\nNumber of threads: ",
                                   w.threads() * std::max<uint32_t>(1, workers), "\n");
   if (w.has_open_loop()) {
@@ -164,6 +167,7 @@ std::string Load(const v1::Workload& w, const Described& d) {
 }
 
 const v1::FileTarget* FilesOf(const v1::JobSpec& job, const v1::Workload& w) {
+  // sysbench has one set of files, all of the same size.
   if (w.targets_size() > 1) return nullptr;
   for (const v1::Target& target : job.targets()) {
     const bool is_named = w.targets().empty() || w.targets(0) == target.name();

@@ -99,6 +99,7 @@ struct Moved {
     bytes += o.bytes();
     bytes_per_second += o.bytes_per_second();
     errors += o.errors();
+    // Means of different numbers of I/Os cannot be added. Their sums can.
     sum_ns += o.latency_avg_ns() * o.operations();
     max_ns = std::max(max_ns, o.latency_max_ns());
   }
@@ -146,6 +147,7 @@ void AddProcessors(const v1::PhaseReport& phase, const std::string& host, NamedC
     ++kernels;
     user += kernel.user_ratio();
     system += kernel.system_ratio();
+    // A processor in iowait is idle: it has nothing else to run (proc(5), /proc/stat).
     busy += 1 - kernel.idle_ratio() - kernel.iowait_ratio();
   }
   if (kernels == 0) return;
@@ -177,6 +179,7 @@ NamedCells IometerCells(const v1::PhaseReport& phase, const std::string& type,
                       {"Target Name", name},
                       {"Access Specification Name", phase.name()}};
   const v1::WorkloadSettings& settings = phase.workloads(0).settings();
+  // Several workloads may have different depths, and the column has one number.
   if (phase.workloads_size() == 1 && settings.queue_depth() > 0) {
     cells["Queue Depth"] = absl::StrCat(settings.queue_depth());
   }
@@ -212,10 +215,12 @@ std::string IometerBlock(const v1::PhaseReport& phase) {
   written.bytes_per_second = writes.bytes_per_second;
   AddMoved(read, written, &all);
   AddProcessors(phase, "", &all);
+  // Iometer's manager is the process on a host, which is a worker here.
   all["# Managers"] = absl::StrCat(phase.workers() - phase.workers_lost());
   all["# Workers"] = WorkersOf(phase, "");
   text += IometerRow(all);
   for (const v1::HostReport& host : phase.hosts()) {
+    // A lost host has no result, and a row of zeros would look like one.
     if (host.lost()) continue;
     NamedCells row = IometerCells(phase, "MANAGER", host.host());
     Moved host_read;
@@ -278,6 +283,7 @@ std::string VdbenchLine(const v1::PhaseReport& phase, const VdbenchRow& row) {
   if (all.operations > 0) {
     cells["bytes/io"] = VdbenchNumber(all.bytes / all.operations, 0);
     cells["read%"] = VdbenchNumber(100 * row.read.operations / all.operations, 2);
+    // Little's law: the I/Os in flight are the rate times the time of each.
     cells["queue_depth"] = VdbenchNumber(all.iops * all.AverageMs() / 1e3, 4);
   }
   const struct {
@@ -323,6 +329,7 @@ VdbenchRow AverageOf(const v1::PhaseReport& phase, size_t intervals) {
       if (measure::Is(o, measure::Operations::kWrite)) row.written.Add(o);
     }
   }
+  // Rates over different windows cannot be added, as in IometerBlock().
   const KindSum reads = SumOfKind(phase, measure::Operations::kRead);
   const KindSum writes = SumOfKind(phase, measure::Operations::kWrite);
   row.read.iops = reads.iops;
@@ -339,6 +346,7 @@ std::string VdbenchRows(const v1::PhaseReport& phase,
     const bool is_io =
         measure::Is(h, measure::Operations::kRead) || measure::Is(h, measure::Operations::kWrite);
     const double seconds = h.end_seconds() - h.begin_seconds();
+    // Histograms of other metrics have the same I/Os, and would count them again (is_reported).
     if (h.phase() != phase.index() || !h.is_reported() || !is_io || !(seconds > 0)) continue;
     VdbenchRow& row = rows[h.end_seconds()];
     row.at_seconds = h.end_seconds();

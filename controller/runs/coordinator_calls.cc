@@ -109,6 +109,7 @@ absl::Status Coordinator::CheckTokenAge(const std::string& token) const {
 void Coordinator::Devices(std::function<void(const v1::DevicesReply*)> done) {
   Post([this, done = std::move(done)] {
     const bool asked = devices_.Query([this, done](v1::DevicesReply reply) {
+      // A worker sees a stamp. Only the registry knows whether it still counts.
       stamps_.Judge(&reply);
       done(&reply);
     });
@@ -152,6 +153,7 @@ void Coordinator::Watch(const std::string& run_id, const std::shared_ptr<WatchSt
 
 void Coordinator::Runs(std::function<void(std::vector<v1::RunSummary>)> done) {
   Post([this, done = std::move(done)] {
+    // From memory, so that `status` has an answer while the store is unavailable.
     std::vector<v1::RunSummary> runs;
     for (const auto& [id, known] : known_) {
       runs.push_back(known);

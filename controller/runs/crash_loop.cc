@@ -31,6 +31,7 @@ absl::Status EndOne(storage::RunStore* store, const std::string& run_id, const s
   if (absl::Status status = store->EndRun(run_id, end); !status.ok()) {
     return status;
   }
+  // Without this event the run's outcome still has the reason.
   (void)store->AddEvent(run_id, measure::Severity::kError, "", reason, clock->WallNs());
   return absl::OkStatus();
 }

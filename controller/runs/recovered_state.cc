@@ -51,6 +51,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
   const int64_t interval_ns = active.phase.interval_ns;
   const auto live = std::make_shared<LivePhase>(active.phase.phase, hosts, load, interval_ns);
   for (const auto& [worker, count] : last_of_lost) {
+    // A lost worker without any interval has nothing to wait for, and would hold up the first one.
     if (count == 0) live->Leave(worker);
   }
   // The cursor also counts idle intervals, which have no rows: nobody waits for them.

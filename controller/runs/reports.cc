@@ -50,6 +50,7 @@ absl::StatusOr<measure::Timeline> TimelineOf(storage::Store* store, const measur
       // It has ended, or was lost.
       if (series.Of(worker).next_interval < interval) series.Leave(worker);
     }
+    // Nobody watches this series. The merged intervals only have to leave the memory.
     (void)series.TakeComplete();
   };
   const absl::Status status =

@@ -47,6 +47,7 @@ std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, Act
                                              std::function<void()> ended) {
   std::shared_ptr<RunActor> actor(
       new RunActor(std::move(run), from.point, std::move(services), std::move(ended)));
+  // The earlier controller's phases may have had other writers.
   actor->claims_ = std::make_shared<BlockClaims>(actor->run_, BlockClaims::Writers::kAny);
   actor->step_ = std::move(from.step);
   actor->results_ = std::move(from.results);
@@ -82,6 +83,7 @@ void RunActor::Begin() { Handle(event::Begin{}); }
 
 void RunActor::Stop(RunState state, const std::string& reason, Cleanup cleanup) {
   const bool now = cleanup == Cleanup::kSkip;
+  // A run that is ending keeps its first reason. Only a stop without clean-up still counts.
   if (machine_.ending(now)) return;
   Handle(event::Stop{.state = state, .reason = reason, .now = now});
 }
@@ -411,6 +413,7 @@ void RunActor::Execute(const action::RecordEnding& a) {
 void RunActor::Execute(const action::Note& a) {
   spdlog::info("run {}: {}{}{}", run_.run_id.substr(0, 8), a.host, a.host.empty() ? "" : ": ",
                a.message);
+  // Read once, so that watchers and the store have the same moment.
   const int64_t at = services_.clock->WallNs();
   v1::WatchEvent event;
   event.mutable_event()->set_at(common::FormatInstant(at));

@@ -16,6 +16,8 @@ void RunEnds::Record(const std::string& run_id, const storage::RunEnd& end,
   loop_->Persist(
       [store = store_, run_id, end] { return store->EndRun(run_id, end); },
       [this, run_id, end, then = std::move(then)](const absl::Status& status) mutable {
+        // Without a further attempt the next controller finds the run in progress, and goes on with
+        // it.
         if (status.ok() || !is_trying_) {
           problems_.erase(run_id);
           return then();

@@ -16,11 +16,13 @@ RunPlan PlanOf(const SettledRun& run) {
   plan.rejoin_ns = run.job.deadlines().rejoin_ns();
   plan.min_hosts = run.job.min_hosts();
   plan.arm_deadline_ns = run.job.deadlines().arm_ns();
+  // A worker may need all of the drain time before it can answer.
   plan.stop_deadline_ns = run.job.deadlines().drain_ns() + timing::kStopAnswerNs;
   return plan;
 }
 
 PhasePlan PlanOf(const v1::JobSpec& job, const PhaseStep& step) {
+  // To the machine all loads are alike: also a precondition, verify or observe phase begins at T.
   const PhaseKind kind = step.spec.has_prepare()   ? PhaseKind::kPrepare
                          : step.spec.has_cleanup() ? PhaseKind::kCleanup
                                                    : PhaseKind::kRun;

@@ -22,6 +22,7 @@ std::vector<RunQueue::Ready> RunQueue::TakeReady(const std::vector<PlanWorker>& 
                                                  std::vector<PlanWorker> free, bool settling) {
   std::vector<Ready> taken;
   for (auto run = runs_.begin(); run != runs_.end();) {
+    // If the job makes this process crash here, the next one knows which run it was (crash_loop.h).
     const std::shared_ptr<void> mark = working_(run->run_id);
     const v1::HostSelector& hosts = run->job.hosts();
     const bool whoever_is_there = hosts.count() == 0 && hosts.names_size() == 0;
@@ -37,6 +38,7 @@ std::vector<RunQueue::Ready> RunQueue::TakeReady(const std::vector<PlanWorker>& 
     Ready ready{std::move(*run), {}};
     for (uint32_t index : *chosen) ready.workers.push_back(free[index]);
     for (const PlanWorker& worker : ready.workers) {
+      // A later run of the queue must not get the same workers in this round.
       free.erase(std::find_if(free.begin(), free.end(), [&](const PlanWorker& w) {
         return w.hello.worker_id() == worker.hello.worker_id();
       }));

@@ -38,6 +38,7 @@ std::optional<StopOrder> DecodeStopOrder(const v1::StopOrder& order) {
     case v1::StopOrder::KIND_FAIL:
       decoded.state = RunState::kFailed;
       return decoded;
+    // No kind, or one of a newer worker: it is no order that this program could carry out.
     default:
       return std::nullopt;
   }

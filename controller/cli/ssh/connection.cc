@@ -138,6 +138,7 @@ void SshConnection::CloseControl() {
 
 std::optional<std::string> SshConnection::Answer(const std::string& text,
                                                  const std::string& key) const {
+  // Lines without the token are the host's own: a banner, or output of the shell's start-up files.
   const std::string begin = absl::StrCat(record_->token, " ", key);
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(text, '\n'))) {
     if (line == begin) return "";
@@ -217,6 +218,7 @@ absl::Status SshConnection::AwaitInstalled(const WorkerFiles& files, ProcessInpu
                        " bytes; look at its shell's start-up files")));
     }
     const std::string said = text.ok() ? *text : "";
+    // ssh makes the control socket only when the host has let it in.
     if (!*is_connected && (!said.empty() || access((record_->control + "/c").c_str(), F_OK) == 0)) {
       *is_connected = true;
       ports_.progress("copying the worker");
@@ -256,6 +258,7 @@ absl::StatusOr<std::string> SshConnection::Forward(Way way, const std::string& c
                {"-O", "forward", "-R",
                 absl::StrCat(way == Way::kSocket ? socket : "127.0.0.1:0", ":", controller), "--",
                 record_->destination});
+  // With port 0 the host's sshd takes a free port, and ssh prints its number.
   const auto done = RunProcess(words, {}, kForwardLimit, ports_.is_cancelled);
   if (!done.ok()) return done.status();
   if (done->status != 0) {
@@ -311,6 +314,7 @@ absl::StatusOr<SshConnection::Removed> SshConnection::Remove(absl::Duration limi
     (void)records_->Save(*record_);
     return said.status();
   }
+  // The record stays, so that `fleet down` can try again.
   if (const auto left = Answer(*said, "left")) {
     return absl::FailedPreconditionError(absl::StrCat("not everything is removed: ", *left));
   }

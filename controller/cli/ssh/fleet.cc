@@ -78,6 +78,7 @@ bool MayBeRun(const std::string& path, const std::string& program) {
 // Removes the files and processes that a failed start has left, by the same way as later.
 std::string RemoveAfterFailure(FleetRecord* record, const FleetRecords& records) {
   SshConnection::Ports ports;
+  // The signal that ended the start must not end this as well: the worker would stay there.
   ports.is_cancelled = [] { return false; };
   ports.progress = [](const std::string&) {};
   const auto removed = SshConnection(record, &records, ports).Remove(kRemoveLimit);
@@ -154,6 +155,7 @@ absl::StatusOr<std::string> FindWorkerArchive(const std::string& path) {
   const std::string folder = common::ProgramDirectory();
   for (const std::string& place :
        {folder, folder + "/../dist", folder + "/../share/lockstep", folder + "/../.."}) {
+    // stat(2) follows this link to the program, however it was started.
     std::string found = ArchiveIn(place, "/proc/self/exe", common::kSoftwareVersion);
     if (!found.empty()) return found;
   }
@@ -167,6 +169,7 @@ absl::Status CheckOptions(const SshFleetOptions& options) {
   all.insert(all.end(), options.allow.begin(), options.allow.end());
   all.insert(all.end(), {options.config, options.directory, options.controller});
   for (const std::string& text : all) {
+    // The scripts on the host read one value from each line.
     if (text.find('\n') != std::string::npos || text.find('\0') != std::string::npos) {
       return absl::InvalidArgumentError("a line break cannot be part of a path or name here");
     }
@@ -201,6 +204,7 @@ std::vector<HostOutcome> TakeDown(std::vector<FleetRecord> fleet, const FleetRec
   std::vector<HostOutcome> outcomes(fleet.size());
   common::SideBySide(fleet.size(), parallel, [&](size_t i) {
     SshConnection::Ports ports;
+    // As in RemoveAfterFailure(): a signal must not leave the workers there.
     ports.is_cancelled = [] { return false; };
     ports.progress = [&](const std::string& doing) { progress.Show(names[i], doing); };
     ports.progress("ending the worker");

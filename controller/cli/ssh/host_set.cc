@@ -62,6 +62,7 @@ absl::StatusOr<std::vector<std::string>> Numbers(const std::string& set,
         !absl::SimpleAtoi(from, &first) || !absl::SimpleAtoi(to, &last) || last < first) {
       return InvalidSet(set, "write numbers and ranges in brackets: node[1-64] or node[1,3,5-9]");
     }
+    // Before the names are made: those of 1-999999999 would fill the memory.
     if (last - first >= kMaxHosts || numbers.size() > kMaxHosts) return TooManyHosts();
     for (uint32_t number = first; number <= last; ++number) {
       numbers.push_back(absl::StrFormat("%0*u", static_cast<int>(from.size()), number));
@@ -110,6 +111,7 @@ absl::StatusOr<SshHost> ToHost(const std::string& text) {
   }
   SshHost made{text, host};
   if (IsIpv6(host)) std::replace(made.name.begin(), made.name.end(), ':', '-');
+  // "::1" has become "--1", which is no name of a host.
   if (made.name.starts_with('-')) made.name.insert(0, "0");
   if (!IsIpv6(host) && !common::IsHostName(host)) {
     return InvalidSet(text,

@@ -44,6 +44,8 @@ absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& words, const Streams
   posix_spawnattr_init(&attributes);
   sigset_t none;
   sigemptyset(&none);
+  // A child inherits the mask and ignored signals (execve(2)). With SIGTERM blocked, ssh could not
+  // be ended.
   posix_spawnattr_setsigmask(&attributes, &none);
   sigset_t defaults;
   sigemptyset(&defaults);
@@ -70,6 +72,7 @@ absl::Status MakePair(FileDescriptor* ours, FileDescriptor* theirs) {
   }
   *ours = FileDescriptor(pair[0]);
   *theirs = FileDescriptor(pair[1]);
+  // Only this side: the flag belongs to one end of the pair, and programs expect to block.
   fcntl(pair[0], F_SETFL, O_NONBLOCK);
   return absl::OkStatus();
 }
@@ -83,6 +86,7 @@ void Drain(int fd, std::string* text) {
     const ssize_t bytes = read(fd, piece, sizeof piece);
     if (bytes <= 0) return;
     const size_t room = static_cast<size_t>(limits::kSshAnswerBytes) - text->size();
+    // More is read and dropped: a program that can no longer write would never end.
     text->append(piece, std::min(static_cast<size_t>(bytes), room));
   }
 }
@@ -107,6 +111,8 @@ absl::StatusOr<StartedProcess> StartedProcess::Start(const std::vector<std::stri
   // has ended. Beyond the limit the kernel ends it (setrlimit(2)).
   constexpr auto kMax = static_cast<rlim_t>(limits::kSshFileBytes);
   const rlimit limit = {kMax, kMax};
+  // prlimit(2), because posix_spawn(3) cannot set limits, and this program's own would hold here,
+  // too. ESRCH: it has ended already.
   if (prlimit(process.pid_, RLIMIT_FSIZE, &limit, nullptr) != 0 && errno != ESRCH) {
     const int error = errno;
     process.Kill();
@@ -134,6 +140,7 @@ absl::Status StartedProcess::Feed(ProcessInput* input) {
     }
     if (buffer_.empty()) break;
     const ssize_t bytes = send(input_.get(), buffer_.data(), buffer_.size(), MSG_NOSIGNAL);
+    // The socket is full. The caller comes again, and serves other hosts in between.
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return absl::OkStatus();
     if (bytes < 0) break;  // the program's own words say why it has ended
     buffer_.erase(0, static_cast<size_t>(bytes));
@@ -173,6 +180,8 @@ absl::StatusOr<ProcessOutput> RunProcess(const std::vector<std::string>& words,
   const auto pid = Spawn(words, {in.get(), out_end.get(), err_end.get()});
   if (!pid.ok()) return pid.status();
   process.pid_ = *pid;
+  // The program alone keeps the other ends: the end of its output is seen only when no copy is
+  // open.
   in = {};
   out_end = {};
   err_end = {};

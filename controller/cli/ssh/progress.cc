@@ -21,6 +21,7 @@ HostProgress::HostProgress(const std::vector<std::string>& names)
 }
 
 void HostProgress::Show(const std::string& host, const std::string& doing) {
+  // In a file each step of each host would stay as a line.
   if (!is_terminal_) return;
   common::MutexLock lock(&mutex_);
   std::cerr << kClearLine << finished_ << " of " << count_ << " hosts; " << host << ": " << doing

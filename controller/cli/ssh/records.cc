@@ -41,6 +41,7 @@ FleetRecord FromText(const std::string& text) {
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(text, '\n'))) {
     const size_t space = line.find(' ');
     if (space == std::string::npos) continue;
+    // Keys of a newer version are ignored, so that an older one can still end its fleets.
     const std::string key = line.substr(0, space);
     const std::string value = line.substr(space + 1);
     if (key == "token") record.token = value;
@@ -98,6 +99,7 @@ absl::Status FleetRecords::Save(const FleetRecord& record) const {
 
 absl::Status FleetRecords::Remove(const FleetRecord& record) const {
   const std::string path = absl::StrCat(directory_, "/", record.token);
+  // Two commands may take the same host down at once.
   if (unlink(path.c_str()) != 0 && errno != ENOENT) return common::ErrnoStatus(errno, path);
   return absl::OkStatus();
 }
@@ -109,6 +111,7 @@ absl::StatusOr<std::vector<FleetRecord>> FleetRecords::Load() const {
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(directory_, failed)) {
     const auto text = common::ReadFile(entry.path().string());
+    // Another command may have removed the record since.
     if (!text.ok()) continue;
     FleetRecord record = FromText(*text);
     // WriteFileAtomically() may have left the beginning of a file under another name.
