@@ -30,7 +30,7 @@ struct ControllerTarget {
 std::unique_ptr<ReachedController> CheckController(const ControllerTarget& target, int64_t now_s,
                                                    v1::DoctorReport* report);
 
-// What a controller says of itself. Pure.
+// Checks the status that a controller reports of itself. Pure.
 void CheckStatus(const v1::StatusReply& status, Caller caller, Findings* findings);
 
 }  // namespace lockstep::doctor

@@ -6,7 +6,7 @@
 
 namespace lockstep::doctor {
 
-// What somebody needs beside what was found.
+// Why a finding matters, and how to fix it.
 struct Advice {
   std::string why;   // it matters
   std::string help;  // the command, or the step

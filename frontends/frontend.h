@@ -23,7 +23,7 @@ struct SourceFile {
   std::string text;
 };
 
-// What the translation may know beside the files.
+// Facts and flags that the translation gets beside the files.
 struct Request {
   std::vector<SourceFile> files;
   // How many hosts take part (`4`), or their names (`node[1-8],db1`). Empty: as the file says, else
@@ -31,7 +31,7 @@ struct Request {
   std::string hosts;
   std::string directory;  // in place of the tool's working directory; absolute
   std::string target;     // the file or device of jobs that name none
-  // What stands in place of disks that the file names: a path for each name.
+  // Paths that replace the disks that the file names, by the disk's name.
   std::map<std::string, std::string> disks;
   // The text of a file that another one includes; nothing if it cannot be read. Null: includes are
   // refused.
@@ -100,7 +100,7 @@ std::vector<FrontEnd> FrontEnds();
 // The one that recognizes the file. Files with a suffix of YAML are jobs of Lockstep already.
 std::optional<FrontEnd> FindFrontEnd(const SourceFile& file);
 
-// What --hosts, or a comment in a file, names.
+// The hosts that --hosts, or a comment in a file, names.
 struct Hosts {
   v1::HostSelector selector;
   uint32_t count = 1;

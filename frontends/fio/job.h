@@ -19,7 +19,7 @@ inline constexpr int64_t kMinFile = 4096;
 // A field's name within its message, and what it came from.
 using Origins = std::map<std::string, Origin>;
 
-// What ends with a job (exitall, exit_what): nothing, its group, all that runs, or everything.
+// The jobs that end with this one (exitall, exit_what): none, its group, all running ones, or all.
 enum class Exit { kAlone, kGroup, kRunning, kAll };
 
 // One job of fio, with numbers as fio has them: for each clone.
@@ -29,7 +29,7 @@ struct Job {
   bool reads = false, writes = false, trims = false, random = false;
   bool is_engine_known = false;  // otherwise nothing below is read
   bool null_engine = false, iscsi = false, buffered = true;
-  // What all clones have in common; without targets, threads, rates and ends.
+  // Common to all clones; without targets, threads, rates and ends.
   v1::Workload workload;
   Origins origins;
 
@@ -64,7 +64,7 @@ struct Job {
 
 // An origin that is a default of fio.
 Origin DefaultOrigin(const std::string& option);
-// Where a value came from: its option, or fio's default `otherwise`.
+// The origin of a value: its option, or fio's default `otherwise`.
 template <typename T>
 Origin OriginOf(const Value<T>& value, const std::string& otherwise) {
   return value.from != nullptr ? value.from->where : DefaultOrigin(otherwise);

@@ -5,7 +5,7 @@
 #include "absl/strings/string_view.h"
 namespace lockstep::frontends::fio {
 
-// What becomes of an option.
+// How the translation treats an option.
 enum class Fate {
   kTranslated,  // into fields of the job, or refused by the translation of its subject
   kRemarked,    // nothing is lost without it

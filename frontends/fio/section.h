@@ -20,7 +20,7 @@ struct Value {
   const Option* from = nullptr;
 };
 
-// What holds where an option is not given.
+// The value of a switch that is not given.
 enum class Otherwise { kOff, kOn };
 
 // The options of one job, read by name and type. A value that fio would refuse is an error.

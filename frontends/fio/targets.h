@@ -29,7 +29,7 @@ class TargetBook {
 
   // The number of the target of this use. `hosts`: how many take part.
   int Find(const SectionReader& reader, const TargetUse& use, uint32_t hosts);
-  // Where the origin of a field goes.
+  // A field, and the map that its origin is noted in.
   struct Field {
     Origins* origins;
     std::string name;

@@ -13,8 +13,7 @@ namespace lockstep::frontends::iometer {
 inline constexpr int64_t kSector = 512;     // bytes; sizes of targets are in sectors
 inline constexpr int64_t kMaxDepth = 4096;  // I/Os outstanding for each worker and target
 
-// What a configuration file of Iometer says, with its own units. Each part knows the line that it
-// stands on.
+// The contents of an Iometer configuration file, in its own units. Each part knows its line.
 
 // How a number grows from run to run.
 struct Steps {
@@ -91,7 +90,7 @@ struct Config {
   std::vector<Manager> managers;
 };
 
-// Reads a file. What is wrong goes to the findings, with its line.
+// Reads a file. Errors go to the findings, with their lines.
 Config ReadConfig(const SourceFile& file, Findings* findings);
 
 // Whether the text looks like a file of Iometer: its first line is a version.

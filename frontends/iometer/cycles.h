@@ -13,7 +13,8 @@ namespace lockstep::frontends::iometer {
 inline constexpr size_t kMaxRuns = 1000;
 
 // One of the runs that a test of Iometer has for each access specification: how many targets each
-// worker works on, the first ones of its list. Of all managers, by their order.
+// worker works on, the first ones of its list. It covers the workers of all managers, in their
+// order.
 struct Run {
   std::string label;  // "2 targets", "3 workers"; empty if there is one run
   std::vector<std::vector<size_t>> targets;

@@ -25,7 +25,7 @@ const std::vector<Preset>& Presets();
 // Null if there is none of that name.
 const Preset* FindPreset(absl::string_view name);
 
-// What a preset works on. Either a device or a directory.
+// The device, or the directory, that a preset works on.
 struct PresetUse {
   std::string device;     // below /dev
   std::string directory;  // absolute; each host has a directory of its name in it

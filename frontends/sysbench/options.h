@@ -11,7 +11,7 @@
 
 namespace lockstep::frontends::sysbench {
 
-// What becomes of an option.
+// How the translation treats an option.
 enum class Fate {
   kTranslated,
   kRemarked,  // left out, which changes no figure; a remark says so

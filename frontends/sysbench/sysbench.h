@@ -31,8 +31,8 @@ Script ReadScript(const SourceFile& file);
 // Whether the first line of the file is a command line of sysbench.
 bool LooksLikeScript(const std::string& text);
 
-// Command lines of sysbench 1.0's fileio, in their order: each is a phase of the job. Of the
-// request the hosts, the directory and the name of the first file are used.
+// Command lines of sysbench 1.0's fileio, in their order: each is a phase of the job. The request
+// gives the hosts, the directory and the name of the first file.
 Translation TranslateCommands(const std::vector<Command>& commands, const Request& request);
 // The words behind `sysbench`, as a program gets them.
 Translation TranslateArguments(const std::vector<std::string>& arguments, const Request& request);

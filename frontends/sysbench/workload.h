@@ -17,7 +17,7 @@ struct Mode {
 // Null where the option is missing or wrong, which is an error then.
 const Mode* ModeOf(const Line& line);
 
-// What a `run` line becomes.
+// The parts of the job that a `run` line becomes.
 struct RunParts {
   v1::RunPhase* run;
   v1::JobSpec* job;       // for what is of the whole job

@@ -31,8 +31,8 @@ struct Statement {
   const Parameter* Find(const std::string& key) const;
 };
 
-// The file's statements, included files among them. What is wrong goes to the findings: unknown
-// keys, definitions that stand before those that they need, names that are given twice.
+// The file's statements, included files among them. Errors go to the findings: unknown keys,
+// definitions that stand before those that they need, names that are given twice.
 std::vector<Statement> ReadStatements(const Request& request, Findings* findings);
 
 // Whether the text looks like a parameter file: its first line that is no comment defines a host, a

@@ -25,7 +25,7 @@ std::optional<int64_t> ParseSeconds(absl::string_view text);
 // A number of at least 0, with a fraction perhaps.
 std::optional<double> ParseNumber(absl::string_view text);
 
-// What stands between brackets, or the one value without them. Ranges are expanded: (1-4) by one,
+// The list between brackets, or the one value without them. Ranges are expanded: (1-4) by one,
 // (1-64,d) doubling, (64-1,d) halving, (10-50,10) by ten, (sd1-sd8) names.
 std::optional<std::vector<std::string>> ParseList(absl::string_view text);
 

@@ -9,7 +9,7 @@
 
 namespace lockstep::worker {
 
-// What --allow and --allow-expendable say, and how it is reached.
+// The values of --allow and --allow-expendable, and the means to check what they name.
 struct AllowFlags {
   std::vector<std::string> allow;
   std::vector<std::string> allow_expendable;
@@ -22,12 +22,12 @@ struct AllowFlags {
 // as for `lockstep devices`. A file system or a device that does not answer is a finding.
 void CheckAllowed(const AllowFlags& flags, doctor::Findings* findings);
 
-// What the guard would say about a device of the inventory, and its queue. Pure.
+// Checks a device of the inventory as the guard would, and its queue. Pure.
 void CheckAllowedDevice(const v1::BlockDevice& device,
                         const std::vector<std::string>& allow_expendable,
                         doctor::Findings* findings);
 
-// What is found at an allowed directory or file.
+// Facts about an allowed directory or file.
 struct PathFacts {
   std::string path;
   std::string filesystem;  // ext4, nfs4, tmpfs

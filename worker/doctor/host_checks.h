@@ -7,7 +7,7 @@
 
 namespace lockstep::worker {
 
-// What the kernel answers when it is asked for a ring of io_uring.
+// The kernel's answer to a request for a ring of io_uring.
 struct RingAttempt {
   int setup_error = 0;     // of io_uring_setup(2); 0 when it worked
   int register_error = 0;  // of registering one buffer of kRingBufferBytes
@@ -18,7 +18,7 @@ inline constexpr uint64_t kRingBufferBytes = 1 << 20;
 // Sets up a ring, registers a buffer, and closes it again. No I/O.
 RingAttempt TryRing();
 
-// What the kernel says of the wall clock (adjtimex(2)).
+// The state of the wall clock as the kernel has it (adjtimex(2)).
 enum class WallClock { kSynchronised, kNotSynchronised, kUnknown };
 WallClock ReadWallClock();
 

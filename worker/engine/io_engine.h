@@ -88,7 +88,7 @@ class IoEngine {
   std::vector<std::string> notes_;
 };
 
-// What a failed I/O means.
+// The consequence of a failed I/O for the load.
 enum class ErrorConsequence {
   kRetry,  // the kernel wants the same I/O to be submitted again
   // The medium or the transport failed this I/O: count it and continue, up to the workload's limit.

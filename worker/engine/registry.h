@@ -22,7 +22,7 @@ struct NullScript {
   int64_t stall_ns = 0;
 };
 
-// What an engine is made for.
+// The clock, the script and the receiver of reports that an engine is made with.
 struct EngineContext {
   const common::Clock* clock = nullptr;  // outlives the engine
   NullScript script;                     // of a target without storage

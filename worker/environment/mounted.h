@@ -22,8 +22,8 @@ struct ReachedMount {
   MountEntry entry;
 };
 
-// The mounts of a file system, by its number in mountinfo. Of those that are not at `own`, only
-// mounts that no server needs to be asked about, and at most 64.
+// The mounts of a file system, by its number in mountinfo. Mounts other than `own` are included
+// only if no server needs to be asked about them, and at most 64.
 std::vector<ReachedMount> ReachMounts(dev_t filesystem, const std::string& own);
 
 // Changes and restores the options of mounts. A mount whose options are changed stays held until
@@ -45,7 +45,7 @@ class MountOptions {
   void Release() { held_.clear(); }
 
  private:
-  // Where an entry's file system can be remounted.
+  // A mount through which an entry's file system can be remounted.
   struct Way {
     std::shared_ptr<ReachedMount> mount;
     bool is_own = false;  // the mount that the entry is about

@@ -14,9 +14,9 @@ namespace lockstep::worker {
 absl::Status Remount(const common::FileDescriptor& mount, const std::string& target,
                      const std::string& value);
 
-// What to write to one mount to restore the options of its file system that were changed through
-// another one. `before`: OptionsOf() that one, `restore_to`: as planned for it. The mount keeps its
-// own flags.
+// The options to write to one mount in order to restore those of its file system that were changed
+// through another one. `before`: OptionsOf() that one, `restore_to`: as planned for it. The mount
+// keeps its own flags.
 std::string RestoreThrough(const MountEntry& mount, const std::string& before,
                            const std::string& restore_to);
 

@@ -20,14 +20,14 @@ namespace lockstep::worker {
 // two keys are of the same run.
 inline bool IsSameRun(uint64_t a, uint64_t b) { return a >> 16 == b >> 16; }
 
-// What this worker has reserved for a run, from the first phase that asks for it to the run's end:
-// so what a lost worker writes between two phases is refused, too. Thread-safe; what takes time is
-// done on a thread of its own, but for Take().
+// The reservations of this worker for a run, from the first phase that asks for one to the run's
+// end, so that writes of a lost worker between two phases are refused, too. Thread-safe. Slow calls
+// run on a thread of their own, except for Take().
 class Fences {
  public:
   // How a device or LUN is reached; each call opens it anew.
   using Open = std::function<absl::StatusOr<std::unique_ptr<Reserver>>()>;
-  // What could not be done, or was done for a lost worker: severity and text.
+  // Reports a step that failed, or that was taken against a lost worker: severity and text.
 
   explicit Fences(ReportEvent report) : report_(std::move(report)) {}
   // Gives everything up that is held.

@@ -10,10 +10,10 @@
 
 namespace lockstep::worker {
 
-// A directory that the allow-list names. Its name leads to what the operator meant as long as
-// nobody else can replace a directory or link on the way. Where somebody else can, it must still be
-// the directory that had the name when the worker started: otherwise the owner of a directory above
-// could put a link to any other directory in its place. Immutable; thread-safe.
+// A directory that the allow-list names. Its name leads to the directory that the operator meant as
+// long as nobody else can replace a directory or link on the way. If somebody else can, it must
+// still be the directory that had the name when the worker started: otherwise the owner of a
+// directory above could put a link to any other directory in its place. Immutable; thread-safe.
 class AllowedDirectory {
  public:
   // `path`: absolute. NOT_FOUND where there is no such directory now.

@@ -23,11 +23,11 @@ const KernelBlocks& ThisKernel();
 // is the one that the kernel has, not what now has its name. NOT_FOUND when the kernel has none.
 absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd = -1);
 
-// What keeps the loop device that is open as `fd` from being written: another one over the same
-// file that somebody uses ("loop1, which is held by somebody"), or that this process may not ask.
-// By what the kernel says of each (LOOP_GET_STATUS64): the path of its file may lead to another one
-// here, in a container or below a mount. Empty when there is none, or `fd` is no loop device. Opens
-// loop devices, to ask them.
+// The reason not to write the loop device that is open as `fd`: another one over the same file that
+// somebody uses ("loop1, which is held by somebody"), or that this process may not open. Files are
+// compared by LOOP_GET_STATUS64: a path may lead to another file here, in a container or below a
+// mount. Empty when there is no such device, or `fd` is no loop device. Opens loop devices, to ask
+// them.
 std::string UsedLoopBeside(int fd);
 
 // Files that lie underneath loop devices. While one of these is in use (mounted, in swap, held, or

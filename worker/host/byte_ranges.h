@@ -17,13 +17,13 @@
 
 namespace lockstep::worker {
 
-// What a network file system is mounted from (server:/export), by its device number; empty for
-// others. `mounts`: as /proc/self/mountinfo.
+// The source of a network file system (server:/export), by its device number; empty for others.
+// `mounts`: as /proc/self/mountinfo.
 std::string NetworkSource(dev_t device);
 std::string NetworkSourceIn(const std::string& mounts, dev_t device);
 
-// What identifies a file system wherever it is seen from: the device underneath where that has an
-// identity, what a network file system is mounted from, the file system's own id where there is no
+// The identity of a file system, the same wherever it is mounted: the device underneath if that has
+// an identity, the source of a network file system, the file system's own id where there is no
 // device (FUSE), else this kernel and the device number.
 std::string FilesystemKey(dev_t device, const struct statfs* facts);
 
@@ -64,8 +64,8 @@ class FileRanges {
 // the device itself, open for reading.
 std::vector<v1::ByteRange> DeviceRanges(dev_t number, int fd);
 
-// What stands for the options of a mounted file system, by its number in mountinfo. They are this
-// kernel's, and the same under all mount points.
+// The range that stands for the options of a mounted file system, by its number in mountinfo. They
+// are this kernel's, and the same under all mount points.
 v1::ByteRange MountOptionsRange(dev_t filesystem);
 
 // All the bytes of the disk or LUN with this identity, however it is reached.

@@ -7,11 +7,11 @@
 
 namespace lockstep::worker {
 
-// What this process's control groups, versions 1 and 2, hold it back with: its own group and those
-// above it, as far as they are mounted here (cgroups(7)).
+// The limits of this process's control groups, versions 1 and 2: its own group and those above it,
+// as far as they are mounted here (cgroups(7)).
 
-// What the kernel could give out without swapping, less what the groups of version 2 leave of it; 0
-// when it does not say.
+// The memory that the kernel could give out without swapping, or that the groups of version 2 leave
+// of it; 0 when it does not say.
 double AvailableMemoryBytes();
 // Limits on I/O, in words: "/slow: blkio.throttle.read_iops_device vda 200".
 std::vector<std::string> IoThrottles();

@@ -8,7 +8,7 @@
 
 namespace lockstep::worker {
 
-// What a device, or a LUN, carries.
+// The contents of a device or a LUN.
 struct DeviceContent {
   // In words: its signature, or that it has data, or that nobody knows. Empty when it is blank.
   std::string what;
@@ -55,7 +55,7 @@ absl::StatusOr<std::string> SignatureOf(int fd, const std::string& path);
 absl::StatusOr<std::string> ReadDevice(int fd, const std::string& path, uint64_t offset,
                                        uint32_t length);
 
-// Where samples are taken on so many bytes.
+// A range to take samples from.
 struct Spot {
   uint64_t offset = 0, length = 0;
 };

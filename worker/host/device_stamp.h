@@ -34,15 +34,15 @@ struct StampFacts {
 struct StampBytes {
   std::string first, last;
 };
-// What a stamp names its device by: its identity, and of a loop device also the attachment (boot id
-// and disk sequence), since inodes are used again for other bytes. Empty where it has no identity,
-// where the kernel numbers no attachments (before Linux 5.15), and of zram, which may be reset
-// within one.
+// The name by which a stamp knows its device: the identity, and for a loop device also the
+// attachment (boot id and disk sequence), since inodes are used again for other bytes. Empty for a
+// device without an identity, where the kernel numbers no attachments (before Linux 5.15), and for
+// zram, which may be reset within one.
 std::string StampIdentity(const v1::BlockDevice& device);
 // INVALID_ARGUMENT for facts that cannot be written down; else as MarkKeys::Sign().
 absl::StatusOr<StampBytes> ComposeStamp(const StampFacts& facts, const MarkKeys& keys);
 
-// What was read where stamps lie.
+// The stamp that was read from a device.
 struct DeviceStamp {
   enum class State {
     kNone,    // the device does not begin with one

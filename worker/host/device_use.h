@@ -15,7 +15,7 @@ struct DeviceUse {
   std::string identity;  // that it must have; empty for any
   bool write = false;
   std::vector<std::string> expendable;  // by the job
-  // What was inspected: another device is refused. Empty and 0 when not known.
+  // The device that was inspected: another one is refused. Empty and 0 when not known.
   std::string inspected_identity;
   uint64_t inspected_sequence = 0;
   bool held_by_peer = false;  // another worker of this kernel holds it for the phase

@@ -16,7 +16,7 @@ namespace lockstep::worker {
 std::map<std::string, v1::DeviceSample> ParseDiskStats(
     const std::string& text, const std::set<std::string>* names = nullptr);
 
-// What happened between two readings. The kernel's counters of time are 32 bits wide and wrap.
+// The increase between two readings. The kernel's counters of time are 32 bits wide and wrap.
 std::optional<v1::DeviceSample> Difference(const v1::DeviceSample& earlier,
                                            const v1::DeviceSample& later);
 

@@ -9,8 +9,8 @@
 
 namespace lockstep::worker {
 
-// Who this worker is, kept in `state_directory` (made when missing): worker_id and host_id are
-// UUIDs that stay the same from start to start. The directory is locked against a second worker
+// The identity of this worker, kept in `state_directory` (made when missing): worker_id and host_id
+// are UUIDs that stay the same from start to start. The directory is locked against a second worker
 // while this lives.
 struct Identity {
   std::string worker_id;
@@ -19,7 +19,7 @@ struct Identity {
 };
 absl::StatusOr<Identity> LoadIdentity(const std::string& state_directory);
 
-// What the kernel says of this machine.
+// Reads the facts about this machine from the kernel.
 v1::HostFacts ReadHostFacts(const std::string& host_id);
 
 // Settings that a result depends on, kept with the run: sysctl values, cpu governor, io_uring,

@@ -81,8 +81,8 @@ class Guard {
   absl::StatusOr<AllowedPath> Locate(const std::string& path) const;
 
   // Opens a regular file beneath the allowed directory; a link that leads out of it is refused
-  // (openat2(2), RESOLVE_BENEATH). What is there is looked at first, and the very same is then
-  // opened. With O_CREAT | O_EXCL a file is made.
+  // (openat2(2), RESOLVE_BENEATH). The file is checked before it is opened, and the same file is
+  // opened then. With O_CREAT | O_EXCL a file is made.
   absl::StatusOr<common::FileDescriptor> Open(const AllowedPath& allowed, int flags,
                                               int mode = 0) const;
   // The nearest directory above the file that exists, as a path descriptor; `rest`, when given,
@@ -106,8 +106,8 @@ class Guard {
   void RemoveDirectoryIfEmpty(const MadeDirectory& made) const;
 
   // Looks at the device at `path` as `use` would open it, and lets go of it again. `ranges`, when
-  // given, gets its bytes even where it is refused. What it carries and may be overwritten stands
-  // in `in_use`. DEADLINE_EXCEEDED when the device does not answer.
+  // given, gets its bytes even where it is refused. `in_use` tells the contents that may be
+  // overwritten. DEADLINE_EXCEEDED when the device does not answer.
   absl::StatusOr<v1::BlockDevice> CheckDevice(const std::string& path, const DeviceUse& use,
                                               std::vector<v1::ByteRange>* ranges) const;
   // The path of the one device that is as the target wants it, among those that are allowed here.
@@ -142,7 +142,7 @@ class Guard {
   bool Allows(const v1::BlockDevice& device) const;
   // The paths by which the allow-list names the device, other than its own.
   std::vector<std::string> LinksOf(const v1::BlockDevice& device) const;
-  // What is found at once on a device that the allow-list covers.
+  // The result of a first look at a device that the allow-list covers.
   struct Found {
     bool is_held = false;   // by another program, or by a load: nothing was read
     DeviceContent content;  // of samples
@@ -157,7 +157,7 @@ class Guard {
   absl::Status Stamp(const v1::StampOrder& order, const std::string& by, const std::string& at,
                      int64_t limit_ns) const;
 
-  // What the allow-list names, for who opens nothing: no file system is asked.
+  // An entry of the allow-list, for callers that open nothing: no file system is asked.
   struct Named {
     enum class Kind { kPath, kDevice, kIdentity, kLun };
     std::string text;
@@ -203,8 +203,8 @@ class Guard {
   bool IsNamed(const std::string& real_path, const std::string& identity) const;
   absl::Status CheckAllowed(const std::string& path, const Probe& probe,
                             const v1::BlockDevice& device) const;
-  // That it is enrolled, that it carries nothing, or what may be overwritten; `device` gets what it
-  // is. A device that is only read is asked for its stamp alone.
+  // Checks that the device is enrolled, is blank, or has contents that may be overwritten; `device`
+  // gets the result. For a device that is only read, only its stamp is read.
   absl::Status CheckContentOf(const std::string& path, int fd, const DeviceUse& use,
                               v1::BlockDevice* device) const;
   // How closely what a device carries is looked at before it is written.

@@ -11,7 +11,7 @@
 
 namespace lockstep::worker {
 
-// Of the guard's, for its parts alone.
+// Parts of the guard; only for its own files.
 
 // A LUN in the words for block devices.
 v1::BlockDevice DescribeLun(const LunSpec& lun);

@@ -18,7 +18,7 @@ enum class ObserveScope {
   kAll,
 };
 
-// What this host's operator lets jobs do beyond using what --allow names. Immutable; thread-safe.
+// The rights that this host's operator gives to jobs beyond --allow. Immutable; thread-safe.
 class HostPolicy {
  public:
   HostPolicy() = default;

@@ -14,7 +14,7 @@
 
 namespace lockstep::worker {
 
-// What a device is a part of, or is made of.
+// The devices that a device is a part of, or is made of.
 struct BlockDeviceParts {
   std::string parent;        // the disk of a partition
   uint64_t start_bytes = 0;  // in it
@@ -27,9 +27,9 @@ std::vector<std::string> EntriesOf(const std::string& folder);
 // The number at the start of a text; 0 where there is none.
 uint64_t NumberIn(const std::string& text);
 
-// What the kernel says of block devices: sysfs, udev's database, the mounts and the swaps
-// (sysfs(5), udev(7)). No device is opened. `root` is where /sys, /run and /proc are looked for:
-// tests have their own. Immutable; thread-safe.
+// Block devices as the kernel describes them: sysfs, udev's database, the mounts and the swaps
+// (sysfs(5), udev(7)). No device is opened. /sys, /run and /proc are read below `root`: tests have
+// their own. Immutable; thread-safe.
 class KernelBlocks {
  public:
   explicit KernelBlocks(std::string root = "") : root_(std::move(root)) {}
@@ -44,7 +44,7 @@ class KernelBlocks {
   dev_t NumberOf(const std::string& name) const;
   // As BlockDevice::identity; empty when it has none.
   std::string IdentityOf(const std::string& name) const;
-  // What a partition's identity has behind its disk's: "-part1". Empty for whole disks.
+  // The suffix of a partition's identity, behind its disk's: "-part1". Empty for whole disks.
   std::string PartitionSuffixOf(const std::string& name) const;
   BlockDeviceParts PartsOf(const std::string& name) const;
   // The whole disk of a partition, or the device itself.
@@ -53,8 +53,8 @@ class KernelBlocks {
   // the kernel has them: running, offline, optimized, connecting. Nothing if the device has no
   // state.
   std::vector<v1::DevicePath> PathsOf(const std::string& name) const;
-  // What kind of device a whole disk or mapped device is: lvm, crypt, multipath, dm, "md raid1",
-  // drbd, loop. Of another disk its transport, or "disk" where that is not known.
+  // The kind of a whole disk or mapped device: lvm, crypt, multipath, dm, "md raid1", drbd, loop.
+  // For another disk its transport, or "disk" where that is not known.
   std::string KindOf(const std::string& disk) const;
   // A zoned device that takes writes only at each zone's write pointer.
   bool IsHostManaged(const std::string& name) const;
@@ -71,11 +71,11 @@ class KernelBlocks {
   // Every other device that shows some of its bytes: OtherNodesOf(), and loop devices over the same
   // file or over any of these, with their partitions.
   std::vector<std::string> AliasesOf(const std::string& name) const;
-  // What a loop device shows, or the disk of a partition: its attachment, file, offset and length,
-  // as a text to compare. Asks no file system.
+  // The backing of a loop device, or the disk of a partition: its attachment, file, offset and
+  // length, as a text to compare. Asks no file system.
   std::string ShownBy(const std::string& name) const;
-  // Where the counters of the device, or of one of OtherNodesOf(), are switched off
-  // (Documentation/ABI/stable/sysfs-block, iostats): the file to write 1 to. Empty where all count.
+  // The file to write 1 to where the counters of the device, or of one of OtherNodesOf(), are
+  // switched off (Documentation/ABI/stable/sysfs-block, iostats). Empty where all count.
   std::string NotCountedBy(const std::string& name) const;
   // How many sectors have been written to the device and discarded on it, by its own name and by
   // OtherNodesOf(), as a text to compare. Writes to a partition's neighbours do not count.
@@ -111,7 +111,7 @@ class KernelBlocks {
   std::vector<std::string> HiddenPathsOf(const std::string& name) const;
   std::string TransportOf(const std::string& disk) const;
   std::string SerialOf(const std::string& disk) const;
-  // What a whole disk is like: model, serial, transport and queue.
+  // Fills in model, serial, transport and queue of a whole disk.
   void DescribeQueue(const std::string& disk, v1::BlockDevice* device) const;
   v1::BlockDevice Describe(const std::string& name, const KernelUses& uses) const;
   std::string UseOf(const std::string& name, const KernelUses& uses) const;

@@ -30,9 +30,8 @@ struct LoopEntry {
   uint64_t inode = 0;
 };
 
-// What the kernel has mounted, swaps on, and shows through loop devices, at one moment
-// (proc_pid_mountinfo(5), proc(5), loop(4)).
-// Immutable; thread-safe.
+// The kernel's uses of files and devices at one moment: mounts, swaps, and files behind loop
+// devices (proc_pid_mountinfo(5), proc(5), loop(4)). Immutable; thread-safe.
 class KernelUses {
  public:
   // `root` is where /proc and /sys are looked for.
@@ -42,7 +41,7 @@ class KernelUses {
   std::vector<const MountEntry*> MountsOf(dev_t number) const;
   bool IsSwap(dev_t number) const { return swaps_.contains(number); }
   const std::vector<LoopEntry>& loops() const { return loops_; }
-  // What is mounted exactly there, the topmost; null when nothing is.
+  // The topmost mount exactly at `target`; null when there is none.
   const MountEntry* MountAt(const std::string& target) const;
 
  private:

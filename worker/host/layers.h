@@ -45,7 +45,7 @@ class StorageLayers {
   uint32_t Add(const std::string& key, v1::StorageLayer layer, FindParts find_parts);
   void AddPartsOf(const MountLine& mount, std::set<uint32_t>* parts);
   void AddPartsOf(const std::string& disk, std::set<uint32_t>* parts);
-  // Where the path leads to.
+  // Adds the layers of the file or device that the path leads to.
   uint32_t AddPath(const std::string& path);
   // The devices of the btrfs that this device is one of.
   std::vector<std::string> BtrfsDevices(const std::string& device) const;

@@ -9,8 +9,8 @@
 
 namespace lockstep::worker {
 
-// What a loop device shows, as the kernel has it (loop(4), LOOP_GET_STATUS64): a path may lead to
-// another file by now, in a container, or below a mount.
+// The backing of a loop device as the kernel has it (loop(4), LOOP_GET_STATUS64): a path may lead
+// to another file by now, in a container, or below a mount.
 struct LoopBacking {
   dev_t device = 0;  // of the file system that the file, or the device's node, is on
   uint64_t inode = 0;

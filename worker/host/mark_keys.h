@@ -9,7 +9,7 @@
 
 namespace lockstep::worker {
 
-// What proves that a worker of this fleet wrote a mark. The signer is the worker's own key; the
+// Proves that a worker of this fleet wrote a mark. The signer is the worker's own key; the
 // authority, the store's key, has endorsed the signer.
 struct MarkSignature {
   std::string signer;       // public key of the worker

@@ -21,13 +21,13 @@ struct MountLine {
   std::string options, filesystem_options;
 };
 
-// The lines, in their order: a mount comes after those that it covers. What is not of the form is
-// left out. libmount is no help here: it decodes the escapes of options, and a comma in the name of
-// an overlay's directory is then like the one between two options. Pure.
+// The lines, in their order: a mount comes after those that it covers. Malformed lines are left
+// out. libmount is no help here: it decodes the escapes of options, and a comma in the name of an
+// overlay's directory is then like the one between two options. Pure.
 std::vector<MountLine> ParseMountInfo(const std::string& text);
 
-// What file systems of this type speak to their servers over IP: nfs, smb, ceph or lustre. Empty
-// for other file systems. Pure.
+// The protocol over IP that file systems of this type speak to their servers: nfs, smb, ceph or
+// lustre. Empty for other file systems. Pure.
 std::string ServedProtocolOf(const std::string& type);
 
 // The value of an option, without escapes: "/a" for upperdir in "rw,lowerdir=/b,upperdir=/a". Empty

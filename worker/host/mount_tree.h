@@ -11,8 +11,9 @@
 
 namespace lockstep::worker {
 
-// What is mounted where (proc_pid_mountinfo(5)), and where paths lead by that. No file system is
-// asked that may wait for a server: not even a link on it is read. Immutable; thread-safe.
+// The tree of mounts (proc_pid_mountinfo(5)), and the locations that paths lead to by it. No file
+// system is asked that may wait for a server: not even a link on it is read. Immutable;
+// thread-safe.
 class MountTree {
  public:
   struct Mount : MountLine {
@@ -25,7 +26,7 @@ class MountTree {
   MountTree(const MountTree&) = delete;
   MountTree& operator=(const MountTree&) = delete;
 
-  // Where a path leads.
+  // The mount, and the path on it, that a path leads to.
   struct Location {
     const Mount* mount = nullptr;
     std::string path;  // without links, as far as these could be read
@@ -49,7 +50,7 @@ class MountTree {
   bool HasLocalLayers(const Mount& overlay) const;
   // Whether the file of a loop device that is mounted is.
   bool HasLocalFile(const Mount& loop) const;
-  // What is mounted at `path` over `below`, the topmost; `below` where nothing is.
+  // The topmost mount at `path` over `below`; `below` itself where there is none.
   const Mount* Topmost(const Mount* below, const std::string& path) const;
 
   const std::string root_;
@@ -59,8 +60,8 @@ class MountTree {
   const Mount* top_ = nullptr;  // of /; null where the table could not be read
 };
 
-// A loop device's file by the path that sysfs has of it. Of a file that has lost its name, the
-// directory where that was. Pure.
+// A loop device's file by the path that sysfs has of it. For a file that has lost its name, its
+// former directory. Pure.
 std::string PathOfBackingFile(const std::string& backing);
 
 }  // namespace lockstep::worker

@@ -10,7 +10,7 @@ namespace lockstep::worker {
 // The abstract socket on which multipathd answers questions (multipathd(8)).
 inline constexpr char kMultipathdSocket[] = "/org/kernel/linux/storage/multipathd";
 
-// What multipathd says of a path.
+// The state of a path as multipathd has it.
 struct MultipathdState {
   std::string dm;       // active, failed, undef: whether the kernel sends it I/O
   std::string checker;  // ready, faulty, ghost, shaky, …

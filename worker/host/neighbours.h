@@ -10,7 +10,7 @@
 
 namespace lockstep::worker {
 
-// What proc_pid_stat(5) has of a process.
+// Fields of a process in proc_pid_stat(5).
 struct ProgramStat {
   std::string name;
   uint32_t parent = 0;         // process id
@@ -28,8 +28,8 @@ bool IsLoopWorker(const ProgramStat& program);
 std::string ProgramName(const ProgramStat& before, const ProgramStat& now, uint64_t own_bytes,
                         uint64_t bytes);
 
-// What else goes on around this process while a load runs: other programs' I/O (/proc/PID/io), the
-// quota of its control groups, its network's TCP counters. Not thread-safe.
+// Measures the surroundings of this process while a load runs: other programs' I/O (/proc/PID/io),
+// the quota of its control groups, its network's TCP counters. Not thread-safe.
 class Neighbours {
  public:
   // Reads the counters as they are now. `with_programs`: also those of other programs, unless

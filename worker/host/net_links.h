@@ -34,7 +34,7 @@ struct RootQdisc {
   std::optional<uint64_t> limit_bits_per_second;  // of a token bucket filter
 };
 
-// Each reads messages of rtnetlink(7) in a row. What is not of the form is left out.
+// Each reads messages of rtnetlink(7) in a row. Malformed ones are left out.
 std::vector<NetLink> ParseLinks(std::string_view messages);
 std::map<int, RootQdisc> ParseRootQdiscs(std::string_view messages);  // by interface index
 // The interface that a route leads through; 0 where there is none.
@@ -48,7 +48,7 @@ std::vector<int> LinksUnderneath(const std::vector<NetLink>& links, int index);
 // tun have numbers that limit nothing. Pure.
 bool HasHardwareSpeed(const std::vector<NetLink>& links, int index);
 
-// What the kernel says of the interfaces of a network namespace. Not thread-safe.
+// The interfaces of a network namespace, as the kernel describes them. Not thread-safe.
 class NetLinks {
  public:
   virtual ~NetLinks() = default;

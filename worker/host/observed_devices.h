@@ -17,9 +17,10 @@
 
 namespace lockstep::worker {
 
-// What observe phases see on this host, at one moment: block devices with all layers underneath
-// them, and mounts of servers. By mounts, links and sysfs alone, as the layers of a load's targets
-// are found (StorageLayers): nothing is opened, and no server is asked. Not thread-safe.
+// The objects that observe phases see on this host, at one moment: block devices with all layers
+// underneath them, and mounts of servers. They are found by mounts, links and sysfs alone, as the
+// layers of a load's targets are (StorageLayers): nothing is opened, and no server is asked. Not
+// thread-safe.
 class ObservableDevices {
  public:
   // `allowed`: what --allow names (Guard::Names()). `root` is where /sys, /proc and paths are
@@ -37,7 +38,7 @@ class ObservableDevices {
 
  private:
   using Names = std::set<std::string>;  // of whole devices, as in /proc/diskstats
-  // What lies under a path.
+  // The devices and mounts that lie under a path.
   struct Found {
     Names devices;              // the topmost
     std::set<uint64_t> mounts;  // ids of those above them
@@ -54,13 +55,13 @@ class ObservableDevices {
   std::vector<std::string> AllNames() const;
   // The name of the device or partition at a path below /dev; NOT_FOUND where it is no such node.
   absl::StatusOr<std::string> NodeAt(const MountTree::Location& location) const;
-  // What lies under a path that a job names. It looks for no file outside of what --allow names, so
-  // that nobody learns by jobs which files a host has.
+  // Finds the devices under a path that a job names. It looks for no file outside of the paths in
+  // --allow, so that nobody learns by jobs which files a host has.
   absl::StatusOr<Found> Asked(const std::string& path);
   absl::Status CheckThere(const MountTree::Location& location) const;
   // "is on sda, which …" of the first that may not be seen; empty if all may.
   std::string Hidden(const Found& found) const;
-  // What lies under a path, whatever it is.
+  // The same of any path.
   absl::StatusOr<Found> Under(const std::string& path);
   absl::StatusOr<Found> UnderMount(const MountTree::Mount& mount);
   // All devices underneath one.

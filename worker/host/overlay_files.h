@@ -13,10 +13,11 @@
 
 namespace lockstep::worker {
 
-// Where the bytes of a file on an overlay are: paths of the same file in the overlay's directories,
-// the upper one first, which gets what is written. `path`: of the file, as the mount namespace has
-// it. `base`: the directory that the overlay's relative directories lie in; empty where it is not
-// known. Empty where the path is not beneath the mount, and where such a base is needed. Pure.
+// The locations of the bytes of a file on an overlay: paths of the same file in the overlay's
+// directories, the upper one first, which gets the writes. `path`: of the file, as the mount
+// namespace has it. `base`: the directory that the overlay's relative directories lie in; empty
+// where it is not known. Empty where the path is not beneath the mount, and where such a base is
+// needed. Pure.
 std::vector<std::string> PathsUnderOverlay(const MountLine& overlay, const std::string& path,
                                            const std::string& base = "");
 

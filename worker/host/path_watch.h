@@ -17,9 +17,9 @@
 namespace lockstep::worker {
 
 // Watches, while a load runs, the paths to the devices underneath its targets: five times a second
-// sysfs, and multipathd where there is one. Of each path that is lost or comes back it tells, and
+// sysfs, and multipathd where there is one. It reports each path that is lost or comes back, and
 // for how long I/O stood still then. Thread-safe but for Begin() and End(), which belong to one
-// thread; the looking is done on another.
+// thread; another thread does the polling.
 class PathWatch {
  public:
   struct Ports {
@@ -49,7 +49,7 @@ class PathWatch {
 
   // As of the last look.
   Count CountOf(const std::string& device) const;
-  // What has happened since they were last taken.
+  // The events since the last call.
   std::vector<Event> TakeEvents();
   // Once.
   void Poll();
@@ -66,7 +66,7 @@ class PathWatch {
   };
   using Paths = std::map<std::pair<std::string, std::string>, Path>;  // by device and path
 
-  // What has paths underneath a device: itself, or what it is made of.
+  // Finds the devices with paths underneath a device: itself, or those that it is made of.
   void FindPaths(const std::string& device, int depth, std::vector<std::string>* found) const;
   Paths ReadPaths();
   void Compare(const Paths& now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

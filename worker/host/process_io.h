@@ -8,7 +8,7 @@
 
 namespace lockstep::worker {
 
-// What proc_pid_io(5) has of a process, its ended threads and children that it waited for.
+// Counters of proc_pid_io(5) of a process, its ended threads and children that it waited for.
 struct ProcessIoCounters {
   uint64_t read_bytes = 0;       // that it had fetched from storage
   uint64_t write_bytes = 0;      // that it dirtied in the page cache, or wrote past it
@@ -17,8 +17,8 @@ struct ProcessIoCounters {
 // Nothing where the text is empty: the kernel does not count, or does not tell this process.
 std::optional<ProcessIoCounters> ParseProcessIo(const std::string& io);
 
-// What this process itself asked of storage while a load ran: the bytes of its load that the page
-// cache served are not among them. Not thread-safe.
+// The I/O that this process itself requested from storage while a load ran. It does not contain the
+// bytes of its load that the page cache served. Not thread-safe.
 class OwnIo {
  public:
   void Begin();

@@ -9,8 +9,8 @@ namespace lockstep::worker {
 
 // The path without links; empty where it leads nowhere.
 std::string RealPath(const std::string& path);
-// What a descriptor that was opened to look (O_PATH) refers to, opened for use: the same thing,
-// whatever its name leads to by now. Invalid, with errno, when it cannot be.
+// Opens the file that a descriptor (O_PATH) refers to for use: the same file, even if its name
+// leads to another one by now. Invalid, with errno, when it cannot be opened.
 common::FileDescriptor Reopen(const common::FileDescriptor& look, int flags);
 
 // Opens a device for reading, for oneself alone (O_EXCL): one that is mounted in any namespace,

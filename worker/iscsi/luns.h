@@ -15,7 +15,7 @@
 
 namespace lockstep::worker {
 
-// What it takes to reach a LUN again, as it was looked at.
+// The facts that are needed to reach a LUN again, as it was looked at.
 struct LunSpec {
   common::IscsiUrl url;      // as it was named
   common::IscsiUrl numeric;  // with the portal's address: no name is looked up again
@@ -40,8 +40,8 @@ class Luns {
   // FAILED_PRECONDITION where it is another LUN than before, has no identity, or another LUN of the
   // target claims the same one.
   absl::StatusOr<LunSpec> Probe(const common::IscsiUrl& url, int64_t limit_ns);
-  // What is on it, as ContentOf() says. FAILED_PRECONDITION where another LUN answers by now; else
-  // as Probe().
+  // The contents of a LUN, as ContentOf() says. FAILED_PRECONDITION where another LUN answers by
+  // now; else as Probe().
   static absl::StatusOr<DeviceContent> WhatIsOn(const LunSpec& lun, ContentDepth depth,
                                                 int64_t limit_ns, int64_t read_until_ns);
   // Does `work` in a session with the LUN. FAILED_PRECONDITION where another LUN answers by now;

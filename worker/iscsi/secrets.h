@@ -24,8 +24,8 @@ class IscsiSecrets {
   // than its owner may read it, or its owner is neither root nor this user; INVALID_ARGUMENT names
   // the line, never what stands in it.
   static absl::StatusOr<IscsiSecrets> Load(const std::string& path);
-  // Of LOCKSTEP_ISCSI_USER and LOCKSTEP_ISCSI_PASSWORD, for all targets; takes them out of the
-  // environment. Called before there are threads.
+  // Reads LOCKSTEP_ISCSI_USER and LOCKSTEP_ISCSI_PASSWORD, for all targets, and takes them out of
+  // the environment. Call this before there are threads.
   static IscsiSecrets FromEnvironment();
 
   std::optional<ChapSecret> Of(const std::string& target) const;

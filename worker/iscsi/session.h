@@ -20,13 +20,13 @@ struct scsi_task;
 
 namespace lockstep::worker {
 
-// Who this worker is to iSCSI targets.
+// The name and the secret with which this worker logs in to iSCSI targets.
 struct IscsiLogin {
   std::string initiator;  // its iqn, by which arrays mask LUNs
   std::optional<ChapSecret> chap;
 };
 
-// What a LUN says of itself.
+// The facts that a LUN reports about itself.
 struct LunFacts {
   std::string identity;  // LunIdentity(); empty where it has none
   std::string vendor, model, serial;
@@ -40,7 +40,7 @@ inline bool IsSameLun(const LunFacts& a, const LunFacts& b) {
          a.block_bytes == b.block_bytes;
 }
 
-// What PERSISTENT RESERVE OUT is asked for, by its service actions.
+// The service actions of PERSISTENT RESERVE OUT.
 enum class ReservationAction {
   kRegister = 0,           // key → other_key; 0 ends the registration
   kReserve = 1,            // by the registered key
@@ -124,7 +124,7 @@ class IscsiSession {
   absl::Status AwaitReady(int64_t deadline_ns);
   absl::StatusOr<std::string> Read(uint64_t offset, uint32_t length, int64_t deadline_ns);
   absl::Status Write(uint64_t offset, const std::string& data, int64_t deadline_ns);
-  // What was written is durable.
+  // Makes completed writes durable.
   absl::Status Flush(int64_t deadline_ns);
   // Numbers of the target's LUNs.
   absl::StatusOr<std::vector<int>> Luns(int64_t deadline_ns);

@@ -13,14 +13,14 @@
 
 namespace lockstep::worker {
 
-// What was measured and is not yet committed by the controller, in order, by phase and attempt.
-// Items are numbered from 0 without gaps and kept until an acknowledgement says that they are
-// committed: in memory up to a limit, beyond it in a file. Thread-safe.
+// The measurements that the controller has not yet committed, in order, by phase and attempt. Items
+// are numbered from 0 without gaps and kept until an acknowledgement says that they are committed:
+// in memory up to a limit, beyond it in a file. Thread-safe.
 class Outbox {
  public:
   struct Limits {
     size_t memory_bytes = 64 << 20;
-    // Where the rest goes, made when it is needed; without a path it stays in memory.
+    // The file for the rest, made when it is needed; without a path it stays in memory.
     std::string overflow_path;
     uint64_t overflow_bytes = uint64_t{4} << 30;
   };

@@ -36,7 +36,7 @@ class Protocol {
     // This worker's monotonic clock, nanoseconds.
     std::function<int64_t()> now;
     common::Safeguards safeguards;
-    // What this worker speaks, as its Hello says.
+    // The protocol versions of this worker, for its Hello.
     v1::ProtocolOffer protocol = v1::OwnProtocol();
   };
   explicit Protocol(Ports ports) : ports_(std::move(ports)) {}

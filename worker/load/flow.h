@@ -61,7 +61,7 @@ class Flow {
 
  private:
   static constexpr uint64_t kNone = ~uint64_t{0};
-  // Of the members that have threads.
+  // Counts only the members that have threads.
   uint64_t SlowestRound() const {
     uint64_t slowest = kNone;
     for (const Member& member : members_) {

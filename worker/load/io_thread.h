@@ -31,7 +31,7 @@ namespace lockstep::worker {
 struct IoThreadSetup {
   using MakeEngine = std::function<std::unique_ptr<IoEngine>()>;
   MakeEngine make_engine;
-  // What does the same load where the host does not support the engine, best first.
+  // Engines that do the same load if the host does not support the first, best first.
   std::vector<MakeEngine> fallbacks;
   EngineSetup engine;              // without buffers; descriptors outlive the thread
   std::vector<std::string> paths;  // of the engine's files
@@ -64,7 +64,7 @@ struct IoThreadSetup {
 struct IoThreadOutcome {
   int64_t first_io_ns = 0;  // first submission; 0 when there was none
   int64_t last_io_ns = 0;   // last completion
-  // Where the measured time went, between the ramp and the load's end; what is left is the thread's
+  // The parts of the measured time, between the ramp and the load's end; the rest is the thread's
   // own.
   int64_t io_ns = 0;    // in I/O: submitting, and waiting for completions
   int64_t sync_ns = 0;  // with nothing but syncs in flight
@@ -265,7 +265,7 @@ class IoThread {
   StartGate gate_;
   // No gate, syncs, checks or content to make: FillPlain() and CompletePlain() are enough.
   bool plain_ = false;
-  // What follows until the next end of an interval is measured time.
+  // Whether the time up to the next end of an interval is measured.
   bool is_measured_ = false;
   // The end of the running interval by the grid, or the workload's own end if that comes first.
   int64_t interval_end_ns_ = 0;

@@ -31,7 +31,8 @@ namespace lockstep::worker {
 class Load : public std::enable_shared_from_this<Load> {
  public:
   using Environment = LoadEnvironment;
-  // Opens the targets. Errors name path and remedy. What `environment` points to outlives the load.
+  // Opens the targets. Errors name path and remedy. All that `environment` points to outlives the
+  // load.
   static absl::StatusOr<std::shared_ptr<Load>> Make(const v1::Assignment& assignment,
                                                     const RunIdentity& who,
                                                     Environment environment);
@@ -73,7 +74,7 @@ class Load : public std::enable_shared_from_this<Load> {
   void JoinThreads();
   // For threads that hang: they hold references to this object.
   void DetachThreads();
-  // What is looked after while the load runs, several times a second.
+  // Checks the running load, several times a second.
   void Monitor();
   void MonitorClaims(int64_t now_ns);
   void ReportPaths();

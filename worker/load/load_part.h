@@ -18,7 +18,7 @@
 
 namespace lockstep::worker {
 
-// What a load needs of its worker. All that is pointed to outlives the load.
+// The services of the worker that a load needs. All that is pointed to outlives the load.
 struct LoadEnvironment {
   const Guard* guard = nullptr;
   const common::Clock* clock = nullptr;
@@ -28,7 +28,7 @@ struct LoadEnvironment {
   // The write log of the blocks that a request names, part by part; null where there is no
   // controller to request it from.
   FetchWriteLog write_log;
-  // What this worker has written to blocks with headers, periodically and at the end.
+  // Receives this worker's writes to blocks with headers, periodically and at the end.
   std::function<void(const v1::BlockWrites&)> block_writes = [](const v1::BlockWrites&) {};
   // While the load runs.
   ReportEvent report = kReportNothing;

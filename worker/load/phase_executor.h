@@ -35,7 +35,7 @@ inline bool SamePhase(const v1::PhaseId& a, const v1::PhaseId& b) {
   return a.run_id() == b.run_id() && a.phase() == b.phase() && a.attempt() == b.attempt();
 }
 
-// Who carries out one assignment at a time: threads and devices, or a stand-in for them.
+// Executes one assignment at a time: with threads and devices, or as a stand-in for them.
 // Thread-safe.
 class PhaseExecutor {
  public:
@@ -55,7 +55,7 @@ class PhaseExecutor {
   virtual void RunsPruned(const std::vector<std::string>& /*run_ids*/) {}
   // Keeps a lost worker from writing to what the phase has reserved. Returns at once.
   virtual void Preempt(const v1::Preempt& /*preempt*/) {}
-  // What it is doing, in words; empty when there is nothing to say.
+  // The current activity, as a message for people; empty when there is nothing to say.
   virtual std::string activity() const { return ""; }
 };
 

@@ -7,7 +7,7 @@
 
 namespace lockstep::worker {
 
-// Where an I/O thread runs and where its memory comes from.
+// The processors that an I/O thread runs on, and the source of its memory.
 struct Placement {
   int cpu = -1;        // number of the processor; -1: anywhere
   int numa_node = -1;  // of its memory; -1: any
@@ -16,7 +16,7 @@ struct Placement {
   bool huge_pages = false;  // I/O buffers in huge pages
   // Class and level as in IOPRIO_PRIO_VALUE (linux/ioprio.h); 0: the process's own.
   int io_priority = 0;
-  // Of single I/Os: whether the thread may use them is tried.
+  // Priorities of single I/Os. BindThisThread() tries whether the thread may use them.
   std::vector<int> line_priorities;
 };
 

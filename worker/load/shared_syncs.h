@@ -37,7 +37,7 @@ class SharedSyncs {
         is_dirty = is_dirty || io == Io::kWrite;
       }
       const uint64_t next = ios | file << kFileShift | (is_dirty ? kDirty : 0);
-      // Only this word passes between the threads. What a sync must cover is the kernel's matter.
+      // Only this word passes between the threads. The kernel knows which writes a sync must cover.
       if (state_.compare_exchange_weak(old, next, std::memory_order_relaxed)) return sync;
     }
   }

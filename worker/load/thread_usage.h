@@ -5,9 +5,8 @@
 
 namespace lockstep::worker {
 
-// What the kernel has counted of a thread in the measured time. Its counters go on over the
-// thread's whole life: two readings leave ramp and drain out. Used by that thread alone; neither
-// call allocates.
+// The kernel's counters of a thread, over the measured time. They run for the thread's whole life:
+// two readings leave ramp and drain out. Used by that thread alone; neither call allocates.
 class ThreadUsage {
  public:
   // The first call begins, further ones do nothing.

@@ -30,7 +30,7 @@ struct WorkloadContext {
   ReportEvent report;  // as Load::Environment's
 };
 
-// Where the book has what is known of a file's blocks: of this run, or of the one that is expected.
+// The ledger's name for the blocks of a file: those of this run, or of the run that is expected.
 std::string LedgerNameOf(const OpenedFile& file, const v1::WorkloadAssignment& assignment);
 
 // One for each thread. INVALID_ARGUMENT, RESOURCE_EXHAUSTED with the field's name and the remedy.

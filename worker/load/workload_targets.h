@@ -10,8 +10,8 @@
 namespace lockstep::worker {
 
 // Opens the targets of a workload as it uses them. `targets` are the phase's, of which it takes its
-// own. Of a copy the source is opened for reading only, and its files come first. `options` has
-// what all workloads of the load have in common. Errors name the path and the remedy.
+// own. The source of a copy is opened for reading only, and its files come first. `options` are
+// common to all workloads of the load. Errors name the path and the remedy.
 absl::StatusOr<OpenTargets> OpenTargetsOf(const Guard& guard, const v1::Workload& workload,
                                           const std::vector<v1::TargetAssignment>& targets,
                                           const RunIdentity& who, OpenOptions options);

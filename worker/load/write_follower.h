@@ -15,14 +15,14 @@
 
 namespace lockstep::worker {
 
-// While a load runs: asks the controller every second what other workers of the phase have written
-// to blocks that this one reads and checks, and lets the ledgers know. A read that is submitted
-// after that must show at least as much. What cannot be asked, for whatever reason, is asked again
-// a second later: less is checked during that time. Begin() and End() belong to one thread; the
-// asking is done on another.
+// While a load runs: asks the controller every second for the writes of other workers of the phase
+// to blocks that this one reads and checks, and passes them to the ledgers. A read that is
+// submitted after that must show at least as much. If a request fails, it is repeated a second
+// later: less is checked during that time. Begin() and End() belong to one thread; another thread
+// sends the requests.
 class WriteFollower {
  public:
-  // What one workload reads.
+  // The blocks that one workload reads.
   struct Followed {
     v1::WriteLogRequest request;  // run, phase, target_keys, block size
     std::map<uint64_t, std::shared_ptr<BlockLedger>> ledgers;  // by target_key

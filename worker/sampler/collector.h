@@ -21,7 +21,7 @@ using StatsByKind = std::array<measure::OperationStats, kIoKinds>;
 // Merges the records of a phase's I/O threads into interval samples, adds the host's own counters
 // on the same grid, and sums the samples to the phase's result. Runs on one thread, which calls
 // Run(). It waits for a thread that hangs in an I/O for a second, or four intervals, beyond the
-// interval's end. Then it takes what the thread completed before that I/O. Where the thread hangs
+// interval's end. Then it takes the I/Os that the thread completed before. If the thread hangs
 // elsewhere, its records are added to the first interval after its return.
 //
 // Intervals are emitted once each, in order. The measured I/Os by thread and by workload are the
@@ -36,7 +36,7 @@ class Collector {
     std::set<std::string> sample_devices;  // names in /proc/diskstats
     std::set<std::string> nested_devices;  // among them, as DeviceSample::nested
     bool sample_host = false;
-    // What lies between this worker and the servers of its targets; outlives this. Null: not
+    // The network between this worker and the servers of its targets; outlives this. Null: not
     // sampled.
     StorageNetwork* network = nullptr;
     // The number of a device's paths, and the number of those that work. 0 and 0 for a device with

@@ -32,10 +32,10 @@ using IntervalStats = std::array<ThreadStats, kIoKinds>;
 // without locks: a ring of interval slots with one writer and one reader. The writer never
 // allocates.
 //
-// What the callers keep, or the program ends (what each I/O passes is checked in debug builds
-// only): the writer records operations of kinds and metrics that the options name, never between
-// EnterCall() and LeaveCall(), and nothing after Finish(), which it calls once; the reader pops
-// what was handed over.
+// Rules for the callers. Debug builds check those of each I/O, all builds check the others; a
+// broken rule ends the program. The writer records operations of kinds and metrics that the options
+// name, never between EnterCall() and LeaveCall(), and nothing after Finish(), which it calls once.
+// The reader pops only intervals that were handed over.
 class Recorder {
  public:
   struct Options {
@@ -131,7 +131,7 @@ class Recorder {
   bool CloseForBlocked();
   // The instant that was passed to Finish(). 0 before.
   int64_t finished_at_ns() const { return finished_at_ns_.load(std::memory_order_acquire); }
-  // Of Finish(), once finished().
+  // The value that was passed to Finish(), once finished().
   bool all_done() const { return all_done_.load(std::memory_order_acquire); }
   // Whether Finish() was called. Front() then returns the intervals that are left, and no further
   // ones follow.

@@ -39,7 +39,7 @@ class SyntheticExecutor final : public PhaseExecutor {
   void Finish(uint64_t turn, End end);
   int64_t EndedBy(const v1::Workload& workload, int64_t at_ns) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // What a workload came to, whose first `ramp` intervals are its ramp.
+  // Adds the sums of a workload, whose first `ramp` intervals are its ramp.
   void AddSums(const v1::WorkloadAssignment& workload, size_t ramp, v1::WorkloadResult* out)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   v1::IntervalSample Measure() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

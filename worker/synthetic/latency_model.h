@@ -7,10 +7,10 @@
 
 namespace lockstep::worker {
 
-// What one second of a device looks like: histograms of latencies drawn from a mixture of
-// log-normal distributions (a fast and a slow path, and a tail), 200 to 500 buckets occupied at
-// 10,000 I/Os per second. A pool of them is made once, with the work of drawing; a phase then takes
-// one after the other, and its result is the sum of those that it took. Immutable; thread-safe.
+// One second of a device: histograms of latencies drawn from a mixture of log-normal distributions
+// (a fast and a slow path, and a tail), 200 to 500 buckets occupied at 10,000 I/Os per second. A
+// pool of them is made once, with the work of drawing; a phase then takes one after the other, and
+// its result is the sum of those that it took. Immutable; thread-safe.
 class LatencyModel {
  public:
   // Kind and bytes are the workload's to say.

@@ -27,8 +27,8 @@ enum class FileDepth {
 absl::StatusOr<v1::ForeignFile> DescribeForeign(uint32_t number, const common::FileDescriptor& fd,
                                                 const std::string& path, FileDepth depth);
 
-// Decides whether a file of a target may be overwritten, laid out anew or cut to nothing. What it
-// refers to outlives it. Thread-safe.
+// Decides whether a file of a target may be overwritten, laid out anew or cut to nothing. The
+// constructor's arguments outlive it. Thread-safe.
 class FileConsent {
  public:
   FileConsent(const Guard& guard, const v1::TargetAssignment& target,

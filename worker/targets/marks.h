@@ -17,7 +17,7 @@ namespace lockstep::worker {
 // the signature proves that a worker made the file. The mark lets a run write to the file and a
 // cleanup remove it; it works on every file system and for every host that sees the file.
 
-// What the mark beside a file says.
+// The contents of the mark beside a file.
 struct Mark {
   std::string file;    // which file it is of, as IdentityOf() says
   std::string filled;  // random, zeros, reserved; empty while the file is not complete

@@ -27,10 +27,10 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
 absl::Status OpenNullTarget(const OpenContext& context, const v1::TargetAssignment& target,
                             OpenTargets* open);
 
-// Adds a file that begins at `base` within the target. Of it the workload may touch what lies in
-// the target's slice, or in its stripes, and never its stamp: slices count from behind that,
-// stripes from the file's begin, so that blocks fit into them as they do without. INVALID_ARGUMENT
-// when these are too many.
+// Adds a file that begins at `base` within the target. The workload may touch only the bytes in the
+// target's slice, or in its stripes, and never the stamp: slices count from behind that, stripes
+// from the file's begin, so that blocks fit into them as they do without. INVALID_ARGUMENT when
+// these are too many.
 absl::Status AddOpened(const v1::TargetAssignment& target, uint64_t base, OpenedFile file,
                        OpenTargets* open);
 

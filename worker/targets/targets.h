@@ -15,7 +15,7 @@
 
 namespace lockstep::worker {
 
-// Who a worker is in a run: fills in {host} and {worker}.
+// A worker's host and number in a run: they replace {host} and {worker}.
 struct RunIdentity {
   std::string host;
   uint32_t worker_index = 0;
@@ -31,7 +31,7 @@ struct OpenedFile {
   common::FileDescriptor descriptor;  // invalid where the engine's way is another one
   EngineFile engine_file;
   std::string path;  // as messages name it
-  // What it is on every host: a device's or LUN's identity, a file's path.
+  // The same on every host: a device's or LUN's identity, a file's path.
   std::string thing;
   std::shared_ptr<const LunSpec> lun;
   // Workloads of this worker write it in the phase; another worker does.
@@ -73,8 +73,8 @@ struct OpenOptions {
 };
 
 // Opens every file or device of `targets`; with `create`, files are made or cut to nothing first.
-// What is opened for writing was made by Lockstep (a prepare phase) or is named under `expendable`,
-// or is a device that the guard lets through. Errors name the path and the remedy.
+// Files that are opened for writing were made by Lockstep (a prepare phase) or are named under
+// `expendable`; devices are let through by the guard. Errors name the path and the remedy.
 absl::StatusOr<OpenTargets> OpenAll(const Guard& guard,
                                     const std::vector<v1::TargetAssignment>& targets,
                                     const RunIdentity& who, const OpenOptions& options);

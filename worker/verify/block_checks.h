@@ -40,7 +40,7 @@ class BlockChecks {
     std::vector<bool> written_since;
     uint64_t seed = 0;
   };
-  // What is remembered of a block while its I/O is in flight.
+  // The facts about a block that are kept while its I/O is in flight.
   struct Ticket {
     uint32_t generation = 0;  // a write's
     BlockLedger::State state = 0;

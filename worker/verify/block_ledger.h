@@ -40,7 +40,7 @@ class BlockLedger {
       if ((state & kWriting) != 0) return 0;
     } while (
         !Cell(block).compare_exchange_weak(state, state | kWriting, std::memory_order_acq_rel));
-    // What is there may be newer than what is known: the next one is beyond whatever it is.
+    // The block may hold a newer generation than the known one: the next one is beyond any of them.
     const State known = state & kGeneration;
     return ((state & kAtLeast) != 0 ? known | kSkipped : known) + 1;
   }
@@ -60,7 +60,7 @@ class BlockLedger {
   // 0: this run has not written the block.
   static uint32_t GenerationOf(State state) { return state & kGeneration; }
 
-  // What another worker of the run has written, or this one before: the later generation counts.
+  // A write of another worker of the run, or of this one before: the later generation counts.
   void Expect(uint64_t first, uint64_t count, uint32_t generation, measure::BlockContent content);
   // The same of BlockWrites::runs. INVALID_ARGUMENT when they are no such encoding; the blocks
   // before the error are expected as they say.

@@ -9,10 +9,10 @@
 
 namespace lockstep::worker {
 
-// Blocks that were not what they should be, saved for people to look at: what a target holds, so
-// that only this worker's user may read it (directories 0700, files 0600). Of one run at most
-// limits::kMismatchRunBytes are saved, and in all limits::kMismatchBytes: then the oldest runs'
-// files go. One at a time; workers have a directory of their own each.
+// Blocks that did not match, saved for people to look at. They are a target's contents, so that
+// only this worker's user may read them (directories 0700, files 0600). At most
+// limits::kMismatchRunBytes are saved of one run, and limits::kMismatchBytes in all: then the
+// oldest runs' files go. One at a time; workers have a directory of their own each.
 class MismatchFiles {
  public:
   // Nothing is saved where `directory` is empty.

@@ -23,12 +23,12 @@ enum class Order {
   kShuffled,          // random, every block once before any again
 };
 enum class FileOrder { kTogether, kRoundRobin, kRandom };
-// Where the first I/O of an extent begins.
+// The offset of the first I/O of an extent.
 enum class FirstOffset {
   kAligned,  // at a multiple of the alignment
   kExact,    // with the extent
 };
-// Where the I/Os go that follow one at an offset that was drawn.
+// The offsets of the I/Os that follow one at an offset that was drawn.
 enum class Following { kContinue, kRepeat };
 
 // One kind of I/O of a workload: Iometer's line of an access specification. Ratios lie in [0, 1].
@@ -42,7 +42,7 @@ struct AccessLine {
   double random_ratio = 1;  // at an offset of its own; the others continue where the last one ended
   int64_t delay_ns = 0;     // pause after `burst` I/Os of this line
   uint32_t burst = 1;
-  // Of each I/O, as in IOPRIO_PRIO_VALUE (linux/ioprio.h); 0: that of the thread.
+  // The priority of each I/O, as in IOPRIO_PRIO_VALUE (linux/ioprio.h); 0: that of the thread.
   uint16_t io_priority = 0;
 };
 
@@ -71,8 +71,8 @@ struct AccessOptions {
   std::atomic<uint64_t>* shared_mix = nullptr;
 };
 
-// What one thread does next: where, how much, and what. A pure function of its arguments and of how
-// often it was asked, but for kSequentialShared and an exact mix. Not thread-safe.
+// The next I/O of one thread: its offset, size and kind. A pure function of its arguments and of
+// how often it was asked, but for kSequentialShared and an exact mix. Not thread-safe.
 class Access {
  public:
   struct Next {
@@ -177,7 +177,7 @@ class Access {
   uint64_t part_blocks_ = 1;
   uint64_t own_blocks_ = 0;
   uint64_t position_ = 0;
-  // What sequential I/O of several sizes goes through, and where the last one ended.
+  // The blocks that sequential I/O of several sizes goes through, and the end of its last I/O.
   std::vector<BlockSpace::Run> stream_;
   bool has_own_places_ = false;  // places are counted from a run's first, not from the file's start
   size_t cursor_run_ = 0;

@@ -53,7 +53,7 @@ void SealBlock(const BlockHeader& header, char* block);
 BlockHeader HeaderOf(const char* block);
 bool IsIntact(const BlockHeader& header);
 
-// What a block read from a target should hold.
+// The expected contents of a block that was read from a target.
 struct BlockExpectation {
   uint64_t run_high = 0, run_low = 0;
   bool any_run = false;  // blocks of other runs are as good
@@ -65,7 +65,7 @@ struct BlockExpectation {
   bool at_least = false;    // or something newer
   // It may be written while it is read: what a write in progress explains is kUnsettled.
   bool written_since = false;
-  // Who the run's workers are, by number, for words; may be null.
+  // The names of the run's workers, by number, for messages; may be null.
   const std::vector<std::string>* writers = nullptr;
   uint32_t writer = ~0U;  // whose part of the target it is, where that is known
 };

@@ -32,7 +32,7 @@ class BlockSpace {
     uint64_t blocks = 0;
   };
 
-  // Where places lie in an extent. All in bytes, at least 1.
+  // The offsets in an extent at which I/Os may begin. All in bytes, at least 1.
   struct Grid {
     uint64_t length = 1;  // of an I/O
     uint64_t align = 1;   // the first place is a multiple of this

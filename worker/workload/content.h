@@ -5,7 +5,7 @@
 
 namespace lockstep::worker {
 
-// What is written. Ratios lie in [0, 1].
+// The contents of written blocks. Ratios lie in [0, 1].
 struct ContentOptions {
   bool zeros = false;
   bool fresh = false;           // new bytes for every block

@@ -8,8 +8,8 @@
 
 namespace lockstep::worker {
 
-// Where a copy writes each block of its source: the n-th block of the source's extents is the n-th
-// one of the destination's. Immutable; thread-safe.
+// Maps each block of a copy's source to its destination: the n-th block of the source's extents is
+// the n-th one of the destination's. Immutable; thread-safe.
 class CopyMap {
  public:
   // INVALID_ARGUMENT, with what to do, when a byte of the source would not be copied: its extents,

@@ -4,7 +4,7 @@
 
 namespace lockstep::worker {
 
-// What an I/O does, in the order of OperationKind in proto/result.proto, from 0.
+// The kind of an I/O, in the order of OperationKind in proto/result.proto, from 0.
 enum class IoKind : uint8_t { kRead = 0, kWrite = 1, kTrim = 2, kSync = 3 };
 inline constexpr int kIoKinds = 4;
 

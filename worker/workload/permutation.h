@@ -13,7 +13,7 @@ namespace lockstep::worker {
 // 2002). Equal keys give equal orders. Immutable; thread-safe.
 class Permutation {
  public:
-  // Of `size` > 0 values.
+  // A permutation of `size` > 0 values.
   Permutation(uint64_t size, uint64_t key) : size_(size) {
     assert(size > 0);
     int bits = 2;
