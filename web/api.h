@@ -16,7 +16,7 @@
 
 namespace lockstep::web {
 
-// What the page can ask for (docs/reference/http.md). Thread-safe.
+// The requests that the page can make (docs/reference/http.md). Thread-safe.
 class Api {
  public:
   // `names`: under which the page is served, beside addresses. `stub` and `calls` outlive it.

@@ -12,7 +12,7 @@
 
 namespace lockstep::web {
 
-// What all connections share; outlives them.
+// State that all connections share; outlives them.
 struct Site {
   Api* api = nullptr;
   Feeds* feeds = nullptr;

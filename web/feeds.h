@@ -18,7 +18,7 @@
 
 namespace lockstep::web {
 
-// Who waits for events.
+// A client that waits for events.
 class Watcher {
  public:
   virtual ~Watcher() = default;

@@ -11,7 +11,7 @@
 
 namespace lockstep::web {
 
-// What of a request matters here.
+// The parts of a request that this server uses.
 struct Request {
   std::string method, path;                                // without the query
   std::vector<std::pair<std::string, std::string>> query;  // decoded, in order

@@ -23,7 +23,7 @@ class Server {
     std::string address;  // HOST:PORT
     std::vector<std::string> names;
     // With a store: TLS, and only browsers with a certificate of its authority that still counts.
-    // Whoever has one reads, as on the controller's port.
+    // Any such browser may read, as on the controller's port.
     std::shared_ptr<const common::TlsStore> tls;
   };
   // Queries the controller through `channel`. UNAVAILABLE when the port is taken.

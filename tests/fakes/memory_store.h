@@ -13,7 +13,7 @@
 
 namespace lockstep::storage {
 
-// What a PostgreSQL holds, as far as controllers go by it. Shared by all that are connected.
+// The parts of a PostgreSQL that controllers rely on. Shared by all that are connected.
 struct MemoryDatabase {
   struct Phase {
     measure::PhaseRecord record;

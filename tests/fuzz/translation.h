@@ -47,7 +47,7 @@ inline void TranslateAndPlan(const std::string& language, const std::string& nam
     if (each.takes.disks) request.disks = {{"sdb", "/dev/vdb"}, {"C: \"x\"", "/data/c"}};
     const frontends::Translation translation = frontends::Translate(each, request);
     for (const frontends::Message& error : translation.errors) {
-      // What is wrong with the whole file, or with a flag, has no line.
+      // Errors that concern the whole file, or a flag, have no line.
       Require(error.where.line >= 1 || error.where.file == name || !error.where.option.empty(),
               "no line: " + frontends::MessageText(error));
       Require(!error.text.empty(), "no text: " + frontends::MessageText(error));

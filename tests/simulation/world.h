@@ -50,7 +50,7 @@ struct Settings {
   bool print = false;  // the history, as it happens
 };
 
-// What became of a seed.
+// The result of a seed.
 struct Outcome {
   std::vector<std::string> violations;
   uint64_t history = 0;  // hash of everything that happened

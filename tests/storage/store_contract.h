@@ -18,7 +18,7 @@ struct StoreKind {
   std::unique_ptr<Store> (*open)();  // another controller's connection to the same database
 };
 
-// What storage/store.h promises to a controller and to the one that replaces it: on a real
+// The promises of storage/store.h to a controller and to the one that replaces it: on a real
 // PostgreSQL, and on the store in memory that the simulation runs with.
 // The tests are in store_contract_*test.cc.
 class StoreContract : public testing::TestWithParam<StoreKind> {
@@ -132,7 +132,7 @@ class StoreContract : public testing::TestWithParam<StoreKind> {
                            std::vector<v1::DeliveryItem> items) {
     return {phase, worker, first, std::move(items), kWall};
   }
-  // What Active() says of a run; NOT_FOUND when it is not among them.
+  // The entry of a run in Active(); NOT_FOUND when it is not among them.
   absl::StatusOr<ActiveRun> Active(const std::string& run) {
     auto list = store_->Active();
     if (!list.ok()) return list.status();

@@ -39,7 +39,7 @@ inline v1::OperationCounters Counters(v1::OperationKind kind,
   return c;
 }
 
-// What a store holds: the intervals are of the first phase, by worker.
+// The contents of a store: the intervals are of the first phase, by worker.
 struct Stored : measure::RunData {
   std::map<uint32_t, std::vector<v1::IntervalSample>> intervals;
 };

@@ -8,7 +8,7 @@
 
 #include "controller/core/run_machine.h"
 
-// What the tests of the run machine walk it with.
+// Drivers that the tests of the run machine walk it with.
 
 namespace lockstep::controller {
 
@@ -60,7 +60,7 @@ class Driver {
         machine_(std::move(plan), Planned(std::move(from))) {
     Do(event::Begin{});
   }
-  // What it is told is to be done; the next phase is planned at once.
+  // Passes the event on and collects the actions; the next phase is planned at once.
   const std::vector<Action>& Do(const Event& event) {
     last_ = machine_.Handle(event);
     while (const auto* asked = Find<action::PlanNext>(last_)) {
