@@ -133,8 +133,8 @@ std::string WhyNotAllowed(const std::string& address, const ControllerTarget& ta
   return absl::StrCat(address, " is not on this machine, and no certificate is given");
 }
 
-// What the files of --tls-… give; null, after a finding, where they cannot be used. They may lie on
-// a file server that is away.
+// Reads the files of --tls-…; null, after a finding, where they cannot be used. They may lie on a
+// file server that is unavailable.
 std::shared_ptr<grpc::ChannelCredentials> ReadCredentials(const common::TlsFiles& files,
                                                           int64_t now_s, v1::DoctorReport* report) {
   struct Seen {

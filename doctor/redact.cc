@@ -20,7 +20,7 @@ constexpr size_t kMinSecret = 6;
 // so that no text takes the square of its length.
 constexpr size_t kMaxLine = 1024;
 constexpr size_t kMaxName = 128;
-// Of a secret, a part that is looked for elsewhere: shorter ones are words, too.
+// The shortest part of a secret that is looked for elsewhere: shorter ones are words, too.
 constexpr size_t kMinPart = 8;
 // Any other character may be a password's.
 constexpr char kWordEnds[] = " \t\r\n\"'";
@@ -83,7 +83,7 @@ size_t BeginOfLine(const std::string& text, size_t at) {
   return at;
 }
 
-// Where the value of `key: value` ends: in YAML a line has one value, but for {a: 1, b: 2}.
+// The end of the value of `key: value`: in YAML a line has one value, but for {a: 1, b: 2}.
 const char* EndsAfterColon(const std::string& text, size_t at) {
   const size_t line = BeginOfLine(text, at);
   return absl::StrContains(absl::string_view(text).substr(line, at - line), '{') ? "\r\n,}"
@@ -103,7 +103,7 @@ size_t ColumnOf(const std::string& text, size_t key) {
   return key - line - (is_quoted ? 1 : 0);
 }
 
-// Where the lines end that belong to a value of YAML which began in the line of `at`: those that
+// The end of the lines that belong to a value of YAML which began in the line of `at`: those that
 // are deeper than its key, and the items of a list below the key where `is_list`.
 size_t EndOfDeeperLines(const std::string& text, size_t at, size_t column, bool is_list) {
   size_t end = std::min(text.find('\n', at), text.size());
@@ -126,7 +126,7 @@ bool IsJsonLiteral(absl::string_view value) {
          }));
 }
 
-// What the key at [begin, end) says is secret; an empty range where that is nothing.
+// The secret that the key at [begin, end) announces; an empty range where there is none.
 TextRange ValueOfKey(const std::string& text, size_t begin, size_t end) {
   size_t at = end;
   while (at < text.size() && (text[at] == '"' || text[at] == '\'' || text[at] == '\\')) ++at;
@@ -249,8 +249,8 @@ std::vector<TextRange> FindSecrets(const std::string& text) {
   return found;
 }
 
-// The longest of the texts with which `text` begins; 0 where it begins with none. Of texts in their
-// order, those with which another begins come before it.
+// The longest of the texts with which `text` begins; 0 where it begins with none. In the set's
+// order, a text comes before those that it is a prefix of.
 size_t LongestPrefix(const std::set<std::string, std::less<>>& texts, absl::string_view text) {
   while (!text.empty()) {
     auto next = texts.upper_bound(text);

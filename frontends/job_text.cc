@@ -50,7 +50,7 @@ std::string DecimalText(double value) {
   return absl::StrFormat("%.17g", value);
 }
 
-// What YAML takes for a text without quotes.
+// Whether YAML reads it as a text without quotes.
 bool IsPlain(const std::string& text) {
   static const auto* const kWords = new std::set<std::string>{
       "true", "false", "null", "yes", "no", "on", "off", "y", "n", "inf", "nan"};

@@ -248,8 +248,8 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-// Says that files are this fleet's to overwrite and remove. Whoever may use the worker's key may
-// say so; the state directory may be in use by the worker during that time.
+// Declares that files are this fleet's to overwrite and remove. Everybody who may use the worker's
+// key may do so. A worker may use the state directory during that time.
 int Adopt(const Flags& flags) {
   const auto keys = worker::MarkKeys::Load(flags.state_directory);
   if (!keys.ok()) return Fail(keys.status());
@@ -303,7 +303,7 @@ std::shared_ptr<worker::MarkKeys> ExistingKeys(const std::string& state_director
   return status.ok() ? *keys : nullptr;
 }
 
-// What MakeLuns() gives, whose file of secrets may lie on such a file system, too.
+// The result of MakeLuns(), whose file of secrets may lie on such a file system, too.
 absl::StatusOr<std::shared_ptr<worker::Luns>> MakeLunsInTime(const Flags& flags,
                                                              const std::string& host) {
   using Made = absl::StatusOr<std::shared_ptr<worker::Luns>>;

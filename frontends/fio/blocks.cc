@@ -51,7 +51,7 @@ class BlockReader {
   }
 
  private:
-  // Of rwmixread and rwmixwrite the last one holds; both are shares of the same whole.
+  // fio takes the last one of rwmixread and rwmixwrite; both are shares of the same whole.
   void ReadMix() {
     v1::Workload& w = job_->workload;
     const Value<std::string> rw = section_.Text("rw", "read");
@@ -127,7 +127,7 @@ class BlockReader {
       sizes.push_back({size, size, part.percent});
       sum += part.percent;
     }
-    // What no size has goes to the last one, as in fio.
+    // The rest of the 100 % goes to the last size, as in fio.
     if (sum < 99.999) sizes.back().weight += 100 - sum;
     return sizes;
   }

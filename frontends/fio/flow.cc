@@ -8,7 +8,7 @@
 namespace lockstep::frontends::fio {
 namespace {
 
-// Of a job (proto/load.proto).
+// The limit of a job (proto/load.proto).
 constexpr int64_t kMaxFlow = 1000000;
 
 }  // namespace

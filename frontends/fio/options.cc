@@ -24,7 +24,7 @@ constexpr char kSteady[] = "fio's criterion for a steady state; a job has until_
 constexpr char kHarness[] = "the worker decides how it does this";
 
 constexpr OptionRule kRules[] = {
-    // What a load is.
+    // The load itself.
     {"rw", Fate::kTranslated, ""},
     {"bs", Fate::kTranslated, ""},
     {"ba", Fate::kTranslated, ""},
@@ -173,7 +173,7 @@ constexpr OptionRule kRules[] = {
     {"verifysort_nr", Fate::kRemarked, "a verify phase reads from start to end"},
     {"experimental_verify", Fate::kRemarked, "the store knows which blocks were written"},
     {"verify_state_save", Fate::kRemarked, "the store knows which blocks were written"},
-    // What is done otherwise, to the same effect.
+    // Lockstep reaches the same effect in another way.
     {"fallocate", Fate::kRemarked, kLayout},
     {"create_serialize", Fate::kRemarked, kLayout},
     {"create_fsync", Fate::kRemarked, kLayout},

@@ -32,7 +32,7 @@ Rates ReadRates(const SectionReader& section, const char* name) {
 
 bool IsMix(const Job& job) { return job.reads && job.writes; }
 
-// Of a job with one direction.
+// The rate of a job with one direction.
 double OwnRate(const Job& job, const Rates& rates) {
   return job.reads ? rates.read : job.writes ? rates.write : rates.trim;
 }
@@ -68,7 +68,7 @@ void JoinLines(const SectionReader& section, const Rates& iops, const Rates& byt
                           "has a rate for a direction that rwmixread gives no I/Os; give the rate "
                           "of the other direction alone");
     }
-    // Of two rates of a direction the lower one holds.
+    // The lower one of two rates of a direction holds.
     double rate = is_read ? iops.read : iops.write;
     const double in_bytes = (is_read ? bytes.read : bytes.write) / lines.mean_block;
     if (!(rate > 0) || (in_bytes > 0 && in_bytes < rate)) rate = in_bytes;

@@ -10,7 +10,7 @@
 namespace lockstep::frontends::fio {
 namespace {
 
-// Of the I/Os of one direction.
+// The priority of a part of the I/Os of one direction.
 struct Prioritized {
   int64_t size = 0;  // 0: of any size
   int64_t percent = 0;
@@ -113,7 +113,7 @@ class PriorityReader {
     return list;
   }
 
-  // What lines of an access specification cannot do.
+  // The part of the job that the lines of an access specification cannot express; null if none.
   const char* Need() const {
     const v1::Workload& w = job_.workload;
     const v1::Sequential& order = w.pattern().sequential();

@@ -1,5 +1,5 @@
-// Where in its files a job reads and writes: options with bytes or a percentage, and the steps of
-// an order.
+// The regions of its files that a job reads and writes: options with bytes or a percentage, and the
+// steps of an order.
 
 #include "frontends/fio/regions.h"
 

@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kMaxWorkloads = 64;
 constexpr size_t kMaxPhases = 1000;
 
-// What jobs of one phase have in common.
+// The part that all jobs of one phase share.
 struct Group {
   std::vector<std::string> jobs;
   v1::RunPhase run;
@@ -318,7 +318,8 @@ class Translator {
 
   std::string PathOfPhase() const { return absl::StrCat("phases[", out_.job.phases_size(), "]"); }
 
-  // fio lays out what it reads. What it only writes it allocates, unless it shall overwrite.
+  // fio writes files that are read in advance. Files that are only written it just allocates,
+  // unless it shall overwrite.
   enum class Layout { kWritten, kAllocated };
   void AddPrepare(Layout layout) {
     const bool with_data = layout == Layout::kWritten;

@@ -51,7 +51,7 @@ std::string UnitOf(absl::string_view text) {
   return absl::AsciiStrToLower(unit);
 }
 
-// What a size's unit multiplies it with. Only the first letters count.
+// The factor of a size's unit. Only the first letters count.
 double BytesFactor(const std::string& unit, int kb_base) {
   const size_t power = absl::string_view("kmgtp").find(unit.empty() ? '-' : unit[0]);
   if (power == absl::string_view::npos) return 1;

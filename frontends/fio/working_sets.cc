@@ -5,7 +5,7 @@
 namespace lockstep::frontends::fio {
 namespace {
 
-// Of a job (proto/load.proto).
+// The limit of a job (proto/load.proto).
 constexpr double kMaxBlocks = 1e12;
 
 }  // namespace

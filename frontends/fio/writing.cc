@@ -1,4 +1,4 @@
-// What a job writes, when it is made durable, and whether it is read back.
+// The contents that a job writes, when they are made durable, and whether they are read back.
 
 #include <algorithm>
 #include <set>

@@ -59,7 +59,7 @@ class Translator {
     return std::move(out_);
   }
 
-  // Where an error stands that is of the file as a whole.
+  // The origin of an error that concerns the file as a whole.
   Origin Whole() const { return {request_.files[0].name, 1, ""}; }
 
   // ---- Hosts.
@@ -184,7 +184,7 @@ class Translator {
     }
   }
 
-  // What the controller would refuse, without a line of the file.
+  // Finds the errors that the controller would report without a line of the file.
   void CheckTotals() {
     constexpr size_t kFilledIn = 512;  // bytes of a workload's defaults and of its names
     const size_t points = std::max<size_t>(1, depths_.size());
@@ -228,7 +228,7 @@ class Translator {
              groups);
   }
 
-  // What a worker does on a disk. Threads and hosts are those of the group.
+  // The load of a worker on a disk. Threads and hosts are those of the group.
   std::optional<Group> GroupOf(const Worker& worker, const Named& assigned, const Named& disk,
                                TargetTable* targets) {
     const auto spec = specs_.find(assigned.name);
@@ -257,7 +257,7 @@ class Translator {
     v1::Workload* w = &group.workload;
     w->set_name(absl::StrCat(assigned.name, " on ", target));
     w->add_targets(target);
-    // What dynamo uses on Linux. Windows has something of the same kind.
+    // dynamo uses it on Linux. Windows has something of the same kind.
     w->set_engine(v1::ENGINE_LIBAIO);
     w->set_direct(true);
     if (depths_.empty()) w->set_queue_depth(static_cast<uint32_t>(worker.depth));

@@ -32,7 +32,7 @@ void Findings::Remark(const Origin& where, const std::string& text) {
 
 void Findings::Fail(const Origin& where, const std::string& text) {
   if (out_->errors.size() >= kMaxErrors) return;
-  // What is wrong with a word is said once, however often it is read.
+  // An error in a word is reported once, however often the word is read.
   for (const Message& known : out_->errors) {
     const Origin& other = known.where;
     const bool is_same = other.line == where.line && other.file == where.file;

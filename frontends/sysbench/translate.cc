@@ -131,7 +131,7 @@ class Translator {
     return true;
   }
 
-  // What the report of a line shows, and no field of the job says.
+  // The settings of a line's report, for which a job has no field.
   std::string LookOf(const Line& line) const {
     const Value<int64_t> percentile = line.Count("percentile");
     if (percentile.value < 0 || percentile.value > 100) {

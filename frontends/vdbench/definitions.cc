@@ -18,7 +18,7 @@ constexpr int64_t kMaxTarget = int64_t{1} << 50;
 constexpr int64_t kMaxStorages = 256;
 constexpr size_t kMaxSizes = 64;
 
-// What jobs have no field for, in any statement.
+// A key for which jobs have no field, in any statement.
 struct RefusedKey {
   const char* key;
   const char* need;

@@ -19,7 +19,7 @@ constexpr size_t kMaxValues = 100;  // of an axis
 constexpr double kMaxRate = 1e12;
 constexpr double kMinRate = 0.001;
 
-// What the curve of vdbench measures by default, in percent.
+// The points of vdbench's curve by default, in percent.
 constexpr double kCurve[] = {10, 50, 70, 80, 90, 100};
 
 class PhaseMaker {

@@ -178,7 +178,7 @@ class Reader {
     }
     const auto seed = defaults_.find(rule->kind);
     if (seed != defaults_.end()) statement.parameters = seed->second;
-    // What these have is not looked into: they are refused as a whole.
+    // The parameters of these are not read: the statements are refused as a whole.
     const bool is_refused = rule->kind == Kind::kFileSystem || rule->kind == Kind::kFileWorkload;
     for (size_t i = 1; i < parameters.size() && !is_refused; ++i) {
       std::string why;

@@ -79,7 +79,7 @@ std::optional<uint64_t> SoftLimit(const std::string& root, const std::string& na
   return std::nullopt;
 }
 
-// What keeps this process from io_uring, and what the operator does about it.
+// The reason why this process has no io_uring, and the operator's remedy.
 doctor::Advice WhyNoRing(const std::string& root, int error, std::string* reason) {
   const std::string disabled = common::ReadTrimmed(root + "/proc/sys/kernel/io_uring_disabled");
   const std::string effect =

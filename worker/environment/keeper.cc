@@ -46,8 +46,8 @@ int RankOf(const std::string& name) {
 
 bool IsQueue(const std::string& name) { return name != kMountOptions; }
 
-// What no two workers change at once. A file system has one set of options, under however many
-// mount points, so that its number counts and not a path.
+// The name of the lock of a setting that no two workers change at once. A file system has one set
+// of options, under however many mount points, so that its number counts and not a path.
 std::string LockKey(const std::string& thing, const std::string& filesystem) {
   return filesystem.empty() ? absl::StrReplaceAll(thing, {{"/", "_"}})
                             : absl::StrCat("filesystem-", filesystem);

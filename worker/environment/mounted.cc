@@ -27,7 +27,7 @@ constexpr char kRoot[] = "";  // descriptors lead only into the real file system
 
 std::string NumberText(dev_t number) { return absl::StrCat(major(number), ":", minor(number)); }
 
-// Of "8:1"; 0 where it is no such pair.
+// The number that a text like "8:1" names; 0 where it is no such pair.
 dev_t NumberOf(const std::string& text) {
   const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
   uint32_t major_number = 0;
@@ -234,7 +234,7 @@ std::vector<std::string> MountOptions::Restore(const std::vector<Entry>& entries
     }
     const MountEntry* now = EntryOf(uses, (*way).mount->entry);
     const std::string options = now == nullptr ? "" : OptionsOf(*now);
-    // Where the worker was killed before it had read them back, nobody knows what they were.
+    // If the worker was killed before it had read the options back, nobody knows what they were.
     const bool is_changed = !entry.shown().empty() &&
                             FilesystemPart(options) != FilesystemPart(entry.shown()) &&
                             FilesystemPart(options) != FilesystemPart(entry.before());

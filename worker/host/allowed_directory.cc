@@ -29,8 +29,8 @@ constexpr int kMaxLinks = 40;
 
 bool IsOurs(uid_t owner) { return owner == 0 || owner == geteuid(); }
 
-// Whether what the file system says of owners and modes is this kernel's word. Of FUSE and of
-// network file systems it is the word of a server, which may be any user's.
+// Whether this kernel vouches for the owners and modes that the file system shows. On FUSE and on
+// network file systems a server does, which may be any user's.
 bool IsLocal(int fd) {
   // FUSE, NFS, SMB 1 and 2, CIFS, 9p, AFS, Ceph and Coda (linux/magic.h).
   constexpr int64_t kServed[] = {0x65735546, 0x6969,     0x517b,     0xfe534d42, 0xff534d42,

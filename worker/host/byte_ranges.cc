@@ -43,7 +43,7 @@ void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, in
 // Adds what a logical volume uses of the devices underneath it. False where that is not known.
 bool AddVolume(const std::string& name, uint64_t begin, uint64_t end, int depth,
                std::vector<v1::ByteRange>* ranges) {
-  // Of no other kind: the table of an encrypted device has its key.
+  // The tables of other kinds are not read: that of an encrypted device has its key.
   if (ThisKernel().KindOf(name) != "lvm") return false;
   const auto extents = MappedExtentsOf(ThisKernel().NumberOf(name));
   if (!extents) return false;
@@ -86,8 +86,8 @@ void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, in
   }
   if (!parts.underneath.empty()) {
     if (AddVolume(name, begin, end, depth, ranges)) return;
-    // Each path of a multipath device shows all of it. Of another mapped device it is not known
-    // which parts of the devices underneath it uses: all of them count.
+    // Each path of a multipath device shows all of it. Other mapped devices do not tell which parts
+    // of the devices underneath they use: all of them count.
     const bool is_multipath = ThisKernel().IsMultipath(name);
     for (const std::string& below : parts.underneath) {
       is_multipath ? AddDevice(below, -1, begin, end, depth + 1, ranges)

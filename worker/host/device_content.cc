@@ -171,8 +171,9 @@ absl::StatusOr<DeviceContent> ReadSamples(int fd, const std::string& path, uint6
   return content;
 }
 
-// The zones of a zoned device (blkzoned.h); none of others. What lies before a zone's write pointer
-// is data, whatever it is; what lies behind it cannot be read, or reads as anything.
+// The zones of a zoned device (blkzoned.h); none of others. The blocks before a zone's write
+// pointer are data, even if they are zero. The blocks behind it cannot be read, or read as
+// anything.
 absl::StatusOr<std::vector<blk_zone>> ZonesOf(int fd, const std::string& path) {
   uint32_t count = 0;
   // The sparse copy of a LUN (Luns::WhatIsOn()) is a regular file, which refuses the ioctl.

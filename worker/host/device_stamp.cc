@@ -57,7 +57,7 @@ std::string OtherDevice(const std::string& stamped, const std::string& present) 
                   : "is of another device, " + stamped;
 }
 
-// Where the bytes differ from copies of their first block; their size when they do not.
+// The offset at which the bytes differ from copies of their first block; their size if they do not.
 size_t FirstDifference(const std::string& bytes) {
   for (size_t at = kBlock; at < bytes.size(); ++at) {
     if (bytes[at] != bytes[at - kBlock]) return at;

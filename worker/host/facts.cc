@@ -210,7 +210,7 @@ std::map<std::string, std::string> ReadTargetFacts(const v1::Inspection& inspect
   }
   for (const auto& [name, identity] : observed) {
     AddDeviceFacts(name, &facts);
-    // Of targets, run_targets has it. The view device_timeline looks for both.
+    // Identities of targets are in run_targets. The view device_timeline looks for both.
     if (!identity.empty()) facts[absl::StrCat("device.", name, ".identity")] = identity;
   }
   return facts;

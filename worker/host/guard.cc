@@ -341,9 +341,9 @@ void Guard::RemoveDirectoryIfEmpty(const MadeDirectory& made) const {
   const auto folder = OpenBeneath(*allowed, ParentOf(allowed->relative), O_PATH | O_DIRECTORY, 0);
   if (!folder.ok()) return;
   const std::string name = NameOf(allowed->relative);
-  // A link on the way may lead to another directory of that name by now. Whoever can replace the
-  // directory between this look and its removal may write to the directory above, and could have
-  // removed it.
+  // A link on the way may lead to another directory of that name by now. Somebody who can replace
+  // the directory between this look and its removal may write to the directory above, and could
+  // have removed it.
   const FileDescriptor directory(
       openat(folder->get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (directory.valid() && IdentityOf(directory) == made.identity) {

@@ -49,13 +49,13 @@ std::optional<uint64_t> NumberAfter(const std::string& text, const std::string& 
   return strtoull(text.c_str() + at, nullptr, 10);
 }
 
-// Of a line whose unit is KiB.
+// Reads a line whose unit is KiB.
 std::optional<uint64_t> BytesAfter(const std::string& text, const std::string& key) {
   const std::optional<uint64_t> kib = NumberAfter(text, key);
   return kib ? std::optional(*kib * 1024) : std::nullopt;
 }
 
-// What a kernel does not tell stays absent: 0 would be taken for a figure.
+// A figure that the kernel does not report stays absent: 0 would be taken for a figure.
 void AddMemory(const HostCounters& earlier, const HostCounters& later, uint32_t page_bytes,
                v1::HostSample* sample) {
   if (later.free_bytes) sample->set_free_bytes(*later.free_bytes);

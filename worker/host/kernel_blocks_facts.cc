@@ -1,4 +1,4 @@
-// What a disk is like, as sysfs and udev's database have it.
+// Facts about a disk, as sysfs and udev's database have them.
 
 #include <sys/sysmacros.h>
 #include <unistd.h>

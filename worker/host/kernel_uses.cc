@@ -19,7 +19,7 @@ namespace {
 
 std::string TextOf(const char* text) { return text == nullptr ? "" : text; }
 
-// Of a path that is a block device; 0 otherwise.
+// The number of a path that is a block device; 0 otherwise.
 dev_t BlockNumberOf(const std::string& path) {
   struct stat facts;
   const bool is_block =
@@ -82,7 +82,7 @@ bool KernelUses::IsOnNetwork(const std::string& path) const {
   for (const MountEntry& mount : mounts_) {
     const bool is_above =
         mount.target == "/" || path == mount.target || path.rfind(mount.target + "/", 0) == 0;
-    // Of two mounts at one place the later one is seen, hence `>=`.
+    // The later one of two mounts at one path is seen, hence `>=`.
     if (is_above && (nearest == nullptr || mount.target.size() >= nearest->target.size())) {
       nearest = &mount;
     }

@@ -19,7 +19,7 @@
 namespace lockstep::worker {
 namespace {
 
-// Of layers that lie on each other. Real stacks have fewer than ten.
+// The limit for layers that lie on each other. Real stacks have fewer than ten.
 constexpr size_t kMaxDepthOfStack = 32;
 constexpr size_t kMaxText = 128;
 
@@ -42,8 +42,8 @@ uint32_t StorageLayers::Add(const std::string& key, v1::StorageLayer layer, Find
   std::set<uint32_t> parts;
   find_parts(&parts);
   in_progress_.erase(key);
-  // That it is left out is remembered, too. A stack whose devices share their parts would otherwise
-  // be walked once for each way through it.
+  // A layer that is left out is remembered, too. A stack whose devices share their parts would
+  // otherwise be walked once for each way through it.
   if (layers_.size() >= max_layers_) return numbers_[key] = 0;
   for (const uint32_t part : parts) {
     if (part != 0) layer.add_underneath(part);
@@ -222,7 +222,7 @@ bool IsMadeOfDevices(const std::vector<v1::StorageLayer>& layers, const v1::Stor
   });
 }
 
-// Of a device that passes each I/O on the file says "none" without brackets (elv_iosched_show()),
+// The file of a device that passes each I/O on says "none" without brackets (elv_iosched_show()),
 // or is missing.
 bool HasQueue(const std::string& root, const std::string& device) {
   const std::string choices =

@@ -30,7 +30,7 @@ std::deque<std::string> PathParts(const std::string& path) {
   return parts;
 }
 
-// Of an overlay its layers decide, too.
+// Whether the kernel answers for it alone. The caller also asks the layers of an overlay.
 bool IsLocalMount(const MountTree::Mount& mount) {
   // FUSE asks a process, and a cluster's file system its other hosts.
   static const std::set<std::string> kServed = {"nfs", "nfs4", "gfs2", "ocfs2", "fuse", "fuseblk"};

@@ -30,8 +30,8 @@ constexpr uint64_t kMinBytes = 1 << 20;
 
 uint64_t Step(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
 
-// What the process' threads that still run have read and written. Its own counters also have what
-// threads and children that have ended left to it.
+// The bytes that the running threads of the process have read and written. The process's own
+// counters also contain those of ended threads and children.
 uint64_t BytesOfThreads(uint32_t pid) {
   uint64_t bytes = 0;
   std::error_code none;

@@ -52,7 +52,7 @@ std::map<int, std::string_view> AttributesIn(std::string_view text) {
   return found;
 }
 
-// Of an attribute that may be shorter or longer than this program's headers have it.
+// The value of an attribute, which may be shorter or longer than this program's headers have it.
 template <typename T>
 T ValueOf(const std::map<int, std::string_view>& attributes, int type) {
   T value = {};
@@ -102,7 +102,8 @@ LinkCounters LinkCountersOf(const std::map<int, std::string_view>& attributes) {
   return counters;
 }
 
-// Whether IFLA_LINK is the device that an interface of this kind lies on. Of a veth it is the peer.
+// Whether IFLA_LINK is the device that an interface of this kind lies on. For a veth it is the
+// peer.
 bool LiesOnItsLink(const std::string& kind) {
   static const std::set<std::string> kKinds = {"vlan",   "macvlan", "macvtap",
                                                "ipvlan", "ipvtap",  "macsec"};

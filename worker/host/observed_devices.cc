@@ -25,8 +25,8 @@
 namespace lockstep::worker {
 namespace {
 
-// Of all devices and file systems that are looked at, before what is observed is chosen among them.
-// A host with many containers has thousands of mounts.
+// The limit for all devices and file systems that are looked at, before the observed ones are
+// chosen among them. A host with many containers has thousands of mounts.
 constexpr size_t kMaxLayersKnown = 16384;
 
 bool IsLoopName(const std::string& name) { return absl::StartsWith(name, "loop"); }
@@ -119,15 +119,14 @@ void ObservableDevices::AddNamed(const Guard::Named& named) {
   visible_.devices.insert(kernel_.WholeDiskOf(*name));
 }
 
-// Where a user other than root owns a directory on the way, that user could put a link to any other
-// directory in its location. Links on a server's file system are not read, and no device is
-// beneath.
+// A user other than root who owns a directory on the way could put a link to any other directory in
+// its location. Links on a server's file system are not read, and no device is beneath.
 bool ObservableDevices::IsSamePath(const Guard::Named& named, const MountTree::Location& location) {
   return named.real_path.empty() || named.real_path == location.path || !location.is_local;
 }
 
-// What --allow permits beneath a directory: files on it and on what is mounted beneath, and the
-// devices that have their nodes there.
+// Adds the objects that --allow permits beneath a directory: files on it and on mounts beneath, and
+// the devices that have their nodes there.
 void ObservableDevices::AddPath(const Guard::Named& named) {
   const std::string& path = named.text;
   const auto location = mounts_.Find(path);
@@ -353,7 +352,7 @@ void ObservableDevices::Show(const Found& chosen, v1::ObservedDevices* answer) {
     tops.insert(shown_.AddDevice(device.name()));
   }
   tops.erase(0);
-  // What lies underneath another one of them is shown in that one's stack.
+  // A layer underneath another one of them is shown in that one's stack.
   std::set<uint32_t> below;
   for (const uint32_t top : tops) {
     if (below.contains(top)) continue;

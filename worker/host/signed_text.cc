@@ -22,7 +22,7 @@ void TakeLines(const std::string& text,
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     for (const auto& [name, value] : values) {
-      // Of two lines with one name the last one counts. Whoever writes a text must therefore keep
+      // The last one of two lines with one name counts. The writer of a text must therefore keep
       // line breaks out of its values.
       if (line.rfind(name, 0) == 0) *value = line.substr(name.size());
     }

@@ -20,7 +20,7 @@
 namespace lockstep::worker {
 namespace {
 
-// Of one stack. Beyond them no servers are looked for.
+// The limit for one stack. No servers are looked for beyond it.
 constexpr size_t kMaxDevices = 1024;
 
 bool HasOption(const std::string& options, const std::string& option) {
@@ -85,7 +85,7 @@ std::string NumberedIn(const std::string& path, const std::string& prefix) {
   return "";
 }
 
-// Of a SCSI disk that the kernel's own initiator has: its session's connections.
+// Adds the connections of a SCSI disk of the kernel's own initiator: those of its session.
 void AddIscsi(const std::string& root, const std::string& disk, std::vector<StorageServer>* out) {
   char resolved[PATH_MAX];
   if (realpath(absl::StrCat(root, "/sys/class/block/", disk, "/device").c_str(), resolved) ==
@@ -117,7 +117,7 @@ void AddIscsi(const std::string& root, const std::string& disk, std::vector<Stor
   }
 }
 
-// Of a namespace, or of the path to one: its controller's address.
+// Adds the address of the controller of a namespace, or of a path to one.
 void AddNvme(const std::string& root, const std::string& path, std::vector<StorageServer>* out) {
   const std::string controller = absl::StrCat(root, "/sys/class/block/", path, "/device/");
   const std::string transport = common::ReadTrimmed(controller + "transport");
@@ -173,7 +173,7 @@ std::string FileSystemName(int64_t type) {
 std::vector<StorageServer> ServersOfMount(const std::string& mounts, dev_t device,
                                           uint64_t mount_id) {
   MountLine mount;
-  // Of a mount that covers another one the later line counts.
+  // The later one of two mounts at one path covers the other.
   for (MountLine& line : ParseMountInfo(mounts)) {
     if (line.number != device) continue;
     const bool is_meant = mount_id != 0 && static_cast<uint64_t>(line.id) == mount_id;

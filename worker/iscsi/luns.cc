@@ -18,8 +18,8 @@ namespace {
 constexpr size_t kMaxLuns = 64;
 // URLs come from jobs: what is remembered of them must not grow without end.
 constexpr size_t kMaxSeen = 10000;
-// Where signatures lie: at the begin (btrfs's at 64 KiB, VMFS's at 2 MiB) and at the end
-// (md, GPT, RAID of firmware).
+// The ends of a LUN, where signatures lie: at the begin (btrfs's at 64 KiB, VMFS's at 2 MiB) and at
+// the end (md, GPT, RAID of firmware).
 constexpr uint64_t kHead = 4 << 20;
 constexpr uint64_t kTail = 1 << 20;
 constexpr uint32_t kPiece = 128 << 10;

@@ -280,8 +280,7 @@ void Agent::TickMain() {
     const int64_t now = clock_->MonotonicNs();
     if (keeper_.attached()) attached_ns = now;
     if (options_.max_alone_ns == 0 || now - attached_ns <= options_.max_alone_ns) continue;
-    // Nobody can tell this worker to end any more. What it has measured and not delivered is lost
-    // with it.
+    // Nobody can tell this worker to end any more. Its undelivered measurements are lost with it.
     spdlog::warn("no controller for {} s: this worker ends; {} messages are not delivered",
                  (now - attached_ns) / timing::kSecond, outbox_.held());
     return Stop();

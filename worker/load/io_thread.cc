@@ -200,7 +200,7 @@ void IoThread::FillContentOf(Slot* slot, int64_t now_ns) {
                buffers_->at(request.buffer));
 }
 
-// Where completion is inline, all I/Os of a batch took equally long, and are recorded together.
+// With inline completion all I/Os of a batch took equally long, and are recorded together.
 void IoThread::CompletePlain(int count, int64_t now_ns) {
   IoKind kind = IoKind::kRead;
   int64_t service = -1;

@@ -1,4 +1,4 @@
-// What a thread acquires before T: its processor, its buffers, and its engine.
+// The resources that a thread acquires before T: its processor, its buffers, and its engine.
 
 #include "absl/strings/str_cat.h"
 #include "worker/load/io_thread.h"

@@ -103,7 +103,7 @@ void IoThread::GiveUpStuck(int64_t now_ns) {
                                 oldest ? absl::StrCat("; the oldest: ", oldest->what) : "");
 }
 
-// What was due and never started: the backlog that the storage, or the queue depth, did not serve.
+// The I/Os that were due and never started: the storage, or the queue depth, was too slow.
 void IoThread::CountBacklog() {
   if (!gate_.has_schedule()) return;
   const int64_t end = ended_on_time_ ? own_end_ns_ : timeline_->load_end_ns();

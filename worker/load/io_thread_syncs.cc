@@ -44,7 +44,7 @@ void IoThread::StartSync(int64_t now_ns, int index) {
   slot.request.length = 0;
   slot.request.offset = 0;
   slot.request.buffer = 0;
-  // Of several files, one sync alone makes nothing durable of the others.
+  // With several files, one sync alone makes nothing durable of the others.
   slot.sequence = syncs_.covers_all() ? CompletedWrites() : 0;
   slot.submitted_ns.store(now_ns, std::memory_order_release);
   batch_[index] = slot.request;

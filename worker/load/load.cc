@@ -90,10 +90,10 @@ absl::StatusOr<std::shared_ptr<Load>> Load::Make(const v1::Assignment& assignmen
 // Linux overcommits memory: mmap(2) grants the buffers, and the OOM killer ends a process only when
 // they are used, in the middle of the phase. The estimate refuses such a phase before T.
 absl::Status Load::CheckCapacity() const {
-  // What a thread needs beside its I/O buffers: the recorder's ring, its stack, its slots.
+  // The memory of a thread beside its I/O buffers: the recorder's ring, its stack, its slots.
   constexpr double kThreadBytes = 1.5 * 1048576;
   constexpr double kSlotBytes = 512;
-  // Of the memory that is available now, other programs keep this share.
+  // Other programs keep this share of the memory that is available now.
   constexpr double kLeaveShare = 0.25;
   double threads = 0;
   double bytes = 0;

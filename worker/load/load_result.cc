@@ -1,4 +1,4 @@
-// What a load has measured, as one message.
+// The measurements of a load, as one message.
 
 #include <algorithm>
 #include <set>

@@ -17,8 +17,8 @@
 namespace lockstep::worker {
 namespace {
 
-// The interval between two reports of what was written. What a lost worker wrote since its last one
-// is not in the write log.
+// The interval between two reports of writes. The writes of a lost worker since its last report are
+// not in the write log.
 constexpr int64_t kReportWritesNs = timing::kSecond;
 constexpr uint64_t kMaxBlocks = uint64_t{1} << 52;
 // The time for looking up missing writes, over all workloads together. The result waits for it, and

@@ -167,7 +167,7 @@ absl::Status PhaseRunner::ChangeSettings(const v1::RunAssignment& run) const {
 }
 
 void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& who) {
-  // An observe phase. What others sample is underneath their targets, which the guard opens.
+  // An observe phase. Other phases sample devices underneath their targets, which the guard opens.
   if (assignment.targets().empty()) {
     doing_ = "looking up the devices to observe";
     const absl::Status status =

@@ -36,7 +36,7 @@ absl::Status SetIoPriority(int priority) {
       absl::StrCat("io_priority: this kernel refuses it: ", common::ErrnoText(error)));
 }
 
-// What may be set for a thread may be sent with its I/Os; the kernel's rule is the same
+// A thread may send the priorities that it may set with its I/Os; the kernel's rule is the same
 // (ioprio_check_cap() in block/ioprio.c).
 absl::Status TryIoPriorities(const std::vector<int>& priorities) {
   if (priorities.empty()) return absl::OkStatus();

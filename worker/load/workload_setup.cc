@@ -372,7 +372,7 @@ class ThreadMaker {
       }
     }
     if (w_.has_io_priority()) setup->placement.io_priority = PriorityOf(w_.io_priority());
-    // Workers of one kernel share its processors. Where there are more threads than processors, a
+    // Workers of one kernel share its processors. If there are more threads than processors, a
     // thread that spins would keep another one from being ready at T.
     const auto cpus = static_cast<uint32_t>(sysconf(_SC_NPROCESSORS_ONLN));
     const uint32_t all = std::max(threads_, context_.assignment->run().kernel_threads());

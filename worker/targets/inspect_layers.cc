@@ -129,7 +129,7 @@ absl::Status CheckSettings(const HostPolicy& policy, const v1::Inspect& request,
     queue.clear_remount();
     const uint32_t top = found->top_layer();
     std::vector<std::string> tops = TopDevicesUnder(layers, top);
-    // Where the layers are not known, the target's own device is.
+    // If the layers are not known, the target's own device is.
     if (top == 0 && !found->device_name().empty()) tops.push_back(found->device_name());
     if (queue.has_read_ahead_bytes()) {
       // The kernel keeps it with the device that a file system is mounted from, whatever is

@@ -18,8 +18,8 @@
 namespace lockstep::worker {
 namespace {
 
-// The source of a copy may be readable for this worker alone. Whoever has opened the file before
-// would read the copy, whatever its mode becomes.
+// The source of a copy may be readable for this worker alone. A program that has opened the file
+// before would read the copy, whatever its mode becomes.
 absl::Status CheckPrivate(const common::FileDescriptor& fd, const std::string& path,
                           bool is_others) {
   if (IsOpenToOthers(fd)) return OpenToOthers(path);

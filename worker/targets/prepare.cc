@@ -172,7 +172,7 @@ class Preparation {
     item->parts_left = (item->size_bytes + kPartBytes - 1) / kPartBytes;
   }
 
-  // Of all threads, after they have ended.
+  // The outcome of all threads, after they have ended.
   absl::Status Outcome() {
     common::MutexLock lock(&mutex_);
     return status_.ok() && stop_ ? absl::CancelledError("prepare was stopped") : status_;

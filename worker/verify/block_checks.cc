@@ -119,8 +119,8 @@ void BlockChecks::Keep(const BlockFinding& finding, uint16_t file, uint64_t offs
   kept.found_block.assign(block, options_.block_size_bytes);
   const BlockHeader header = HeaderOf(block);
   const bool is_of_here = header.offset == offset && header.length == options_.block_size_bytes;
-  // Where header and content do not fit, the header is of the expected write, and has its seed. For
-  // a block that was copied only the header has it.
+  // If header and content do not fit, the header is of the expected write, and has its seed. For a
+  // block that was copied only the header has it.
   const bool is_of_content = kept.state == BlockState::kCorrupt || kept.state == BlockState::kTorn;
   const bool is_whole = is_of_content && header.generation == generation && IsIntact(header);
   // The header names seed and length: the block as it was written can be made again.

@@ -235,7 +235,7 @@ BlockSpace::Offset Access::RandomOffset(Line* line) {
   return {run.file, run.offset + random_.Below(run.blocks) * line->align};
 }
 
-// Where an I/O of the line may begin at the earliest, `from` or after it.
+// The earliest offset at which an I/O of the line may begin, `from` or after it.
 uint64_t Access::OffsetFrom(const Line& line, const BlockSpace::Run& run, uint64_t from) const {
   if (!has_own_places_) return RoundUp(std::max(from, run.offset), line.align);
   return run.offset + (from > run.offset ? RoundUp(from - run.offset, line.space.step_bytes()) : 0);

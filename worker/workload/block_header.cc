@@ -129,7 +129,7 @@ BlockFinding CheckBlock(const char* block, const BlockExpectation& e) {
                             : "");
   };
   if (header.magic != BlockHeader::kMagic) {
-    // Where a write of this run completed, the block was written: its bytes are lost or replaced.
+    // If a write of this run completed, the block was written: its bytes are lost or replaced.
     return {e.generation != 0 ? BlockState::kCorrupt : BlockState::kNeverWritten, expected(),
             IsZero(block, e.length) ? "zeros" : "no header: other bytes"};
   }

@@ -23,8 +23,8 @@ absl::StatusOr<BlockSpace> BlockSpace::Make(const std::vector<Extent>& extents, 
     return absl::InvalidArgumentError(absl::StrCat(
         "not one block of ", grid.length, " bytes fits into the worker's part of the target"));
   }
-  // At() runs at each I/O. Where all runs have the same number of blocks, as files of one target
-  // have, a division finds the run; otherwise it takes a search.
+  // At() runs at each I/O. If all runs have the same number of blocks, as files of one target have,
+  // a division finds the run; otherwise it takes a search.
   space.per_run_ = equal ? space.runs_[0].blocks : 0;
   return space;
 }

@@ -17,11 +17,11 @@ class UniformDistribution final : public Distribution {
 };
 
 // A draw that is rejected this often in a row comes from parameters that no distribution has: it is
-// uniform then, so that a thread is never kept from hearing that it is to stop. Of valid ones less
-// than one draw in 10^19 is.
+// uniform then, so that a thread is never kept from hearing that it is to stop. Less than one valid
+// draw in 10^19 is rejected as often.
 constexpr int kMaxDraws = 128;
 
-// Where a popularity rank lies.
+// Maps a popularity rank to its location.
 class Layout {
  public:
   Layout(uint64_t size, bool clustered, uint64_t seed)
