@@ -11,7 +11,7 @@ time. Names in anonymous namespaces must differ between the files of a library.
 _GROUP = 40
 
 def _joined(name, srcs):
-    """What to compile instead of `srcs`, and what that includes."""
+    """Returns the unity sources to compile instead of `srcs`, and the files that they include."""
     sources = [source for source in srcs if source.endswith(".cc")]
     if len(sources) < 2:
         return srcs, []

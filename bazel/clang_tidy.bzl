@@ -18,7 +18,7 @@ def _flags(ctx, context):
     flags += ["-D" + define for define in context.defines.to_list()]
     flags += ["-D" + define for define in context.local_defines.to_list()]
     for directory in context.quote_includes.to_list():
-        # What is generated is not ours to mend.
+        # Generated files are not checked: their generators are other people's.
         generated = directory.startswith("bazel-out") or directory.startswith("external")
         flags += ["-isystem" if generated else "-iquote", directory]
     for directory in context.includes.to_list() + context.system_includes.to_list():

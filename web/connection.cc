@@ -70,7 +70,7 @@ class Head {
   http::response<http::empty_body> response_;
 };
 
-// What is left to send of some texts, which it holds.
+// The unsent rest of some texts, which it holds.
 class Outgoing {
  public:
   explicit Outgoing(std::vector<std::shared_ptr<const std::string>> texts)
@@ -211,7 +211,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
                       }));
   }
 
-  // What came is no request, by an error of Beast's parser.
+  // Answers bytes that are no request, by an error of Beast's parser.
   void Refuse(Error error) {
     Busy();
     closes_ = true;
@@ -232,7 +232,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     request.accepts_gzip =
         absl::StrContains(ToString(message[http::field::accept_encoding]), "gzip");
     is_head_ = message.method() == http::verb::head;
-    // What follows a request with a body is not read as the next one.
+    // Bytes behind a request with a body are not read as the next one.
     closes_ = !message.keep_alive() || --requests_left_ <= 0 ||
               message.count(http::field::transfer_encoding) > 0 ||
               parser_->content_length_remaining().value_or(0) > 0 ||
@@ -397,7 +397,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   int requests_left_ = 1000;
   bool closes_ = false;
   bool is_head_ = false;
-  // Of a connection that watches.
+  // Only for a connection that watches.
   Watch watch_;
   std::shared_ptr<Feed> feed_;
   uint64_t place_ = 0;

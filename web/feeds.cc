@@ -119,7 +119,7 @@ void Feed::OnReadDone(bool ok) {
       event.fleet = event.whole = nullptr;
     } else if (is_progress) {
       progress_at_ = now;
-      // Of progress only the last counts.
+      // Only the last message of progress counts.
       if (progress_ && *progress_ >= first_) {
         Event& passed = events_[*progress_ - first_];
         bytes_ -= SizeOf(passed);

@@ -21,7 +21,7 @@ absl::StatusOr<std::shared_ptr<SslContext>> ContextOf(const common::TlsContent& 
   if (!error) tls->use_certificate_chain(buffer(content.certificate), error);
   if (!error) tls->use_private_key(buffer(content.key), SslContext::pem, error);
   if (!error) tls->add_certificate_authority(buffer(content.authority), error);
-  // Browsers resume sessions. Where the server requests certificates and has no session id context,
+  // Browsers resume sessions. If the server requests certificates and has no session id context,
   // OpenSSL fails such a handshake (SSL_CTX_set_session_id_context(3)).
   static constexpr unsigned char kSessions[] = "lockstep";
   SSL_CTX_set_session_id_context(tls->native_handle(), kSessions, sizeof kSessions - 1);

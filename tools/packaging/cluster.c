@@ -116,8 +116,8 @@ static void change_file(const char* directory, const char* name, size_t bytes,
 static uint64_t identifier;
 static uint8_t nonce[kNonceBytes];
 
-// global/pg_control begins with the identifier and the version of its layout. Where its checksum
-// lies depends on the layout; only at that offset it is right.
+// global/pg_control begins with the identifier and the version of its layout. The offset of its
+// checksum depends on the layout; only at that offset it is right.
 static void change_control(uint8_t* content, size_t bytes, const char* path) {
   uint32_t version;
   memcpy(&version, content + sizeof identifier, sizeof version);

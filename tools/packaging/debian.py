@@ -55,7 +55,7 @@ def template(name, package=""):
 
 
 def dependencies(program):
-    """What dpkg-shlibdeps finds; it wants a source package around it."""
+    """Returns the dependencies that dpkg-shlibdeps finds; it wants a source package around it."""
     with tempfile.TemporaryDirectory(prefix="lockstep-package-") as work:
         os.mkdir(f"{work}/debian")
         with open(f"{work}/debian/control", "w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""What is packaged, and when: the same for every file of one packaging."""
+"""The facts of a package that are the same for every file of one packaging, its time among them."""
 
 import dataclasses
 import os
@@ -38,7 +38,7 @@ class Facts:
 
 
 def find_facts():
-    """Of the programs in bin/ (or LOCKSTEP_BIN): they know their version and their commit."""
+    """Returns version and commit as the programs in bin/ (or LOCKSTEP_BIN) know them."""
     binaries = os.environ.get("LOCKSTEP_BIN") or os.path.join(ROOT, "bin")
     said = {}
     for program in PROGRAMS:

@@ -33,7 +33,7 @@ GNU = re.compile(r"(a?gpl|lgpl|gfdl)-?(\d)(?:\.(\d))?(?:\.0)?(\+?)", re.IGNORECA
 
 
 def paragraphs(text):
-    """Of a machine-readable copyright file: its fields, by their names in lower case."""
+    """Returns the fields of a machine-readable copyright file, by their names in lower case."""
     found = []
     for block in re.split(r"\n\s*\n(?=\S)", text):
         fields = re.findall(r"^([A-Za-z-]+):[ \t]*(.*(?:\n[ \t#].*)*)", block, re.MULTILINE)
@@ -52,8 +52,8 @@ def known(name):
 
 
 class Licences:
-    """Of all packages of one list. `texts`: {SPDX reference: text}, of licences without a name in
-    SPDX.
+    """The licences of all packages of one list. `texts`: {SPDX reference: text}, of licences
+    without a name in SPDX.
     """
 
     def __init__(self):
@@ -75,7 +75,7 @@ class Licences:
         return self.refer(package, name, text)
 
     def expression(self, package, short, bodies):
-        """Of "LGPL-2.1+ or MIT, and Tcl": a comma binds less than its words."""
+        """Splits "LGPL-2.1+ or MIT, and Tcl": a comma binds less than its words."""
         groups = []
         for group in re.split(r",\s*", short):
             words = re.split(r"\s+(and|or|and/or)\s+", re.sub(r"^(and|or)\s+", "", group.strip()))
@@ -90,8 +90,8 @@ class Licences:
         return joint.join(f"({group})" if " " in group else group for group in groups)
 
     def of(self, package, notice):
-        """What the copyright file `notice` of a package declares for its source package, which may
-        be more than holds for one library of it.
+        """Returns the licences that the copyright file `notice` declares for a package's sources.
+        These may be more than hold for one library of it.
         """
         with open(notice, encoding="utf-8", errors="replace") as file:
             text = file.read()

@@ -13,7 +13,8 @@ MAJOR = "15"
 SERVER = f"/usr/lib/postgresql/{MAJOR}"
 SHARED = f"/usr/share/postgresql/{MAJOR}"
 USER = "postgres"
-# What sessions load: the language of functions, text search, and other encodings than UTF-8.
+# Modules that sessions load: the language of functions, text search, and other encodings than
+# UTF-8.
 MODULES = ["plpgsql.so", "dict_snowball.so", "utf8_and_*.so", "*_and_*.so"]
 LOCALE = "C.utf8"
 
@@ -80,7 +81,7 @@ def add_template(tree, epoch):
             *["--identifier", "1"],
         )
         settle(template)
-    # Whoever unpacks the archive as root runs the server as another user, who copies these files.
+    # If root unpacks the archive, the server runs as another user, who copies these files.
     for directory, folders, files in os.walk(template):
         for name in [*folders, *files]:
             path = os.path.join(directory, name)
@@ -88,7 +89,7 @@ def add_template(tree, epoch):
     os.chmod(template, 0o755)
 
 
-# What a root directory without anything else lacks: a database of time zones, and /dev/shm.
+# Settings for a root directory without a database of time zones and without /dev/shm.
 SETTINGS = {
     "timezone": "'GMT'",
     "log_timezone": "'GMT'",

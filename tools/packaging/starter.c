@@ -89,8 +89,8 @@ static void make_absolute(char* path) {
   copy(path, whole);
 }
 
-// Where this program lies. Without /proc the path that it was started by says so, whose links are
-// followed: a link in /usr/local/bin is a usual way to install an archive.
+// Finds the directory of this program. Without /proc the path that it was started by names it,
+// whose links are followed: a link in /usr/local/bin is a usual way to install an archive.
 static void find_self(const word* auxiliary, char* path) {
   char target[PATH_BYTES];
   if (follow("/proc/self/exe", path)) return;
@@ -111,7 +111,7 @@ static void find_self(const word* auxiliary, char* path) {
   }
 }
 
-// What would load the machine's libraries, locales or modules into the program.
+// Whether the setting would load the machine's libraries, locales or modules into the program.
 static int is_dropped(const char* setting) {
   return begins(setting, "LD_") || begins(setting, "GCONV_PATH=") ||
          begins(setting, "GLIBC_TUNABLES=") || begins(setting, "LOCPATH=");

@@ -61,7 +61,7 @@ class Tree:
         os.utime(self.root, (epoch, epoch))
 
     def names(self):
-        """Of all files, sorted: of links, too, not of directories."""
+        """Returns all files, sorted: links, too, but no directories."""
         found = []
         for directory, _, files in os.walk(self.root):
             found += [os.path.relpath(os.path.join(directory, file), self.root) for file in files]

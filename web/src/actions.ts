@@ -1,4 +1,4 @@
-// What a reader can do. The page only reads: what changes something is a command to copy.
+// The actions of a reader. The page only reads: commands that change something are there to copy.
 
 import type { RunSummary } from "./api";
 import { commandText } from "./controller_address";
@@ -6,7 +6,7 @@ import { element } from "./dom";
 
 const thanksMs = 2000;
 
-// navigator.clipboard is there only over HTTPS and on this machine. What else there is, is old.
+// navigator.clipboard is there only over HTTPS and on this machine. The other way is an old one.
 async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -49,7 +49,7 @@ export function command(text: string): HTMLElement {
 
 export const rerun = (id: string): string => `lockstep rerun ${id.slice(0, 8)}`;
 
-// Of one run, in its report and in the list.
+// The actions for one run, in its report and in the list.
 export function runActions(run: RunSummary): HTMLElement[] {
   const link = () => `${location.href.split("#")[0]}#/run/${run.runId}`;
   const before = element("a", { href: `#/before/${run.runId}` }, "compare with the one before");

@@ -1,4 +1,4 @@
-// What a reader has chosen: it stands in the address, which is the link to send.
+// The choices of a reader: they stand in the address, which is the link to send.
 
 import { unsorted, type Sorting } from "./dom";
 

@@ -45,7 +45,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
     return inside as T;
   }
   const answer = await fetch(path, { signal }).catch((error: unknown) => {
-    // What browsers say of it differs, and is for programmers.
+    // Browsers word it differently, and for programmers.
     throw error instanceof TypeError ? new Error("The controller does not answer.") : error;
   });
   const body = (await answer.json()) as unknown;
@@ -57,7 +57,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return body as T;
 }
 
-// What is said of a failure. Whoever throws something else than an Error has no message.
+// The message for a failure. Only errors have one: code may throw anything else.
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : "it failed, for a reason that is not known";
 }

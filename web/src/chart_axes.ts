@@ -4,12 +4,12 @@ import uPlot from "uplot";
 
 import { inUnit, unitOf, type Kind } from "./format";
 
-// Of a logarithm only the powers of ten.
+// A logarithmic axis has only the powers of ten.
 const isPower = (value: number): boolean => {
   const power = Math.log10(value);
   return Math.abs(power - Math.round(power)) < 1e-9;
 };
-// Where they would be written over each other, every second or third of them.
+// If labels would be written over each other, every second or third of them.
 const powers = (plot: uPlot, splits: number[], side: number): (number | null)[] => {
   const whole = splits.filter(isPower);
   const font = plot.axes[side]?.font;
@@ -60,7 +60,7 @@ export const onlyZero = (splits: (number | null)[]): string[] =>
 // A limit so far beyond the figures would make them a line at the bottom: it is told at the edge.
 const limitReach = 4;
 
-// Of a linear axis: from 0 to the most, and to limits within reach.
+// The range of a linear axis: from 0 to the most, and to limits within reach.
 export function fromZero(most: number | null, limits: number[]): [number, number] {
   const data = most === null || most <= 0 ? 0 : most;
   const near = limits.filter((value) => data === 0 || value <= limitReach * data);
@@ -68,7 +68,7 @@ export function fromZero(most: number | null, limits: number[]): [number, number
   return [0, top > 0 ? top * 1.05 : 1];
 }
 
-// Of a logarithmic one: whole powers of ten.
+// The range of a logarithmic one: whole powers of ten.
 export function logRange(
   least: number | null,
   most: number | null,

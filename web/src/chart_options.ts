@@ -1,9 +1,9 @@
-// What a chart shows besides its lines, and how.
+// The options of a chart for all that it shows besides its lines.
 
 import type { Tone } from "./dom";
 import type { Kind } from "./format";
 
-// What happened, as a flag above a chart.
+// An event, as a flag above a chart.
 export interface Mark {
   at: number;
   text: string;

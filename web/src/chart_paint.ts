@@ -1,4 +1,4 @@
-// What is drawn into a chart beside its lines: spans, limits, flags of events, the lines' names.
+// Draws the parts of a chart beside its lines: spans, limits, flags of events, the lines' names.
 
 import type uPlot from "uplot";
 
@@ -57,7 +57,7 @@ export function paintShades(
   ctx.restore();
 }
 
-// A name in so much width. What tells names apart is often at their end: the middle is left out.
+// A name in so much width. Names often differ at their ends: the middle is left out.
 function fitted(ctx: CanvasRenderingContext2D, text: string, width: number): string {
   if (ctx.measureText(text).width <= width) return text;
   for (let kept = text.length - 1; kept > 1; kept--) {

@@ -22,7 +22,7 @@ const labelSpace = 5.3; // ems
 // A name at each of more lines than this would hide them.
 const maxLabels = 5;
 
-// What takes part in a group's cursor and span.
+// A part of the page that shares a group's cursor and span.
 export interface Member {
   rescale(): void;
   point(seconds: number | undefined): void;
@@ -67,15 +67,15 @@ export class ChartGroup {
   get shown(): [number, number] | undefined {
     return this.span;
   }
-  // Where the charts' times lie, in something of this width: pixels of the page from its left.
+  // The area of the charts' times, in something of this width: pixels of the page from its left.
   areaIn(all: number): { left: number; width: number } {
     return this.charts[0]?.areaIn(all) ?? { left: 0, width: all };
   }
-  // What is before is ramp.
+  // The time before is ramp.
   get range(): [number, number] | undefined {
     return this.charts[0]?.range();
   }
-  // What somebody is typing is not written over.
+  // A text that somebody is typing is not written over.
   zoom(span?: [number, number], isNew = true, isTyped = false): void {
     this.span = span && span[1] > span[0] ? span : undefined;
     if (!isTyped) {
@@ -165,7 +165,7 @@ export class TimeChart implements Member {
     };
   }
 
-  // Where the last interval ends.
+  // The end of the last interval.
   get last(): number {
     const at = this.x.length - 1;
     return this.intervals?.[at]?.[1] ?? this.x[at] ?? 0;
@@ -181,7 +181,7 @@ export class TimeChart implements Member {
       values: intervals.map((interval) => interval[side]),
     }));
   }
-  // What is beside its drawing stays; the rest is that of the other width.
+  // The width of the parts beside its drawing stays; the drawing gets the rest.
   areaIn(all: number): { left: number; width: number } | undefined {
     if (!this.plot) return undefined;
     const { left, width } = this.plot.bbox;
@@ -250,7 +250,7 @@ export class TimeChart implements Member {
   // A logarithm has no zero.
   private shown(values: (number | null)[]): (number | null)[] {
     if (!this.options.log) return values;
-    // What is not defined is no gap: the line goes on.
+    // A value that is not defined is no gap: the line goes on.
     return values.map((v) => (v === undefined || (v !== null && v > 0) ? v : null));
   }
 
@@ -290,7 +290,7 @@ export class TimeChart implements Member {
     ];
   }
 
-  // What the legend has while nobody points at a time.
+  // The legend's text while nobody points at a time.
   private summary(line: Line): string {
     const { show, latest, measured } = this.options;
     // A ramp is in no figure, so it is not in this mean.
@@ -302,7 +302,7 @@ export class TimeChart implements Member {
         value !== null && value !== undefined && this.x[i] >= from && this.x[i] <= to,
     );
     if (values.length === 0) return none;
-    // What a gap follows is not the latest.
+    // A value that a gap follows is not the latest.
     const last = line.values[line.values.length - 1];
     if (latest) return last === null || last === undefined ? none : show(last);
     const most = `max ${show(values.reduce((a, b) => Math.max(a, b)))}`;

@@ -17,7 +17,7 @@ export interface Alike {
 
 const isThere = (one: ComparedFigure, set: number): boolean => one.values[set]?.runs > 0;
 
-// Of figures that all sets have, so that they can be held beside each other.
+// A figure that all sets have, so that they can be held beside each other.
 export const isInAll = (one: ComparedFigure): boolean =>
   one.values.every((_, set) => isThere(one, set));
 

@@ -100,7 +100,7 @@ function row(figure: ComparedFigure, set: number, canTell: boolean, scale: numbe
   );
 }
 
-// Of one phase: a set beside the first.
+// The figures of one phase: a set beside the first.
 function phaseTable(
   figures: ComparedFigure[],
   titles: string[],
@@ -153,7 +153,7 @@ function phaseTable(
 export function differenceBars(compared: Compared, titles: string[], set: number): HTMLElement[] {
   const figures = compared.figures.filter(isTotal).filter((one) => {
     const both = [one.values[0], one.values[set]];
-    // What only one of them has cannot be compared; all figures are behind their fold.
+    // A figure of only one of them cannot be compared; all figures are behind their fold.
     const isThere = both.every(({ runs }) => runs > 0) && both.some(({ median }) => median !== 0);
     return isThere && one.figure !== "mean";
   });

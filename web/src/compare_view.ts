@@ -71,7 +71,7 @@ function rowOf(compared: ComparedFigure, canTell: boolean[]): Cell[] {
   ];
 }
 
-// What limited a phase has no difference that could be computed.
+// A limit of a phase has no difference that could be computed.
 function limitRow(limit: Comparison["limits"][number]): Cell[] {
   const [first, ...others] = limit.values;
   return [
@@ -239,7 +239,7 @@ export class CompareView implements View {
   }
 }
 
-// What it came to is the biggest thing; with too few runs, what to do about it.
+// The conclusion is the biggest thing; with too few runs, the remedy.
 function conclusion(compared: Compared, titles: string[], set: number): HTMLElement[] {
   const { sentence, commands } = conclusionOf(compared, titles, set);
   // More runs would not help.
@@ -292,7 +292,7 @@ function differs(all: Difference[], runs: Run[]): HTMLElement {
   );
 }
 
-// That there are too few runs is said on top; what differs is listed.
+// The top says that there are too few runs; the differences are listed.
 function doubts(compared: Compared, titles: string[], { isUnlike }: Alike): HTMLElement[] {
   const isListed = (warning: string) =>
     warning.startsWith("too few runs to tell") ||
@@ -309,7 +309,7 @@ function doubts(compared: Compared, titles: string[], { isUnlike }: Alike): HTML
   }
   const lines = warnings.map((warning) => element("p", { class: "warn" }, warning));
   if (!isUnlike || lines.length === 0) return shortened(lines, shownWarnings);
-  // Of two experiments there is much that only one of them has.
+  // In two experiments there are many figures that only one of them has.
   const summary = plural(lines.length, "remark");
   return [fold("What cannot be compared", summary, (box) => box.append(...lines), { level: 2 })];
 }
@@ -341,7 +341,7 @@ function setTable(compared: Compared, runs: Run[]): HTMLElement {
   return made;
 }
 
-// What people wrote about the runs.
+// The notes that people wrote about the runs.
 function notes(runs: Run[]): HTMLElement[] {
   const all = runs.flatMap((run) =>
     run.environment.events

@@ -1,4 +1,4 @@
-// What a comparison came to, in words: the controller's, and the page's own where it has none.
+// The conclusion of a comparison: the controller's, or the page's own where it has none.
 
 import { rerun } from "./actions";
 import type { ComparedFigure, ComparedValue, Comparison, Report } from "./api";
@@ -10,7 +10,7 @@ export interface Difference {
   name: string;
   values: string[]; // of each set
 }
-// Of a controller that is older than the page the optional fields are absent.
+// A controller that is older than the page does not send the optional fields.
 export type Compared = Omit<Comparison, "sets"> & {
   sets: (Comparison["sets"][number] & { title?: string })[];
   conclusions?: string[];
@@ -22,7 +22,7 @@ const usualFewest = 4;
 const mainNames = ["iops", "p50", "p99.9"];
 export const letterOf = (set: number): string => "ABCDEFGH"[set];
 
-// Of the whole fleet: what is judged first.
+// A figure of the whole fleet: these are judged first.
 export const isTotal = (one: ComparedFigure): boolean =>
   one.workload === "" && one.judged && one.direction !== ("DIRECTION_NEITHER" as never);
 
@@ -77,7 +77,7 @@ export function verdictOfValue(value: ComparedValue, canTell: boolean): Verdict 
   return { tone: "plain", word: is(value, "CHANGE_NONE") ? "may be chance" : "" };
 }
 
-// Of a set beside the first one, over all that is judged.
+// The verdict of a set beside the first one, over all figures that are judged.
 export function verdictOfSet(compared: Compared, set: number): Verdict {
   if (!compared.canTell[set - 1]) return { tone: "plain", word: "too few runs" };
   const values = compared.figures.filter(isTotal).map((one) => one.values[set]);

@@ -1,4 +1,4 @@
-// Where a reader's command line finds this controller: its default is 127.0.0.1:9640.
+// The address at which a reader's command line finds this controller: 127.0.0.1:9640 by default.
 
 import type { StatusReply } from "./api";
 import { element } from "./dom";
@@ -14,8 +14,8 @@ function parts(address: string): { host: string; port: string } {
   return { host: address.slice(0, colon), port: address.slice(colon + 1) };
 }
 
-// Of what the controller listens at, the address by which somebody reaches it who reads the page at
-// `host`. Empty: none is known.
+// The address, among those that the controller listens at, by which a reader reaches it who reads
+// the page at `host`. Empty: none is known.
 export function reachedAt(listen: string[], host: string): string {
   const all = listen.map(parts);
   // On the controller's own machine, or through a tunnel to it.
@@ -41,12 +41,12 @@ function addressed(commands: string): string {
   return commands.replace(/(^|[\s;])lockstep (?!--)/g, `$1lockstep --controller ${at} `);
 }
 
-// What shows them. The address may be learned later.
+// Shows the commands. The address may be learned later.
 export function commandText(commands: string): HTMLElement {
   return element("code", { "data-commands": commands }, addressed(commands));
 }
 
-// Of a controller that is older than the page the field is absent.
+// A controller that is older than the page does not send the field.
 export function learnAddress(status: StatusReply & { listen?: string[] }): void {
   listen = status.listen ?? [];
   const shown = document.querySelectorAll<HTMLElement>("code[data-commands]");

@@ -21,7 +21,7 @@ export function element(
   return made;
 }
 
-// Severities. What a colour says a sign or a word says too.
+// Severities. A sign or a word says the same as the colour.
 export type Tone = "good" | "bad" | "warn" | "corrupt" | "plain";
 export const signs: Record<Tone, string> = {
   good: "✓",
@@ -95,7 +95,7 @@ export function fold(
   return root;
 }
 
-// What was required, what was found, and whether that is met; undefined: it is not known.
+// An expectation: the requirement, the figure, and whether it is met; undefined: it is not known.
 export interface Expectation {
   what: string;
   required: string;
@@ -257,7 +257,7 @@ export const figure = (value: number, show: (value: number) => string): Cell => 
   sort: value,
 });
 
-// What a line without axes reaches up to.
+// The value that a line without axes reaches up to.
 export function topOf(values: (number | null)[]): number {
   return values.reduce<number>((most, value) => Math.max(most, value ?? 0), 1e-9);
 }

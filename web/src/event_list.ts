@@ -21,7 +21,7 @@ interface Entry {
 // Numbers that stand by themselves may differ; names with digits, as nvme0n1 or vm-2, may not.
 const number = /(^|[\s(=<>≥≤±])\d[\d.,]*(?=$|[\s);,:.%])/g;
 
-// Messages of one key are one entry. What people write stays as it is.
+// Messages of one key are one entry. Notes of people stay as they are.
 function keyOf({ severity, message, at, host }: EventReport): string {
   if (severity === "note") return [severity, at, host, message].join("\n");
   const isTrouble = severity === "warning" || severity === "error";

@@ -1,4 +1,4 @@
-// What happened in a run: as lines, and as marks in charts.
+// The events of a run: as lines, and as marks in charts.
 
 import type { EventReport } from "./api";
 import type { Mark } from "./charts";

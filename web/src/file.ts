@@ -15,8 +15,8 @@ const data = read();
 // The run that the file is of; nothing on a page that is served.
 export const exportedRun: string | undefined = data?.run;
 
-// What a path stands for; null where the file does not have it, nothing on a page that is served.
-// How finely series are asked for does not matter: the file has them once.
+// The document that a path stands for; null where the file does not have it, nothing on a page that
+// is served. The resolution of a series does not matter: the file has it once.
 export function documentOf(path: string): unknown {
   if (!data) return undefined;
   return data.documents[path.replace(/&.*/, "")] ?? null;

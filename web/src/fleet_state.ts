@@ -1,4 +1,4 @@
-// What each worker of the fleet does, and which of them need a person: why, and what helps.
+// The state of each worker of the fleet, and which of them need a person: why, and the remedy.
 
 import type { AttachedWorker, DevicesReply, StatusReply } from "./api";
 import type { Tone } from "./dom";
@@ -83,7 +83,7 @@ function ofDevices(host: DevicesReply["hosts"][number] | undefined): Trouble[] {
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-// What needs a person comes first; hosts of a state in the order of their names.
+// Workers that need a person come first; hosts of a state in the order of their names.
 export function membersOf(status: StatusReply, devices?: DevicesReply): Member[] {
   const told = new Map((devices?.hosts ?? []).map((host) => [host.host, host]));
   const members = status.workers.map((worker): Member => {

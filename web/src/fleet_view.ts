@@ -194,7 +194,7 @@ export class FleetView implements View {
     this.refocus(focused);
   }
 
-  // What somebody is at in the table stays so when its figures change.
+  // The element that has the focus keeps it when the table's figures change.
   private inTable(): HTMLElement[] {
     return Array.from(this.workers.querySelectorAll<HTMLElement>("button, a, [tabindex]"));
   }
@@ -217,7 +217,7 @@ export class FleetView implements View {
     }
   }
 
-  // A LUN that several hosts see is one row. What has no identity is of its host alone.
+  // A LUN that several hosts see is one row. A device without an identity is of its host alone.
   private drawDevices(hosts: DevicesReply["hosts"]): void {
     const groups = new Map<string, Seen[]>();
     for (const host of hosts) {

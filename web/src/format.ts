@@ -60,12 +60,12 @@ export const marked =
   (isUncertain: boolean | undefined, words: (value: number) => string) => (value: number) =>
     (isUncertain && value > 0 ? "~" : "") + words(value);
 
-// What stands where there is no figure: never 0.
+// Stands in place of a missing figure: never 0.
 export const none = "–";
 // A figure that may be missing.
 export const shown = (value: number | null | undefined, show: (value: number) => string): string =>
   value === null || value === undefined || Number.isNaN(value) ? none : show(value);
-// Of a figure that is 0 where there is none.
+// Formats a figure that is 0 where there is none.
 export const orNone =
   (show: (value: number) => string) =>
   (value: number): string =>
@@ -97,8 +97,8 @@ export function instant(rfc3339: string): string {
 // Tiles and axes have three digits (below 10,000 a count has all of its own), and one unit for an
 // axis and the tiles that belong to it: that of its greatest value.
 
-// What is measured: how many in a second, bytes, bytes in a second, nanoseconds, a part of 1, or a
-// number without a unit.
+// The kind of a figure: how many in a second, bytes, bytes in a second, nanoseconds, a part of 1,
+// or a number without a unit.
 export type Kind = "count" | "bytes" | "rate" | "latency" | "ratio" | "number";
 export interface Unit {
   name: string; // without a blank before it; may be empty
@@ -162,7 +162,7 @@ export const typeset = (text: string): string =>
 
 // An instant with its zone, in the one that the reader has chosen: 2026-11-23 20:47:13 UTC.
 export const exact = inZone;
-// Of a day that is told: 20:47:13 UTC.
+// The time on a day that is told: 20:47:13 UTC.
 export const timeOfDay = (rfc3339: string): string => inZone(rfc3339).slice(11);
 
 // How long ago it was, in one unit: 4 s ago, 3 min ago, 5 h ago, 12 d ago.
@@ -179,7 +179,7 @@ export function ago(rfc3339: string, nowMs = Date.now()): string {
   return `${Math.floor(passed / length)} ${name} ago`;
 }
 
-// Of a clock that runs: 0:27, 12:05, 1:02:09.
+// A running clock: 0:27, 12:05, 1:02:09.
 export function clock(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   const two = (value: number) => String(value).padStart(2, "0");

@@ -19,7 +19,7 @@ export interface HeatOptions {
   title: string;
   hint?: string; // what a reader can do with it; on paper nothing
   show: (value: number) => string;
-  // Of a value: 0 is the paper, 1 the ink.
+  // The shade of a value: 0 is the paper, 1 the ink.
   shade: (value: number, most: number) => number;
   // The value that has the paper's colour, where it is not 0.
   least?: (most: number) => number;
@@ -174,7 +174,7 @@ export class HeatMap implements Member {
     for (let r = 0; r < cells.rows.length; r++) {
       for (let c = 0, i = r * width; c < cells.ends.length; c++, i++) {
         const value = cells.at(r, c);
-        // What is not there is see-through.
+        // A missing value is see-through.
         words[i] =
           value !== value
             ? 0
@@ -186,7 +186,7 @@ export class HeatMap implements Member {
     this.isPainted = true;
   }
 
-  // What the colours are: from the least to the most, as they are drawn.
+  // Explains the colours: from the least to the most, as they are drawn.
   private tellScale(most: number, inkOf: Uint32Array): void {
     if (!(most > 0)) return this.scale.replaceChildren();
     const { show, least } = this.options;
@@ -207,7 +207,7 @@ export class HeatMap implements Member {
     return this.options.tall ?? Math.min(360, Math.max(80, rows * nameStep));
   }
 
-  // Where the charts above have their times: pixels of the page, and seconds.
+  // The frame of the times in the charts above: pixels of the page, and seconds.
   private frame(): { left: number; width: number; from: number; to: number } {
     const { left, width } = this.group.areaIn(this.all);
     const [from, to] = this.group.range ?? [0, 1];

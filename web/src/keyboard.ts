@@ -34,7 +34,7 @@ export function oneStop(root: HTMLElement, selector: string): () => void {
   return settle;
 }
 
-// Where a key leads to from the one at `at`; -1 for a key that leads nowhere.
+// The item that a key leads to from the one at `at`; -1 for a key that leads nowhere.
 function moved(items: HTMLElement[], at: number, key: string): number {
   const last = items.length - 1;
   const within = (place: number) => Math.max(0, Math.min(last, place));

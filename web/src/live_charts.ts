@@ -12,7 +12,7 @@ const kinds = ["read", "write", "trim", "fsync"];
 
 export class LiveCharts {
   private readonly group: ChartGroup;
-  // Of an observe phase there is none of these: it has no load.
+  // An observe phase has none of these: it has no load.
   private readonly iops?: TimeChart;
   private readonly bytes?: TimeChart;
   private readonly latencies?: TimeChart;

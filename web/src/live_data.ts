@@ -1,4 +1,4 @@
-// What has come of one phase in progress, for charts. Long phases lose every second point.
+// The data of one phase in progress, for charts. Long phases lose every second point.
 
 import type { FleetInterval } from "./api";
 import type { Bands, Mark, Shade } from "./charts";
@@ -7,7 +7,7 @@ const maxPoints = 3999; // one more is halved without a rest
 const maxShades = 200;
 const mostColumns = 600; // of hosts over time
 
-// What a message leaves out is 0, or none.
+// A field that a message leaves out is 0, or none.
 export function whole(interval: Partial<FleetInterval>): FleetInterval {
   return {
     phase: 0,
@@ -44,7 +44,7 @@ export function whole(interval: Partial<FleetInterval>): FleetInterval {
 export class LiveData {
   points: FleetInterval[] = [];
   begins: number[] = [];
-  // Where the hosts are told: what they did, by column and position, and the columns' times.
+  // The hosts' work, where it is told, by column and position, and the columns' times.
   columns: Float32Array[] = [];
   columnBegins: number[] = [];
   columnEnds: number[] = [];
@@ -66,7 +66,7 @@ export class LiveData {
     return this.points[this.points.length - 1];
   }
 
-  // What was told before is passed over.
+  // Intervals that were told before are passed over.
   add(interval: FleetInterval): void {
     const { last } = this;
     if (last && interval.endSeconds <= last.endSeconds) return;

@@ -1,5 +1,5 @@
-// What somebody sees of a run in progress first: what is wrong, in which phase it is and for how
-// long, and its figures.
+// The head of a run in progress: what is wrong, in which phase it is and for how long, and its
+// figures.
 
 import { banner, element, signs, type Tone } from "./dom";
 import { clock, count, percent, wholeSeconds } from "./format";

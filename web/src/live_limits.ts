@@ -1,4 +1,5 @@
-// What a job requires of a phase, or ends it for, held against its intervals as they come.
+// The limits that a job requires of a phase, or ends it for, held against its intervals as they
+// come.
 
 import type { FigureLimit, FleetInterval } from "./api";
 import { count, fixed, short, typeset, type Kind } from "./format";

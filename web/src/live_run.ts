@@ -92,7 +92,7 @@ export class LiveRun {
     this.run = { ...this.run, ...changed };
   }
 
-  // What a message leaves out is 0, or none.
+  // A field that a message leaves out is 0, or none.
   private takePhase(change: Partial<PhaseChange>): void {
     const phase: PhaseChange = {
       index: 0,

@@ -1,4 +1,4 @@
-// What has to be said of a run in progress before all else, the gravest first. Pure.
+// The notices of a run in progress that come before all else, the gravest first. Pure.
 
 import type { Report, WorkloadReport } from "./api";
 import type { Tone } from "./dom";
@@ -12,7 +12,7 @@ export interface Notice {
   short: string; // for the title of the tab
 }
 
-// What is known of it; times in seconds.
+// The known facts; times in seconds.
 export interface Facts {
   lostFor?: number; // for which nothing has come from the controller
   lostWhy: string;
@@ -74,7 +74,7 @@ function ofController(facts: Facts): Notice[] {
   ];
 }
 
-// What phases that are over came to: wrong data, figures that must not be used, expectations that
+// The notices of phases that are over: wrong data, figures that must not be used, expectations that
 // were not met.
 export function noticesOfReport(report: Report): Notice[] {
   const notices: Notice[] = [];

@@ -114,7 +114,7 @@ function deviceTiles(live: LiveRun, last?: FleetInterval): HTMLElement[] {
   ];
 }
 
-// Of a phase that has no load: how far it is.
+// The progress of a phase that has no load.
 function progressTiles(live: LiveRun): HTMLElement[] {
   const { progress } = live;
   const share = progress ? progress.done / progress.total : undefined;
@@ -160,7 +160,7 @@ function hostFacts(live: LiveRun, last: FleetInterval): [string, string][] {
 export function factsOf(live: LiveRun): HTMLElement[] {
   const { last } = live.data;
   if (!last || isLaidOut(live) || live.measured?.kind === "observe") return [];
-  // Where it is required it has a tile.
+  // A required index has a tile.
   const hasTile = live.limits.of("fairness").length > 0;
   const jain: [string, string][] = hasTile
     ? []

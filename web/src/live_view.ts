@@ -20,7 +20,7 @@ const drawMs = 250;
 // asked for more often than this.
 const judgeMs = 2000;
 const judgeAgainMs = 15000;
-// Of a fleet so small every host is shown from the begin.
+// A fleet so small shows every host from the begin.
 const fewHosts = 64;
 
 export class LiveView implements View, FeedListener {
@@ -133,7 +133,7 @@ export class LiveView implements View, FeedListener {
     }, drawMs);
   }
 
-  // Of a queued run it was not known how many hosts it has.
+  // The number of hosts of a queued run was not known.
   private takesRun(): void {
     if (this.isChosen || this.allHosts || !this.isFew() || this.live.data.last) return;
     this.allHosts = true;

@@ -57,7 +57,7 @@ async function showCompared(text: string): Promise<void> {
   if (!mine.isOver) show(new CompareView(main, sets));
 }
 
-// Of the runs of the same job, the last that was submitted before this one.
+// Among the runs of the same job, the last that was submitted before this one.
 async function showBefore(id: string): Promise<void> {
   const mine = requests;
   const { run } = await get<Report>(`/api/runs/${id}`, mine.signal);

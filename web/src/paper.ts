@@ -22,7 +22,7 @@ window.addEventListener("afterprint", () => turn(false));
 // The width of a chart now; nothing: that of its place.
 export const paperWidth = (): number | undefined => (isOn ? chartWidth : undefined);
 
-// What it returns ends that. Listeners are told in the order in which they came.
+// The returned function ends that. Listeners are told in the order in which they came.
 export function whenPrinted(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

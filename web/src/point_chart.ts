@@ -1,6 +1,6 @@
 // Lines through the points of a sweep, as a drawing that is as sharp on paper as on a screen: one
-// line for each value of an axis, over the values of another, with intervals as bands. What each
-// point is stands in the table beside it.
+// line for each value of an axis, over the values of another, with intervals as bands. The table
+// beside it describes each point.
 
 import { element } from "./dom";
 import { inUnit, unitOf, type Kind } from "./format";
@@ -39,7 +39,7 @@ function drawn(tag: string, attributes: Record<string, string | number>, text = 
   return made;
 }
 
-// Of an axis of values: from 0, or over whole powers of ten.
+// The ticks of an axis of values: from 0, or over whole powers of ten.
 function valueTicks(least: number, most: number, kind: Kind, isLog: boolean): number[] {
   if (isLog) {
     const [a, b] = [Math.floor(Math.log10(least)), Math.ceil(Math.log10(most))];
@@ -93,7 +93,7 @@ export class PointChart {
       return top + (height - top - bottom) * (1 - Math.max(0, part));
     };
     const [first, last] = [ticks[0].at, ticks[ticks.length - 1].at];
-    // Of values that double, or nearly: each step is as wide as the others.
+    // If values double, or nearly, each step is as wide as the others.
     const isWide = first > 0 && last / first >= 4;
     const x = (value: number): number => {
       const part = isWide

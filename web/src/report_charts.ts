@@ -48,8 +48,8 @@ export interface HostLines {
   p99: Float32Array[];
 }
 
-// A drain that is over at once is no interval: its rates say nothing. Of a load that short there is
-// nothing else.
+// A drain that is over at once is no interval: its rates say nothing. A load that short has nothing
+// else.
 export function wholeSpans(reply: SeriesReply): number[] {
   if (!reply.spans) return [];
   const { beginSeconds, endSeconds, measuredToSeconds } = reply.spans;
@@ -161,7 +161,7 @@ export class PhaseCharts {
     return this.hosts;
   }
 
-  // Of the run, with those of other phases.
+  // Marks the events of the run, with those of other phases.
   mark(events: EventReport[]): void {
     if (!this.phase.startedAt) return;
     this.happened = marksFrom(this.phase.startedAt, events);
@@ -177,7 +177,7 @@ export class PhaseCharts {
   private keep(span?: [number, number]): void {
     const at = (value?: number) => (value === undefined ? null : value.toFixed(1));
     const other = choices().get("phase");
-    // What is chosen in another phase stays in the address.
+    // A choice in another phase stays in the address.
     if (!span && this.pinned.length === 0 && other !== String(this.phase.index)) return;
     const isChosen = span !== undefined || this.pinned.length > 0;
     choose({
@@ -205,10 +205,10 @@ export class PhaseCharts {
       .map(({ value, text }) => ({ value, text: typeset(text) }));
   }
 
-  // What happened: of hosts and paths, and of the run.
+  // The marks of events: of hosts and paths, and of the run.
   private marks(measuredFrom: number): Mark[] {
     const { stragglers, starvations } = this.phase;
-    // Who straggled from the begin does so on the whole chart.
+    // A host that straggled from the begin does so on the whole chart.
     const late = stragglers.filter((s) => s.beginSeconds > measuredFrom);
     return [
       ...late.map((s) => ({ at: s.beginSeconds, text: `${s.host}: ${s.cause}`, tone: warn })),

@@ -1,4 +1,4 @@
-// What is known of the hosts of a run, and where they differ.
+// The known facts about the hosts of a run, and where they differ.
 
 import type { Report } from "./api";
 import { element, fold, table, text } from "./dom";

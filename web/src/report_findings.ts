@@ -1,5 +1,5 @@
-// What stands out in a run, as the head of its report says it: corrupted data, outages, findings of
-// which those that are alike are one.
+// The findings of a run, as the head of its report says them: corrupted data, outages, and findings
+// of which those that are alike are one.
 
 import { choose } from "./address";
 import type { PhaseReport, Report } from "./api";
@@ -84,7 +84,7 @@ export function outages(report: Report): HTMLElement[] {
   return shortened(banners, mostOutages);
 }
 
-// What a table, a banner or a group says already.
+// Whether a table, a banner or a group says the warning already.
 function isSaid(warning: string, report: Report): boolean {
   if (/(^|: )(FAILED: |DATA CORRUPTED: |[^:]*: VERIFICATION FAILED)/.test(warning)) return true;
   if (isGrouped(warning)) return true;
@@ -149,7 +149,7 @@ const kindWords: Record<string, string> = {
   starvation: "hosts got almost nothing for a time",
 };
 
-// What many points of a sweep have in common is one line, with the hosts that it was.
+// A finding that many points of a sweep share is one line, with its hosts.
 function pointLines(report: Report): HTMLElement[] {
   return pointsOf(report).flatMap(({ name, phases }) => {
     const grouped = phases.map((phase) => ({ phase, groups: groupsOf(phase) }));
@@ -198,7 +198,7 @@ function merged(warnings: string[]): string[] {
   );
 }
 
-// Of the run's warnings, those that are findings of their own.
+// The run's warnings that are findings of their own.
 const shownWarnings = (report: Report): string[] =>
   merged((report.verdict?.warnings ?? []).filter((warning) => !isSaid(warning, report)));
 

@@ -23,7 +23,7 @@ import { pill, syntheticMark, verdictOfPhase, verdictOfReport } from "./verdict"
 const overviewHeight = 150;
 const mostNotes = 3;
 
-// Of a figure of which something is expected; without an expectation it has none.
+// The tone of a figure of which something is expected; without an expectation it has none.
 function toneOf(report: Report, headline: Headline, figure: string): Tone {
   const phase = report.phases.find((p) => p.name === headline.phase);
   const found = (phase?.expectations ?? []).filter((e) => figureOf(e) === figure);
@@ -134,7 +134,7 @@ export class Overview {
   private group?: ChartGroup;
   private notes: EventReport[] = [];
 
-  // What people noted belongs to the first screen: as flags of the chart, and in words.
+  // Notes of people belong to the first screen: as flags of the chart, and in words.
   note(events: EventReport[]): void {
     this.notes = events.filter((event) => event.severity === "note");
     if (this.notes.length === 0) return;
@@ -181,7 +181,7 @@ function expectations(report: Report): HTMLElement[] {
   const having = report.phases.filter((phase) => phase.expectations.length > 0);
   if (having.length === 0) return [];
   const rows = having.flatMap((p) => expectationRows(p, having.length > 1 ? `${p.name}: ` : ""));
-  // What was missed comes first.
+  // Missed expectations come first.
   rows.sort((a, b) => Number(a.met ?? true) - Number(b.met ?? true));
   return [expectationTable(rows)];
 }

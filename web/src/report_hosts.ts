@@ -1,4 +1,4 @@
-// What each host, thread, device and kernel did in a phase.
+// The work of each host, thread, device and kernel in a phase.
 
 import { choices, choose, keptSorting } from "./address";
 import type { DeviceReport, HostReport, PhaseReport } from "./api";
@@ -45,7 +45,7 @@ function limits(h: HostReport): string {
 function overTime(lines: HostLines | undefined): Map<number, (number | null)[]> {
   const spans = lines?.spans.spans;
   if (!spans) return new Map();
-  // Of the measured time: the rate of what a drain leaves, for a moment, would be a spike.
+  // Only the measured time: the rate during a drain, for a moment, would be a spike.
   const places = wholeSpans(lines.spans).filter(
     (i) =>
       spans.beginSeconds[i] < spans.measuredToSeconds &&
@@ -278,7 +278,7 @@ export function devices(phase: PhaseReport): HTMLElement[] {
   ];
 }
 
-// What vmstat prints of memory, swap space and block devices, over the measured time.
+// The figures of vmstat: memory, swap space and block devices, over the measured time.
 function memory(phase: PhaseReport): HTMLElement[] {
   if (phase.kernels.every((k) => k.freeBytesAvg === undefined)) return [];
   const amounts = ["swpd", "free", "buff", "cache", "dirty", "dirty, most", "writeback"];

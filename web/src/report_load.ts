@@ -1,4 +1,4 @@
-// What a phase's workloads came to, in the words and figures of the text report.
+// The results of a phase's workloads, in the words and figures of the text report.
 
 import type {
   Fairness,
@@ -163,7 +163,7 @@ export function methods(phase: PhaseReport): HTMLElement[] {
   return all;
 }
 
-// What its latencies are; workloads with a schedule have other ones than those without.
+// The kinds of its latencies; workloads with a schedule have other ones than those without.
 function metricsOf(phase: PhaseReport): string {
   const ofResponse = "response time (intended start to completion)";
   const ofService = "service time (submission to completion)";
@@ -198,7 +198,7 @@ function ownWindows(phase: PhaseReport): string {
     .join("");
 }
 
-// Where workloads ran one after the other, rates of all together are over the whole phase.
+// If workloads ran one after the other, rates of all together are over the whole phase.
 function ranTogether(phase: PhaseReport): boolean {
   const same = 0.01; // ends that count as one differ by less
   return phase.workloads.every(
@@ -286,7 +286,7 @@ export function fallenBehind(phase: PhaseReport): HTMLElement[] {
   return [element("details", { class: "single" }, element("summary", {}, words), ...lines)];
 }
 
-// What was required, what was found, and whether that is met.
+// The rows of expectations: the requirement, the figure, and whether it is met.
 export function expectationRows(phase: PhaseReport, prefix = ""): Expectation[] {
   return phase.expectations.map((e) => {
     const { what, required } = partsOf(e.text);
@@ -328,7 +328,7 @@ export function steady(phase: PhaseReport): HTMLElement[] {
   ];
 }
 
-// Of a phase without load.
+// The files of a phase without load.
 export function files(phase: PhaseReport): HTMLElement {
   const parts: string[] = [];
   if (phase.filesMade > 0) {

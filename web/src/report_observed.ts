@@ -1,4 +1,5 @@
-// What an observe phase saw: the devices of the hosts, by their own counters. There is no engine.
+// The results of an observe phase: the devices of the hosts, by their own counters. There is no
+// engine.
 
 import { keptSorting } from "./address";
 import type { ObservedFigures, ObservedReport, PhaseReport } from "./api";
@@ -54,7 +55,7 @@ function shares(report: ObservedReport): HTMLElement[] {
   return sentences.map((sentence) => element("p", {}, sentence));
 }
 
-// What stands in the place of workloads.
+// Stands in the place of workloads.
 export function observed(phase: PhaseReport): HTMLElement[] {
   const total = phase.observed?.total;
   if (!phase.observed || !total) return [];

@@ -53,7 +53,7 @@ export class PhaseSection {
       root.append(files(phase), ...(rows.length > 0 ? [expectationTable(rows)] : []), details);
       return;
     }
-    // Where every host was lost there are no figures.
+    // If every host was lost, there are no figures.
     const isMeasured = phase.workersLost < phase.workers;
     this.charts = new PhaseCharts(run, phase, requests, told);
     root.append(
@@ -95,7 +95,7 @@ export class PhaseSection {
     return this.phase.index;
   }
 
-  // What the head leaves out; when it comes into sight, or at once in a file.
+  // Adds the rest, which the head leaves out; when it comes into sight, or at once in a file.
   fill(): Promise<void> {
     this.filling ??= this.fillOnce();
     return this.filling;

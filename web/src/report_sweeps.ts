@@ -94,7 +94,7 @@ function shade(made: HTMLElement, part: number): HTMLElement {
 const shortWords = ([, , words, kind]: Figure): ((value: number) => string) =>
   kind ? orNone((value) => short(kind, value)) : words;
 
-// What the cells' colours are.
+// Explains the cells' colours.
 function legend(shown: Figure, least: number, most: number): HTMLElement {
   const [name] = shown;
   const words = shortWords(shown);
@@ -176,7 +176,7 @@ function matrix(
   const choice = select("figure of the matrix", names, own ? Number(own) : first);
   const values = others.map((axis, i) => select(axis.field, axis.values, Number(kept[i])));
   const at = () => values.map(({ selectedIndex }) => selectedIndex);
-  // What is chosen, as words: fields are not printed.
+  // The choice, as words: fields are not printed.
   const said = element("p", { class: "on-paper" });
   const show = () => {
     box.replaceChildren(...cellsOf(sweep, figures[choice.selectedIndex], at()));

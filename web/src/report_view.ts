@@ -1,5 +1,5 @@
-// A run's report: the first screen, then sweeps and curves, then each phase. What is not asked for
-// is folded.
+// A run's report: the first screen, then sweeps and curves, then each phase. Parts that nobody
+// asked for are folded.
 
 import { choices, choose } from "./address";
 import { get, type EventReport, type JobReply, type Report } from "./api";
@@ -247,7 +247,7 @@ export class ReportView implements View {
     }
   }
 
-  // What people noted, and what the controller did.
+  // The notes of people, and the actions of the controller.
   private happened(): HTMLElement[] {
     const notes = this.events.filter((event) => event.severity === "note");
     const events = this.events.filter((event) => event.severity !== "note");

@@ -1,10 +1,10 @@
-// What a report concludes: the controller's sentences where it has them, and else what follows from
-// its figures.
+// The conclusions of a report: the controller's sentences where it has them, and else those that
+// follow from its figures.
 
 import type { OperationReport, PhaseReport, Report } from "./api";
 import { count as countOf, marked, none, plural, short, typeset, wholePercent } from "./format";
 
-// Of RunSummary and PhaseReport, as far as the controller tells them.
+// A headline of RunSummary and PhaseReport, as far as the controller tells them.
 export interface Headline {
   kind: string;
   phase: string;
@@ -80,7 +80,7 @@ export function bestPoint(sweep: Sweep): Point | undefined {
     undefined,
   );
 }
-// What a point may be called: the best one only where the others are worse.
+// The name of a point: the best one only where the others are worse.
 export function standingOf(point: Point): string {
   const standing = String(point.comparison?.standing);
   return standing === "STANDING_BEST" || standing === "STANDING_ALONE" ? "best" : "leads";
@@ -164,7 +164,7 @@ export function conclusionOf(report: Report): string {
   const reasons = report.verdict?.good ? [] : (report.verdict?.reasons ?? []);
   if (report.verdict?.word === "data corrupted" || !headline)
     return typeset(reasons.length > 0 ? `${reasons[0]}.` : "");
-  // Of a sweep's sentence that on the best point; the section has all of it.
+  // A sweep's sentence up to the best point; the section has all of it.
   if (headline.kind !== "load") return typeset(headline.text.split(";")[0].replace(/\.?$/, "."));
   const phase = mainPhase(report);
   const parts = [headline.text];
@@ -251,7 +251,7 @@ function group(
 export const isGrouped = (warning: string): boolean =>
   / is a straggler: | got almost nothing from /.test(warning);
 
-// What a phase came to, in one sentence.
+// The conclusion of a phase, in one sentence.
 export function sentenceOf(phase: PhaseReport): string {
   const { total } = phase;
   if (!total) return "";

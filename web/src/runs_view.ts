@@ -1,4 +1,4 @@
-// Runs, the newest first; refreshes itself. What is chosen is asked of the controller.
+// Runs, the newest first; refreshes itself. The controller applies the filters.
 
 import { command } from "./actions";
 import { choices, choose, keptSorting } from "./address";
@@ -43,7 +43,7 @@ export class RunsView implements View {
     this.shown = "";
     this.draw();
   });
-  // Of a hundred rows.
+  // One stop of the Tab key for a hundred rows.
   private readonly stops = ["a[data-run]", "[data-tick]"].map((one) => oneStop(this.list, one));
   private asked = 0;
   private runs: RunSummary[] = [];
@@ -158,7 +158,7 @@ export class RunsView implements View {
       .every((word) => all.includes(word));
   }
 
-  // Of the same job, up to this run.
+  // The runs of the same job, up to this run.
   private history(run: RunSummary): number[] {
     const same = this.runs.filter((other) => other.jobName === run.jobName && other.iops > 0);
     const at = same.indexOf(run);

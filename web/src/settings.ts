@@ -1,4 +1,4 @@
-// What a reader prefers, remembered by the browser: light or dark, and the zone of times.
+// The preferences of a reader, remembered by the browser: light or dark, and the zone of times.
 
 export const themes = ["auto", "light", "dark"] as const;
 export const zones = ["UTC", "local"] as const;
@@ -64,8 +64,8 @@ export function chooseZone(next: Zone): void {
 
 const two = (value: number): string => String(value).padStart(2, "0");
 
-// An instant with its zone, in the one that is chosen: 2026-11-23 20:47:13 UTC, or ... UTC+01:00.
-// What is no time is told as it came.
+// An instant with its zone, in the one that is chosen: 2026-11-23 20:47:13 UTC, or ... UTC+01:00. A
+// text that is no time stays as it came.
 export function inZone(rfc3339: string): string {
   const at = new Date(rfc3339);
   if (Number.isNaN(at.getTime())) return rfc3339;

@@ -1,4 +1,4 @@
-// What the controller says of itself: asked for every few seconds, once for all who want to know.
+// The controller's own status: requested every few seconds, once for all parts that use it.
 
 import { get, messageOf, type StatusReply } from "./api";
 

@@ -1,4 +1,4 @@
-// What a run came to, in one word. No bad run is green.
+// The verdict of a run, in one word. No bad run is green.
 
 import type { PhaseReport, Report, RunSummary } from "./api";
 import { element, type Tone } from "./dom";
@@ -8,8 +8,8 @@ export interface Verdict {
   tone: Tone;
 }
 
-// By severity: green, amber, red, or grey for what says neither. Whoever cancels a run has found no
-// fault. Words that this page does not know are bad.
+// By severity: green, amber, red, or grey for a word that says neither. A cancelled run has found
+// no fault. Words that this page does not know are bad.
 const tones: Record<string, Tone> = {
   passed: "good",
   done: "good",
@@ -25,7 +25,7 @@ const toneOf = (word: string): Tone => tones[word] ?? "bad";
 // The word of its report; of a run that has none yet, or never came to one, its state.
 export function verdictOf(run: RunSummary): Verdict {
   if (run.verdict) return { word: run.verdict, tone: toneOf(run.verdict) };
-  // What has ended just now, and has no report, is not good yet.
+  // A run that has ended just now, and has no report, is not good yet.
   const isOpen = ["queued", "running", "done"].includes(run.state);
   return { word: run.state, tone: isOpen ? "plain" : toneOf(run.state) };
 }

@@ -1,5 +1,5 @@
-// A view fills the page's main part from the moment it is mounted until it is destroyed. What it
-// asks for is given up when it is left.
+// A view fills the page's main part from the moment it is mounted until it is destroyed. Its
+// requests are given up when it is left.
 
 export interface View {
   destroy(): void;

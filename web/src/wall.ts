@@ -37,7 +37,7 @@ export class Wall {
     document.body.classList.remove("wall");
   }
 
-  // Of charts in a place: two rows of them fill what is left of the screen.
+  // The size of charts in a place: two rows of them fill the rest of the screen.
   layoutAt(plots: HTMLElement): Look {
     if (!this.isOn) return usualLook;
     const left = window.innerHeight - plots.getBoundingClientRect().top - window.scrollY;

@@ -1,9 +1,9 @@
-// What the controller says of runs in words; the page's own, shorter ones where it says nothing.
+// The controller's words for runs; the page's own, shorter ones where it says nothing.
 
 import type { RunSummary } from "./api";
 import { bothThroughputs, count, none, short } from "./format";
 
-// Of a controller that is older than the page these are absent.
+// A controller that is older than the page does not send these.
 export type Told = RunSummary & {
   headline?: { text?: string; iops?: number };
   conclusion?: string;
@@ -16,7 +16,7 @@ export function headlineOf(run: Told): string {
   return `${count(run.iops)} IOPS${rate}`;
 }
 
-// What the conclusion of a run begins with, which is the gravest. Its figures stand beside it.
+// The begin of a run's conclusion, which is its gravest part. Its figures stand beside it.
 export const reasonOf = (run: Told): string => (run.conclusion ?? "").split("; ")[0];
 
 // Its exact figures, for whoever points at it.
