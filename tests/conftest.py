@@ -82,7 +82,7 @@ def pytest_runtest_makereport(item, call):
 
 
 def seconds_of_processor():
-    """Of this process and of its children that have ended."""
+    """Returns the time of this process and of its children that have ended."""
     return sum(
         used.ru_utime + used.ru_stime
         for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))

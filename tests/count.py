@@ -29,7 +29,7 @@ def xml_files(events: str):
             yield event["id"]["testResult"]["label"], event["testResult"]["status"], path
 
 
-# Of one failure's text, so many characters from its end are shown.
+# A failure's text is cut to so many characters from its end.
 SHOWN = 3000
 
 

@@ -125,7 +125,7 @@ phases:
 
 
 def measured(disk, kind, body):
-    """What `body` returns, and the bytes that the disk moved during that time."""
+    """Returns the result of `body`, and the bytes that the disk moved during that time."""
     before = disk_bytes(disk, kind)
     result = body()
     return result, disk_bytes(disk, kind) - before

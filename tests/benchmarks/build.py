@@ -27,7 +27,7 @@ SHOWN = 15
 
 
 def unit_seconds(directory):
-    """Of each of two compilers that run at the same time."""
+    """Returns the seconds of each of two compilers that run at the same time."""
     source = os.path.join(directory, "unit.cc")
     with open(source, "w", encoding="ascii") as out:
         out.write(UNIT)

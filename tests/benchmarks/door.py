@@ -82,7 +82,7 @@ class Door:
         return self.lockstep("run", "--ssh", hosts, *words, *flags, "-")
 
     def left(self):
-        """What `find` sees on the hosts that it did not see before, without files of jobs."""
+        """Returns the files that `find` sees in addition on the hosts, except those of jobs."""
         found = set()
         for host, before in zip(self.ssh.hosts, self.before, strict=True):
             if host.sshd.poll() is None:
@@ -119,8 +119,8 @@ def break_hosts(ssh):
 
 
 def run_broken_fleet(work):
-    """Of eight hosts one is unreachable, one has no space, one's worker is killed, and one's link
-    is cut. Returns what is left on the hosts, and whether every one was named.
+    """Breaks four of eight hosts: one is unreachable, one has no space, one's worker is killed, and
+    one's link is cut. Returns what is left on the hosts, and whether every one was named.
     """
     with SshHosts(8) as ssh:
         ssh.hosts[1].stop()

@@ -81,7 +81,7 @@ class Case:
 
 
 class Figures:
-    """Of one run: I/Os per second; user and system nanoseconds per I/O."""
+    """The figures of one run: I/Os per second; user and system nanoseconds per I/O."""
 
     def __init__(self, iops, user, system):
         self.iops, self.user, self.system = iops, user, system
@@ -138,8 +138,8 @@ def run_fio(case, seconds, batch):
     job = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]
     part = job["write" if case.write else "read"]
     # usr_cpu and sys_cpu are shares of the jobs' summed time; they leave out the kernel's threads
-    # that worked for the process (io-wq), which the process's own figure has. What fio needs to
-    # start is measured apart.
+    # that worked for the process (io-wq), which the process's own figure has. The start of fio is
+    # measured apart.
     per_io = part["runtime"] * 1e6 * case.threads / part["total_ios"]
     user, system = job["usr_cpu"] / 100 * per_io, job["sys_cpu"] / 100 * per_io
     whole = (
@@ -262,7 +262,7 @@ def target_of(case):
 
 
 def identities_of(paths):
-    """Of the devices: what they carry may be overwritten."""
+    """Returns the identities of devices whose contents may be overwritten."""
     with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as text:
         boot = text.read().strip()
     return {

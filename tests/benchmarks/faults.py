@@ -77,7 +77,7 @@ class Campaign:
         self.hosts.start_worker(self.fleet, i, self.fleet.address, self.fleet.data)
 
     def worker_pid(self, i):
-        """Of lockstep-worker itself, underneath what put it into its namespaces."""
+        """Returns the id of lockstep-worker itself, underneath the program of its namespaces."""
         return program(self.fleet.workers[i].pid)
 
     def lockstep(self, *words, stdin=None, timeout=60):
@@ -274,8 +274,8 @@ class Campaign:
         too_few = 3 - lost < max(1, self.least)
         # A worker that was lost after its last result takes nothing away.
         missing = any(phase["workersLost"] for phase in report["phases"])
-        # What may end a run: its policy, a spool that is full, and a phase that was begun for the
-        # fourth time in vain.
+        # A run may end by its policy, by a spool that is full, and by a phase that was begun for
+        # the fourth time in vain.
         may_end = {
             "abort": lost > 0,
             "continue": too_few,

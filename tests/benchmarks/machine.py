@@ -1,4 +1,4 @@
-"""What the benchmarks make on the machine and take away again: files, file systems, devices."""
+"""Files, file systems and devices that the benchmarks make on the machine and take away again."""
 
 import contextlib
 import os
@@ -30,7 +30,7 @@ def run(*words):
 
 
 class Machine(contextlib.ExitStack):
-    """What it made is gone when it is left, also after a failure. The devices need root."""
+    """Removes all that it made when it is left, also after a failure. The devices need root."""
 
     def directory(self, base):
         path = tempfile.mkdtemp(prefix="ls-bench", dir=base)

@@ -86,7 +86,7 @@ def samples_of(fleet):
 
 
 class Cost:
-    """Of a worker from now on, as a share of one core."""
+    """The cost of a worker from now on, as a share of one core."""
 
     def __init__(self, pid):
         self.pid = pid

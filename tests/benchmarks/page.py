@@ -40,7 +40,7 @@ for _ in range(count):
     first = first or stream
 poll.register(sys.stdin, selectors.EVENT_READ)
 print("open", flush=True)
-# What was before comes first, and is not what comes each second.
+# Earlier events come first, and do not count among those of each second.
 began, got, closed = time.monotonic() + 2, 0, 0
 while True:
     for key, _ in poll.select():
@@ -197,7 +197,7 @@ def begun(fleet, count, seconds):
 
 
 def live(count, seconds):
-    """What a live view with every host costs the browser."""
+    """Measures the browser's cost of a live view with every host."""
     with Fleet(0, http=True) as fleet:
         synthetic(fleet, count)
         run, _ = begun(fleet, count, seconds + 3600)
@@ -280,7 +280,7 @@ def watched_run(fleet, count, seconds, watchers, stopped):
 
 
 def watched(count, seconds, watchers, stopped):
-    """What watchers cost the controller, and whether the run notices them."""
+    """Measures the controller's cost of watchers, and whether the run notices them."""
     with Fleet(0, http=True) as fleet:
         synthetic(fleet, count)
         watched_run(fleet, count, seconds // 2, 1, 0)  # warms up

@@ -34,7 +34,7 @@ def memory_mib(pid, field="VmRSS"):
 
 
 def postgres_cpu(fleet):
-    """Of all its processes, also those that have ended."""
+    """Returns the processor time of all its processes, also those that have ended."""
     with open(
         os.path.join(fleet.state, "postgres", "data", "postmaster.pid"), encoding="ascii"
     ) as text:

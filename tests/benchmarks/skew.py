@@ -60,12 +60,12 @@ phases:{before}{phases}{after}
 """
 
 
-# Of the injected clocks, ppm: commodity oscillators are specified for 100 either way.
+# The rates of the injected clocks, ppm: commodity oscillators are specified for 100 either way.
 RATES = (-200, -50, 0, 50, 200)
 
 
 class Series:
-    """What a set-up showed: true and reported skews, nanoseconds."""
+    """The results of a set-up: true and reported skews, nanoseconds."""
 
     def __init__(self, name):
         self.name, self.true, self.reported, self.bound, self.held = name, [], [], [], 0
@@ -82,7 +82,7 @@ class Series:
 
 
 def first_ios(lockstep, hosts):
-    """Of the last run, by run phase: each host's first I/O on the kernel's own clock, ns."""
+    """Returns each host's first I/O in each run phase, by the kernel's own clock, in ns."""
     rows = lockstep(
         "sql",
         "--csv",

@@ -217,8 +217,7 @@ def promise(fleet, work, options):
     return targets
 
 
-# What fio does for so long, and how long iostat looks: some seconds more, so that nothing of it is
-# before or after.
+# fio runs for so long. iostat looks for some seconds more, so that all of fio's I/O is within.
 FIO_SECONDS = 10
 IOSTAT_SECONDS = 15
 TOLERANCE = 0.02
@@ -325,7 +324,8 @@ def observed(fleet, work, options):
     print(f"\n{'observed':<12}{'iostat':>14}{'ours':>14}")
     targets = []
     for column, (field, factor, is_rate) in COLUMNS.items():
-        # Of rates the totals: both have looked for another time, and had nothing else to see.
+        # Rates are compared by their totals: both have looked for another time, and had nothing
+        # else to see.
         mine = ours.get(field, 0) * factor * (seconds if is_rate else 1)
         other = theirs[column] * (IOSTAT_SECONDS if is_rate else 1)
         digit = LAST_DIGIT * (IOSTAT_SECONDS if is_rate else 1)

@@ -27,8 +27,8 @@ from fleet import BIN, Fleet, identity_of  # noqa: E402
 from machine import MIB, Machine, write_random  # noqa: E402
 from verdict import say  # noqa: E402
 
-# What a figure may differ in any case. Draws of mixes differ in their sizes, and a p99 is made of
-# a hundredth of the I/Os.
+# The difference that a figure may have in any case. Draws of mixes differ in their sizes, and a p99
+# is made of a hundredth of the I/Os.
 LEAST = {"IOPS": 0.10, "bytes": 0.03, "p50": 0.15, "p95": 0.20, "p99": 0.30}
 MOST = 0.5
 KINDS = ("read", "write")

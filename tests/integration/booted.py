@@ -65,7 +65,7 @@ exec env -i container=lockstep PATH=/usr/sbin:/usr/bin:/sbin:/bin \
 
 
 def unified():
-    """Where this machine has its cgroup2."""
+    """Returns the mount point of this machine's cgroup2."""
     with open("/proc/mounts", encoding="utf-8") as mounts:
         for line in mounts:
             fields = line.split()

@@ -27,7 +27,7 @@ phases:
 
 
 def digest(path):
-    """Of its length and its bytes. Most of an image is a hole, of which nothing is read."""
+    """Returns a digest of length and bytes. Most of an image is a hole, which is not read."""
     found = hashlib.sha256()
     block, zeros, has_holes = 1 << 16, bytes(1 << 16), True
     with open(path, "rb", buffering=0) as data:
@@ -67,7 +67,7 @@ def write_lvm_label(path):
 
 
 def terminal(words, columns, environment):
-    """What a program writes to a terminal of so many columns."""
+    """Returns a program's output on a terminal of so many columns."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(words, stdin=its, stdout=its, stderr=its, env=environment)
@@ -88,7 +88,7 @@ def terminal(words, columns, environment):
 
 
 def converse(words, question, answer, environment):
-    """What a program says on a terminal, and how it ends, when it is answered once."""
+    """Returns a program's output on a terminal, and how it ends, when it is answered once."""
     ours, its = pty.openpty()
     process = subprocess.Popen(words, stdin=its, stdout=its, stderr=its, env=environment)
     os.close(its)

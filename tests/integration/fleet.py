@@ -84,7 +84,7 @@ def program(pid):
 
 
 def identity_of(image):
-    """Of a loop device over an image."""
+    """Returns the identity of a loop device over an image."""
     facts = os.stat(image)
     return f"loop-file:{os.major(facts.st_dev)}:{os.minor(facts.st_dev)}:{facts.st_ino}"
 
@@ -226,7 +226,7 @@ class Fleet:
         shutil.rmtree(self.stores, ignore_errors=True)
 
     def log(self, name):
-        # What is being written may end within a character.
+        # A line in progress may end within a character.
         path = os.path.join(self.directory, name + ".log")
         with open(path, encoding="utf-8", errors="replace") as text:
             return text.read()
@@ -270,7 +270,7 @@ class Fleet:
         self.url = next((value for key, value in facts if key == "http"), None)
 
     def postmaster(self):
-        """Of the embedded PostgreSQL."""
+        """Returns the process id of the embedded PostgreSQL."""
         with open(
             os.path.join(self.state, "postgres", "data", "postmaster.pid"), encoding="ascii"
         ) as text:

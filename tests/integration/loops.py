@@ -25,7 +25,7 @@ def numbers_kept():
 
 
 def attach(path, *options):
-    """A new loop device's path. Who asks detaches it, once."""
+    """Returns a new loop device's path. The caller detaches it, once."""
     with numbers_kept():
         return losetup("--show", *options, "-f", path)
 

@@ -13,11 +13,11 @@ IQN = "iqn.2026-11.test:array"
 
 
 def identity(lun):
-    """Of a LUN of tgt's first target."""
+    """Returns the identity of a LUN of tgt's first target."""
     return f"naa.60000000000000000e000000000100{lun:02}"
 
 
-# Of a worker that may overwrite what is on both LUNs, and of a job that does.
+# Flags of a worker that may overwrite both LUNs, and the list of a job that does.
 EXPENDABLE_FLAGS = [word for lun in (1, 2) for word in ("--allow-expendable", identity(lun))]
 EXPENDABLE_FLAGS += ["--approve-label", "lab=yes"]
 EXPENDABLE = f"labels: {{lab: 'yes'}}\nexpendable: [{identity(1)}, {identity(2)}]"

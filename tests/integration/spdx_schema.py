@@ -1,5 +1,5 @@
-"""What a list of SPDX 2.3 must be: a JSON schema of the part that tools/package writes, which is
-stricter than the standard's, and what a schema cannot say.
+"""The rules for a list of SPDX 2.3: a JSON schema of the part that tools/package writes, which is
+stricter than the standard's, and checks that a schema cannot express.
 """
 
 import re

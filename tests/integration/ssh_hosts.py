@@ -89,7 +89,7 @@ class SshHost(contextlib.ExitStack):
         """`prepare` is run by a shell in the host's mount namespace, with the root as $0."""
         words = ["ip", "netns", "exec", self.line.name, "unshare", "--mount", "--pid", "--fork"]
         script = ENTER.replace("exec chroot", f"{prepare}\n  exec chroot")
-        # What sshd says of each connection is of use when a test fails.
+        # sshd's messages about each connection are of use when a test fails.
         with open(f"{self.directory}/{self.name}.log", "ab") as log:
             self.sshd = subprocess.Popen(
                 [*words, "--kill-child", "sh", "-c", script, self.root, *SSHD_COMMAND],

@@ -1,4 +1,4 @@
-"""Who may do what: roles and certificates."""
+"""Roles and certificates: the calls that each principal may make."""
 
 import os
 import re
@@ -124,7 +124,7 @@ class Principals(unittest.TestCase):
             table,
             "docs/reference/security.md is not current: LOCKSTEP_WRITE=1 tools/test access",
         )
-        # What nobody but these may do, whatever the table says.
+        # Nobody but these may make the calls, whatever the table says.
         for method in ("Prune", "ImportRun", "Enroll", "Forget", "GetAuditLog"):
             served = [who for who in PRINCIPALS if cells[method][who] == "served"]
             self.assertEqual(served, ["admin"], method)

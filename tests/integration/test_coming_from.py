@@ -5,7 +5,7 @@ import re
 
 from fleet import ROOT, FleetTest, needs_root
 
-# What paces a load, or ends it.
+# Fields that pace a load, or end it.
 PACED = ("max_", "open_loop", "think", "operations", "passes", "io_size", "latency")
 
 

@@ -1,5 +1,5 @@
-"""What counts as consent to overwrite: a mark that a worker signed, a token of a plan that found
-this very content, a device of which every byte was read as zero. Hashes before and after."""
+"""The kinds of consent to overwrite: a mark that a worker signed, a token of a plan that found this
+very content, a device of which every byte was read as zero. Hashes before and after."""
 
 import os
 import subprocess
@@ -115,7 +115,7 @@ class Marks(unittest.TestCase):
                 state = f"{fleet.directory}/worker-node1"
                 adopted = call(f"{BIN}/lockstep-worker", "--state-dir", state, "--adopt", path)
                 self.assertIn("adopted", adopted)
-                # What is shown is what is signed.
+                # The path that is shown is the path that is signed.
                 os.symlink(fleet.data, f"{fleet.directory}/link")
                 linked = subprocess.run(
                     [f"{BIN}/lockstep-worker", "--state-dir", state]
@@ -206,8 +206,8 @@ class Content(unittest.TestCase):
                     self.assertEqual(done.status, 0, str(done))
 
     def test_a_token_is_of_this_very_file(self):
-        """What a file that is expendable holds, and which file it is, also if only one byte between
-        the samples changes; and again right before it is written.
+        """A token covers the contents of an expendable file, and the file itself, also if only one
+        byte between the samples changes; and again right before it is written.
         """
 
         def another_file(path):
@@ -267,7 +267,7 @@ class Content(unittest.TestCase):
                 self.assertEqual(running.returncode, 3, out + err)
                 self.assertIn("the run was confirmed", " ".join(out.split()) + err)
                 self.assertEqual(digest(path), before)
-                # What was confirmed is done, over several phases.
+                # The confirmed run is done, over several phases.
                 done = fleet.run_job(brief, "--confirm", token(brief))
                 self.assertEqual(done.status, 0, str(done))
                 self.assertNotEqual(digest(path), before)

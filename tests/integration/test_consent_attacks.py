@@ -72,7 +72,7 @@ class ConsentTest(EnrolmentTest):
         fleet.wait_attached(1)
 
     def restart_controller(self, fleet):
-        """Where it was, so that its workers come back."""
+        """Starts it at its former address, so that its workers come back."""
         stop(fleet.controller)
         fleet.start_controller(fleet.address)
         fleet.wait_attached(1)
@@ -121,7 +121,7 @@ class WritesByAnotherName(ConsentTest):
         upper = attach(device.path)
         self.addCleanup(detach, upper)
         with open(upper, "r+b", buffering=0) as disk:
-            # What lies dirty in its page cache counts as written.
+            # Dirty bytes in its page cache count as written.
             self.attack(
                 device, device.path, lambda: os.pwrite(disk.fileno(), PRECIOUS, PLACE), True
             )

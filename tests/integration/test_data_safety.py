@@ -239,7 +239,7 @@ class Devices(unittest.TestCase):
         self.assertTrue(is_same)
 
     def test_a_target_that_is_another_device_on_each_host(self):
-        """What the run writes on one host says nothing of the other host's device."""
+        """The run's writes on one host say nothing of the other host's device."""
         other = os.path.join(self.directory, "other")
         os.mkdir(other)
         self.addCleanup(os.rmdir, other)

@@ -46,8 +46,8 @@ class Shown(FleetTest):
 
 
 class Deceived(unittest.TestCase):
-    """What a controller that lies can make of the command line, and names that only look like
-    loopback.
+    """A lying controller cannot turn the command line against its user, nor can names that only
+    look like loopback.
     """
 
     def test_sql_runs_nothing_that_the_controller_says(self):

@@ -7,7 +7,7 @@ import unittest
 
 from fleet import ROOT
 
-# What is on the controller's loop, feeds it or stands in front of it.
+# Code that is on the controller's loop, feeds it or stands in front of it.
 DECIDING = "//controller/runs/... + //controller/ingest/... + //controller/api/..."
 
 # (from, to): nothing of `from` may depend on anything of `to`.
@@ -56,7 +56,7 @@ FORBIDDEN = [
         "//worker/workload/...",
         "//worker/engine/... + //worker/host/... + @system//:grpc + @system//:liburing",
     ),
-    # What does the I/O does not know who asked for it.
+    # The code that does the I/O does not know who asked for it.
     (
         "//worker/engine/... + //worker/host/... + //worker/sampler/... + //worker/targets/... + "
         "//worker/verify/... + //worker/load/...",

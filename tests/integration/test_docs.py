@@ -117,7 +117,7 @@ class WaysToLoseData(NamesTests):
 
 
 def sentences(text, title):
-    """Of a document's section, without marks; each item of a list begins one."""
+    """Returns the sentences of a section, without marks; each item of a list begins one."""
     body = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", text, re.S | re.M).group(1)
     body = re.sub(r"^\|.*$|<!--.*?-->", "", body, flags=re.M)
     for item in re.split(r"\n(?=- )|\n\n", body):
@@ -261,7 +261,7 @@ class Certificates(unittest.TestCase):
 
 @functools.cache
 def help_of(program):
-    """What it says of its options, with those of all its commands."""
+    """Returns the program's help, with those of all its commands."""
 
     def ask(*words):
         return subprocess.run(
@@ -336,7 +336,7 @@ class Contributing(unittest.TestCase):
 
     def test_its_commands(self):
         lines = [c for block in blocks("docs/contributing.md", "sh") for c in commands(block)]
-        # What is counted at the end is the whole test, not what a filter leaves of it.
+        # The final count is of the whole test, not of the part that a filter leaves of it.
         self.addCleanup(self.run_line, "bazel", "test", "//tests/controller/plan")
         for line in lines:
             words = shlex.split(line)

@@ -1,4 +1,4 @@
-"""What helps when it does not work: doctor and support-bundle, and the guide about both."""
+"""Help for a set-up that does not work: doctor and support-bundle, and the guide about both."""
 
 import contextlib
 import json

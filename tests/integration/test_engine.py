@@ -1,6 +1,4 @@
-"""What the engine does, end to end: every target on real files and devices, checked where it can be
-checked.
-"""
+"""The engine, end to end: every target on real files and devices, checked where possible."""
 
 import os
 import re
@@ -163,7 +161,7 @@ class Engine(FleetTest):
         (workload,) = phase["workloads"]
         own = workload["operations"][0]["iops"]
         self.assertAlmostEqual(own / phase["total"]["iops"], 1, places=6)
-        # Of five seconds it worked for three.
+        # It worked for three of five seconds.
         self.assertLess(own, 0.75 * max(phase["iopsByInterval"]))
 
     def test_a_curve_is_run_at_shares_of_what_was_measured(self):

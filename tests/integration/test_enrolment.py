@@ -70,7 +70,7 @@ class EnrolmentTest(unittest.TestCase):
         return self.ok(done)
 
     def state(self, fleet, name):
-        """What a listing for enrolment says of a device."""
+        """Returns the state of a device in a listing for enrolment."""
         listed = fleet.lockstep("devices", "enroll", name, "--format", "json").json()
         (device,) = listed["devices"]
         return device
@@ -315,7 +315,7 @@ class Devices(EnrolmentTest):
         fleet = self.fleet(device.path)
         call("blockdev", "--flushbufs", device.path)
         self.enrol(fleet, device.path)
-        # Whoever looks at the device flushes what its other names have dirty: nothing shall be.
+        # A look at the device flushes the dirty pages of its other names: there shall be none.
         call("mount", "-o", "ro", part, mount)
         self.addCleanup(unmount, mount)
         call("blockdev", "--flushbufs", part)

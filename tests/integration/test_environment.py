@@ -21,7 +21,7 @@ def queue(device, name):
 
 
 def options_of(mount):
-    """Of what is on top there."""
+    """Returns the options of the topmost mount there."""
     found = None
     with open("/proc/self/mountinfo", encoding="utf-8") as table:
         for line in table:
@@ -85,7 +85,7 @@ class Settings(unittest.TestCase):
         title = " ".join(lines[lines.index(rows["none"]) - 1])
         for word in ("MiB/s", "p99", "thread Jain"):
             self.assertIn(word, title)
-        # What the kernel had during that time is in the result, and no longer in the kernel.
+        # The kernel's value during that time is in the result, and no longer in the kernel.
         rows = self.fleet.sql(
             "SELECT phase, thing, value, not_restored FROM phase_settings "
             "WHERE run_id = last_run() AND setting = 'scheduler' ORDER BY phase"

@@ -1,5 +1,5 @@
-"""What leaves Lockstep: archives, tables, and reports in the formats of other tools, read by these
-tools themselves. tools/install-deps puts them into an environment of their own.
+"""Exports: archives, tables, and reports in the formats of other tools, read by these tools
+themselves. tools/install-deps puts them into an environment of their own.
 """
 
 import csv
@@ -59,7 +59,7 @@ class Tags(html.parser.HTMLParser):
 
 
 def said(text, name):
-    """What a format says, whatever the order of the names in its JSON."""
+    """Returns the contents of a format, whatever the order of the names in its JSON."""
     if name != "html":
         return text
     before, rest = text.split('<script type="application/json" id="data">')

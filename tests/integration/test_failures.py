@@ -1,4 +1,4 @@
-"""What goes wrong is said clearly, with host and path, and harms nothing else."""
+"""Failures are reported clearly, with host and path, and harm nothing else."""
 
 import json
 import os
@@ -37,7 +37,7 @@ class LostWorkers(unittest.TestCase):
         )
         mix = report["phases"][1]
         self.assertEqual((mix["state"], mix["workersLost"], mix["workers"]), ("aborted", 1, 2))
-        # What the other worker measured until then is kept.
+        # The other worker's measurements until then are kept.
         self.assertGreater(mix["hosts"][0]["iops"], 0)
         self.assertEqual([h["lost"] for h in mix["hosts"]], [False, True])
 

@@ -252,7 +252,7 @@ class Faults(FleetTest):
         self.assertEqual(int(rows[0][1]), int(found["mismatches"]))
 
     def lies(self):
-        """What the file system has lied about, and where."""
+        """Returns the offsets and the kinds of the file system's lies."""
         with open(self.point + "/.lies", encoding="ascii") as text:
             return [(line.split()[0], int(line.split()[1])) for line in text]
 
@@ -303,7 +303,7 @@ class Faults(FleetTest):
                     offset = int(re.search(r"at offset (\d+) of", detail).group(1))
                     self.assertIn(offset, told, detail)
                 for detail in others:
-                    # What is missing, of whom, and when it was written.
+                    # The missing write, its writer, and its time.
                     self.assertRegex(
                         detail,
                         rf"generation [12] or newer.*; worker 0 \({writer}\) wrote that in phase 1 "

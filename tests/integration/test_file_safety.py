@@ -26,7 +26,7 @@ class Files(unittest.TestCase):
             self.assertEqual(digest(path), before)
 
     def test_an_allowed_directory_that_another_user_replaces(self):
-        """Who owns the directory above puts a link to somebody else's in its place."""
+        """The owner of the directory above puts a link to somebody else's in its place."""
         with Fleet(0) as fleet:
             above = f"{fleet.data}/above"
             allowed, precious = f"{above}/allowed", f"{fleet.directory}/precious"

@@ -16,7 +16,7 @@ from test_docs import blocks
 
 EXAMPLES = "/usr/share/doc/fio/examples"
 
-# What each example needs that jobs do not have; empty: it is translated.
+# The extra needs of each example that jobs do not have; empty: it is translated.
 NEEDS = {
     "1mbs_clients": "",
     "aio-read": "",
@@ -110,7 +110,7 @@ APART = {"libiscsi"}
 # Translated if they get what their text asks for: a file that is there, and variables.
 GIVEN = {"butterfly", "xnvme-compare"}
 VARIABLES = {"FIO_RW": "randread", "FIO_IODEPTH": "4", "FIO_BS": "4k"}
-# What fio refuses, too, whatever it is given.
+# Options that fio refuses, too, whatever their value.
 WRONG = {"steadystate", "waitfor"}
 # Needs of more than a Linux host without special hardware has, or of what comes later.
 LATER = ("the engine", "zones of zoned devices", "a search for the load")
@@ -136,7 +136,7 @@ def small(text, data):
     text = re.sub(r"(?m)^(size|filesize)=.*$", r"\1=4m", text)
     text = re.sub(r"(?m)^(runtime|timeout)=.*$", r"\1=1", text)
     text = re.sub(r"(?m)^loops=.*$", "loops=2", text)
-    # What the file paces over hours. No rate is promised beside busy neighbours.
+    # The file paces these over hours. No rate is promised beside busy neighbours.
     text = re.sub(r"(?m)^startdelay=.*$", "startdelay=100ms", text)
     text = re.sub(r"(?m)^rate=\d+$", "rate=8m", text)
     text = re.sub(r"(?m)^rate_iops=\d+$", "rate_iops=1000", text)
@@ -281,8 +281,8 @@ class FioFiles(FleetTest):
         text = text.replace("io_submit_mode=offload", "io_submit_mode=inline")
         # Files stand in place of the devices that are there.
         text = text.replace("allow_file_create=0\n", "")
-        # Of several sizes fio cuts I/Os short, so that it visits each block once. A job does not,
-        # which a remark says.
+        # With several sizes fio cuts I/Os short, so that it visits each block once. A job does not,
+        # and a remark says so.
         if re.search(r"(?m)^bssplit=", text) and "norandommap" not in text:
             text = text.replace("[global]\n", "[global]\nnorandommap=1\n", 1)
         # Jobs of one file would not find it again. The directory goes anyway.
@@ -336,7 +336,7 @@ class FioFiles(FleetTest):
         text = text.replace("[", "[global]\nunlink=1\ninvalidate=0\n[", 1)
         done = done_by_lockstep(self.run_file(text).json())
         writes, reads = done["write"][1], done["read"][1]
-        # Each round has a write and eight reads. What was in flight at the end is not counted.
+        # Each round has a write and eight reads. I/Os in flight at the end are not counted.
         self.assertLess(abs(reads - 8 * writes), 0.05 * reads + 2 * 256, done)
 
     def test_two_hosts_have_files_of_their_own(self):

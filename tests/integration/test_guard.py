@@ -290,8 +290,8 @@ class DeviceGuard(unittest.TestCase):
                     )
                     self.assertEqual(ended, status, seen)
                 self.assertNotEqual(digest(device.file), other)
-                # What the run itself has written is no reason to ask again within the run; the next
-                # run finds it.
+                # The run's own writes are no reason to ask again within the run; the next run finds
+                # them.
                 planned = fleet.lockstep("plan", "-", "--format", "json", stdin=job).json()
                 self.assertIn("data without a known signature", planned["overwrites"][0])
                 labelled = f"labels: {{ci: nightly}}\n{job}"

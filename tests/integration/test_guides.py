@@ -20,7 +20,7 @@ TOKEN = r"\b[0-9a-f]{8}-[0-9a-f]{24}\b"
 
 
 def said_lines(text):
-    """Of each line the words before the first that has a digit: figures and names differ."""
+    """Returns each line's words before the first that has a digit: figures and names differ."""
     for line in text.splitlines():
         words = line.split()
         stable = words

@@ -1,4 +1,4 @@
-"""What is asked of runs when they are over: lists, comparisons, trends, labels, pruning."""
+"""Requests about runs that are over: lists, comparisons, trends, labels, pruning."""
 
 import json
 import os

@@ -230,7 +230,7 @@ class Poison(unittest.TestCase):
 
 
 def received(stream, *until):
-    """What comes until one of these has come; fails when the other side closes before."""
+    """Returns the bytes up to one of these; fails when the other side closes before."""
     answer = b""
     while not any(part in answer for part in until):
         more = stream.recv(4096)

@@ -25,7 +25,7 @@ class MainJob(FleetTest):
             reads["operations"] / (reads["operations"] + writes["operations"]), 0.7, delta=0.05
         )
         self.assertEqual(reads["bytes"], reads["operations"] * 4096)
-        # Of few I/Os the last percentiles are not told.
+        # The last percentiles of few I/Os are not told.
         percentiles = [p["latencyNs"] for p in reads["percentiles"] if "latencyNs" in p]
         self.assertGreaterEqual(len(percentiles), 3)
         self.assertEqual(percentiles, sorted(percentiles))

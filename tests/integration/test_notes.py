@@ -57,7 +57,7 @@ class Notes(FleetTest):
         rows = self.fleet.sql("SELECT number, message FROM run_notes WHERE run_id = last_run()")
         self.assertEqual(rows, [["1", "kept"]])
         self.assertIn("has no note 2", self.note("last", "--remove", "2", status=1).err)
-        # Who wrote of note 2 did not mean the next one.
+        # The author who meant note 2 did not mean the next one.
         self.assertRegex(self.note("last", "another").out, r"\(#3\)")
         for words in (("last",), ("last", "text", "--remove", "1"), ("last", "--remove", "0")):
             with self.subTest(words):

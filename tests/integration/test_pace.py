@@ -23,7 +23,7 @@ class Pace(FleetTest):
         self.assertEqual((late["windowBeginSeconds"], late["windowEndSeconds"]), (1, 3))
         self.assertEqual((phase["windowBeginSeconds"], phase["windowEndSeconds"]), (1, 3))
         self.assertEqual(late["windowSeconds"], 2)
-        # What completed after the end is in the sum of operations, and in no rate.
+        # I/Os that completed after the end are in the sum of operations, and in no rate.
         self.assertLessEqual(late["total"]["iops"] * 2, late["total"]["operations"])
         self.assertIn("from 1 s on, for 2 s", late["summary"])
         self.assertEqual(phase.get("outages", []), [])

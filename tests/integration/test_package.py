@@ -73,7 +73,7 @@ class PortableWorker(unittest.TestCase):
             stack.enter_context(fleet)
             port = fleet.address.rsplit(":", 1)[1]
             fleet.address = f"127.0.0.1:{port}"
-            # What a kernel shows of itself. The mount is the process's own, and ends with it.
+            # The kernel's own view of itself. The mount is the process's own, and ends with it.
             enter = 'mkdir "$0/proc" && mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
             words = [self.program, "--controller", f"{line.gateway}:{port}", "--name", "node1"]
             flags = ["--insecure-plaintext", "--allow", "/data", "--state-dir", "/state"]

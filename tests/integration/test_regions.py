@@ -1,4 +1,4 @@
-"""Where the I/Os of a workload go: not a byte outside its region or between its steps changes."""
+"""The regions of a workload: not a byte outside them or between their steps changes."""
 
 import os
 

@@ -223,7 +223,8 @@ class San(unittest.TestCase):
                     (share * blocks, 0, 0),
                     (sharing, name),
                 )
-            # What one host has written is not what is there: another one says so, and whose it was.
+            # The block that one host has written is replaced: another host reports it, and its
+            # writer.
             with open(self.tgt.image(1), "r+b") as image:
                 image.seek(16 << 10)
                 stray = image.read(16 << 10)
@@ -512,7 +513,7 @@ class Fences(unittest.TestCase):
             Fleet(1, allow=[tgt.url(1)], worker_flags=EXPENDABLE_FLAGS) as fleet,
             Fleet(1, allow=[tgt.url(1)], worker_flags=EXPENDABLE_FLAGS) as strangers,
         ):
-            # What lies there stays the same, so that the strangers' plans hold.
+            # The contents stay the same, so that the strangers' plans hold.
             zeros = self.job(tgt, "duration: 300s", hosts=1, workload=", content: zeros")
             running = fleet.start_lockstep("run", "-", stdin=zeros)
             fleet.await_seconds(1, "load")

@@ -30,7 +30,7 @@ phases:
   - cleanup:
 """
 
-# What stands in the job above, and what takes its place.
+# Parts of the job above, and wrong ones in their place.
 WRONG = (
     ("name: schema\n", ""),
     ("block_size: 8KiB", "blocksize: 8KiB"),

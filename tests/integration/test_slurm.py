@@ -98,7 +98,7 @@ class Slurm(unittest.TestCase):
 
     def test_the_time_limit_ends_the_run_with_its_cleanup(self):
         number = self.start_long()
-        # What slurmctld sends two minutes before the limit.
+        # slurmctld sends this two minutes before the limit.
         self.cluster.run(f"scancel --batch --signal=TERM {number}")
         self.await_end(number)
         self.assertIn("the time limit of Slurm", self.output(number))

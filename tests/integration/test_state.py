@@ -1,4 +1,4 @@
-"""What programs keep on disk is their owner's alone, and secrets are in no argument."""
+"""Files that programs keep on disk are their owner's alone, and secrets are in no argument."""
 
 import os
 import socket
@@ -89,7 +89,7 @@ class Passwords(unittest.TestCase):
             words = [
                 f"{BIN}/lockstep-controller",
                 *("--listen", "127.0.0.1:0", "--state-dir", f"{fleet.directory}/other"),
-                # Whoever listens there says nothing: the program waits.
+                # The listener there says nothing: the program waits.
                 "--store",
                 f"postgresql://me:{secret}@127.0.0.1:{silent.getsockname()[1]}/db"
                 "?connect_timeout=30&sslmode=disable",

@@ -142,7 +142,7 @@ class Stories(unittest.TestCase):
         self.assertEqual(self.verdict("dd direct"), "VERDICT_AGREE")
 
     def test_a_device_that_is_busy_writes_more_than_it_was_asked_for(self):
-        # Where so little was written that the verdict's own slack hides it, there is none.
+        # If so little was written that the verdict's own slack hides it, there is none.
         too_few = self.phase("busy")["total"]["bytes"] < 2 << 20
         if not too_few and self.holds("busy", "VERDICT_AMPLIFIED"):
             self.assertGreater(self.device("busy")["crossCheck"]["factor"], 2)

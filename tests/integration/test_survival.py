@@ -37,7 +37,7 @@ def whole(test, fleet, report, seconds):
 
 
 def last_interval(fleet):
-    """Of the measured ones, of the last run."""
+    """Returns the last measured interval of the last run."""
     rows = fleet.sql(
         "SELECT max(interval) FROM interval_operations WHERE run_id = last_run() AND "
         "interval_class = 2"
@@ -119,7 +119,7 @@ phases:
             fleet.await_seconds(1)
             done = fleet.lockstep("stop", "last", "--phase", "--reason", "enough")
             self.assertEqual(done.status, 0, str(done))
-            # What was answered is in the store: a controller that comes after it ends the load at
+            # The answered end is in the store: a controller that comes after it ends the load at
             # the same interval.
             fleet.controller.send_signal(signal.SIGKILL)
             fleet.controller.wait()

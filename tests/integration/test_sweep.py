@@ -290,7 +290,7 @@ class FileSweeps(FleetTest):
         self.assertEqual(kinds, ["prepare", "run", "cleanup"] * 6)
         self.assertNotIn(", prepare", self.ok(self.fleet.lockstep("report", "last")).out)
         self.assertTrue(all(phase["state"] == "done" for phase in report["phases"]))
-        # What each point has written: nothing of another point's files was taken over.
+        # Each point has written its own files: it took over none of another point's.
         sizes = [int(phase["bytesWritten"]) for phase in report["phases"][::3]]
         self.assertEqual(sizes, 2 * [2 * 16 * 16384, 2 * 3 * 81920, 2 * 262144])
         self.assertEqual(self.files(), [])

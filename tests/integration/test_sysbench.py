@@ -35,7 +35,7 @@ def shape(text):
     for line in text.splitlines():
         if line.startswith("sysbench "):
             line = "sysbench"
-        # What was measured has decimals. Whole numbers are the line's own, and are compared.
+        # Measured figures have decimals. Whole numbers are the line's own, and are compared.
         lines.append(re.sub(r" *\d+\.\d+", " #", line) if measured(line) else line)
     return lines
 
@@ -147,7 +147,7 @@ class Lines(FleetTest):
         (phase,) = out["phases"]
         done = {o["kind"]: o["operations"] for o in phase["workloads"][0]["operations"]}
         # On each host: eight rows of ten I/Os and three syncs, nine more I/Os, and three syncs at
-        # the end. Of 89 I/Os 53 or 54 are reads.
+        # the end. 53 or 54 of the 89 I/Os are reads.
         self.assertEqual(done["read"] + done["write"], 2 * 89)
         self.assertEqual(done["write"], 2 * 36)
         self.assertGreaterEqual(done["fsync"], 2 * 24)

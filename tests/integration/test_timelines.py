@@ -217,7 +217,7 @@ class Timelines(FleetTest):
         few = int(self.fleet.sql(rows)[0][0])
         self.assertLessEqual(few, 3)
         self.assertGreater(many, 15)
-        # What others keep stays as it was.
+        # Tables that are not thinned stay as they were.
         kept = f"SELECT count(*) FROM host_samples WHERE run_id = '{self.run_id}'"
         self.assertNotEqual(self.fleet.sql(kept), [["0"]])
 

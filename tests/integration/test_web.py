@@ -299,7 +299,7 @@ phases:
         self.assertTrue(said.endswith("page: ok\n"), said)
 
     def test_in_chromium(self):
-        # Of so many I/Os that each host has its percentiles.
+        # There are so many I/Os that each host has its percentiles.
         job = files_job(self.fleet.data, duration="1s", workload=", max_iops: 1M")
         self.ok(self.fleet.run_job(job))
         other = self.fleet.sql("SELECT last_run()")[0][0]

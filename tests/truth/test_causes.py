@@ -1,4 +1,4 @@
-"""What limits a load, and who slows it down: real quotas, throttles, devices and neighbours."""
+"""Causes that limit a load or slow it down: real quotas, throttles, devices and neighbours."""
 
 import contextlib
 import os
@@ -35,11 +35,11 @@ def call(*words):
 
 
 class Causes(TruthTest):
-    """What all these situations ask for."""
+    """The steps that all these situations share."""
 
     def limit_of(self, name="mix"):
-        """What limited the only workload of a phase of the last run, the same in all outputs; and
-        the phase.
+        """Returns the limit of the only workload of a phase of the last run, the same in all
+        outputs; and the phase.
         """
         report = self.ok(self.fleet.lockstep("report", "last", "--format", "json")).json()
         phase = self.phase(report, name)
@@ -91,11 +91,11 @@ phases:
 {tail}"""
 
     def straggler(self, job, reads):
-        """Of three hosts of which node3 is stopped again and again, with a limit of `reads`."""
+        """Stops node3, one of three hosts, again and again, with a limit of `reads`."""
         (pid,) = self.pids("node3")
         with group("blkio", {READ_IOPS: f"{self.numbers} {reads}"}, pid), pulses(pid):
             mix = self.phase(self.run_report(job))
-        # That the limit is there was seen, and node3 was slow.
+        # The report sees the limit, and node3 was slow.
         (host,) = [host for host in mix["hosts"] if host["host"] == "node3"]
         self.assertIn(f"{READ_IOPS} {self.device} {reads}", " ".join(host["throttles"]))
         found = [s for s in mix["stragglers"] if s["host"] == "node3"]
@@ -230,7 +230,7 @@ class Devices(Causes):
         os.mkdir(cls.mount)
         call("mount", cls.loop, cls.mount)
         cls.addClassCleanup(unmount, cls.mount)
-        # What other programs read.
+        # A file for reads of other programs.
         cls.foreign = f"{cls.mount}/foreign"
         call("dd", "if=/dev/zero", f"of={cls.foreign}", "bs=1M", "count=100", "oflag=direct")
         cls.fleet = Fleet(cls.workers, allow=[cls.mount])
@@ -321,7 +321,7 @@ phases:
     )
 
     def splits(self, report):
-        """Of reads of 256 KiB and of 1 MiB: requests for each I/O, and what is said of that."""
+        """Returns the requests for each read of 256 KiB and of 1 MiB, and the report's words."""
         found = []
         for name in ("mix", "large"):
             device, findings = self.device_of(self.phase(report, name), name)

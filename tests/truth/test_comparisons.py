@@ -52,7 +52,7 @@ class Comparisons(TruthTest):
         return self.ok(done).json()
 
     def warnings(self, *words):
-        """Of a comparison; its text has the same ones."""
+        """Returns the warnings of a comparison; its text has the same ones."""
         warnings = self.compared(*words)["warnings"]
         text = self.ok(self.fleet.lockstep("compare", *words)).out
         self.assertEqual(re.findall(r"^warning: (.*)$", text, re.M), warnings)
@@ -128,7 +128,7 @@ class Comparisons(TruthTest):
         self.check_limits(found)
 
     def check_limits(self, found):
-        """What limited the phases, as the reports, the comparison and its text say it."""
+        """Checks that the reports, the comparison and its text name the same limits."""
         own = [
             {w["limitedBy"] for r in self.reports[name] for w in r["phases"][0]["workloads"]}
             for name in ("a", "slow")
@@ -147,7 +147,7 @@ class Comparisons(TruthTest):
         for figure in ("iops", "throughput", "mean", "p50"):
             self.assertEqual(whole[figure]["verdict"], "CHANGE_WORSE", figure)
         for figure in found["figures"]:
-            # Of 70 ways to choose 4 of 8, two separate them as well as they can be.
+            # Among 70 ways to choose 4 of 8, two separate them as well as they can be.
             if "pValue" in figure["values"][1]:
                 self.assertGreaterEqual(figure["values"][1]["pValue"], 2 / 70 - 1e-9, figure)
         text = self.ok(self.fleet.lockstep("compare", "set=a", "set=slow")).out
@@ -192,7 +192,7 @@ class Comparisons(TruthTest):
 
     @situation("2", "a set of runs of two jobs, the first of them the other set's")
     def test_a_mixed_set_is_named_with_its_fields(self):
-        """What differs is in the second job: the first of both sets are equal."""
+        """The difference is in the second job: the first of both sets are equal."""
         for depth in (4, 8):
             self.ok(self.fleet.run_job(job("set: mixed", depth=depth)))
         warnings = self.warnings("set=a", "set=mixed")

@@ -41,7 +41,7 @@ class Corruption(TruthTest):
             return file.read(BLOCK)
 
     def put(self, host, number, content):
-        """What a broken storage would have made of a block."""
+        """Overwrites a block as a broken storage would."""
         self.assertEqual(len(content), BLOCK)
         with open(self.path(host), "r+b") as file:
             file.seek(number * BLOCK)

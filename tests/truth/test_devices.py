@@ -54,7 +54,7 @@ class Devices(TruthTest):
         )
 
     def bytes_of(self, phase):
-        """What the device moved in the direction of the phase, and in how many rows that is."""
+        """Returns the bytes that the device moved in the phase's direction, and their rows."""
         column = {"reading": "read_bytes", "writing": "write_bytes"}[phase]
         (row,) = self.rows(
             f"SELECT sum({column}) AS bytes, count(*) AS rows FROM device_timeline "

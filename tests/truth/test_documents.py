@@ -1,4 +1,4 @@
-"""What the documents say of null targets and of SQL from elsewhere, held against what happens."""
+"""Statements of the documents about null targets and SQL from elsewhere, held against the facts."""
 
 import os
 

@@ -39,8 +39,8 @@ class Lines(TruthTest):
         text = self.ok(self.fleet.lockstep("report", "last", "--detail")).text
         self.assertIn(f"limited by: {workload['limitedBy']} ({workload['limitedBecause']})", text)
         self.says(f"{workload['limitedBy']} ({workload['limitedBecause']})")
-        # What the interface sent is what the engine wrote, and headers; its first and last samples
-        # are a scheduler's delay away from the load's ends.
+        # The interface sent the engine's writes, and headers; its first and last samples are a
+        # scheduler's delay away from the load's ends.
         (row,) = self.rows(
             "SELECT sum(sent_bytes) AS bytes, max(txutil) AS most FROM network_timeline WHERE "
             "run_id = last_run() AND phase_name = 'mix'"

@@ -48,7 +48,7 @@ def processor_seconds(pid):
 
 
 def busy_seconds():
-    """Of all processors since the kernel started: user, nice, system, interrupts and steal."""
+    """Returns all processors' time since the start: user, nice, system, interrupts, steal."""
     with open("/proc/stat", encoding="ascii") as text:
         ticks = [int(field) for field in text.readline().split()[1:9]]
     return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
@@ -145,7 +145,7 @@ class Loads(TruthTest):
         return remarks
 
     def limit_of(self, mix):
-        """What limited the only workload, in all outputs."""
+        """Returns the limit of the only workload, the same in all outputs."""
         workload = mix["workloads"][0]
         text = self.ok(self.fleet.lockstep("report", "last", "--detail")).text
         said = re.search(r"limited by: (.*?) \(", text)
@@ -168,7 +168,7 @@ class Loads(TruthTest):
         backlog = next((r for r in self.remarks_of(mix) if "BACKLOG" in r), "nothing")
         self.says(backlog)
         self.assertIn(BEYOND, backlog)
-        # What was due in 3 s was served or never started.
+        # Each I/O that was due in 3 s was served or never started.
         in_all = workload["total"]["operations"] + workload["unstarted"]
         self.assert_near(in_all, 24000, 0.02, "served and never started")
         self.assertLessEqual(workload["total"]["operations"], 12050)

@@ -106,7 +106,7 @@ def halves(text):
 
 
 class Seen:
-    """What the page says in one view, and the JSON that it fetched for that."""
+    """The texts of the page in one view, and the JSON that it fetched for that."""
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as text:
@@ -245,7 +245,7 @@ class Page(TruthTest):
         hosts = seen.tables(seen.section("early"), "host")[0]
         self.assertEqual([h["IOPS"] for h in hosts], [shown(h["iops"]) for h in early["hosts"]])
         self.assert_near(sum(self.number(h["IOPS"]) for h in hosts), total, 0.01, "the hosts")
-        # What the page was given is the report.
+        # The page was given the report.
         (fetched,) = [p for p in seen.fetched(r"/runs/[^/?]+$")["phases"] if p["name"] == "early"]
         self.assertEqual(fetched["workloads"], early["workloads"])
         self.assertEqual(fetched["total"], early["total"])
@@ -426,12 +426,12 @@ class Page(TruthTest):
         said = words + seen.words(seen.head)
         self.assertTrue(any("DEGRADED: results of 1 of 2" in word for word in said))
         self.assertFalse(any(word.startswith("fairness of IOPS over hosts") for word in words))
-        # Where the hosts differ, that section has the events, too.
+        # If the hosts differ, that section has the events, too.
         events = [word for one in seen.sections for word in seen.words(one)]
         self.assertTrue(any("worker on node2 was lost in phase mix" in event for event in events))
 
     def heights(self, name, phase):
-        """What the lines of hosts over time show: points of each, from 0 to 1."""
+        """Returns the points of each line of hosts over time, from 0 to 1."""
         (table,) = [
             part
             for part in self.seen[name].section(phase)["parts"]

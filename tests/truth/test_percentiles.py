@@ -214,7 +214,7 @@ class Percentiles(TruthTest):
             # The mark is of the best, and of one value there is no best.
             cells = [re.split(r"  +", row.strip())[4] for row in rows]
             self.assertEqual(cells[:2], ["–", "–"])
-            # Of 400 I/Os four took longer.
+            # Four of 400 I/Os took longer.
             self.assertRegex(cells[2], r"^~[\d.]+ [mµ]s$")
         # A line with nothing but an absent value would be none in CSV.
         columns = (

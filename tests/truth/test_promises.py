@@ -1,4 +1,4 @@
-"""What somebody promised as the maximum: the share that a load reaches, and what served more."""
+"""A promised maximum: the share of it that a load reaches, and the cause of more."""
 
 import os
 import re
@@ -85,7 +85,7 @@ class Promises(TruthTest):
     @situation("9", "reads of a file of 4 MiB that is in the page cache; 10 IOPS were promised")
     def test_what_the_page_cache_served_is_the_cause(self):
         workload = "block_size: 4KiB, direct: false, engine: sync"
-        # What the device serves the first time would be beyond the promise, too.
+        # The first rate of the device would be beyond the promise, too.
         warm = f"  - run: {{workloads: [{{{workload}, passes: 1}}]}}\n  - {{name: mix"
         job = self.job(self.file(), workload, "{iops: 10}").replace("  - {name: mix", warm)
         promise = self.promise(job)

@@ -193,7 +193,7 @@ class Stalls(StillTest):
 
     @situation("18", "stalls in the ramp and after the end; the measured 2 s are even")
     def test_stalls_outside_of_the_measured_time(self):
-        """Of no figure is the ramp a part, nor is the drain."""
+        """Neither the ramp nor the drain is a part of any figure."""
         job = null_job(
             {"still": ", stall_every: 3s, stall: 900ms"},
             [on("node1", "still")],
@@ -454,8 +454,8 @@ class Blocking(StillTest):
 
     @situation("19", "reads hang for the same time on node1 (io_uring) and node2 (sync: it blocks)")
     def test_an_outage_is_dated_alike_on_a_blocking_engine(self):
-        """What node2 completed before the read that hangs is of an interval that had I/Os: a thread
-        that is inside a system call cannot hand it over itself.
+        """The I/Os that node2 completed before the read that hangs belong to an interval that had
+        I/Os: a thread that is inside a system call cannot hand it over itself.
         """
         workloads = "".join(
             f"        - {{name: {host}, hosts: {{names: [{host}]}}, engine: {engine}, targets: "

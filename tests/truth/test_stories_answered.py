@@ -44,7 +44,7 @@ class Screens(TruthTest):
         return found
 
     def checked(self, phase, verdict, pattern):
-        """What the cross-check of a phase's device says, on the first screen or in --detail."""
+        """Finds the cross-check of a phase's device, on the first screen or in --detail."""
         return self.answered(
             rf"(?:{phase}: {self.device}: |{self.device} against the engines of 1 host: {verdict} "
             rf"(?:×[\d.]+ )?\()[^!]*?{pattern}"
@@ -156,7 +156,7 @@ phases:
             r"(is [\d.]+ % slower|(and \S+ \S+ )?are not distinguishable from it \(5 rounds)"
         )
         shares = r"environment\.scheduler=\S+, environment\.remount\.0\.options="
-        # Of writes that are durable at once, a sync has nothing left to do.
+        # If writes are durable at once, a sync has nothing left to do.
         found = self.answered(
             rf"{shares}async: the threads spent (\d+) % of their time in fsync; {shares}sync: (\d+)"
         )
@@ -262,7 +262,7 @@ phases:
         )
         self.assertRegex(device["crossCheck"]["reason"], more)
         if device["crossCheck"]["verdict"] == "VERDICT_AMPLIFIED":
-            # What was read beyond the load, such as metadata, is said before it.
+            # Reads beyond the load, such as metadata, are reported before it.
             self.checked("synced", "amplified", more)
         if "other programs" not in device["crossCheck"]["reason"].split("more:")[-1]:
             self.assertGreater(device["crossCheck"]["factor"], 3)

@@ -1,4 +1,4 @@
-"""What changes while a load runs: its level, a host for a while, a host that is lost."""
+"""Changes while a load runs: its level, a host for a while, a host that is lost."""
 
 import contextlib
 import json
@@ -68,7 +68,7 @@ class Levels(TruthTest):
         self.assertLess(steady["changedAtSeconds"], 17)
         self.assertTrue(any("STEADY ONLY UNTIL" in remark for remark in mix["remarks"]))
         self.assertFalse(report["expectationsMet"])
-        # Where neighbours shake the IOPS before, too, only the latency tells.
+        # If neighbours shake the IOPS before, too, only the latency tells.
         change = mix["levelChanges"][0]
         self.assertEqual(change["atSeconds"], steady["changedAtSeconds"])
         if change["figure"] == "IOPS":

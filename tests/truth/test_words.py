@@ -1,4 +1,4 @@
-"""What people read when they err, when a worker dies, and when the store is gone."""
+"""Messages for people who err, when a worker dies, and when the store is unavailable."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ NULL = """name: alive
 targets: [{name: n, null: {size: 1GiB, latency: 1ms}}]
 phases: [{name: mix, run: {duration: SECONDS, workloads: [{name: w, engine: 'null'}]}}]
 """
-# What only libpq is meant to read.
+# Words that only libpq is meant to read.
 CONNINFO = r"dbname *=|user *=|host *=|options *=|default_transaction_read_only|password"
 
 
@@ -301,7 +301,7 @@ class Up(TruthTest):
 
     @situation("23", "`up` without --allow: its directory lies on the store's file system")
     def test_up_says_what_it_will_refuse(self):
-        """What it says at the start is what a job then meets, and its flag is what helps."""
+        """The start names the problem that a job then meets, and the flag that helps."""
         self.start_up()
         said = " ".join(self.said().split())
         self.says(said[said.index("may use") :])

@@ -65,7 +65,7 @@ class TruthTest(FleetTest):
         return self.ok(self.fleet.run_job(job, *words, "--format", "json"), status).json()
 
     def report(self, form="text"):
-        """Of the last run."""
+        """Returns the report of the last run."""
         return self.ok(self.fleet.lockstep("report", "last", "--format", form)).out
 
     def rows(self, query):
