@@ -30,7 +30,7 @@ struct ClosedLoop {
   double stalled = 0;  // the share of the time in which nothing completes
 };
 
-// What a worker tells of it.
+// The figures that a worker reports about a loop.
 struct LoopFigures {
   common::Histogram latencies;
   std::array<int64_t, 64> gaps_ns{};
@@ -111,7 +111,7 @@ std::function<double(Random*)> Pareto(double alpha) {
 double Exponential(Random* random) {
   return std::exponential_distribution<double>(std::log(2))(*random);
 }
-// Of 100 us: nine hits in ten, and misses of 5 ms.
+// Latencies of 100 us: nine hits in ten, and misses of 5 ms.
 double HitOrMiss(Random* random) {
   return std::uniform_real_distribution<double>(0, 1)(*random) < 0.9 ? 1 : 50;
 }
@@ -127,7 +127,7 @@ std::vector<Rate> OmissionRates() {
   struct Bounds {
     double least, most;
   };
-  // Of 1 thread, of 8 threads, and of 1 thread with 8 I/Os in flight.
+  // With 1 thread, with 8 threads, and with 1 thread and 8 I/Os in flight.
   const auto alarms = [&](const std::string& shape, ClosedLoop loop, Bounds one, Bounds eight,
                           Bounds deep) {
     const std::string name = "said: hidden stalls, " + shape;

@@ -1,5 +1,5 @@
-// What a browser of its own sees of the page: node page_drive.cjs URL PROFILE first PATH TIMES, or
-// … live PATH SECONDS. Prints one line of JSON.
+// The figures of the page in a browser of its own: node page_drive.cjs URL PROFILE first PATH
+// TIMES, or … live PATH SECONDS. Prints one line of JSON.
 const fs = require("node:fs");
 const { chromium } = require("playwright-core");
 const { executablePath, flags } = require("../web/browser.cjs");

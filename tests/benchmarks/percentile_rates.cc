@@ -15,7 +15,7 @@
 namespace lockstep::controller {
 namespace {
 
-// Where the blocks come from: those that the store keeps of the fleet, or as few as a host of many
+// The source of the blocks: those that the store keeps of the fleet, or as few as a host of many
 // has.
 enum class Blocks { kFleet, kHost };
 

@@ -1,6 +1,6 @@
-// What the statistics of reports and comparisons are worth, by simulation at length: how often an
-// interval holds the truth, how often a test alarms where nothing differs, and how often it finds
-// what does. Prints "KIND\tRATE\tLEAST\tMOST" for each. Argument: how many cases of each.
+// The worth of the statistics of reports and comparisons, by simulation at length: how often an
+// interval holds the truth, how often a test alarms where nothing differs, and how often it finds a
+// difference. Prints "KIND\tRATE\tLEAST\tMOST" for each. Argument: how many cases of each.
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// What recording one latency costs: a line of JSON with nanoseconds per I/O, for latencies spread
+// The cost of recording one latency: a line of JSON with nanoseconds per I/O, for latencies spread
 // as a real device's are.
 
 #include <cmath>

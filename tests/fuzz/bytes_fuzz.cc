@@ -27,7 +27,7 @@ void Write(const std::string& path, const std::string& bytes) {
 void ReadHistogram(const std::string& bytes) {
   lockstep::common::Histogram histogram;
   if (!histogram.AddEncoded(bytes).ok()) return;
-  // What was taken is written and read again as it is.
+  // An accepted histogram is written and read again as it is.
   lockstep::common::Histogram again;
   if (!again.AddEncoded(histogram.Encode()).ok() || again.Encode() != histogram.Encode()) {
     __builtin_trap();
@@ -89,7 +89,7 @@ void ReadToken(const std::string& bytes) {
   if (tokens.IsOf(bytes, {}, {})) __builtin_trap();
 }
 
-// What a worker may say of blocks is of its own part, whatever it says.
+// A worker's report about blocks reaches its own part alone, whatever it contains.
 void ReadBlockWrites(const std::string& bytes) {
   using namespace lockstep;
   static const controller::SettledRun run = [] {

@@ -1,4 +1,4 @@
-// What a controller, or what was taken over from one, sends to a worker: into its protocol, its
+// Messages of a controller, or of somebody in its place, to a worker: into its protocol, its
 // inspection and its phase runner with real threads. Messages are separated by their lengths (two
 // bytes, little endian). Nothing is allowed but a directory of this process.
 

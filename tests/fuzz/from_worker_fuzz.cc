@@ -1,5 +1,5 @@
-// What a worker, or somebody who says so, sends: into the real streams, over a socket. Messages are
-// separated by their lengths (two bytes, little endian); a first byte `c` means Control, `d`
+// Messages of a worker, or of somebody who says so: into the real streams, over a socket. Messages
+// are separated by their lengths (two bytes, little endian); a first byte `c` means Control, `d`
 // Deliver, `i` an inspection for the planner.
 
 #include <unistd.h>

@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto assignments = controller::MakeAssignments(run, run.job.phases(p), p, 1, {0, 1});
     if (!assignments.ok()) continue;
     for (const v1::Assignment& assignment : *assignments) {
-      // What the controller lets pass, its own workers take.
+      // The controller's own workers take each message that it lets pass.
       if (!v1::FirstProblem(assignment).empty()) __builtin_trap();
     }
     (void)controller::HardStopNs(run.job, run.job.phases(p));

@@ -1,6 +1,6 @@
-// What somebody writes over an enrolled device's stamps: changes to a stamp that counts, as triples
-// of where, how far and what; or a whole first block. A stamp counts if nothing has changed, and
-// only then.
+// Bytes that somebody writes over an enrolled device's stamps: changes to a stamp that counts, as
+// triples of offset, length and value; or a whole first block. A stamp counts if nothing has
+// changed, and only then.
 
 #include <cstdint>
 #include <cstring>

@@ -10,7 +10,7 @@ namespace {
 
 using timing::kSecond;
 
-// Of `hosts` workers of whom the n-th does 100 (n + 1) reads and half as many writes.
+// An interval of `hosts` workers of whom the n-th does 100 (n + 1) reads and half as many writes.
 MergedInterval Interval(uint32_t number, uint32_t hosts, uint64_t latency_ns = 1000) {
   MergedInterval merged;
   merged.interval = number;
@@ -133,7 +133,7 @@ TEST(TimelineTest, ThereAreNoMorePointsThanAskedForAndNoneIsShorterThanItsStep) 
   EXPECT_EQ(middle.end_ns - middle.begin_ns, 2 * kSecond);
 }
 
-// What a worker can say of its intervals does not make it grow.
+// A worker's intervals do not make it grow, whatever they contain.
 TEST(TimelineTest, ClassesThatAlternateAndGapsHaveALimitToo) {
   Timeline timeline({64, 64});
   for (uint32_t k = 0; k < 5000; ++k) {

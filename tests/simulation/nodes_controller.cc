@@ -323,7 +323,7 @@ void Controller::OnDeliver(const std::shared_ptr<Connection>& c, const std::stri
     if (ack.final() && !ack.refused().empty()) {
       world_->Note(absl::StrCat("refused for good: ", ack.refused()));
     }
-    // What is said to be committed is in the store.
+    // Items that are said to be committed are in the store.
     const auto run = world_->database().runs.find(ack.phase().run_id());
     if (ack.committed() != 0 && run != world_->database().runs.end()) {
       const auto& phase = run->second.phases[{ack.phase().phase(), ack.phase().attempt()}];

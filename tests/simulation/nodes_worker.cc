@@ -139,7 +139,7 @@ class Worker::Executor final : public worker::PhaseExecutor {
     owner_->protocol_->OnSample(assignment_.phase(), sample);
     owner_->Deliver();
   }
-  // What an interval of the load comes to: the rate that was asked for, or some.
+  // The operations of an interval: those of the offered rate, or some.
   v1::OperationCounters Operations() {
     double rate = 0;
     for (const v1::WorkloadAssignment& w : assignment_.run().workloads()) {
@@ -419,7 +419,7 @@ void Worker::OnClosed(const std::shared_ptr<Connection>& c) {
   });
 }
 
-// What is under way is lost. Noticed: both sides hear of it at once.
+// Messages in flight are lost. Noticed: both sides hear of it at once.
 void Worker::CutConnection(Cut cut) {
   const auto c = connection_;
   if (c == nullptr) return;

@@ -1,4 +1,4 @@
-// What must hold, whatever happens.
+// The invariants, whatever happens.
 #include <algorithm>
 #include <map>
 
@@ -22,7 +22,7 @@ std::string NameOf(const v1::PhaseId& phase) {
   return absl::StrCat(phase.run_id().substr(0, 4), "/", phase.phase(), ".", phase.attempt());
 }
 
-// What was measured; the protocol adds why a phase failed, or was ended.
+// The measurements; the protocol adds why a phase failed, or was ended.
 std::string Figures(v1::DeliveryItem item) {
   if (item.has_result()) {
     item.mutable_result()->clear_error();
@@ -125,7 +125,7 @@ void World::Measured(int worker, const v1::PhaseId& phase, const v1::DeliveryIte
   measured_[KeyOf(phase)][worker].push_back(Figures(item));
 }
 
-// What is stored is what was measured, in order, once.
+// The store holds the measurements, in order, once.
 void World::CheckStore() {
   for (const auto& [run_id, run] : database_.runs) {
     for (const auto& [key, phase] : run.phases) {
@@ -165,8 +165,8 @@ void World::CheckPolicy(const std::string& id, const storage::MemoryDatabase::Ru
   const size_t least = std::max<size_t>(1, run.record.job.min_hosts());
   size_t lost = 0;
   for (const measure::RunWorker& member : run.workers) {
-    // A controller that gave a worker up may have ended before the store had it. What it ordered
-    // the others stands.
+    // A controller that gave a worker up may have ended before the store had it. Its commands to
+    // the others stand.
     lost += member.lost || given_up_.contains({id, member.worker_id}) ? 1u : 0u;
   }
   // Neither does the store have it here, nor did the fleet say so: it was waited for in vain.

@@ -1,4 +1,4 @@
-// What people ask for, and what goes wrong during that time.
+// Requests of people, and failures during that time.
 #include <iterator>
 
 #include "absl/strings/str_cat.h"

@@ -217,7 +217,7 @@ void MakeOlder(Parts* parts) {
       auto* columns = part.mutable_table()->mutable_columns();
       columns->DeleteSubrange(columns->size() - added->second.first, added->second.first);
     }
-    // What vmstat prints beside the first columns. This run has no samples of hosts.
+    // The figures that vmstat prints beside the first columns. This run has no samples of hosts.
     if (table == "host_samples" && part.has_table()) {
       auto* columns = part.mutable_table()->mutable_columns();
       columns->DeleteSubrange(columns->size() - 7, 7);
@@ -249,7 +249,7 @@ TEST_F(ArchiveTest, AnOlderSchemasRunIsTakenAndItsFiguresAreMadeAnew) {
       "SELECT p99_spread_median IS NULL AS none FROM phase_verdicts WHERE run_id = $1", {run});
   ASSERT_TRUE(verdicts.ok() && verdicts->rows() == 1);
   EXPECT_TRUE(verdicts->Bool(0, "none"));
-  // What such a schema had is missed, though, and what it had not is not taken.
+  // Tables that such a schema had are missed, though, and other tables are not taken.
   Remove(run);
   Parts broken = older;
   std::string table;

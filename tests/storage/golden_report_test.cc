@@ -3,8 +3,8 @@
 // with expectations, a curve, several workloads, verification (clean, and after a change), a rate
 // limit, buffered writes, a backlog, a lost host, a repeated attempt, and one that was stopped.
 //
-// Where a report changes on purpose: `bazel run //tests/storage:golden_report_test -- --write`,
-// then read the difference.
+// If a report changes on purpose: `bazel run //tests/storage:golden_report_test -- --write`, then
+// read the difference.
 
 #include <cstdlib>
 #include <fstream>

@@ -29,7 +29,7 @@ std::vector<std::string> Files(const std::string& directory) {
   return files;
 }
 
-// What the fake does, the real one does.
+// The fake and the real one do the same.
 class SpoolTest : public testing::TestWithParam<bool> {
  protected:
   std::unique_ptr<Spool> Make(uint64_t limit) {

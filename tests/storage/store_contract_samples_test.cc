@@ -147,7 +147,7 @@ TEST_P(StoreContract, WhatTheFleetKnowsOfBlocksComesByAttemptWithWhoWasLostInIt)
   EXPECT_EQ(last.sequence(), 1u);
   EXPECT_EQ(last.writes().from_wall_ns(), 1'700'000'000'123'456'000);
   EXPECT_EQ(last.writes().until_wall_ns(), 1'700'000'001'123'456'000);
-  // Of one attempt only what was not told before, and nothing of who was lost or what is void.
+  // Only the new items of one attempt, and none of a lost worker or of a void attempt.
   seen.clear();
   *what.mutable_phase() = Id(run, 0, 2);
   ASSERT_TRUE(store_->ReadBlockWrites(what, put).ok());

@@ -146,7 +146,7 @@ TEST_P(StoreContract, TheLastAttemptOfTheLastPhaseIsTheOneToGoOnWith) {
   EXPECT_EQ(active->phase.phase, 1u);
   EXPECT_EQ(active->phase.attempt, 2u);
   EXPECT_EQ(active->cursors, (std::map<uint32_t, uint64_t>{{0, 0}, {1, 0}}));
-  // What has ended, as it was planned and with what it measured: the next phase may depend on it.
+  // The phases that have ended, as planned and with their results: the next one may depend on them.
   ASSERT_EQ(active->ended.size(), 1u);
   EXPECT_EQ(active->ended[0].name, "mix0");
   EXPECT_EQ(active->ended[0].state, measure::PhaseState::kDone);

@@ -77,7 +77,7 @@ TEST_F(StoreTest, TheNumberOfARemovedNoteIsNotGivenAgain) {
   ASSERT_TRUE(seen.ok()) << seen.status();
   EXPECT_EQ(seen->Int(0, "notes"), 0);
   EXPECT_EQ(add(), 4u);
-  // Of those removed nothing is left once there is a later one.
+  // A removed note leaves nothing once there is a later one.
   auto rows = connection_->Query("SELECT count(*) AS rows FROM notes WHERE run_id = $1", {run});
   ASSERT_TRUE(rows.ok()) << rows.status();
   EXPECT_EQ(rows->Int(0, "rows"), 1);

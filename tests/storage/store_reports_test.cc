@@ -1,4 +1,4 @@
-// What a report says is in rows that SQL reads.
+// Reports are in rows that SQL reads.
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"

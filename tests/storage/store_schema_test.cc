@@ -33,7 +33,7 @@ TEST_F(StoreTest, TheInterfaceIsAppliedWhileTheControllersLockIsHeld) {
   ASSERT_TRUE((*holder)->Execute("ROLLBACK").ok());
 }
 
-// What a store of the version before the baseline says of its last migration.
+// The last migration of a store of the version before the baseline.
 constexpr char kOldChain[] =
     "UPDATE schema_migrations SET name = '0022_stamps.sql', digest = "
     "'64d028b4e9f13da386833bf8771657ca' WHERE version = 22; "

@@ -314,7 +314,7 @@ TEST_F(StoreTest, PrunedSamplesLeaveRowsOfTenSeconds) {
             "3000|25088|29696|64");
 }
 
-// What PostgreSQL would do to answer this, where it reads no table whole that has an index.
+// PostgreSQL's plan for this query, when it reads no table whole that has an index.
 std::string PlanOf(PgConnection* connection, const std::string& query) {
   EXPECT_TRUE(connection->Execute("SET enable_seqscan = off; SET enable_bitmapscan = off").ok());
   const auto rows = connection->Query("EXPLAIN (COSTS OFF) " + query);
@@ -361,7 +361,7 @@ TEST_F(StoreTest, RunsAreFoundByTheStartOfTheirIdAndUnknownOnesAreNot) {
   EXPECT_EQ(store_->History(request)->runs(0).run_id(), phase.run_id());
 }
 
-// What a comparison says of jobs rests on this.
+// The job differences of a comparison rest on this.
 TEST_F(StoreTest, FiguresSayWhatEachRunsJobWas) {
   const auto enqueue = [this](const std::string& name, uint32_t queue_depth) {
     measure::RunRecord run;

@@ -16,7 +16,7 @@ async function main(page) {
   console.log("page: asks again");
   await page.locator("#absences", { hasText: /mix at \d+ s: the controller was away/ }).waitFor();
   const [, at] = /at (\d+) s/.exec(await page.textContent("#absences"));
-  // What was sampled during that time, and what comes now.
+  // The samples of that time, and the new ones.
   while ((await spanOf(chart))[1] < Number(at) + 5) await page.waitForTimeout(100);
   assert.ok((await spanOf(chart))[0] <= 1.5, "it is told from the begin");
   const waiting = page.waitForEvent("download");

@@ -39,8 +39,8 @@ async function launch(directory) {
   return { context, page, errors };
 }
 
-// Runs a script in a tab to its end, which it says. Of one that fails it says why. `bears`: errors
-// in the console are what is tried.
+// Runs a script in a tab to its end, which it says. A failure says its reason. `bears`: the script
+// provokes errors in the console.
 async function drive(directory, script, { bears = false } = {}) {
   const { context, page, errors } = await launch(directory);
   // tools/coverage names a directory for what the page's script has run.
@@ -54,7 +54,7 @@ async function drive(directory, script, { bears = false } = {}) {
     console.error(error);
     process.exitCode = 1;
   } finally {
-    // What a route is still fetching is in vain.
+    // A fetch that a route still makes is in vain.
     await page.unrouteAll({ behavior: "ignoreErrors" });
     if (coverage) {
       const ran = await page.coverage.stopJSCoverage();
@@ -104,7 +104,7 @@ async function everySize(page, name) {
   await page.setViewportSize({ width: 1280, height: 900 });
 }
 
-// Of what is drawn on the background: at least 4.5:1 (WCAG 2.2, 1.4.3), light and dark.
+// Texts on the background: at least 4.5:1 (WCAG 2.2, 1.4.3), light and dark.
 async function contrasts(page) {
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });

@@ -1,5 +1,5 @@
-// What the lists and the comparison show first, and how large: node lists_scenes_test.cjs URL
-// DIRECTORY. The controller of URL serves the page; what it tells of runs and workers is made up
+// The first view of the lists and the comparison, and its size: node lists_scenes_test.cjs URL
+// DIRECTORY. The controller of URL serves the page; its answers about runs and workers are made up
 // here, so that each scene is one that the test has chosen.
 const assert = require("node:assert");
 const { drive, everySize, step } = require("./browser.cjs");
@@ -302,7 +302,7 @@ async function emptyList(page) {
   await page.locator("code", { hasText: command }).waitFor();
   await page.getByRole("button", { name: `copy ${command}` }).waitFor();
   await everySize(page, "runs-none");
-  // Where the command line's own address is not that of this controller, the command has it.
+  // If the command line's own address is not that of this controller, the command has it.
   listen = ["0.0.0.0:9740"];
   await page.reload();
   const whole = "lockstep --controller 127.0.0.1:9740 run examples/rehearsal.yaml";
@@ -316,7 +316,7 @@ async function emptyList(page) {
   listen = ["127.0.0.1:9640", "[::1]:9640"];
   await page.reload();
   await page.locator("code", { hasText: /^lockstep run examples\/rehearsal.yaml$/ }).waitFor();
-  // Of a fleet without workers, for the hosts.
+  // The command for a fleet without workers, for the hosts.
   listen = ["0.0.0.0:9740"];
   workers = 0;
   await open(page, "fleet", "code");

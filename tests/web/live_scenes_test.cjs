@@ -1,6 +1,6 @@
-// What the live page shows first, and how large: node live_scenes_test.cjs URL DIRECTORY. The
-// controller of URL serves the page; what it tells of a run is made up here, event by event, so
-// that each scene is one that the test has chosen.
+// The first view of the live page, and its size: node live_scenes_test.cjs URL DIRECTORY. The
+// controller of URL serves the page; its events of a run are made up here, one by one, so that each
+// scene is one that the test has chosen.
 const assert = require("node:assert");
 const path = require("node:path");
 const { drive, everySize, step } = require("./browser.cjs");
@@ -26,7 +26,7 @@ function fakeEvents() {
   };
 }
 
-// What charts write.
+// Keeps the texts that charts write.
 function keepWritten() {
   window.written = [];
   const { fillText } = CanvasRenderingContext2D.prototype;
@@ -187,7 +187,7 @@ async function good(page) {
   assert.ok(!(await page.textContent(".facts")).includes("which is over"));
   assert.strictEqual(await page.title(), `mix · ${job}`);
   await page.waitForSelector("#live-charts .plot canvas");
-  // Of a logarithmic axis the powers of ten alone: others would be written over each other.
+  // A logarithmic axis has the powers of ten alone: others would be written over each other.
   const axis = await page.evaluate(() => window.written.filter((one) => /^\d+ ms$/.test(one)));
   assert.deepStrictEqual([...new Set(axis)].sort(), ["1 ms", "10 ms", "100 ms"]);
   await everySize(page, "live-good");
@@ -289,7 +289,7 @@ async function missedAndCorrupt(page) {
   await page.locator(".tile.warn", { hasText: often }).waitFor();
   shown = await tiles(page);
   assert.strictEqual(shown["IOPS"].tone, "warn");
-  // What a phase came to is in its report.
+  // The result of a phase is in its report.
   const sentence = "24 of 9,000 checked blocks are not as written, on vm-3, vm-6";
   report.verdict = { word: "running", reasons: [sentence], warnings: [] };
   report.phases = [
@@ -328,7 +328,7 @@ async function warnings(page) {
     phase({ waitingFor: ["vm-3", "vm-4"] }),
   );
   await said(page, "Waiting for vm-3 and vm-4");
-  // Of many the controller names the first.
+  // The controller names the first of many.
   await tell(page, phase({ waitingFor: hosts.slice(0, 5) }));
   await said(page, "Waiting for 5 hosts or more: vm-1, vm-2, vm-3, vm-4, vm-5");
   const found = await banners(page);
@@ -446,7 +446,7 @@ async function wall(page) {
     assert.ok(tries < 100, `${tall} high, the last chart ends at ${last.bottom}`);
     await page.waitForTimeout(50);
   }
-  // What stands beside the figures grows with the screen; a figure and its unit have one line.
+  // Texts beside the figures grow with the screen; a figure and its unit have one line.
   for (const [width, height, least] of [
     [1280, 800, 20],
     [2560, 1440, 28],

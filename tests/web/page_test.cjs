@@ -124,8 +124,7 @@ async function strangePins(page) {
   await page.waitForSelector(".charts .plot canvas");
 }
 
-// What happened during that time is drawn where it happened: a flag above the chart, in the colour
-// of a warning.
+// An event is drawn at its time: a flag above the chart, in the colour of a warning.
 async function eventsAreMarks(page) {
   const flags = () =>
     page.evaluate(() => {

@@ -1,7 +1,6 @@
-// What the first screen of a report says, and how large:
-// node report_scenes_test.cjs URL STILL WRONG DIRECTORY. STILL is a run in which all hosts stood
-// still, WRONG one that found corrupted data; of both something is expected. Then a report on
-// paper, by the keyboard, and after "back".
+// The first screen of a report, and its size: node report_scenes_test.cjs URL STILL WRONG
+// DIRECTORY. STILL is a run in which all hosts stood still, WRONG one that found corrupted data;
+// something is expected of both. Then a report on paper, by the keyboard, and after "back".
 const assert = require("node:assert");
 const { drive, everySize, reported, step, unfold } = require("./browser.cjs");
 
@@ -71,12 +70,12 @@ async function outage(page) {
   assert.strictEqual(await rows.count(), 2);
   assert.match(await rows.first().textContent(), /node1, node2$/);
   await page.locator("#outages-0 > summary").click();
-  // What the findings say no phase says again.
+  // A finding of the head is not repeated in a phase.
   const texts = (what) => page.locator(what).allTextContents();
   const found = (await texts("p.finding")).join("\n");
   assert.match(found, /no storage: these are the load generator's own figures/);
   for (const remark of await texts(".remark")) assert.ok(!found.includes(remark), remark);
-  // Who it was is asked for.
+  // The host names come after a click.
   assert.strictEqual(await page.getByText(still).count(), 0);
   const charts = page.locator(".overview canvas, .charts .plot:has(.u-legend) canvas");
   assert.ok((await charts.count()) > 3);
@@ -130,7 +129,7 @@ async function corruption(page) {
   await everySize(page, "report-corruption");
 }
 
-// What people noted is on the first screen: in words, and as a flag of the chart.
+// Notes of people are on the first screen: in words, and as a flag of the chart.
 async function noted(page) {
   step("notes");
   await page.route(`**/api/runs/${still}/environment`, async (route) => {

@@ -56,7 +56,7 @@ async function sweep(page, report) {
   assert.ok(await words.isVisible());
   assert.strictEqual(await words.textContent(), `p99, ${axes[2].field}=${axes[2].values[1]}`);
   await page.emulateMedia({ media: null });
-  // What is chosen is there for whoever opens the address.
+  // The choice is there for everybody who opens the address.
   await page.waitForURL(/sweep-0=3%2C1/);
   await page.reload();
   await page.getByLabel("figure of the matrix").waitFor();
@@ -102,7 +102,7 @@ async function curve(page, report) {
   for (const { share } of points) assert.ok(text.includes(`${100 * share}`), `${share} in ${text}`);
 }
 
-// What many points have in common is one finding, which says which hosts it was.
+// A finding that many points share is one, which names its hosts.
 async function grouped(page, report) {
   const points = report.sweeps[0].points.flatMap((point) => point.phases);
   const slow = (host) => ({

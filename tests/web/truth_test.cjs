@@ -1,6 +1,6 @@
 // Reads the page for tests/truth: node truth_test.cjs URL DIRECTORY. Each line of standard input is
-// a view: `runs`, `live RUN` or `run RUN`. What the page says in it, and the JSON that it fetched,
-// goes to DIRECTORY/VIEW.json, of which a line on standard output tells.
+// a view: `runs`, `live RUN` or `run RUN`. The page's texts in it, and the JSON that it fetched, go
+// to DIRECTORY/VIEW.json, which a line on standard output names.
 const fs = require("node:fs");
 const path = require("node:path");
 const readline = require("node:readline");

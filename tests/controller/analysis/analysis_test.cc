@@ -66,7 +66,7 @@ TEST(CrossCheckTest, Verdicts) {
       << CrossCheckOf(two).reason();
   EXPECT_EQ(CrossCheckOf(two).reason().find("other programs"), std::string::npos)
       << CrossCheckOf(two).reason();
-  // What the load did not have the kernel read itself is no read-ahead of its own.
+  // Reads that the load did not have the kernel make are no read-ahead of its own.
   CrossCheckInput beside = Input(0.1 * kGiB, kGiB);
   EXPECT_NE(CrossCheckOf(beside).reason().find("read-ahead"), std::string::npos);
   beside.own_read_bytes = 0.1 * kGiB;
@@ -101,10 +101,10 @@ TEST(CrossCheckTest, OthersBytesAreNoAmplification) {
   EXPECT_DOUBLE_EQ(CrossCheckOf(in).factor(), 2.5);
   EXPECT_TRUE(absl::StrContains(CrossCheckOf(in).reason(), "up to 512 MiB of them"))
       << CrossCheckOf(in).reason();
-  // Of a load that only reads no write is amplified.
+  // A load that only reads amplifies no write.
   EXPECT_EQ(CrossCheckOf(Input(kGiB, kGiB, 0, kGiB)).verdict(),
             v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
-  // What the kernel counts for the load is the load's, whatever others read beside it.
+  // Reads that the kernel counts for the load are the load's, whatever others read beside it.
   CrossCheckInput ahead = Input(kGiB, 3 * kGiB);
   ahead.own_read_bytes = 2 * kGiB;
   ahead.own_is_here = true;
@@ -211,8 +211,8 @@ TEST(ReportTest, AHostThatAPhaseWasBegunWithoutIsMissingFromIt) {
   EXPECT_TRUE(absl::StrContains(remarks, "attempt 2")) << remarks;
 }
 
-// What is known of a lost host is over the time in which it is known; its I/O in the device's
-// figures has no counterpart.
+// The rates of a lost host are over the time in which it is known; its I/O in the device's figures
+// has no counterpart.
 TEST(ReportTest, ALostHostsRatesAreOverItsOwnTime) {
   Stored data = TwoWorkers();
   data.phases[0].workers[1].has_result = false;
@@ -247,7 +247,7 @@ std::string RemarksOf(const Stored& data) {
   return absl::StrJoin(ReportOf(data).phases(0).remarks(), "\n");
 }
 
-// What is said of an end by command is what the workers did, not what was ordered.
+// The report of an end by command says when the workers stopped, not when they were told to.
 TEST(ReportTest, WhoHeardOfAnEarlyEndTooLateIsNamed) {
   Stored data = TwoWorkers();
   data.phases[0].phase.end_of_load = 1;
@@ -266,7 +266,7 @@ TEST(ReportTest, WhoHeardOfAnEarlyEndTooLateIsNamed) {
   EXPECT_FALSE(absl::StrContains(RemarksOf(data), "by command"));
 }
 
-// What was due is over the time that the load ran, not over what was planned.
+// The I/Os that were due count over the time that the load ran, not over the planned time.
 TEST(ReportTest, WhatWasDueOfALoadThatWasEndedIsOverItsOwnTime) {
   Stored data = TwoWorkers();
   data.phases[0].phase.spec.mutable_run()->set_duration_ns(30000000000);

@@ -137,7 +137,7 @@ TEST(CopyLimitTest, RequestsOfOthersDoNotTellWhereItWaits) {
   EXPECT_NE(w.limited_by(), "device") << w.limited_because();
 }
 
-// Buffered writes take part of the time. What took most of it never completed.
+// Buffered writes take part of the time. The I/Os that took most of it never completed.
 TEST(CopyLimitTest, IosThatHangAreNotThePageCache) {
   Stored data = CopyingSlowly(300000, 700000);
   for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {

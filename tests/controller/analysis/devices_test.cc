@@ -1,4 +1,4 @@
-// What iostat and vmstat print, in the report.
+// The figures of iostat and vmstat, in the report.
 
 #include "controller/analysis/devices.h"
 
@@ -122,7 +122,7 @@ TEST(CrossCheckTest, BytesThatMayBeAnotherProgramsShowNothing) {
   // A loop device's thread does the load's own I/O.
   other->set_command("kworker/u8:3-loop3");
   EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_AGREE) << check().reason();
-  // What a program read beyond the device's bytes was on another one, or later. The rest may have
+  // A program's reads beyond the device's bytes were on another one, or later. The rest may have
   // been on this one.
   other->set_command("python3");
   other->set_read_bytes(uint64_t{2400} * 4096);
@@ -146,7 +146,7 @@ TEST(CrossCheckTest, ReadsThatTheWorkersDidNotAskForAreOthers) {
     data.phases[0].workers[1].result.set_own_read_bytes(second * 4096);
   };
   const auto check = [&] { return ReportOf(data).phases(0).devices(0).cross_check(); };
-  // Of 300 and 900 reads.
+  // 300 and 900 reads.
   set_own(300, 2);
   EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
   EXPECT_EQ(
@@ -160,7 +160,7 @@ TEST(CrossCheckTest, ReadsThatTheWorkersDidNotAskForAreOthers) {
   EXPECT_TRUE(
       absl::StrContains(check().reason(), "bytes of other programs (python3[0] read 4.30 MiB)"))
       << check().reason();
-  // What all of them asked for reached the device, beside whatever another program did elsewhere.
+  // All their requests reached the device, whatever another program did elsewhere.
   set_own(300, 900);
   EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_AGREE) << check().reason();
   // One of them does not know.

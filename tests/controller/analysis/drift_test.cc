@@ -182,7 +182,7 @@ TEST(DriftTest, AFigureInOtherUnitsIsNoFurtherChance) {
   EXPECT_TRUE(DriftTests({}, {}).empty());
 }
 
-// What changed before the last run of the first set did not change because of the second.
+// A change before the last run of the first set did not come from the second.
 TEST(DriftTest, AStepAtAnotherTimeIsNoDifference) {
   InOrder runs = InSuccession({0.1, -0.1, 0.2, 9.9, 10, 10.1, 9.8, 10.2}, 0);
   EXPECT_EQ(DriftTest(runs), 1);

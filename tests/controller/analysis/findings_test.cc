@@ -1,4 +1,4 @@
-// What is concluded of hosts and devices: stragglers with their causes, starvation, findings.
+// Conclusions about hosts and devices: stragglers with their causes, starvation, findings.
 
 #include "absl/strings/match.h"
 #include "tests/controller/analysis/stored_phases.h"
@@ -92,7 +92,7 @@ TEST(StragglerTest, ASecondWithoutAnIOIsNotAsSlowAsTheOneBefore) {
   EXPECT_EQ(ReportOf(data).phases(0).stragglers_size(), 0);
 }
 
-// What limits is the last sentence of one chain: a quota and a throttle before the device.
+// The limit is the last sentence of one chain: a quota and a throttle before the device.
 TEST(LimitTest, AQuotaAndAThrottleComeBeforeTheDevice) {
   Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
@@ -138,7 +138,7 @@ TEST(LimitTest, AThrottleIsReachedByTheWholeRequestsThatItLetsThrough) {
   for (const auto& [iops, throttle] : {std::pair(22, "/slow: io.max sda riops=35"),
                                        {30, "/slow: io.max sda riops=19"},
                                        {20, "/slow: io.max sda riops=9"},
-                                       // Of bytes, parts of a request count, too.
+                                       // For bytes, parts of a request count, too.
                                        {30, "/slow: io.max sda rbps=155648"}}) {
     EXPECT_NE(limit_at(static_cast<uint64_t>(iops), throttle), "I/O throttle") << throttle;
   }
@@ -186,7 +186,7 @@ TEST(LimitTest, ARateThatIsMissedIsTheLimitInPart) {
   EXPECT_EQ(limit(100).limited_by(), "rate in part");
 }
 
-// What was due is a mean from T on, which a rate that changes has no need to reach.
+// The rate that was due is a mean from T on, which a rate that changes has no need to reach.
 TEST(LimitTest, ARateThatChangesLimitsAlsoBelowItsMean) {
   Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {

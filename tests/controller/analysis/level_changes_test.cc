@@ -73,7 +73,7 @@ TEST(LevelChangesTest, APhaseSaysWhenItsRateFell) {
   EXPECT_EQ(phase.level_changes_size(), 0);
 }
 
-// What a lost host did is in no figure of the phase, so its end is no change of these.
+// The I/O of a lost host is in no figure of the phase, so its end is no change of these.
 TEST(LevelChangesTest, AHostThatIsLostIsNoChange) {
   const auto without_node3 = [](const std::function<uint64_t(uint32_t, uint32_t)>& iops) {
     Stored data = FourHosts(iops);
@@ -158,7 +158,7 @@ TEST(LevelChangesTest, ALoadThatWasSteadyAndFellIsNotSteady) {
   range = 0.8;
   EXPECT_TRUE(steady([](uint32_t, uint32_t k) { return k < 6 ? 200 : 70; }).steady().steady());
   range = 0.2;
-  // What it did before the window is why the job waits.
+  // The job waits because of its work before the window.
   phase = steady([](uint32_t, uint32_t k) { return k < 4 ? 400 - 50 * k : 200; });
   EXPECT_TRUE(phase.steady().steady());
 }

@@ -52,7 +52,7 @@ TEST(LiveMinimumTest, OnlyWhileItRunsAWorkloadIsJudged) {
   EXPECT_EQ(minimum.Add(SecondOf(0, 0)), "");
   EXPECT_EQ(minimum.Add(SecondOf(1, 50)), "");
   EXPECT_EQ(minimum.Add(SecondOf(2, 100)), "");
-  // Of another workload's end nothing follows.
+  // Another workload's end has no effect.
   minimum.End(1, 2000000000);
   minimum.End(0, 3500000000);
   EXPECT_EQ(minimum.Add(SecondOf(3, 50)), "");

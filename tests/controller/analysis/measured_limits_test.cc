@@ -1,4 +1,4 @@
-// What a run's report shows of its devices' limits, and which requests are similar.
+// The limits of devices in a run's report, and which requests are similar.
 
 #include "controller/analysis/measured_limits.h"
 
@@ -126,7 +126,7 @@ TEST(MeasuredLimits, HostsThatShareALunAreAddedUp) {
   *phase->add_devices() = phase->devices(0);
   phase->mutable_devices(1)->set_hosts(0, "b");
   phase->mutable_devices(1)->set_workers(0, 1);
-  // What is underneath a device has its requests already.
+  // The requests of a device underneath are counted already.
   *phase->add_devices() = phase->devices(0);
   phase->mutable_devices(2)->set_nested(true);
   const auto limits = LimitsOf(report);

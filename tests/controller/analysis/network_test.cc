@@ -1,4 +1,4 @@
-// What limits a load behind a network, by scripted samples.
+// The limits of a load behind a network, by scripted samples.
 
 #include "absl/strings/match.h"
 #include "controller/report/network_figures.h"

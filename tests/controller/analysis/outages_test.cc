@@ -146,10 +146,10 @@ TEST(OmissionTest, AStallThatAClosedLoopHidesIsSaid) {
   EXPECT_DOUBLE_EQ(phase.hosts(1).stalled_ratio(), 0.1);
   EXPECT_NEAR(phase.omissions(0).stalled_ratio(), 0.1, 0.01);
   EXPECT_NEAR(phase.omissions(0).p99_ns(), 1e6, 1e4);
-  // Of 10,000 I/Os at an even pace one in a hundred would have waited for 90 ms or longer.
+  // At an even pace one in a hundred of 10,000 I/Os would have waited for 90 ms or longer.
   EXPECT_NEAR(phase.omissions(0).corrected_p99_ns(), 90e6, 2e6);
   EXPECT_EQ(ReportOf(TwoWorkers()).phases(0).omissions_size(), 0);
-  // Where other I/Os of the queue complete during that time, nothing stands still.
+  // If other I/Os of the queue complete during that time, nothing stands still.
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
     v1::WorkloadResult* result = worker.result.mutable_workloads(0);
     result->set_gaps_ns(19, 10000000000);
@@ -230,7 +230,7 @@ TEST(PercentileTest, WhatAnExpectationFoundHasTheMarkAndTheDigits) {
   EXPECT_EQ(p95.front(), '~') << p95;
   const std::string p50 = found([](v1::Expect* expect) { expect->set_p50_ns(1000000); });
   EXPECT_NE(p50.front(), '~') << p50;
-  // What is missed by less than three digits show.
+  // Three digits do not show a difference that is smaller than the last.
   const double iops = ReportOf(TwoWorkers()).phases(0).total().iops();
   EXPECT_EQ(found([&](v1::Expect* expect) { expect->set_iops(iops + 0.04); }),
             absl::StrFormat("%.2f", iops));

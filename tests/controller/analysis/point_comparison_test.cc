@@ -13,7 +13,7 @@ namespace {
 
 using Values = std::vector<std::vector<std::optional<double>>>;
 
-// Of the normal distribution (G. E. P. Box, M. E. Muller, 1958); the same on every machine.
+// Draws of the normal distribution (G. E. P. Box, M. E. Muller, 1958); the same on every machine.
 class RandomNoise {
  public:
   double operator()() {
@@ -128,7 +128,7 @@ TEST(PointComparisonTest, WhatAllPointsOfARoundShareCancelsOut) {
   EXPECT_EQ(points[1].standing, Standing::kWorse);
   EXPECT_NEAR(points[1].ratio, 0.9, 0.001);
   EXPECT_EQ(points[1].rounds, 4u);
-  // Of a latency the smaller one is better.
+  // The smaller one of two latencies is better.
   const auto latencies = ComparePoints(values, Better::kLower, 0.05);
   EXPECT_EQ(latencies[1].standing, Standing::kBest);
   EXPECT_EQ(latencies[0].standing, Standing::kWorse);
@@ -218,7 +218,7 @@ TEST(PointComparisonTest, APointThatAnotherOneBeatsIsNotTheBest) {
   EXPECT_EQ(points[0].standing, Standing::kWorse);
   EXPECT_NEAR(points[0].ratio, 1 / 1.01, 1e-9);
   EXPECT_EQ(points[2].standing, Standing::kWorse);
-  // Of latencies, the third one is the smallest in all rounds.
+  // The third one of the latencies is the smallest in all rounds.
   points = ComparePoints(values, Better::kLower, 0.05);
   EXPECT_EQ(points[2].standing, Standing::kBest);
   EXPECT_EQ(points[0].standing, Standing::kWorse);

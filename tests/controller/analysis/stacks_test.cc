@@ -1,4 +1,4 @@
-// What the report says of devices that lie on each other.
+// The report of devices that lie on each other.
 
 #include <string>
 #include <vector>

@@ -109,7 +109,7 @@ TEST(StoredConfidenceTest, AllPercentilesOfHostsHaveIntervals) {
 
 TEST(StoredConfidenceTest, TheOnlyHostsIntervalIsTheFleets) {
   Stored data = Hosts(1, [](uint32_t, uint32_t k) { return k < 5 ? 2 : 1; });
-  // What the store keeps of the fleet.
+  // The blocks that the store keeps of the fleet.
   for (const v1::IntervalSample& interval : data.intervals[0]) {
     data.phases[0].blocks.push_back(
         {{{0, v1::OPERATION_KIND_READ},

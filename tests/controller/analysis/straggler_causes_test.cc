@@ -35,7 +35,7 @@ TEST(StragglerTest, ALimitThatWasSetMeanwhileIsTheCauseOfAStretch) {
   EXPECT_EQ(phase.stragglers(0).begin_seconds(), 5);
   EXPECT_EQ(phase.hosts(2).iops(), 130);
   EXPECT_EQ(phase.stragglers(0).cause(), "I/O throttle");
-  // Who was slow all the time, and did far more than the limit, is not held by it.
+  // The limit does not hold a host that was slow all the time, and did far more than it.
   data = FourHosts([](uint32_t h, uint32_t) { return h == 2 ? 100 : 200; });
   data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=60 wbps=max");
   phase = ReportOf(data).phases(0);
@@ -63,7 +63,7 @@ TEST(StragglerTest, AQuotaThatHeldForLessThanTheStretchIsNoCause) {
   EXPECT_EQ(cause(0.4), "CPU quota");
 }
 
-// What a host does between two stretches is many I/Os, and none of what slowed it down.
+// A host does many I/Os between two stretches, and none of the cause is there.
 TEST(StragglerTest, TheCauseOfTwoStretchesIsWhatDiffersInBoth) {
   const auto is_slow = [](uint32_t k) { return k < 4 || k >= 6; };
   Stored data = FourHosts([&](uint32_t h, uint32_t k) { return h == 2 && is_slow(k) ? 4 : 400; });

@@ -1,4 +1,4 @@
-// What a sweep answers, of scripted figures.
+// The answers of a sweep, to scripted figures.
 
 #include "controller/analysis/sweep_conclusion.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 using testing::Test;
 
-// What all points of a round share, and what each has of its own.
+// The noise that all points of a round share, and that of each point alone.
 constexpr double kShared[] = {1, 0.8, 1.1, 0.7, 0.9, 1.2, 1, 0.85};
 constexpr double kOwn[][8] = {{1.01, 1, 0.99, 1, 1.02, 0.98, 1, 1},
                               {1, 0.99, 1.01, 1.02, 0.98, 1, 1.01, 0.99},

@@ -15,7 +15,7 @@
 namespace lockstep::controller {
 namespace {
 
-// What came of a workload; `due` is 0 where it is no open loop.
+// The result of a workload; `due` is 0 where it is no open loop.
 struct Came {
   double due, iops;
 };
@@ -70,7 +70,7 @@ v1::RunPhase LoadsOf(int workloads) {
   return load;
 }
 
-// What storage does of a rate that manages 250.
+// The rate of a storage that manages 250.
 double Managed(double rate) { return std::min(rate, 250.0); }
 
 TEST(SweepsTest, OfARateOnlyTheWorkloadsThatHaveOneAreServed) {
@@ -194,7 +194,7 @@ measure::RunData VariedFiles() {
       found->add_paths("/data/files.0");
       found->set_path_count(t == 0 ? 16 : 1);
       found->set_size_bytes((t == 0 ? 16 : 1) << 20);
-      // Of the host's own disk, on which the files lie.
+      // The host's own disk, on which the files lie.
       found->set_device_identity(absl::StrCat("naa.", w));
     }
   }

@@ -299,7 +299,7 @@ class DeliverTest : public ProtocolTest {
   std::unique_ptr<DeliverCall> deliver_;
 };
 
-// What a stranger who knows a worker's id gets: nothing; and the worker's own stream goes on.
+// A stranger who knows a worker's id gets nothing, and the worker's own stream goes on.
 TEST_F(DeliverTest, OnlyWhomControlWelcomedDelivers) {
   const auto refused = [&](const std::string& session, const std::string& certificate) {
     gateway_.certificate_ = certificate;

@@ -78,7 +78,7 @@ TEST(JobFileTest, ErrorsSayWhereAndWhatIsAccepted) {
   EXPECT_NE(OnlyError("a: [b").find("not YAML"), std::string::npos);
 }
 
-// What people write who know other tools, or put a field at the wrong level.
+// Lines of people who know other tools, or put a field at the wrong level.
 TEST(JobFileTest, AFieldOfAnotherToolOrLevelIsNamed) {
   const auto error_of = [](const std::string& workload, const std::string& run = "") {
     const JobFile file = ParseJobFile(
@@ -176,7 +176,7 @@ TEST(JobFileTest, MergeKeysUnitsTabsAndSecondDocuments) {
   EXPECT_EQ(larger.job.targets(0).null().size_bytes(), 2u << 20);
   EXPECT_EQ(first(kJob, {"targets.0.null.size=soon"}).rfind("--set targets.0.null.size=soon", 0),
             0u);
-  // What a text of a file says does not reach the terminal as it is.
+  // A text of a file does not reach the terminal as it is.
   const std::string escape =
       first("name: a\nphases: [{run: {duration: \"\\e]0;owned\\a\", workloads: [{}]}}]\n");
   EXPECT_FALSE(escape.empty());

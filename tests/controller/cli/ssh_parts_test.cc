@@ -1,4 +1,4 @@
-// What the command line's ssh is made of: processes that it starts, and records on disk.
+// The parts of the command line's ssh: processes that it starts, and records on disk.
 
 #include <signal.h>
 #include <sys/stat.h>

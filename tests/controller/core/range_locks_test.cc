@@ -75,7 +75,7 @@ TEST(RangeLocksTest, ExtentsOfADiskMeetWhereTheyOverlap) {
   EXPECT_EQ(locks.Find("b", {{7, 1999, 2000}}, 0).run_id, "a");
   EXPECT_EQ(locks.Find("b", {{8}, {7, 5500, 5600}}, 0).range, 1u);
   EXPECT_EQ(locks.Find("b", {{7}}, 0).run_id, "a");  // the whole disk
-  // What is learned later is held too.
+  // Ranges that are added later are locked, too.
   locks.Lock("a", "w1", {{9}});
   EXPECT_EQ(locks.Find("b", {{9}}, 0).run_id, "a");
   locks.End("a");

@@ -56,7 +56,7 @@ TEST(RosterTest, TheLeaseDecidesNotTheConnection) {
   EXPECT_TRUE(roster.Attach(Worker("a"), 1002).ok());  // the name is free
 }
 
-// Whoever stood still itself has heard nobody.
+// A controller that stood still itself has heard nobody.
 TEST(RosterTest, TimeInWhichNothingCouldBeHeardDoesNotCount) {
   Roster roster(1000);
   const Roster::Identity a = Worker("a");

@@ -89,7 +89,7 @@ TEST(RunMachineTest, RetryGoesOnWithoutAWorkerThatStaysAwayWhileEnoughAreLeft) {
       EXPECT_EQ(Find<action::EndRun>(driver.last())->state, RunState::kDone);
       EXPECT_TRUE(Find<action::EndRun>(driver.last())->degraded);
     } else {
-      // What prepare made stays with cleanup, which needs no quorum.
+      // Cleanup, which needs no quorum, removes the files that prepare made.
       EXPECT_EQ(driver.machine().phase(), 1u);
       driver.Complete();
       ASSERT_NE(Find<action::EndRun>(driver.last()), nullptr);

@@ -11,7 +11,7 @@ TEST(RunMachineTest, ASuccessorRepeatsAnAttemptThatHadNoT) {
   from.reached = ResumePoint::Reached::kRecorded;
   from.phase = 1;
   Driver driver(Plan(2), from);
-  // Whoever was armed is told to forget it, and all answer before the next attempt.
+  // Armed workers are told to forget it, and all answer before the next attempt.
   ASSERT_NE(Find<action::StopNow>(driver.last()), nullptr);
   driver.Do(event::Idle{.worker = 0, .stopped = true});
   const auto* close =

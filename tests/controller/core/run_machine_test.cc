@@ -123,7 +123,7 @@ TEST(RunMachineTest, AWorkerThatIsBusyElsewhereIsStoppedBeforeItIsAssigned) {
   EXPECT_EQ(assign->workers, std::vector<uint32_t>{1});
 }
 
-// What comes next may depend on results: where it cannot be planned the run has failed, and still
+// The next phase may depend on results: if it cannot be planned, the run has failed, and still
 // cleans up.
 TEST(RunMachineTest, ARunWhoseNextPhaseCannotBePlannedFailsAndCleansUp) {
   RunMachine machine(Plan(1));
@@ -167,7 +167,7 @@ TEST(RunMachineTest, ALoadEndsAtOneIntervalOnAllHostsOnceItIsInTheStore) {
       event::Attached{.worker = 1, .state = event::Attached::State::kRunning, .this_phase = true});
   ASSERT_NE(Find<action::SendEndOfLoad>(back), nullptr);
   EXPECT_EQ(Find<action::SendEndOfLoad>(back)->workers, std::vector<uint32_t>{1});
-  // What was measured counts, and the run goes on.
+  // The measurements count, and the run goes on.
   driver.Deliver(0, "");
   const auto* close = Find<action::ClosePhase>(driver.Deliver(1, ""));
   ASSERT_NE(close, nullptr);

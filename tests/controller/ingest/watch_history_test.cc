@@ -1,4 +1,4 @@
-// What whoever watches late sees of a run so far.
+// The part of a run so far that a late watcher sees.
 
 #include <string>
 

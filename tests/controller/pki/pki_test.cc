@@ -36,7 +36,7 @@ std::shared_ptr<X509> Parse(const std::string& pem) {
   return {parsed, X509_free};
 }
 
-// What OpenSSL says of a certificate that a peer shows, for this purpose (X509_PURPOSE_…).
+// OpenSSL's result for a certificate that a peer shows, for this purpose (X509_PURPOSE_…).
 int Verified(const std::string& pem, const std::string& authority, int purpose) {
   const auto certificate = Parse(pem);
   const auto root = Parse(authority);
@@ -213,7 +213,7 @@ TEST_F(PkiTest, NothingThatIsThereIsOverwritten) {
   EXPECT_EQ(List().size(), 1u);
 }
 
-// Whoever was interrupted can go on: nothing has a name that is not whole.
+// An interrupted command can be repeated: a file without all its bytes has no name.
 TEST_F(PkiTest, AKilledCommandLeavesAWholeHolderOrNone) {
   for (int i = 0; i < 25; ++i) {
     std::filesystem::remove_all(path_);

@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 
 constexpr absl::Duration kLife = absl::Hours(1000);
 
-// What a call to a server that has no method gets: UNIMPLEMENTED from the server, UNAVAILABLE
+// The answer to a call to a server that has no method: UNIMPLEMENTED from the server, UNAVAILABLE
 // without a connection.
 struct Answer {
   grpc::StatusCode code = grpc::StatusCode::OK;
@@ -149,7 +149,7 @@ TEST_F(TlsTest, OnlyCertificatesThatMayCallGetIn) {
   EXPECT_EQ(CallAs("pki/node1").code, grpc::StatusCode::UNIMPLEMENTED);
   // A controller's certificate has the usage of a server alone.
   EXPECT_EQ(CallAs("pki/localhost").code, grpc::StatusCode::UNAVAILABLE);
-  // Of another authority; without one; in plaintext.
+  // A certificate of another authority; none; plaintext.
   std::filesystem::copy_file(Path("pki/ca.pem"), Path("other/eve/ca.pem"),
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(CallAs("other/eve").code, grpc::StatusCode::UNAVAILABLE);

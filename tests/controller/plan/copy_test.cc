@@ -291,7 +291,7 @@ TEST(CopyPlanTest, ACopyWithVerifyIsVerifiedAndOneWithoutIsNot) {
   EXPECT_TRUE(HasProblem(job, "phases[2].verify.targets[1]", "was copied without verify"));
   job.mutable_phases(2)->mutable_verify()->set_any_run(true);
   EXPECT_EQ(absl::StrJoin(CopyProblemsOf(job), "\n"), "");
-  // What is written over it with headers may be verified again.
+  // Blocks that are written over it with headers may be verified again.
   job.mutable_phases(2)->mutable_precondition()->add_targets("dst");
   job.mutable_phases(2)->mutable_precondition()->set_verify(true);
   job.add_phases()->mutable_verify()->add_targets("dst");

@@ -55,7 +55,7 @@ class EnrolmentTest : public testing::Test {
     }
     return lines;
   }
-  // Of the only device that is listed.
+  // The reason that the only listed device has.
   std::string Why() const {
     const auto listing = List();
     EXPECT_TRUE(listing.ok()) << listing.status();
@@ -106,7 +106,7 @@ TEST_F(EnrolmentTest, ALunThatSeveralHostsSeeIsStampedOnce) {
   EXPECT_EQ(listing->entries[0].worker_id, "id-node1") << "whoever may, the first by name";
   EXPECT_EQ(listing->entries[0].device.hosts_size(), 2);
   EXPECT_EQ(listing->entries[0].order.path(), "/dev/sdx");
-  // What only kernels call so is another device on each.
+  // A name that only kernels use is another device on each.
   AddDevice(fleet_.mutable_hosts(0), "/dev/loop0", "loop-file:1:2");
   AddDevice(fleet_.mutable_hosts(1), "/dev/loop0", "loop-file:1:2");
   request_.add_hosts("node1");

@@ -56,7 +56,7 @@ TEST(ObservedLevelsTest, AMirrorKeepsItsPlaceOverDisksInUse) {
 }
 
 TEST(ObservedLevelsTest, ADiskInUseCountsInPlaceOfOnesThatLieOnItAlone) {
-  // Of a loop device over a file each request is among the disk's, and so is what others do there.
+  // Each request of a loop device over a file is among the disk's, and so is other I/O there.
   EXPECT_EQ(CountedOf({{"loop0", {"sda"}, true}, {"sda", {}, true}}), Names{"sda"});
   EXPECT_EQ(CountedOf({{"loop0", {"dm-0", "sda"}, true},
                        {"dm-0", {"sda"}, true},

@@ -49,7 +49,7 @@ TEST(PlacementTest, EachKernelAndDeviceIsSampledByOneWorker) {
   EXPECT_EQ(hosts, (std::vector<int>{1, 0, 0, 1}));
 }
 
-// Who writes a device alone holds it: a neighbour that reads does not, though it comes first.
+// The only writer of a device holds it: a neighbour that reads does not, though it comes first.
 TEST(PlacementTest, ADeviceIsHeldByAWorkerThatWritesIt) {
   v1::JobSpec job;
   job.set_name("x");

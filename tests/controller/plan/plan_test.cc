@@ -1,4 +1,4 @@
-// What a job asks for: its defaults, what is refused, and which phases follow.
+// The plan of a job: its defaults, its errors, and its phases.
 
 #include <cmath>
 #include <functional>
@@ -147,8 +147,8 @@ TEST(PlanTest, AnIscsiTargetHasItsEngineAndNoSecretInItsAddress) {
   EXPECT_FALSE(Validate(job).empty());
 }
 
-// What does not go together is refused at the field that must change, and nothing else is.
-// A workload that cannot be, and how it is refused.
+// A workload whose fields do not go together: the error is at the field that must change, and at no
+// other.
 struct BadWorkload {
   std::function<void(v1::Workload*)> spoil;
   const char* field;

@@ -1,4 +1,4 @@
-// What must be confirmed before it is overwritten, and what no confirmation helps against.
+// Contents that a user must confirm before they are overwritten, and those that nobody can confirm.
 
 #include "controller/plan/plan_token.h"
 

@@ -110,7 +110,7 @@ TEST(TargetAxesTest, EachPointMakesItsFilesAndRemovesThem) {
   EXPECT_DOUBLE_EQ(PreparedBytes(job, 4), 2 * 4 * (2.0 * (1 << 20) + 3 * 21 * 16384));
 }
 
-// What cleans up where only the first `whole` steps have a result: the last step's targets.
+// The targets that cleanup removes if only the first `whole` steps have a result: the last step's.
 std::vector<std::string> CleanedAfter(const v1::JobSpec& job, size_t whole) {
   const std::vector<std::string> steps = StepsOf(job, whole);
   if (steps.size() == whole) return {};

@@ -1,5 +1,5 @@
-// What a run may overwrite without a word: what it has written itself, device by device, and only
-// as it left that.
+// Contents that a run may overwrite without a confirmation: those that it has written itself,
+// device by device, and only as it left them.
 
 #include "controller/plan/written_contents.h"
 

@@ -102,7 +102,7 @@ TEST(ConclusionTest, AnIncompleteCopyIsSaidBeforeItsFigures) {
       "copy incomplete: 63,582 of 65,536 blocks were not copied; 1,954 IOPS, p99 5 ms, limited by "
       "the device";
   EXPECT_EQ(ConclusionOf(report), said);
-  // What was required is not said twice.
+  // A requirement is not said twice.
   report.set_expectations_met(false);
   AddMiss("uncopied_blocks", 0, 63582, phase);
   EXPECT_EQ(ConclusionOf(report), said);
@@ -126,7 +126,7 @@ TEST(ConclusionTest, ALatencyAboveItsBoundSaysByHowMuch) {
   phase->mutable_expectations(0)->set_value(2.4e6);
   EXPECT_TRUE(absl::StartsWith(ConclusionOf(report), "p99 2.40 ms, 20 % above the 2 ms allowed; "))
       << ConclusionOf(report);
-  // What is not known is said as it is.
+  // An unknown figure is said to be unknown.
   phase->mutable_expectations(0)->clear_value();
   phase->mutable_expectations(0)->set_found("no complete result");
   EXPECT_TRUE(absl::StartsWith(ConclusionOf(report), "p99_ns not met: no complete result; "))

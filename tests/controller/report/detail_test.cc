@@ -1,4 +1,4 @@
-// What --detail says of phases that a sweep or a curve shows together.
+// The text of --detail for phases that a sweep or a curve shows together.
 
 #include <string>
 

@@ -12,7 +12,7 @@
 namespace lockstep::controller {
 namespace {
 
-// Of `hosts` hosts, the first ones are stragglers with these causes.
+// A phase with `hosts` hosts, the first of which are stragglers with these causes.
 v1::PhaseReport Slowed(int hosts, const std::vector<std::string>& causes) {
   v1::PhaseReport phase;
   phase.set_name("mix");

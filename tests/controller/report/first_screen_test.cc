@@ -1,4 +1,4 @@
-// What the screen says of the storage that the load worked on.
+// The first screen's text about the storage that the load worked on.
 
 #include <string>
 

@@ -1,4 +1,4 @@
-// Where in the run a note stands.
+// The position of a note in the run.
 
 #include "controller/report/notes.h"
 

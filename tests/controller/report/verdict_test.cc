@@ -1,4 +1,4 @@
-// What a run came to, and how grave that is.
+// The verdict of a run, and how grave it is.
 
 #include "controller/report/verdict.h"
 

@@ -47,7 +47,7 @@ TEST(FioGrammarTest, FlagsAndBooleans) {
 }
 
 TEST(FioGrammarTest, UnknownOptionsAreRefusedAsFioDoes) {
-  // Of fio's own waitfor.fio and steadystate.fio.
+  // From fio's own waitfor.fio and steadystate.fio.
   EXPECT_NE(ErrorsOf("[a]\nthreads=1\nsize=1m\n").find("a.fio:2: threads=1: is no option of fio"),
             std::string::npos);
   EXPECT_NE(ErrorsOf("[a]\niodpeth=4\nsize=1m\n")

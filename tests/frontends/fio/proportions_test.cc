@@ -140,7 +140,7 @@ TEST(FioProportionsTest, TheSizeOfAFileThatIsThere) {
   EXPECT_EQ(RunsOf(job)[0].workloads(1).region().offset_bytes(), 4 << 20);
   EXPECT_NE(RemarksOf(TranslateFio(request)).find("is laid out with the 8388608 bytes"),
             std::string::npos);
-  // Of several hosts each has a file of its own, of which this machine knows nothing.
+  // Each of several hosts has a file of its own, of which this machine knows nothing.
   request.hosts = "2";
   EXPECT_FALSE(TranslateFio(request).errors.empty());
 }

@@ -1,4 +1,4 @@
-// Where the I/Os of fio's jobs go: offsets, steps, sequences, working sets.
+// The offsets of fio's jobs: regions, steps, sequences, working sets.
 
 #include "tests/frontends/fio/translated.h"
 

@@ -204,7 +204,7 @@ TEST(FioTranslationTest, AJobThatExitsEndsItsPhase) {
   const v1::RunPhase run = RunsOf(JobOf(slow + "[fast]\nsize=1m\n"))[0];
   EXPECT_TRUE(run.workloads(0).ends_phase());
   EXPECT_FALSE(run.workloads(1).ends_phase());
-  // Of a group by itself nobody else ends.
+  // Nobody else ends with a job that is a group by itself.
   EXPECT_FALSE(RunsOf(JobOf(slow + "[fast]\nnew_group\nsize=1m\n"))[0].workloads(0).ends_phase());
   EXPECT_TRUE(RunsOf(JobOf(slow + "exit_what=stonewall\n[fast]\nnew_group\nsize=1m\n"))[0]
                   .workloads(0)

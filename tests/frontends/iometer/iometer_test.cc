@@ -201,7 +201,7 @@ TEST(IometerTest, AStartingSectorIsTheOffsetOfARegion) {
   EXPECT_EQ(w.region().offset_bytes(), 63 * 512);
   // The target ends there.
   EXPECT_EQ(w.region().size_bytes(), 0);
-  // Of all of a disk it is what lies behind the sector.
+  // A line for all of a disk covers the part behind the sector.
   const v1::JobSpec whole = JobOf(With("8192,0,1", "0,63,1"));
   EXPECT_EQ(whole.targets(0).device().size_bytes(), 0);
   EXPECT_EQ(whole.phases(0).run().workloads(0).region().offset_bytes(), 63 * 512);

@@ -1,4 +1,4 @@
-// What is refused, by the name of the option.
+// Refused options, by their names.
 
 #include <utility>
 
@@ -21,7 +21,7 @@ TEST(SysbenchRefusalsTest, OptionsWithoutACounterpart) {
   EXPECT_EQ(ErrorsOf("--file-test-mode=rndrd --debug=off --histogram=0 --verbosity=3"), "");
 }
 
-// What sysbench 1.0 refuses, or takes for something that no one means.
+// Values that sysbench 1.0 refuses, or takes for something that no one means.
 TEST(SysbenchRefusalsTest, ValuesThatSysbenchRefuses) {
   for (const char* option : {"--threads=0",
                              "--threads=-2",

@@ -158,7 +158,7 @@ TEST(VdbenchTest, ARangeIsARegionOfAnyOrder) {
   const v1::Region rest = RegionOf("th=1", "range=(75,100)");
   EXPECT_DOUBLE_EQ(rest.offset_share_ratio(), 0.75);
   EXPECT_EQ(rest.size_share_ratio(), 0);
-  // That of the workload goes before that of the storage.
+  // The workload's range goes before that of the storage.
   EXPECT_DOUBLE_EQ(RegionOf("range=(10,20)", "rdpct=50").offset_share_ratio(), 0.1);
   EXPECT_DOUBLE_EQ(RegionOf("range=(10,20)", "range=(30,40)").offset_share_ratio(), 0.3);
 }
@@ -167,7 +167,7 @@ TEST(VdbenchTest, ARangeOfAKnownSizeIsBytesInWholeBlocks) {
   const v1::Region region = RegionOf("size=100k", "xfersize=8k,range=(50,90)");
   EXPECT_EQ(region.offset_bytes(), 48 << 10);
   EXPECT_EQ(region.size_bytes(), (88 - 48) << 10);
-  // Of the largest block that the run makes of it.
+  // A multiple of the largest block that the run makes of it.
   EXPECT_EQ(RegionOf("size=1m", "range=(30,90)", ",forxfersize=(4k,64k)").offset_bytes(),
             256 << 10);
   // Numbers above 200 are bytes.

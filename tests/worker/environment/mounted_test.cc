@@ -51,7 +51,7 @@ class MountedTest : public testing::Test {
     EXPECT_TRUE(wanted.ok()) << wanted.status();
     return wanted.ok() ? *wanted : WantedSetting();
   }
-  // What is on top there.
+  // The options of the topmost mount there.
   static std::string Options(const std::string& target) {
     const auto options = KernelSettings().Read(target, kMountOptions);
     return options.ok() ? *options : std::string(options.status().message());

@@ -208,7 +208,7 @@ class FencesOnTgtTest : public testing::Test {
     EXPECT_TRUE(facts.ok()) << facts.status();
     return facts->keys;
   }
-  // What a write by a session that registers under `key` comes to; 0: one that does not.
+  // The result of a write by a session that registers under `key`; 0: one that does not.
   int Write(uint64_t key) {
     const LunSpec spec = Look();
     IscsiSession session(spec.numeric, spec.login);

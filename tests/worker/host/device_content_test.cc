@@ -1,5 +1,5 @@
-// What a device carries: signatures, data wherever it lies, nothing, or what nobody knows. Regular
-// files stand for devices; tests/integration/test_data_safety.py has real ones.
+// The contents of a device: signatures, data wherever it lies, nothing, or unknown. Regular files
+// stand for devices; tests/integration/test_data_safety.py has real ones.
 
 #include "worker/host/device_content.h"
 

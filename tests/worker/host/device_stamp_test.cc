@@ -1,6 +1,5 @@
-// Which stamps say that a device is Lockstep's to overwrite: whole ones, of this device, of a
-// worker that this store knows. What is tried on a device of bytes here is tried with real tools on
-// real ones in tests/integration/test_enrolment.py.
+// Stamps that let Lockstep overwrite a device: whole ones, of this device, of a worker that this
+// store knows. tests/integration/test_enrolment.py tries the same with real tools on real devices.
 
 #include "worker/host/device_stamp.h"
 
@@ -85,7 +84,7 @@ TEST_F(DeviceStampTest, AWholeStampCountsForEveryWorkerOfTheStore) {
   EXPECT_EQ(Read(*keys_).enrolled, "2026-11-24 by alice");
   EXPECT_EQ(Read(*keys_).number, "1") << "the store says whether it counts still";
   EXPECT_EQ(Read(*WorkerOf(store_, "other")).state, State::kCounts);
-  // What lies between is nobody's concern.
+  // The bytes between do not matter.
   Put(kStampBytes, std::string(kSize - 2 * kStampBytes, 'x'));
   EXPECT_EQ(Read(*keys_).state, State::kCounts);
 }
@@ -250,7 +249,7 @@ TEST(UsableBytesTest, StampsAreNobodysRoom) {
             "/dev/sda: has 31457280 bytes beside the 2097152 of its stamps, the job says 33554432");
 }
 
-// What workloads may touch of an opened device.
+// The extents that workloads may touch of an opened device.
 std::vector<BlockSpace::Extent> ExtentsOf(const v1::TargetAssignment& target) {
   OpenTargets open;
   OpenedFile file;

@@ -1,6 +1,6 @@
-// What the guard lets a worker open, make and remove: real files beneath and beside an allowed
-// directory, links that lead out of it, and the allow-list for devices. What the kernel says of
-// devices is in kernel_blocks_test.cc; real devices are in tests/integration/test_guard.py.
+// Files that the guard lets a worker open, make and remove: real files beneath and beside an
+// allowed directory, links that lead out of it, and the allow-list for devices. The kernel's view
+// of devices is in kernel_blocks_test.cc; real devices are in tests/integration/test_guard.py.
 
 #include "worker/host/guard.h"
 

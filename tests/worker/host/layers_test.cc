@@ -104,7 +104,7 @@ TEST_F(LayersTest, LvmOverAMirrorLeadsToTheDisksOfItsPartitions) {
   EXPECT_EQ(found.layers()[3].label(), "vg-data");
   EXPECT_EQ(top, 5u);
   EXPECT_EQ(TopDevicesUnder(found.layers(), top), Names{"dm-0"});
-  // What is there already is found again.
+  // A layer that is there already is found again.
   EXPECT_EQ(found.AddDevice("sda1"), 1u);
   EXPECT_EQ(found.layers().size(), 5u);
 }
@@ -324,7 +324,7 @@ TEST_F(LayersTest, NoServerIsAskedForWhatLiesUnderneath) {
   }
 }
 
-// What is mounted over a directory later hides what was mounted beneath it.
+// A mount over a directory hides the mounts beneath it that came before.
 TEST_F(LayersTest, AFileLiesOnTheMountThatIsSeenThere) {
   AddDisk("sda", 8, 0, 2000);
   AddDisk("sdb", 8, 16, 2000);

@@ -1,4 +1,5 @@
-// What logical volumes use of the devices underneath, by recorded tables of the device mapper.
+// The extents of logical volumes on the devices underneath, by recorded tables of the device
+// mapper.
 
 #include "worker/host/mapped_extents.h"
 

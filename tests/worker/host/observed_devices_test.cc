@@ -1,4 +1,4 @@
-// Where paths lead by mounts and links, and which devices observe phases see.
+// Paths by mounts and links, and the devices that observe phases see.
 
 #include "worker/host/observed_devices.h"
 

@@ -1,4 +1,4 @@
-// What lies underneath observed devices, and the mounts of servers, by a recorded sysfs.
+// The layers underneath observed devices, and the mounts of servers, by a recorded sysfs.
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Where the bytes of a file on an overlay are. tests/integration/test_copy.py mounts one.
+// The location of the bytes of a file on an overlay. tests/integration/test_copy.py mounts one.
 
 #include "worker/host/overlay_files.h"
 

@@ -141,7 +141,7 @@ class CopyTest : public testing::Test {
     return setup;
   }
 
-  // What the destination's block is for a verify phase that expects this generation.
+  // The state of the destination's block for a verify phase that expects this generation.
   BlockState StateOf(uint64_t block, uint32_t generation) const {
     BlockExpectation expected;
     expected.run_high = 5;

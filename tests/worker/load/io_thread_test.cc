@@ -1,4 +1,4 @@
-// What one I/O thread measures, in virtual time and against what must be true.
+// The measurements of one I/O thread, in virtual time and against known truths.
 
 #include "worker/load/io_thread.h"
 

@@ -18,7 +18,7 @@ constexpr uint32_t kCheckedBlock = 4096;
 constexpr uint64_t kCheckedBlocks = 16;
 constexpr char kShared[] = "/shared/file";
 
-// What the write log says of one file that several workers write.
+// The write log of one file that several workers write.
 class LoadVerificationTest : public testing::Test {
  protected:
   LoadVerificationTest() {

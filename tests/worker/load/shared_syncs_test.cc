@@ -48,7 +48,7 @@ struct Load {
   bool at_end = true;
 };
 
-// What one thread does on three files.
+// The operations of one thread on three files.
 std::string OrderOf(const Load& load) {
   SimulatedTime time;
   std::string order;
@@ -101,7 +101,7 @@ TEST(SharedSyncsTest, ThreadsShareARow) {
   constexpr auto kWrite = SharedSyncs::Io::kWrite;
   EXPECT_FALSE(syncs.Start(kWrite));
   EXPECT_FALSE(syncs.Start(kRead));
-  // Whoever asks, and for whatever kind of I/O, gets the next file of the row.
+  // Each caller, for any kind of I/O, gets the next file of the row.
   EXPECT_EQ(syncs.Start(kRead), 0);
   EXPECT_EQ(syncs.Start(kWrite), 1);
   EXPECT_EQ(syncs.Start(kRead), 2);

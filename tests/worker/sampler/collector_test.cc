@@ -42,8 +42,8 @@ TEST(CollectorTest, AThreadThatHangsHoldsNobodyUpAndLosesNothing) {
   Timeline timeline(50 * kMs, 0);
   Recorder healthy({}), hung({});
   uint64_t expected = 0;
-  // What an I/O thread does in a millisecond. After a hang it hands over a few intervals at a time:
-  // as many as there is room for until the collector comes by.
+  // The work of an I/O thread in a millisecond. After a hang it hands over a few intervals at a
+  // time: as many as there is room for until the collector comes by.
   const auto work = [&](Recorder* recorder, int64_t now, int max_closed) {
     if (recorder->finished()) return;
     const auto behind = [&] {
@@ -93,8 +93,8 @@ TEST(CollectorTest, AThreadThatHangsHoldsNobodyUpAndLosesNothing) {
   }
 }
 
-// A thread of a blocking engine cannot hand an interval over while its I/O lasts. What completed
-// before that I/O stays where it was.
+// A thread of a blocking engine cannot hand an interval over while its I/O lasts. The I/Os that
+// completed before stay in their interval.
 TEST(CollectorTest, AThreadInsideALongCallHasItsIosInTheirOwnInterval) {
   Timeline timeline(50 * kMs, 0);
   Recorder recorder({});

@@ -98,7 +98,7 @@ TEST_F(MarksTest, NoByteOfAMarkCanBeChanged) {
     WriteMarkFile(other);
     EXPECT_FALSE(ReadMark(guard, At(guard)).ok()) << i;
   }
-  // What is appended is not signed.
+  // Appended lines are not signed.
   WriteMarkFile(mark + "directory /precious\nfile 1 born 2.3\n");
   const auto longer = ReadMark(guard, At(guard));
   if (longer.ok()) {

@@ -1,4 +1,5 @@
-// Where I/Os go beside the plain patterns: skips, the way backwards, sequences, and exact starts.
+// The offsets of I/Os beside the plain patterns: skips, the way backwards, sequences, and exact
+// starts.
 
 #include <atomic>
 #include <map>
