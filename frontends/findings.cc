@@ -11,12 +11,14 @@ namespace lockstep::frontends {
 void Findings::Remark(const Origin& where, const std::string& text) {
   constexpr size_t kMaxRemarks = 1000;
   if (remarks.size() >= kMaxRemarks) return;
+  // A section that becomes several workloads meets the same line again.
   if (!said_.insert(absl::StrCat(where.file, ":", where.line, ":", text)).second) return;
   remarks.push_back({where, text});
 }
 
 void Findings::Fail(const Origin& where, const std::string& text) {
   if (errors.size() >= kMaxErrors) return;
+  // Further errors of a line mostly follow from its first.
   for (const Message& known : errors) {
     if (known.where.line == where.line && known.where.file == where.file) return;
   }

@@ -30,6 +30,7 @@ uint64_t RangeCount(absl::string_view ranges) {
       ++count;
       continue;
     }
+    // Ranges come from job files: the limit keeps `0-99999999` from being counted on.
     if (!absl::SimpleAtoi(ends[0], &first) || !absl::SimpleAtoi(ends[1], &last) || last < first ||
         last - first >= static_cast<uint64_t>(limits::kHostNames)) {
       return 0;
@@ -81,6 +82,7 @@ Translation Translate(const FrontEnd& front_end, const Request& request) {
     const std::string flag = absl::StrCat("--disk ", name, "=", path);
     if (!takes.disks) {
       refuse(flag, absl::StrCat("a file of ", front_end.name, " names no disks to replace"));
+      // A translation with errors may not have come to all disks.
     } else if (out.errors.empty() && !out.disks.contains(name)) {
       refuse(flag, absl::StrCat("the file has no disk of this name; it has ",
                                 absl::StrJoin(out.disks, ", ")));
@@ -93,12 +95,15 @@ Translation Translate(const FrontEnd& front_end, const Request& request) {
 std::vector<FrontEnd> FrontEnds() {
   std::vector<FrontEnd> found = *Registered();
   std::sort(found.begin(), found.end(), [](const FrontEnd& a, const FrontEnd& b) {
+    // The linker chooses the order of registration.
     return absl::string_view(a.name) < absl::string_view(b.name);
   });
   return found;
 }
 
 std::optional<FrontEnd> FindFrontEnd(const SourceFile& file) {
+  // These languages are Lockstep's own: a front end that recognizes files by their content must not
+  // take them.
   for (const char* own : {".yaml", ".yml", ".json"}) {
     if (absl::EndsWithIgnoreCase(file.name, own)) return std::nullopt;
   }
@@ -123,6 +128,7 @@ std::optional<Hosts> ParseHosts(absl::string_view text) {
   for (size_t i = 0; i <= text.size(); ++i) {
     const char c = i < text.size() ? text[i] : ',';
     depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    // Commas within brackets separate ranges, not names.
     if (c != ',' || (depth > 0 && i < text.size())) continue;
     const std::string name(text.substr(begin, i - begin));
     begin = i + 1;
@@ -144,6 +150,7 @@ std::string MessageText(const Message& message) {
   std::string text;
   if (where.line > 0) absl::StrAppend(&text, where.file, ":", where.line, ": ");
   if (!where.option.empty()) absl::StrAppend(&text, common::Printable(where.option, 200), ": ");
+  // Texts of a file may hold control characters, which must not reach a terminal.
   return common::Printable(text + message.text);
 }
 

@@ -12,6 +12,8 @@
 namespace lockstep::frontends::fio {
 namespace {
 
+// The limits of a job (proto/load.proto). They are checked here so that the message names fio's
+// option and its line.
 constexpr int64_t kMinBlock = 512;
 constexpr int64_t kMaxBlock = 64 << 20;
 constexpr size_t kMaxSizes = 64;
@@ -38,6 +40,8 @@ class BlockReader {
     if (job_->writes) used.insert(used.end(), write.begin(), write.end());
     if (job_->trims) used.insert(used.end(), trim.begin(), trim.end());
     if (used.empty()) return;
+    // The smallest block decides the alignment of offsets, the largest one whether a file holds a
+    // block at all.
     job_->smallest_block = INT64_MAX;
     for (const Size& size : used) {
       Check(size);
@@ -46,6 +50,8 @@ class BlockReader {
     }
     const bool mixed = job_->reads && job_->writes;
     const Origin origin = from_ != nullptr ? from_->where : DefaultOrigin("bs=4k");
+    // Block sizes of a workload have one share of reads. Lines of an access specification have one
+    // each.
     if (mixed && read != write) return AddLines(read, write, origin);
     AddSizes(job_->reads ? read : job_->writes ? write : trim, origin);
   }
@@ -56,6 +62,7 @@ class BlockReader {
     v1::Workload& w = job_->workload;
     const Value<std::string> rw = section_.Text("rw", "read");
     const Origin direction = OriginOf(rw, "rw=read");
+    // A trim is an I/O that is no read: with a share of reads of 0 it takes all of them.
     if (job_->trims) {
       w.set_trim_ratio(1);
       job_->origins["trim"] = direction;
@@ -96,6 +103,7 @@ class BlockReader {
   }
 
   Sizes SizesOf(int direction) {
+    // A direction that the list leaves out (`bs=,8k`) keeps fio's default of 4 KiB.
     if (from_ == nullptr) return {Size{}};
     const std::string& text = parts_[direction];
     if (text.empty()) return {Size{}};
@@ -109,6 +117,7 @@ class BlockReader {
       section_.Fail(*from_, "is no range of sizes; write 4k-64k");
       return {Size{}};
     }
+    // fio, too, takes the ends in either order.
     const int64_t least = section_.BytesOf(*from_, ends[0]).value_or(4096);
     const int64_t most = section_.BytesOf(*from_, ends[1]).value_or(4096);
     return {Size{std::min(least, most), std::max(least, most)}};
@@ -133,6 +142,7 @@ class BlockReader {
   }
 
   void Check(const Size& size) {
+    // fio's own default lies within the limits: only an option can break them.
     if (from_ == nullptr) return;
     if (size.from < kMinBlock || size.to > kMaxBlock) {
       section_.Fail(*from_, absl::StrCat("an I/O has from 512 bytes to 64 MiB in a job; this has ",
@@ -145,6 +155,7 @@ class BlockReader {
   // Offsets of fio are multiples of blockalign, by default of the smallest size.
   std::optional<int64_t> Alignment() {
     const Value<int64_t> align = section_.Bytes("ba", job_->smallest_block);
+    // Sequential I/O begins where the last one ended: fio aligns random offsets alone.
     if (align.from == nullptr || !job_->random || align.value == job_->smallest_block) return {};
     if (align.value < kMinBlock || align.value > kMaxBlock ||
         (job_->workload.direct() && align.value % 512 != 0)) {
@@ -156,6 +167,8 @@ class BlockReader {
 
   void AddSizes(const Sizes& sizes, const Origin& origin) {
     v1::Workload& w = job_->workload;
+    // Only lines have an alignment, so that a single size becomes a line, too. AddLine() makes no
+    // line of trims.
     if (const std::optional<int64_t> align = Alignment(); align && !job_->trims) {
       for (const Size& size : sizes) AddLine(size, 1, w.read_ratio(), align);
       job_->origins["access"] = section_.Find("ba")->where;
@@ -189,6 +202,7 @@ class BlockReader {
     const std::optional<int64_t> align = Alignment();
     for (const Size& size : read) AddLine(size, share, 1, align);
     for (const Size& size : write) AddLine(size, 1 - share, 0, align);
+    // Each line has its own share of reads: the workload's would be refused beside it.
     w.clear_read_ratio();
     job_->origins["access"] = origin;
     job_->origins.erase("read");
@@ -259,6 +273,7 @@ bool SetDistribution(const SectionReader& section, const Value<std::string>& tex
   }
   const double otherwise = kind == "zipf" ? 1.1 : kind == "pareto" ? 0.2 : 0;
   const auto number = rest.empty() ? std::optional<double>(otherwise) : ParseReal(rest);
+  // fio refuses a theta of 1, too: its generator divides by 1 - theta.
   if (kind == "zipf" && number && *number >= 0.01 && *number <= 100 && *number != 1) {
     pattern->mutable_zipf()->set_theta(*number);
   } else if (kind == "pareto" && number && *number >= 0.001 && *number <= 0.999) {
@@ -293,6 +308,7 @@ void ChooseOrder(const SectionReader& section, Job* job) {
   } else if (no_map.value) {
     pattern->mutable_random();
     job->origins["pattern"] = no_map.from->where;
+    // A job's shuffled order is one of blocks of one size.
   } else if (w.block_size_bytes() == 0 || random.value < 100) {
     pattern->mutable_random();
     job->origins["pattern"] = rw.from->where;

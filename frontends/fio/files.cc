@@ -66,6 +66,8 @@ class FilePlanner {
   Value<int64_t> ExistingSize() const {
     const Value<std::string> name = section_.Text("filename", "");
     const std::vector<std::string> paths = SplitColons(name.value);
+    // The file of that name on this machine says nothing about the files of several hosts, of
+    // {host}, or about a device.
     const bool is_file = paths.size() == 1 && absl::StartsWith(paths[0], "/") &&
                          !absl::StartsWith(paths[0], "/dev/") &&
                          !absl::StrContains(paths[0], "{host}");
@@ -96,6 +98,7 @@ class FilePlanner {
       return false;
     }
     use->size_origin = SizeOption()->where;
+    // A share stays a share: this command does not know the device's size, the worker does.
     if (!region_->has_shares()) {
       storage->set_size_bytes(region_->is_given() ? WholeSlices(region_->EndOf(size)) : size);
     }
@@ -124,6 +127,7 @@ class FilePlanner {
   // The size of each of a clone's files; 0 if the file says nothing.
   int64_t SizeOfFile(int64_t files) {
     const int64_t each = file_size_.value > 0 ? file_size_.value : size_.value / files;
+    // Beside filesize, `size` is no size of files: it only ends the load.
     if (file_size_.value > 0 && size_.value > 0 && size_.value != file_size_.value * files) {
       plan_.io_size = size_;
     }
@@ -160,6 +164,7 @@ class FilePlanner {
                     absl::StrCat("makes a file of ", size, " bytes, which holds no block of ",
                                  job_.largest_block, "; a file has at least 4 KiB"));
     }
+    // Clones with an increment reach beyond `size`: the file holds the part of the last clone, too.
     file->set_size_bytes(region_->EndOf(size));
     use->size_origin = from->where;
     if (file_size_.value == 0 || !region_->is_apart()) {
@@ -195,6 +200,7 @@ class FilePlanner {
         section_.Fail(*text.from, "may have {host} in it, no other name");
         return {};
       }
+      // A worker has no working directory that the user knows.
       if (!absl::StartsWith(each, "/")) {
         const std::string base = WorkingDirectory(absl::StrCat("uses the directory ", each));
         if (base.empty()) return {};
@@ -247,10 +253,12 @@ class FilePlanner {
     if (name == "-" || absl::StrContains(name, "/../")) {
       return fail("names no file that every host can open");
     }
+    // Neither is storage. A target without storage makes the same system calls.
     if (name == "/dev/null" || name == "/dev/zero") {
       use->target.mutable_null()->set_device(v1::NULL_DEVICE_ZERO);
       return true;
     }
+    // /dev/shm is a tmpfs: its files are files.
     if (absl::StartsWith(name, "/dev/") && !absl::StartsWith(name, "/dev/shm/")) {
       v1::DeviceTarget* device = use->target.mutable_device();
       device->set_path(name);
@@ -266,6 +274,7 @@ class FilePlanner {
     if (!absl::StartsWith(name, "/")) {
       std::string base;
       if (!directories.empty()) {
+        // The directory may be one that all hosts mount: {host} keeps their files apart.
         base = directories[0] + (IsShared() && !absl::StrContains(name, "{host}") ? "/{host}" : "");
       } else if (base = WorkingDirectory("uses the file " + name); base.empty()) {
         return false;
@@ -286,6 +295,7 @@ class FilePlanner {
     const int64_t clones = job_.clones.value;
     share.clones = static_cast<uint32_t>(clones);
     share.own_regions = region_->is_apart();
+    // Random clones draw from the whole file each, as the threads of one workload do.
     if (job_.random || clones == 1 || share.own_regions) {
       return plan_.shares.push_back(std::move(share));
     }
@@ -314,6 +324,7 @@ class FilePlanner {
     if (files > 1 && !absl::StrContains(format.value, "$filenum")) {
       return section_.Fail(*format.from, "gives all files one name: $filenum is missing");
     }
+    // Without the clone's number in the name all clones share their files.
     const bool own = absl::StrContains(format.value, "$jobnum");
     if (absl::StrContains(format.value, "{file}") || absl::StrContains(format.value, "{worker}")) {
       return section_.Fail(*format.from, "may have {host} in it, no other name");
@@ -366,6 +377,8 @@ class FilePlanner {
           "the files of all clones are numbered through, in place of fio's two numbers");
     }
     return absl::StrReplaceAll(
+        // The name of a job is no path: its slashes and braces must not become directories or
+        // placeholders.
         format, {{"$jobname", absl::StrReplaceAll(job_.name, {{"/", "."}, {"{", "("}, {"}", ")"}})},
                  {"$jobnum", clones > 1 ? "{file}" : "0"},
                  {"$filenum", files > 1 && clones == 1 ? "{file}" : "0"},
@@ -402,12 +415,15 @@ void ChooseFileOrder(const SectionReader& section, bool several, Job* job) {
     }
     return;
   }
+  // The number is that of I/Os to a file before the next one; fio's default is 1.
   const bool each = kind.size() == order.value.size() || order.value == kind + ":1";
   if (!each && kind != "sequential" && several) {
     return section.Refuse(*order.from, "several I/Os to a file before the next one");
   }
   if (!several || kind == "sequential") return;
   const v1::Pattern& pattern = w.pattern();
+  // Workers take files in turn only in these orders. The others go over the blocks of all files
+  // together.
   const bool in_turn = (pattern.has_random() && !w.has_sequence()) ||
                        (pattern.has_sequential() && !pattern.sequential().backwards() &&
                         pattern.sequential().skip_bytes() == 0);
@@ -430,6 +446,8 @@ FilePlan PlanFiles(const SectionReader& section, const Request& request, uint32_
   for (const Share& share : plan.shares) {
     const v1::Target* first = share.uses.empty() ? nullptr : &share.uses[0].target;
     const uint32_t files = first == nullptr ? 0 : std::max(1U, first->file().count());
+    // Where clones have files of their own, the count is that of all clones: a thread has several
+    // only if there are more files than clones.
     several =
         several || share.uses.size() > 1 || (share.own_files ? files > share.clones : files > 1);
   }

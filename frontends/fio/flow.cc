@@ -21,6 +21,7 @@ void ReadFlow(const SectionReader& section, Job* job) {
 void SetFlow(const Job& job, uint32_t clones, v1::Workload* workload, const std::string& field,
              Origins* origins) {
   if (job.flow.value == 0) return;
+  // In fio each clone has the flow. A workload has it for all its threads.
   workload->set_flow(static_cast<uint32_t>(std::min(kMaxFlow, job.flow.value * clones)));
   (*origins)[field + "flow"] = job.flow.from->where;
   if (job.flow_id.value == 0) return;

@@ -30,6 +30,7 @@ constexpr DirectionWord kDirections[] = {
 void ReadDirection(const SectionReader& section, Job* job) {
   const Value<std::string> rw = section.Text("rw", "read");
   const std::string word = rw.value.substr(0, rw.value.find(':'));
+  // fio's default. After an error, too, the rest of the job is checked as one that reads.
   job->reads = true;
   for (const DirectionWord& each : kDirections) {
     if (word != each.word) continue;
@@ -52,6 +53,8 @@ struct EngineWord {
   v1::Engine engine;
   bool one_by_one;
 };
+// fio's sync and psync differ in how they pass the offset (lseek(2), pread(2)), pvsync and pvsync2
+// in the system call. A job has one engine for each pair.
 constexpr EngineWord kEngines[] = {
     {"psync", v1::ENGINE_SYNC, true},         {"sync", v1::ENGINE_SYNC, true},
     {"pvsync", v1::ENGINE_PREADV2, true},     {"pvsync2", v1::ENGINE_PREADV2, true},
@@ -95,6 +98,7 @@ void ReadDirect(const SectionReader& section, Job* job) {
       (direct.from == nullptr || direct.from->order < buffered.from->order)) {
     direct = {!buffered.value, buffered.from};
   }
+  // Neither libiscsi nor null goes through the page cache of this host.
   job->buffered = !direct.value && !job->iscsi && !job->null_engine;
   if (job->iscsi || job->null_engine) return;
   const bool is_mmap = job->workload.engine() == v1::ENGINE_MMAP;
@@ -102,6 +106,8 @@ void ReadDirect(const SectionReader& section, Job* job) {
   job->workload.set_direct(direct.value);
   job->origins["direct"] = OriginOf(direct, "buffered");
   const Value<bool> invalidate = section.Flag("invalidate", Otherwise::kOn);
+  // fio drops the pages of its own file (posix_fadvise(2)). A worker can only drop all of them,
+  // which a buffered write does not need.
   job->drop_caches = job->buffered && job->reads && invalidate.value;
   job->drop_caches_origin = OriginOf(invalidate, "invalidate=1");
 }
@@ -126,6 +132,7 @@ void ReadNuma(const SectionReader& section, Job* job) {
     if (!o->cpus().empty()) {
       return section.Fail(*cpus.from, "cannot stand beside cpus_allowed, in fio neither");
     }
+    // A workload without nodes runs on all of them.
     if (cpus.value != "all" && ReadNodes(section, *cpus.from, cpus.value, o->mutable_cpu_nodes())) {
       job->origins["engine_options.cpu_nodes"] = cpus.from->where;
     }
@@ -158,6 +165,7 @@ void ReadEngineOptions(const SectionReader& section, Job* job) {
   const int64_t depth = std::max<int64_t>(1, job->workload.queue_depth());
   const auto up_to_depth = [&](const char* option, const char* field, const auto& set) {
     const Value<int64_t> number = section.Count(option, 0, 1 << 20);
+    // With one I/O in flight there is nothing to batch.
     if (number.from == nullptr || number.value == 0 || depth == 1) return;
     set(static_cast<uint32_t>(std::min(number.value, depth)));
     note(field, number.from);
@@ -199,6 +207,7 @@ void ReadEngineOptions(const SectionReader& section, Job* job) {
       section.Remark(*memory.from, "left out; the worker chooses the memory of its buffers");
     }
   }
+  // An empty message would stand in the job as a field without a value.
   if (o->ByteSizeLong() == 0) job->workload.clear_engine_options();
 }
 
@@ -213,6 +222,8 @@ void ReadEngine(const SectionReader& section, Job* job) {
   CheckOptions(section);
   ReadDirect(section, job);
   ReadEngineOptions(section, job);
+  // fio ends a job at its first error by default, where a workload goes on: the limit must be
+  // written down.
   const Value<std::string> errors = section.Text("continue_on_error", "none");
   if (errors.value == "none" || errors.value == "0") {
     job->workload.set_error_limit(1);

@@ -48,6 +48,7 @@ Lines LinesOf(const v1::Workload& w, double read_ratio) {
   double bytes = 0;
   for (const v1::AccessLine& line : w.access()) {
     if (line.read_ratio() != read_ratio) continue;
+    // Sizes of a range are drawn evenly: their mean lies in the middle.
     const int64_t largest = std::max(line.block_size_bytes(), line.up_to_bytes());
     lines.weight += line.weight();
     bytes += line.weight() * static_cast<double>(line.block_size_bytes() + largest) / 2;
@@ -111,6 +112,7 @@ void ReadLimits(const SectionReader& section, const Rates& iops, const Rates& by
 
 // Two schedules of arrivals together are one, which draws the direction of each arrival.
 void JoinSchedules(const SectionReader& section, const Rates& iops, const Rates& bytes, Job* job) {
+  // ReadSchedule() has refused rates in bytes of several sizes: all blocks are of this one.
   const double block = static_cast<double>(job->largest_block);
   const auto each = [&](double per_second, double bytes_per_second) {
     return per_second > 0 ? per_second : bytes_per_second / block;
@@ -124,6 +126,7 @@ void JoinSchedules(const SectionReader& section, const Rates& iops, const Rates&
   job->writes_limit.Clear();
   job->iops = read + write;
   const double ratio = read / (read + write);
+  // A share that the file itself gives keeps its origin.
   if (std::abs(ratio - job->workload.read_ratio()) < 1e-9) return;
   job->workload.set_read_ratio(ratio);
   job->origins["read"] = job->rate->where;
@@ -167,6 +170,7 @@ void ReadSchedule(const SectionReader& section, const Rates& iops, const Rates& 
   } else if (job->iops == 0) {
     job->iops = job->bytes_per_second / static_cast<double>(job->largest_block);
   }
+  // The schedule has the rate in I/Os. A limit in bytes beside it would be a second one.
   job->bytes_per_second = 0;
   job->has_schedule = true;
   job->origins["open_loop.arrival"] = from->where;
@@ -212,6 +216,7 @@ void ReadLeast(const SectionReader& section, Job* job) {
     job->min_window_ns = std::max(
         job->min_window_ns, WindowOf(cycle.value, job->bytes_per_second, job->min_bytes, block));
   }
+  // A window that is longer than the load would never be judged.
   if (job->runtime.value > 0) {
     job->min_window_ns = std::min(job->min_window_ns, job->runtime.value);
   }
@@ -286,6 +291,8 @@ void ReadPriority(const SectionReader& section, Job* job) {
   job->origins["io_priority.level"] = (level.from != nullptr ? *level.from : from).where;
 }
 
+// The rates are also checked here, before they are multiplied into the job, so that the message
+// names the option.
 bool IsBeyondRates(const Job& job, double all) {
   const auto is = [&](double iops, double bytes) {
     return iops * all > 1e12 || bytes * all > 1e16 || (iops > 0 && iops * all < 0.001) ||
@@ -403,6 +410,8 @@ void PhaseTimes::Add(const SectionReader& section, const Job& job, v1::RunPhase*
 }
 
 void PhaseTimes::SetEnds(Findings* findings, v1::RunPhase* run, Origins* origins) const {
+  // A job without a runtime ends by its size, at a time that nobody knows: the phase has no
+  // duration then.
   const bool is_timed = std::all_of(jobs_.begin(), jobs_.end(),
                                     [](const Entry& job) { return job.runtime.value > 0; });
   int64_t end = 0;
@@ -421,6 +430,7 @@ void PhaseTimes::SetEnds(Findings* findings, v1::RunPhase* run, Origins* origins
         workload->set_start_delay_ns(job.delay.value);
         (*origins)[field + "start_delay"] = job.delay.from->where;
       }
+      // A runtime that ends with the phase needs no field.
       if (job.runtime.value > 0 && job.delay.value + job.runtime.value != end) {
         workload->set_runtime_ns(job.runtime.value);
         (*origins)[field + "runtime"] = job.runtime.from->where;

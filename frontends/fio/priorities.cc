@@ -36,6 +36,7 @@ class PriorityReader {
     if (split != nullptr && percentage != nullptr) {
       return section_.Fail(*percentage, "cannot stand beside cmdprio_bssplit, in fio neither");
     }
+    // In fio only these engines give a priority to a single I/O.
     const v1::Engine engine = job_.workload.engine();
     if (engine != v1::ENGINE_LIBAIO && engine != v1::ENGINE_IO_URING) {
       return section_.Fail(*from_, "is an option of libaio and io_uring");
@@ -71,6 +72,7 @@ class PriorityReader {
   int64_t NumberOf(const Option& option, const std::string& text, int64_t most) {
     const auto number = ParseInteger(text);
     if (number && *number >= 0 && *number <= most) return *number;
+    // The option is read once for each direction: its error is reported once.
     if (!is_wrong_) section_.Fail(option, absl::StrCat("has no number from 0 to ", most));
     is_wrong_ = true;
     return 0;
@@ -127,6 +129,7 @@ class PriorityReader {
   // The workload's I/Os as lines of one direction each.
   std::vector<v1::AccessLine> Lines() const {
     const v1::Workload& w = job_.workload;
+    // A workload with lines has its share of reads in them.
     if (!w.access().empty()) return {w.access().begin(), w.access().end()};
     std::vector<v1::AccessLine> lines;
     const auto add = [&](int64_t size, int64_t up_to, double weight) {
@@ -167,17 +170,21 @@ class PriorityReader {
     const std::vector<v1::AccessLine> lines = Lines();
     w.clear_access();
     for (const v1::AccessLine& line : lines) {
+      // Shares add up to 100 % within each line. The rest keeps the priority of its thread.
       int64_t left = 100;
       for (const Prioritized& each : line.read_ratio() > 0 ? reads : writes) {
+        // A size with a priority is one size: it does not match a range.
         if (each.size != 0 && (each.size != line.block_size_bytes() || line.up_to_bytes() != 0)) {
           continue;
         }
         left -= each.percent;
+        // Class 0 stands for no priority, as in ioprio_set(2): the thread's own holds.
         AddLine(line, static_cast<double>(each.percent), each.kind == 0 ? nullptr : &each);
       }
       if (left < 0) section_.Fail(*from_, "has more than 100 % of the I/Os of one size");
       AddLine(line, static_cast<double>(left), nullptr);
     }
+    // The lines say all of it. The workload's own fields would be refused beside them.
     w.clear_block_size_bytes();
     w.clear_block_sizes();
     w.clear_read_ratio();

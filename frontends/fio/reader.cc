@@ -72,6 +72,7 @@ class Reader {
       ++number;
       if (++lines_ > kMaxLines) {
         Fail({name, number, ""}, absl::StrCat("more than ", kMaxLines, " lines in all"));
+        // A full list makes GivenUp() true: each further line would have the same error.
         out_.errors.resize(kMaxErrors, out_.errors.back());
         return;
       }
@@ -107,6 +108,8 @@ class Reader {
     FinishSection();
     const size_t close = where.option.find(']');
     if (close != where.option.size() - 1 || close == 1 || !common::IsPlainLine(where.option)) {
+      // The section goes on as a job, so that its options are not reported as standing outside of
+      // one.
       where_ = Within::kJob;
       return Fail(where, "is no section: write [NAME] on a line of its own");
     }
@@ -121,6 +124,7 @@ class Reader {
     }
     current_.name = name;
     current_.where = where;
+    // A job takes the globals that stand above it. A later [global] does not change it.
     current_.options = globals_;
     is_open_ = true;
   }
@@ -163,6 +167,7 @@ class Reader {
       const size_t end = begin == std::string::npos ? begin : line.find('}', begin);
       text.append(line, at, (end == std::string::npos ? line.size() : begin) - at);
       if (end == std::string::npos) break;
+      // The value of a variable is not searched for further ones.
       if (request_.find_variable) {
         text += request_.find_variable(line.substr(begin + 2, end - begin - 2)).value_or("");
       }
@@ -216,6 +221,7 @@ class Reader {
     if (option->has_value && option->value.empty()) return Fail(where, "has no value");
     if (!common::IsPlainLine(option->value)) return Fail(where, "has a tab within its value");
     Options& into = where_ == Within::kGlobal ? globals_ : current_.options;
+    // The last line of an option holds.
     into[option->name] = option;
     if (into.size() > kMaxOptions) {
       Fail(where, absl::StrCat("a job has at most ", kMaxOptions, " options"));
@@ -242,6 +248,7 @@ bool LooksLikeJobFile(absl::string_view text) {
   for (const absl::string_view raw : absl::StrSplit(text, '\n')) {
     const absl::string_view line = WithoutComment(raw);
     if (line.empty()) continue;
+    // A list of YAML or JSON may stand in brackets, too. It has commas.
     return line.size() > 2 && line.front() == '[' && line.back() == ']' &&
            line.find(',') == absl::string_view::npos;
   }

@@ -45,6 +45,7 @@ class StepReader {
     if (length < 0 || length > 1000000) {
       return section_.Fail(*from_, "has no number of I/Os from 1 to 1,000,000 behind the colon");
     }
+    // One I/O at each offset is plain random I/O.
     if (length < 2) return;
     v1::Workload& w = job_.workload;
     if (!IsOneSize("sequences")) return;
@@ -71,6 +72,8 @@ class StepReader {
     if (!bytes || *bytes == 0 || !IsOneSize("skips")) return;
     v1::Workload& w = job_.workload;
     const int64_t block = w.block_size_bytes();
+    // The number counts from the end of the last I/O: back by two blocks is the block before it. A
+    // job's skip is the gap beyond that.
     const int64_t skip = back ? *bytes - 2 * block : *bytes;
     if (skip < 0) {
       return section_.Refuse(*from_, absl::StrCat("I/Os that overlap: a step back of less than "
@@ -121,6 +124,7 @@ FileRegion::FileRegion(const SectionReader& section, const Job& job, int64_t fil
   increment_ = InFile(ReadAmount(section_, "offset_increment"), Round::kUp);
   // The first clone begins at the offset.
   if (job_.clones.value == 1) increment_ = {};
+  // All of the file needs no region.
   if (size.share > 0 && size.share < 1) size_share_ = InFile(size, Round::kDown);
   KeepInFile();
   CheckUnits();
@@ -140,6 +144,7 @@ Amount FileRegion::InFile(const Amount& amount, Round round) const {
 // In fio a share of a file's size ends with the file.
 void FileRegion::KeepInFile() {
   if (file_bytes_ == 0) return;
+  // As doubles: the product of an increment and its clones may not fit into 64 bits.
   const double begin =
       static_cast<double>(offset_.bytes) +
       static_cast<double>(increment_.bytes) * static_cast<double>(job_.clones.value - 1);
@@ -176,6 +181,7 @@ const Option* FileRegion::unknown() const {
 }
 
 int64_t FileRegion::EndOf(int64_t bytes) const {
+  // With filesize, regions lie within the file.
   if (file_bytes_ > 0 || !is_given()) return bytes;
   const int64_t clones = job_.clones.value - 1;
   const double end = static_cast<double>(offset_.bytes) +

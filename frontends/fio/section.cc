@@ -8,6 +8,7 @@ namespace lockstep::frontends::fio {
 
 SectionReader::SectionReader(const Section& section, Findings* findings)
     : section_(section), findings_(findings), name_(section.name) {
+  // kb_base comes first: it decides how every size of the section is read.
   const Value<std::string> base = Text("kb_base", "1024");
   if (base.value == "1000") kb_base_ = 1000;
   if (base.value != "1000" && base.value != "1024") Fail(*base.from, "is neither 1024 nor 1000");
@@ -68,6 +69,7 @@ Value<int64_t> SectionReader::Bytes(absl::string_view name, int64_t otherwise) c
 Value<int64_t> SectionReader::Count(absl::string_view name, int64_t otherwise, int64_t max) const {
   const Value<std::string> text = Text(name, "");
   if (text.from == nullptr || !text.from->has_value) return {otherwise, text.from};
+  // fio reads numbers with the units of sizes: iodepth=1k is 1,024.
   const std::optional<Number> number = ParseBytes(text.value, kb_base_);
   if (!number || number->mark != 0 || number->value < 0 || number->value > max) {
     Fail(*text.from, absl::StrCat("is not a whole number from 0 to ", max));
@@ -85,6 +87,8 @@ Value<int64_t> SectionReader::Time(absl::string_view name, TimeUnit unit) const 
     Fail(*text.from, "is no time from 0 to 370 days; write 90, 90s, 5m, 500ms");
     return {0, text.from};
   }
+  // fio takes a unit that it does not know for microseconds. A load of "5min" would be over at
+  // once.
   for (const char* word : {"sec", "min", "hour", "day", "msecs"}) {
     if (text.value.find(word) == std::string::npos ||
         text.value.find("msec") != std::string::npos) {
@@ -122,6 +126,7 @@ void SectionReader::Refuse(const Option& option, const std::string& need) const 
 }
 
 void CheckOptions(const SectionReader& section) {
+  // No option is ignored: each is translated, has its default, or gets a remark or an error.
   for (const auto& [name, option] : section.section().options) {
     const OptionRule* rule = FindRule(name);
     if (rule == nullptr) {

@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kMaxTargets = 256;
 
 std::string KeyOf(const v1::Target& target) {
+  // fio's jobs that name one file work on the same bytes, so that they share a target.
   if (target.has_file()) return target.file().path();
   if (target.has_device()) return target.device().path();
   if (target.has_iscsi()) return target.iscsi().url();
@@ -59,6 +60,7 @@ int TargetBook::Find(const SectionReader& reader, const TargetUse& use, uint32_t
                                 "' uses the same file with another size or number, and a job "
                                 "would need files of several sizes in one target"));
   }
+  // A target is laid out once, for all jobs that use it.
   known.use.needs_data = known.use.needs_data || use.needs_data;
   known.use.unlink = known.use.unlink || use.unlink;
   return found->second;
@@ -74,6 +76,7 @@ bool TargetBook::Join(const TargetUse& use, uint32_t hosts, KnownTarget* known) 
     // Each host has a slice, whose length is no job's.
     if (hosts > 1) return false;
   }
+  // A device that one job uses as a whole has room for the parts of the others.
   if (size == 0 || (other != 0 && other < size)) return true;
   SetSize(target->has_file() ? other : WholeSlices(other), target);
   known->use.size_origin = use.size_origin;
@@ -86,6 +89,8 @@ void TargetBook::NoteReach(int target, const TargetUse& use, v1::Workload* workl
 }
 
 bool TargetBook::EndsBefore(const Reach& reach) const {
+  // A region without an end goes on to the end of its target, which another job may have made
+  // larger.
   const v1::Region& region = reach.workload->region();
   if (region.size_bytes() != 0 || region.size_share_ratio() != 0) return false;
   const int64_t size = SizeOf(at(reach.target).use.target);

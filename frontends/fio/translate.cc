@@ -47,6 +47,7 @@ class Translator {
           &group.run, &group.origins);
       DropLoneFlows(&findings_, &group.run, &group.origins);
     }
+    // The job of a file with errors is never used: only its messages are.
     if (findings_.errors.empty()) Assemble(files);
     findings_.MoveTo(&out_);
     return std::move(out_);
@@ -83,6 +84,7 @@ class Translator {
     if (job.ramp.value % kSecond != 0) is_fine_ = job.ramp.from;
     SetEnvironment(reader, job, &group);
     SetSeed(reader, job);
+    // A job has one description: that of the first section.
     if (const Option* about = reader.Find("description");
         about != nullptr && about->has_value && out_.job.description().empty()) {
       out_.job.set_description(about->value);
@@ -101,6 +103,7 @@ class Translator {
 
   void ChooseGroup(const SectionReader& reader, const std::string& name) {
     constexpr auto kBare = SectionReader::Bare::kMeansTrue;
+    // fio puts a stonewall between the files of its command line.
     const bool wall =
         reader.Flag("stonewall", Otherwise::kOff, kBare).value || reader.section().begins_file;
     const Value<std::string> wait = reader.Text("wait_for", "");
@@ -121,6 +124,7 @@ class Translator {
     if (found == groups_.end()) {
       return reader.Fail(*wait.from, "names no job above this one, which fio refuses, too");
     }
+    // The jobs of an earlier phase have ended by then.
     if (&*found != &groups_.back()) return;
     const bool alone = std::all_of(found->jobs.begin(), found->jobs.end(),
                                    [&](const std::string& job) { return job == wait.value; });
@@ -239,6 +243,7 @@ class Translator {
       group->origins[field + "io_size"] = bytes.from->where;
       return;
     }
+    // A number of I/Os ends the job in place of its size.
     if (job.operations.value > 0) return;
     // All threads of a workload together do a pass; in fio each clone does one, unless the files or
     // regions are its own.
@@ -276,6 +281,7 @@ class Translator {
   void Assemble(const JobFiles& files) {
     v1::JobSpec& job = out_.job;
     job.set_name(NameOfJob());
+    // Only now all jobs are known, on which the sizes of regions and working sets depend.
     targets_.EndRegions();
     working_sets_.Join();
     if (is_fine_ != nullptr) {
@@ -334,6 +340,7 @@ class Translator {
       }
     }
     if (prepare.targets().empty()) return;
+    // No names stand for all targets.
     if (!others) prepare.clear_targets();
     if (!with_data) prepare.set_fallocate_only(true);
     const std::string path = PathOfPhase() + ".prepare";
@@ -349,6 +356,7 @@ class Translator {
     phase->set_name(UniqueName(group.jobs[0], &phase_names_));
     *phase->mutable_run() = group.run;
     for (const auto& [field, origin] : group.origins) {
+      // This origin is that of the verify phase, not of a field of the run.
       if (field != "verify") out_.origins[absl::StrCat(path, ".run.", field)] = origin;
     }
     if (group.reads_back.empty()) return;

@@ -68,10 +68,12 @@ int64_t TimeFactor(const std::string& unit, TimeUnit without_unit) {
   if (unit == "m") return 60000000;
   if (unit == "h") return 3600000000;
   if (unit == "d") return 86400000000;
+  // fio takes a unit that it does not know for microseconds.
   return 1;
 }
 
 std::optional<int64_t> Whole(double value) {
+  // The cast of a larger double would be undefined.
   if (!(std::abs(value) < 9.2e18)) return std::nullopt;
   return static_cast<int64_t>(value);
 }
@@ -263,6 +265,7 @@ std::optional<std::vector<Part>> ParseParts(absl::string_view text) {
     if (parts.size() > kMaxParts) return std::nullopt;
   }
   if (parts.empty() || given > 100.001) return std::nullopt;
+  // Parts without a share divide what the others leave.
   for (Part& part : parts) {
     if (part.percent < 0) part.percent = (100 - std::min(given, 100.0)) / without;
   }
@@ -280,6 +283,7 @@ std::optional<std::vector<uint32_t>> ParseNumbers(absl::string_view text) {
         !absl::SimpleAtoi(ends.back(), &last) || first > last || last > kMaxNumber) {
       return std::nullopt;
     }
+    // A short list can repeat a large range: the limit bounds it.
     for (uint32_t i = first; i <= last && numbers.size() <= kMaxNumber; ++i) numbers.push_back(i);
   }
   return numbers;

@@ -37,6 +37,8 @@ const Origin* WorkingSets::Add(const SectionReader& reader, const Job& job, int6
 }
 
 void WorkingSets::Join() {
+  // dedupe_global makes one set of those of all jobs: each draws from as many blocks as all have
+  // together.
   double blocks = 0;
   for (const v1::Workload* w : shared_) {
     blocks += static_cast<double>(w->content().duplicate_blocks());

@@ -15,6 +15,7 @@ void ReadSyncs(const SectionReader& section, Job* job) {
   v1::Fsync fsync;
   const Option* every = nullptr;
   const auto choose = [&](const Option* from, int64_t count, v1::SyncMode mode) {
+    // fio counts each kind of syncs by itself. A workload has one kind.
     if (count == 0) return;
     if (every != nullptr) return section.Refuse(*from, "two kinds of syncs in one workload");
     every = from;
@@ -38,6 +39,7 @@ void ReadSyncs(const SectionReader& section, Job* job) {
       section.Remark(*range.from, "each sync is of the whole file, and waits for the write-back");
     }
   }
+  // fio closes its files at the end of the job: both options are one sync there.
   for (const char* name : {"end_fsync", "fsync_on_close"}) {
     const Value<bool> at_end = section.Flag(name, Otherwise::kOff);
     if (!at_end.value) continue;
@@ -45,6 +47,7 @@ void ReadSyncs(const SectionReader& section, Job* job) {
     job->origins["fsync.at_end"] = at_end.from->where;
   }
   if (fsync.ByteSizeLong() == 0) return;
+  // fio counts the writes between two syncs: a job that only reads never syncs.
   if (job->writes) {
     *job->workload.mutable_fsync() = fsync;
     return;
@@ -61,6 +64,7 @@ void ReadWriteThrough(const SectionReader& section, Job* job) {
   if (!data && sync.value != "sync" && sync.value != "1") {
     return section.Fail(*sync.from, "is none of none, sync, dsync, 0 and 1");
   }
+  // O_SYNC and O_DSYNC have no effect on reads (open(2)).
   if (!job->writes) return;
   if (job->workload.engine() == v1::ENGINE_MMAP) {
     return section.Refuse(*sync.from, "syncs of a mapped file by msync(2); write fsync");
@@ -162,6 +166,8 @@ void ReadVerify(const SectionReader& section, Job* job) {
 void ReadWriting(const SectionReader& section, Job* job) {
   ReadSyncs(section, job);
   ReadWriteThrough(section, job);
+  // Verified blocks have a content of their own, so that ReadContent() must know whether there are
+  // any.
   ReadVerify(section, job);
   ReadContent(section, job);
 }

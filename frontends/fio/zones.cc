@@ -68,11 +68,14 @@ void ReadZones(const SectionReader& section, Job* job) {
   }
   const Option& from = mode.from != nullptr ? *mode.from : *size.from;
   if (const char* need = ZoneNeed(*job); need != nullptr) return section.Refuse(from, need);
+  // Each zone is `zonerange` long, of which the job does the first `zonesize` bytes; `zoneskip`
+  // bytes lie between two zones.
   const int64_t all = range.value == 0 ? size.value : range.value;
   if (size.value > all) {
     return section.Refuse(*range.from, "zones that are gone over several times");
   }
   const int64_t left_out = all - size.value + skip.value;
+  // Zones without a gap are plain sequential I/O.
   if (left_out > 0)
     SetZones(section, skip.from != nullptr ? *skip.from : from, size, left_out, job);
 }

@@ -57,6 +57,7 @@ std::vector<Preset> MakePresets() {
 
 // Whether a path can stand between quotes in YAML as it is.
 bool IsPlainPath(const std::string& path) {
+  // The path stands between double quotes, in which YAML takes a backslash for an escape.
   return path.size() <= kMaxPath && common::IsUtf8(path) && common::IsPlainLine(path) &&
          path.find_first_of("\"\\") == std::string::npos;
 }
