@@ -54,6 +54,7 @@ std::string DecimalText(double value) {
 bool IsPlain(const std::string& text) {
   static const auto* const kWords = new std::set<std::string>{
       "true", "false", "null", "yes", "no", "on", "off", "y", "n", "inf", "nan"};
+  // A text that begins with a digit would be read as a number.
   if (text.empty() || !(absl::ascii_isalpha(text[0]) || text[0] == '/')) return false;
   for (const char c : text) {
     if (!absl::ascii_isalnum(c) && absl::string_view("_./-").find(c) == absl::string_view::npos) {
@@ -68,6 +69,7 @@ std::string QuotedText(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') quoted += '\\';
+    // A control character would end the line, or the quotes.
     if (absl::ascii_iscntrl(c)) {
       absl::StrAppendFormat(&quoted, "\\x%02x", static_cast<unsigned char>(c));
     } else {
@@ -142,6 +144,7 @@ class Writer {
   void Fields(const Message& message, const std::string& path, size_t indent, std::string first) {
     for (const FieldDescriptor* field : SetFields(message)) {
       const std::string name = v1::JobFieldName(*field);
+      // This path is also the key of the field's origin.
       const std::string here = absl::StrCat(path, path.empty() ? "" : ".", name);
       const std::string start =
           (first.empty() ? std::string(indent, ' ') : std::exchange(first, "")) + name + ":";
@@ -201,6 +204,7 @@ class Writer {
       const Message& item = r->GetRepeatedMessage(message, &field, i);
       const std::string here = absl::StrCat(path, "[", i, "]");
       const std::string dash = std::string(indent + 2, ' ') + "- ";
+      // An item with a name is long: it gets a line for each field, others one line in all.
       if (item.GetDescriptor()->FindFieldByName("name") != nullptr) {
         Fields(item, here, indent + 4, dash);
       } else {

@@ -107,7 +107,7 @@ void ReadDirect(const SectionReader& section, Job* job) {
   job->origins["direct"] = OriginOf(direct, "buffered");
   const Value<bool> invalidate = section.Flag("invalidate", Otherwise::kOn);
   // fio drops the pages of its own file (posix_fadvise(2)). A worker can only drop all of them,
-  // which a buffered write does not need.
+  // for which a job that only writes is no reason.
   job->drop_caches = job->buffered && job->reads && invalidate.value;
   job->drop_caches_origin = OriginOf(invalidate, "invalidate=1");
 }

@@ -116,6 +116,7 @@ class Reader {
       } else if (key == "ramp up time (s)") {
         ReadRamp(*entry);
       } else if (key == "worker cycling" || key == "disk cycling" || key == "target cycling") {
+        // The names of these keys differ between versions.
         ReadSteps(*entry, 2,
                   key == "worker cycling" ? &config_.setup.workers : &config_.setup.targets);
       } else if (key == "queue depth cycling") {
@@ -124,6 +125,7 @@ class Reader {
         ReadTestType(*entry);
       } else if (key != "default disk workers to spawn" &&
                  key != "default network workers to spawn" && key != "record results") {
+        // The keys that are passed over say how the window begins and what it records.
         Unknown(*entry);
       }
     }
@@ -296,6 +298,7 @@ class Reader {
       const std::string& key = entry->key;
       if (key == "end worker") return;
       if (key == "worker type" || key == "target type") {
+        // The rest of a network worker has keys of its own: one error is enough.
         if (!CheckDisk(*entry)) return SkipWorker();
       } else if (absl::StartsWith(key, "number of outstanding ios,")) {
         ReadDepth(*entry, worker);
@@ -338,6 +341,8 @@ class Reader {
     if (!numbers) return;
     worker->depth = (*numbers)[0];
     worker->depth_from = OriginOf(entry, *value);
+    // The columns: outstanding I/Os, test connection rate, transactions per connection, whether the
+    // seed is fixed, and the seed.
     if (columns.size() > 1 && absl::EqualsIgnoreCase(columns[1], "ENABLED")) {
       findings_->Refuse(worker->depth_from,
                         "opening and closing a target after so many I/Os (test connection rate)");
@@ -353,6 +358,7 @@ class Reader {
     const auto value = ValueOf(entry);
     if (!value) return;
     const std::vector<std::string> columns = Columns(value->text);
+    // Older files have no data pattern.
     const auto numbers = Numbers(entry, *value, columns, columns.size() > 2 ? 3 : 2);
     if (!numbers) return;
     worker->max_sectors = (*numbers)[0];

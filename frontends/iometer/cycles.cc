@@ -22,6 +22,7 @@ using Counts = std::vector<std::vector<size_t>>;
 int64_t At(const Steps& steps, size_t n) {
   const auto index = static_cast<int64_t>(n);
   if (!steps.is_exponential) {
+    // All factors are cut to kMany before they are multiplied: a file has numbers up to 2^40.
     return std::min(kMany, std::min(kMany, steps.start) + index * std::min(kMany, steps.step));
   }
   int64_t number = std::min(kMany, steps.start);
@@ -82,6 +83,7 @@ void Grow(const Steps& steps, const std::string& what,
     const int64_t number = At(steps, n);
     Counts counts = choose(number);
     const size_t total = Total(counts);
+    // A cycle ends where a run adds nothing to the one before, so that steps of 0 end at once.
     if (total <= before) break;
     before = total;
     runs->push_back({CountText(number, what), std::move(counts)});
@@ -157,6 +159,7 @@ std::vector<int64_t> DepthsOf(const Setup& setup, Findings* findings) {
     return depths;
   }
   const Steps& steps = setup.depth;
+  // Steps that do not grow never reach their end.
   const bool grows = steps.start > 0 && steps.step > 0;
   for (size_t n = 0; grows && depths.size() <= kMaxDepths; ++n) {
     const int64_t depth = At(steps, n);

@@ -80,6 +80,7 @@ std::vector<Entry> ReadEntries(const SourceFile& file, Findings* findings) {
       break;
     }
     if (line[0] == '\'') {
+      // A key follows the quote at once. With a blank behind it the line is a remark.
       if (line.size() > 1 && absl::ascii_isspace(static_cast<unsigned char>(line[1]))) continue;
       entries.push_back({KeyOf(line), {file.name, number, here.option.substr(1)}, {}});
     } else if (entries.empty()) {

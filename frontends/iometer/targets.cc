@@ -61,6 +61,7 @@ std::string TargetTable::FileNameOf(const std::string& disk) {
     if (name.size() >= 64) break;
   }
   while (!name.empty() && (name.back() == '_' || name.back() == '.')) name.pop_back();
+  // A file whose name begins with a dot would be hidden.
   if (name.empty() || name[0] == '.') name.insert(0, "disk");
   std::string unique = UniqueName(name, &taken_files_);
   for (char& c : unique) c = c == ' ' ? '_' : c;
@@ -74,6 +75,7 @@ std::string TargetTable::PathOf(const Named& disk) {
   if (!request_.directory.empty()) {
     return absl::StrCat(request_.directory, "/{host}/", FileNameOf(disk.name));
   }
+  // --target stands for one disk: with several it would be ambiguous.
   if (!request_.target.empty() && disks_.size() == 1) return request_.target;
   findings_->Fail(
       disk.where,
@@ -139,6 +141,8 @@ void TargetTable::ShortenRegion(v1::Workload* workload) const {
   if (found == by_name_.end() || !workload->has_region()) return;
   v1::Region* region = workload->mutable_region();
   const int64_t end = region->offset_bytes() + region->size_bytes();
+  // A region that ends with its target needs no size, and one that begins with it, too, is all of
+  // it.
   if (end == SizeOf(known_[found->second].target)) region->clear_size_bytes();
   if (region->offset_bytes() == 0 && region->size_bytes() == 0) workload->clear_region();
 }
@@ -160,6 +164,7 @@ void TargetTable::AddTo(Translation* translation) const {
     translation->origins[field + ".path"] = known.from;
     if (known.size_from.line > 0) translation->origins[field + ".size"] = known.size_from;
   }
+  // Devices have contents of their own: only files must be laid out.
   if (!HasFiles()) return;
   v1::PhaseSpec* prepare = translation->job.add_phases();
   prepare->set_name("prepare drives");

@@ -45,6 +45,8 @@ class Translator {
       return Finish();
     }
     config_ = ReadConfig(request_.files[0], &findings_);
+    // Disks and hosts of a file that was not read to its end would give errors that follow from the
+    // first.
     if (!findings_.errors.empty()) return Finish();
     for (const AccessSpec& spec : config_.specs) specs_[spec.name] = &spec;
     ChooseHosts();
@@ -154,6 +156,8 @@ class Translator {
   // ---- Phases.
 
   void AddPhases() {
+    // In Iometer all workers run their first specification together, then all their second: each is
+    // a phase.
     size_t most = 0;
     for (const Manager& manager : config_.managers) {
       for (const Worker& worker : manager.workers) most = std::max(most, worker.specs.size());
@@ -162,6 +166,7 @@ class Translator {
     for (size_t spec = 0; spec < most && findings_.errors.empty(); ++spec) {
       for (const Run& run : RunsFor(config_, spec, &findings_)) AddRun(run, spec, &targets);
     }
+    // The size of a target is known only when all its workers have been seen.
     for (Phase& run : runs_) {
       for (v1::Workload& w : *run.phase.mutable_run()->mutable_workloads()) {
         targets.ShortenRegion(&w);
@@ -213,8 +218,10 @@ class Translator {
         for (size_t t = 0; t < run.targets[m][w]; ++t) {
           const std::optional<Group> group =
               GroupOf(worker, worker.specs[spec], worker.targets[t], targets);
+          // The errors of all groups are collected before the phase is given up.
           if (!group) continue;
           specs.insert(worker.specs[spec].name);
+          // The content decides, not the worker: equal loads on one disk are threads.
           const auto [found, is_new] =
               by_content.emplace(group->workload.SerializeAsString(), groups.size());
           if (is_new) groups.push_back(*group);
@@ -361,6 +368,7 @@ class Translator {
       phase->origins[field + "region.offset"] = group.size_from;
       phase->origins[field + "region.size"] = group.size_from;
       if (threads > 1) w->set_threads(threads);
+      // A workload of all managers is one of all hosts.
       if (those.size() == config_.managers.size()) continue;
       for (const size_t manager : those) w->mutable_hosts()->add_names(names_[manager]);
     }

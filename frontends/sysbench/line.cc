@@ -24,6 +24,7 @@ constexpr int64_t kMaxBytes = 1000000000000000000;
 
 void Findings::Remark(const Origin& where, const std::string& text) {
   if (out_->remarks.size() >= kMaxRemarks) return;
+  // Each line of a script has the option again: one remark says it for all of them.
   for (const Message& known : out_->remarks) {
     if (known.text == text && known.where.option == where.option) return;
   }
@@ -59,6 +60,7 @@ int64_t SizeOf(absl::string_view text) {
 
 Line::Line(const Command& command, Findings* findings) : command_(command), findings_(findings) {
   std::vector<const Word*> positional;
+  // sysbench takes options before and behind the names of the test and of the command.
   for (const Word& word : command.words) {
     if (absl::StartsWith(word.text, "--")) {
       Read(word);
@@ -92,6 +94,7 @@ void Line::Read(const Word& word) {
 
 void Line::ReadPositional(std::vector<const Word*> words) {
   std::string test = Text("test").value;
+  // sysbench 0.4 named the test with --test.
   if (test.empty() && !words.empty()) {
     test = words[0]->text;
     words.erase(words.begin());
@@ -125,6 +128,7 @@ void Line::CheckFates() const {
     if (rule.fate == Fate::kTranslated) continue;
     const std::string otherwise = rule.otherwise;
     const bool flag = rule.kind == Kind::kFlag;
+    // A value that is sysbench's default asks for nothing: no message is worth it.
     const bool is_default =
         flag ? !Flag(name).value : *rule.name != '\0' && given.value.value_or("") == otherwise;
     if (is_default) continue;

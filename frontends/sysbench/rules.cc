@@ -17,6 +17,7 @@ constexpr char kDatabases[] = "is for sysbench's database tests; leave it out";
 }  // namespace
 
 const std::vector<OptionRule>& Rules() {
+  // All options of sysbench 1.0 stand here: an unknown one is an error, as for sysbench itself.
   static const auto* const kRules = new std::vector<OptionRule>{
       {"threads", Kind::kCount, "1", kTranslated, ""},
       {"events", Kind::kCount, "0", kTranslated, ""},
@@ -70,6 +71,7 @@ const std::vector<OptionRule>& Rules() {
 }
 
 const OptionRule* FindRule(absl::string_view name) {
+  // sysbench takes - and _ in a name for the same.
   const std::string wanted = absl::StrReplaceAll(name, {{"_", "-"}});
   for (const OptionRule& rule : Rules()) {
     if (wanted == rule.name) return &rule;

@@ -31,6 +31,7 @@ class Splitter {
   void Step() {
     const char c = text_[at_++];
     if (c == '\0') return Fail(line_, "has a byte 0");
+    // Nothing is special within single quotes, not even a backslash.
     if (quote_ == '\'' && c != '\'') return Add(c);
     if (c == '\\') return Escape();
     if (quote_ != 0 && c == quote_) {
@@ -75,6 +76,7 @@ class Splitter {
   void Escape() {
     if (at_ >= text_.size()) return Add('\\');
     const char c = text_[at_++];
+    // A backslash before the end of a line joins it with the next one.
     if (c == '\n') {
       ++line_;
       return;
@@ -107,6 +109,8 @@ class Splitter {
     EndWord();
     std::vector<Word> words = std::move(words_);
     words_.clear();
+    // The line may come from a host on which sysbench needed root. The worker has rights of its
+    // own.
     if (!words.empty() && words[0].text == "sudo") words.erase(words.begin());
     if (words.empty()) return;
     if (!IsSysbench(words[0].text)) {
@@ -126,6 +130,7 @@ class Splitter {
 
   void Fail(int line, const std::string& text) {
     if (script_.errors.size() >= kMaxErrors) return;
+    // Further errors of a line mostly follow from its first.
     if (!script_.errors.empty() && script_.errors.back().where.line == line) return;
     script_.errors.push_back({{file_.name, line, ""}, text});
   }

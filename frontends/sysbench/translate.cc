@@ -26,6 +26,7 @@ class Translator {
   Translation Translate(const std::vector<Command>& commands) {
     ChooseHosts();
     CheckDirectory();
+    // Even after an error the other lines are read, so that all errors are told at once.
     for (const Command& command : commands) AddLine(Line(command, &findings_));
     out_.job.set_name(NameOfJob());
     AddTarget();
@@ -94,6 +95,7 @@ class Translator {
       absl::StrAppend(&look, LookOf(line));
       SetSeed(line);
     }
+    // A job without a file is named after its first line.
     if (first_.empty()) first_ = phase->name();
     (*out_.job.mutable_labels())[absl::StrCat(kLabelPrefix, phase->name())] = look;
   }
@@ -153,11 +155,13 @@ class Translator {
     std::vector<std::string> flags = line.List("file-extra-flags").value;
     std::sort(flags.begin(), flags.end());
     flags.erase(std::unique(flags.begin(), flags.end()), flags.end());
+    // There are three flags. Others are an error, which the workload reports.
     if (flags.size() <= 3) AddLook("file-extra-flags", absl::StrJoin(flags, ","), &look);
     return look;
   }
 
   static void AddLook(const char* name, const std::string& value, std::string* look) {
+    // The report's writer knows the defaults: labels have only what differs.
     if (value != FindRule(name)->otherwise) absl::StrAppend(look, " ", name, "=", value);
   }
 
@@ -183,7 +187,9 @@ class Translator {
     std::string directory = request_.directory;
     while (absl::EndsWith(directory, "/")) directory.pop_back();
     v1::FileTarget* file = target->mutable_file();
+    // Hosts may have mounted one directory: {host} keeps their files apart.
     const char* by_host = absl::StrContains(directory, "{host}") ? "" : "/{host}";
+    // The names are sysbench's own.
     file->set_path(absl::StrCat(directory, by_host, "/test_file.{file}"));
     file->set_size_bytes(file_size_);
     file->set_count(static_cast<uint32_t>(file_count_));
@@ -196,6 +202,7 @@ class Translator {
     std::string name = request_.files.empty() ? "" : request_.files[0].name;
     name = name.substr(name.rfind('/') + 1);
     name = std::string(absl::StripSuffix(absl::StripSuffix(name, ".sysbench"), ".sh"));
+    // Standard input is "-", and a line on the command line is "sysbench".
     const bool is_file = !name.empty() && name != "-" && name != "sysbench";
     return is_file ? name.substr(0, 100) : absl::StrCat("sysbench ", first_);
   }

@@ -27,6 +27,8 @@ class RunLine {
       : line_(line), mode_(mode), parts_(parts), w_(*parts.run->add_workloads()) {}
 
   void Set() {
+    // Each step may look at fields that the steps before it have set: flags at the engine and the
+    // block size, syncs and content at the mode.
     SetMode();
     SetBlocks();
     SetEngine();
@@ -58,6 +60,7 @@ class RunLine {
     if (mode_.is_random) {
       w_.mutable_pattern()->mutable_random();
     } else {
+      // The threads of sysbench share one position.
       w_.mutable_pattern()->mutable_sequential()->set_shared(true);
     }
     w_.set_read_ratio(mode_.reads ? 1 : 0);
@@ -105,6 +108,7 @@ class RunLine {
   void SetEngine() {
     const Value<std::string> io = line_.Text("file-io-mode");
     Says("engine", io.from, "file-io-mode");
+    // The default is the page cache; --file-extra-flags may change it.
     w_.set_direct(false);
     if (io.value == "sync") {
       w_.set_engine(v1::ENGINE_SYNC);
@@ -154,6 +158,7 @@ class RunLine {
     if (!mode_.writes) {
       return line_.Remark(flags.from, "sync and dsync are left out; this line only reads");
     }
+    // O_SYNC includes O_DSYNC (open(2)).
     w_.set_write_through(sync ? v1::WRITE_THROUGH_SYNC : v1::WRITE_THROUGH_DSYNC);
     Says("write_through", flags.from, "file-extra-flags");
   }
@@ -169,6 +174,7 @@ class RunLine {
       return line_.Fail(ratio.from, "file-rw-ratio",
                         "cannot be translated: it is neither 0 nor from 0.0001 to 100000");
     }
+    // The ratio is that of reads to writes.
     w_.set_read_ratio(ratio.value / (1 + ratio.value));
     Says("read", ratio.from, "file-rw-ratio");
     if (ratio.value == 0) return;
@@ -194,6 +200,7 @@ class RunLine {
       line_.Fail(how.from, "file-fsync-mode", "is neither fsync nor fdatasync");
     }
     const bool in_rows = frequency.value > 0;
+    // sysbench syncs only in modes that write.
     if (!mode_.writes || !(all.value || end.value || in_rows)) return;
     v1::Fsync* fsync = w_.mutable_fsync();
     if (how.value == "fdatasync") {
@@ -208,9 +215,11 @@ class RunLine {
                           "each sync has a latency of its own; in sysbench it is part of the "
                           "write's");
     }
+    // A sync of sysbench goes through all its files, one after the other.
     fsync->set_all_files(true);
     if (in_rows) {
       fsync->set_every_ios(static_cast<uint32_t>(frequency.value));
+      // sysbench counts the I/Os of all threads together.
       fsync->set_shared(true);
       Says("fsync.every_ios", frequency.from, "file-fsync-freq");
     }
@@ -257,6 +266,7 @@ class RunLine {
       if (seconds == 0) line_.Fail(time.from, "time", "has no end: give --time or --events");
       return;
     }
+    // The number is that of one host's I/Os. A workload has it for the whole fleet.
     w_.set_operations(static_cast<uint64_t>(events.value) * parts_.hosts);
     Says("operations", events.from, "events");
     Multiplied(events.from);
@@ -267,6 +277,7 @@ class RunLine {
     if (rate.value < 0) return line_.Fail(rate.from, "rate", "must not be negative");
     if (rate.value == 0) return;
     w_.mutable_open_loop()->set_rate_per_second(static_cast<double>(rate.value) * parts_.hosts);
+    // sysbench draws the time between two events from an exponential distribution.
     w_.mutable_open_loop()->set_arrival(v1::ARRIVAL_POISSON);
     Says("open_loop.rate", rate.from, "rate");
     Multiplied(rate.from);

@@ -94,6 +94,7 @@ void SetSizeRange(const Parameter& parameter, const std::vector<std::string>& it
       *align % 512 != 0 || *align == 0) {
     return findings->Fail(parameter.where, "is no range of sizes from 512 to 64 MiB");
   }
+  // A worker draws multiples of the smallest size: the smallest must therefore be the unit.
   if (*least != *align) {
     return findings->Refuse(parameter.where,
                             "sizes that begin elsewhere than at the unit of the range");

@@ -37,6 +37,7 @@ class PhaseMaker {
     ReadRate();
     if (!findings_->errors.empty()) return;
     if (is_curve_) return MakeCurve();
+    // An axis gives all workloads the same rate. With different shares each rate needs a phase.
     if (rates_.size() > 1 && !AreSharesEqual()) return MakeEachRate();
     Phase phase = Begin(plan_.statement->name);
     if (rates_.empty()) {
@@ -78,6 +79,7 @@ class PhaseMaker {
     if (const Parameter* rates = Find("foriorate")) {
       loops_.push_back({rates, "open_loop.rate", {}, true});
     }
+    // vdbench nests its loops in the order of their keywords, as a sweep does its axes.
     std::sort(loops_.begin(), loops_.end(),
               [](const Loop& a, const Loop& b) { return a.from->order < b.from->order; });
   }
@@ -94,6 +96,7 @@ class PhaseMaker {
                                                               "the run can take: ",
                                                               text));
       }
+      // An axis with a value twice would measure the same point twice.
       const bool is_new =
           std::find(loop.values.begin(), loop.values.end(), value) == loop.values.end();
       if (is_new) loop.values.push_back(value);
@@ -145,6 +148,7 @@ class PhaseMaker {
     }
     for (const std::string& text : ListOf(*rate_from_, findings_)) {
       const auto rate = ParseNumber(text);
+      // The rate of the smallest share must still be one that a job can have.
       const double least = rate ? *rate * SmallestPercent() / 100 : 0;
       if (!rate || least < kMinRate || *rate > kMaxRate) {
         return findings_->Fail(rate_from_->where,
@@ -289,6 +293,7 @@ class PhaseMaker {
       return findings_->Refuse(loops_[0].from->where, "a curve at each point of a sweep");
     }
     RemarkSkew();
+    // The curve's shares are taken of the rate that this phase reaches.
     Phase most = Begin(absl::StrCat(plan_.statement->name, " max"));
     const std::string name = most.spec.name();
     End(std::move(most));

@@ -39,6 +39,7 @@ class RegionReader {
   // False if there is no region, or an error.
   bool Read() {
     if (range_ != nullptr && !ReadRange()) return false;
+    // A range of all of the storage needs no region.
     if (storage_.offset_bytes == 0 && low_.number == 0 && high_.number == kWhole) return false;
     const bool is_known = BytesOf(storage_) > 0;
     const bool by_share =
@@ -65,6 +66,8 @@ class RegionReader {
     low_ = *low;
     high_ = *high;
     if (high_.number <= kWhole || high_.number > kMaxBeyond) return true;
+    // Such a range goes on at the start of the storage. With seekpct=eof it ends with the storage,
+    // in vdbench, too.
     if (workload_.passes() == 0) {
       findings_->Refuse(range_->where, "a range that goes on at the start of the storage");
       return false;

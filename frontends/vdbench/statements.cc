@@ -100,6 +100,7 @@ class Reader {
   Reader(const Request& request, Findings* findings) : request_(request), findings_(findings) {}
 
   std::vector<Statement> Read() {
+    // Files on the command line follow each other, as if they were one.
     for (const SourceFile& file : request_.files) ReadFile(file, 0);
     return std::move(statements_);
   }
@@ -146,6 +147,7 @@ class Reader {
     int depth = 0;
     for (size_t i = 0; i <= pending.text.size(); ++i) {
       const bool at_end = i == pending.text.size();
+      // The end of the text counts as a comma that ends the last parameter.
       const char c = at_end ? ',' : pending.text[i];
       depth += c == '(' ? 1 : c == ')' ? -1 : 0;
       if (c != ',' || (depth > 0 && !at_end)) continue;
@@ -176,6 +178,7 @@ class Reader {
     if (statement.name.size() > kMaxName) {
       return findings_->Fail(statement.where, "has a name of more than 100 bytes");
     }
+    // Defaults hold for the statements that follow them: a later `default` changes none before.
     const auto seed = defaults_.find(rule->kind);
     if (seed != defaults_.end()) statement.parameters = seed->second;
     // The parameters of these are not read: the statements are refused as a whole.

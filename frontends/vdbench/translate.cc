@@ -98,6 +98,7 @@ class Translator {
     const auto* const reports = std::find_if(std::begin(kReporting), std::end(kReporting),
                                              [&](const char* key) { return parameter.key == key; });
     if (reports != std::end(kReporting)) {
+      // The report of a run always has them.
       return findings_.Remark(parameter.where, "left out; the report has everything");
     }
     if (parameter.key == "create_anchors" || parameter.key == "abort_failed_skew" ||
@@ -125,6 +126,7 @@ class Translator {
 
   void ChooseHosts() {
     v1::HostSelector* selector = out_.job.mutable_hosts();
+    // One host definition, or none, says nothing about how many hosts take part.
     if (hosts_.size() < 2) {
       const auto hosts = ParseHosts(request_.hosts.empty() ? "1" : request_.hosts);
       if (!hosts) {
@@ -169,6 +171,7 @@ class Translator {
       w->mutable_hosts()->add_names(systems_[i]);
     }
     if (!w->has_hosts()) findings_.Fail(load.where, "runs on no host that is defined");
+    // A workload of all hosts needs no names.
     if (w->hosts().names_size() == static_cast<int>(hosts_.size())) w->clear_hosts();
   }
 
@@ -196,6 +199,7 @@ class Translator {
 
   std::vector<const Storage*> StoragesOf(const Statement& run, const Load& load) {
     std::vector<const Storage*> chosen;
+    // A run's sd replaces that of its workloads.
     const Parameter* sd = run.Find("sd");
     const std::vector<std::string> patterns =
         sd != nullptr ? ListOf(*sd, &findings_) : load.storages;
@@ -265,6 +269,7 @@ class Translator {
     uint32_t threads = storage.threads;
     Origin from = storage.threads_from.line > 0 ? storage.threads_from
                                                 : Origin{"", 0, "vdbench's default: threads=8"};
+    // The run's number goes before the workload's, and that before the storage's.
     for (const Parameter* given : {load.threads, run.Find("threads")}) {
       if (given == nullptr) continue;
       threads = static_cast<uint32_t>(CountOf(*given, 1, kMaxThreads, &findings_));
@@ -280,6 +285,7 @@ class Translator {
       findings_.Fail(storage.size_from, "is smaller than a block of a workload on it");
     }
     const int64_t reached = ReachedBytes(storage, flow.workload);
+    // A loop over sizes must fit into the smallest part that any workload reaches.
     if (reached > 0) smallest_storage_ = std::min(smallest_storage_, reached);
     used_.insert(storage.name);
   }
@@ -335,6 +341,7 @@ class Translator {
       const auto storages = std::count_if(plan->flows.begin(), plan->flows.end(), own);
       for (Flow& flow : plan->flows) {
         if (!own(flow)) continue;
+        // A load with several storages has a flow for each, which divide its share.
         flow.percent = left / static_cast<double>(without) / static_cast<double>(storages);
       }
     }

@@ -62,6 +62,7 @@ std::optional<std::vector<std::string>> NumberRange(int64_t first, int64_t last,
 
 // Nothing if the text is no range; no items if the range is too long.
 std::optional<std::vector<std::string>> ExpandRange(absl::string_view text, absl::string_view by) {
+  // The first character is never the dash of a range.
   const size_t dash = text.find('-', 1);
   if (dash == absl::string_view::npos) return std::nullopt;
   const absl::string_view from = text.substr(0, dash);
@@ -120,6 +121,7 @@ std::optional<int64_t> ParseSeconds(absl::string_view text) {
 
 std::optional<double> ParseNumber(absl::string_view text) {
   double number = 0;
+  // SimpleAtod() would also take "inf", "nan" and signs.
   const bool begins = !text.empty() && (IsDigit(text[0]) || text[0] == '.');
   if (!begins || !absl::SimpleAtod(text, &number) || !std::isfinite(number)) return std::nullopt;
   return number;
