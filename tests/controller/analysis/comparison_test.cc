@@ -1,91 +1,22 @@
 #include "controller/analysis/comparison.h"
 
-#include <random>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "controller/analysis/comparison_words.h"
 #include "controller/report/comparison_text.h"
 #include "gtest/gtest.h"
+#include "tests/controller/analysis/compared_runs.h"
 
 namespace lockstep::controller {
 namespace {
-
-void AddRow(v1::PhaseOfRun* phase, const std::string& workload, const std::string& kind,
-            double iops, double latency) {
-  v1::FigureRow* row = phase->add_rows();
-  row->set_workload(workload);
-  v1::OperationReport* o = row->mutable_operation();
-  o->set_kind(kind);
-  o->set_operations(1e6);
-  o->set_iops(iops);
-  o->set_bytes_per_second(iops * 4096);
-  o->set_latency_avg_ns(latency);
-  for (const double percent : {50.0, 99.0, 99.9}) {
-    v1::Percentile* p = o->add_percentiles();
-    p->set_percent(percent);
-    p->set_latency_ns(latency * (1 + percent / 50));
-  }
-}
-
-// Runs as a real array gives them: figures of one run vary together, tails more than means.
-class Runs {
- public:
-  explicit Runs(uint64_t seed) : random_(seed) {}
-
-  RunSet Set(const std::string& name, int count, double slowdown = 0) {
-    RunSet set{name, {}};
-    for (int i = 0; i < count; ++i) set.runs.push_back(Run(slowdown));
-    return set;
-  }
-
- private:
-  v1::RunFigures Run(double slowdown) {
-    std::normal_distribution<double> together(1, 0.015), apart(1, 0.01);
-    v1::RunFigures run;
-    run.mutable_run()->set_run_id(absl::StrCat("run", ++number_));
-    run.mutable_run()->set_state("done");
-    run.mutable_run()->set_job_name("nightly");
-    run.mutable_run()->set_submitted_at(absl::StrCat("2026-01-01T00:00:", 10 + number_, "Z"));
-    run.set_job("{}");
-    (*run.mutable_environment())["kernel"] = "6.1";
-    const double luck = together(random_);
-    for (int p = 0; p < 4; ++p) {
-      v1::PhaseOfRun* phase = run.add_phases();
-      phase->set_index(p);
-      phase->set_name(absl::StrCat("p", p));
-      phase->set_jain(0.99 + 0.001 * apart(random_));
-      const double iops = 10000 * luck * apart(random_) * (1 - slowdown);
-      AddRow(phase, "", "total", iops, 1e6 / luck * apart(random_) * (1 + slowdown));
-      AddRow(phase, "w0", "total", iops, 1e6 / luck * apart(random_) * (1 + slowdown));
-      AddRow(phase, "w0", "read", iops * 0.7 * apart(random_), 9e5 * apart(random_));
-      AddRow(phase, "w0", "write", iops * 0.3 * apart(random_), 2e6 * apart(random_));
-    }
-    return run;
-  }
-
-  std::mt19937_64 random_;
-  int number_ = 0;
-};
-
-// The same runs, made in turn.
-std::vector<RunSet> InTurn(std::vector<RunSet> sets) {
-  for (size_t s = 0; s < sets.size(); ++s) {
-    for (size_t i = 0; i < sets[s].runs.size(); ++i) {
-      sets[s].runs[i].mutable_run()->set_submitted_at(
-          absl::StrFormat("2026-01-01T00:%02d:%02dZ", i, s));
-    }
-  }
-  return sets;
-}
 
 TEST(ComparisonTest, ASlowdownOfEightPercentInFiveRunsIsFound) {
   int found = 0;
   int in_succession = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    Runs runs(seed);
+    ComparedRuns runs(seed);
     const std::vector<RunSet> sets = {runs.Set("before", 5), runs.Set("after", 5, 0.08)};
     const v1::Comparison c = Compare(sets, 0.05);
     ASSERT_TRUE(c.can_tell(0));
@@ -101,7 +32,7 @@ TEST(ComparisonTest, TwoHundredComparisonsOfTheSameAlarmInFivePercentAtMost) {
   int alarms = 0;
   int differences = 0;
   for (uint64_t seed = 100; seed < 300; ++seed) {
-    Runs runs(seed);
+    ComparedRuns runs(seed);
     const v1::Comparison c = Compare({runs.Set("a", 5), runs.Set("b", 5)}, 0.05);
     alarms += c.regressions() > 0;
     bool any = false;
@@ -116,7 +47,7 @@ TEST(ComparisonTest, TwoHundredComparisonsOfTheSameAlarmInFivePercentAtMost) {
 }
 
 TEST(ComparisonTest, WithTooFewRunsItSaysSo) {
-  Runs runs(1);
+  ComparedRuns runs(1);
   const v1::Comparison c = Compare({runs.Set("a", 3), runs.Set("b", 3, 0.5)}, 0.05);
   EXPECT_FALSE(c.can_tell(0));
   EXPECT_EQ(c.regressions(), 0u);
@@ -135,7 +66,7 @@ TEST(ComparisonTest, WithTooFewRunsItSaysSo) {
 }
 
 TEST(ComparisonTest, ThreeSetsAreHeldToOneErrorTogether) {
-  Runs runs(2);
+  ComparedRuns runs(2);
   const v1::Comparison c =
       Compare({runs.Set("a", 5), runs.Set("b", 5), runs.Set("c", 5, 0.2)}, 0.05);
   EXPECT_EQ(c.figures(0).values(1).verdict(), v1::CHANGE_NONE);
@@ -144,7 +75,7 @@ TEST(ComparisonTest, ThreeSetsAreHeldToOneErrorTogether) {
 }
 
 TEST(ComparisonTest, WhatCannotBeComparedIsLeftOutWithItsReason) {
-  Runs runs(3);
+  ComparedRuns runs(3);
   RunSet a = runs.Set("a", 6);
   RunSet b = runs.Set("b", 6);
   a.runs[0].mutable_run()->set_state("failed");
@@ -166,7 +97,7 @@ TEST(ComparisonTest, WhatCannotBeComparedIsLeftOutWithItsReason) {
 }
 
 TEST(ComparisonTest, FieldsInWhichTheJobsDifferAreNamed) {
-  Runs runs(1);
+  ComparedRuns runs(1);
   RunSet a = runs.Set("a", 2);
   RunSet b = runs.Set("b", 2);
   const auto job = [](int depth, const char* end) {
@@ -185,7 +116,7 @@ TEST(ComparisonTest, FieldsInWhichTheJobsDifferAreNamed) {
 }
 
 TEST(ComparisonTest, BetterAndWorseGoByTheFigure) {
-  Runs runs(4);
+  ComparedRuns runs(4);
   const v1::Comparison c = Compare({runs.Set("slow", 5, 0.3), runs.Set("fast", 5)}, 0.05);
   for (const auto& figure : c.figures()) {
     if (figure.workload().empty() && figure.figure() != "jain") {
@@ -196,7 +127,7 @@ TEST(ComparisonTest, BetterAndWorseGoByTheFigure) {
 }
 
 TEST(ComparisonTest, StorageThatFailsWhollyIsARegression) {
-  Runs runs(8);
+  ComparedRuns runs(8);
   const RunSet good = runs.Set("good", 4);
   RunSet failed = runs.Set("failed", 4);
   for (v1::RunFigures& run : failed.runs) {
@@ -231,7 +162,7 @@ TEST(ComparisonTest, StorageThatFailsWhollyIsARegression) {
 }
 
 TEST(ComparisonTest, ErrorsOfLessThanHalfOfTheRunsAreWorseNotBetter) {
-  Runs runs(10);
+  ComparedRuns runs(10);
   const RunSet good = runs.Set("good", 20);
   RunSet some = runs.Set("some", 20);
   for (size_t i = 0; i < 9; ++i) {
@@ -251,7 +182,7 @@ TEST(ComparisonTest, ErrorsOfLessThanHalfOfTheRunsAreWorseNotBetter) {
 }
 
 TEST(ComparisonTest, APhaseOfOneSideAloneIsMissedAndNamed) {
-  Runs runs(9);
+  ComparedRuns runs(9);
   const RunSet a = runs.Set("a", 5);
   RunSet b = runs.Set("b", 5);
   for (v1::RunFigures& run : b.runs) run.mutable_phases(1)->set_name("other");
@@ -265,7 +196,7 @@ TEST(ComparisonTest, APhaseOfOneSideAloneIsMissedAndNamed) {
 }
 
 TEST(ComparisonTest, TextAndJUnitSayWhatWasFoundAndNothingForeignIsMarkup) {
-  Runs runs(5);
+  ComparedRuns runs(5);
   RunSet a = runs.Set("a<b>&\"", 5);
   RunSet b = runs.Set("b", 5, 0.2);
   const v1::Comparison c = Compare({a, b}, 0.05);
@@ -283,7 +214,7 @@ void SetLabel(const std::string& name, const std::string& value, RunSet* set) {
 }
 
 TEST(ComparisonTest, TheConclusionSaysWhatIsFasterAndByHowMuch) {
-  Runs runs(7);
+  ComparedRuns runs(7);
   RunSet before = runs.Set("a", 5);
   RunSet after = runs.Set("b", 5, 0.2);
   const v1::Comparison slower = Compare({before, after}, std::nullopt);
@@ -334,7 +265,7 @@ TEST(ComparisonTest, AFigureThatMayBeDriftIsNotSaidToBeChance) {
 }
 
 TEST(ComparisonTest, OneRunOfEachProvesNothing) {
-  Runs runs(8);
+  ComparedRuns runs(8);
   const v1::Comparison c = Compare({runs.Set("a", 1), runs.Set("b", 1)}, std::nullopt);
   EXPECT_NE(c.conclusions(0).find(": one run each proves nothing; run each 4 times or more: "),
             std::string::npos)
@@ -344,7 +275,7 @@ TEST(ComparisonTest, OneRunOfEachProvesNothing) {
 }
 
 TEST(ComparisonTest, SetsAreNamedByTheLabelsInWhichTheyDiffer) {
-  Runs runs(9);
+  ComparedRuns runs(9);
   RunSet a = runs.Set("3f2a91bc", 2);
   RunSet b = runs.Set("9b1cdd01", 2);
   SetLabel("array", "a7", &a);
@@ -380,167 +311,13 @@ TEST(ComparisonTest, SetsAreNamedByTheLabelsInWhichTheyDiffer) {
 }
 
 TEST(ComparisonTest, MarkdownHasTheConclusionAndNoMarkupOfOthers) {
-  Runs runs(10);
+  ComparedRuns runs(10);
   const v1::Comparison c = Compare({runs.Set("@all", 5), runs.Set("b|c", 5, 0.2)}, std::nullopt);
   const std::string text = RenderMarkdown(c);
   EXPECT_EQ(text.rfind("### &#64;all and b\\|c compared\n\n**b\\|c is slower than &#64;all", 0), 0u)
       << text;
   EXPECT_NE(text.find("| p0 | iops | "), std::string::npos) << text;
   EXPECT_EQ(text.find('@'), std::string::npos) << text;
-}
-
-// The first phase took `factor` times as much CPU for each I/O as 12 µs.
-void SpendTime(RunSet* set, double factor, const std::string& limit) {
-  for (size_t i = 0; i < set->runs.size(); ++i) {
-    v1::PhaseOfRun* phase = set->runs[i].mutable_phases(0);
-    // To and fro: a course would be a change of its own.
-    phase->mutable_time_spent()->set_cpu_ns_per_io(12000 * factor * (i % 2 == 0 ? 1 : 1.001));
-    phase->mutable_time_spent()->set_wait_ratio(0.9);
-    phase->mutable_time_spent()->set_fsync_ratio(0);
-    phase->set_limited_by(limit);
-  }
-}
-
-const v1::ComparedFigure* FigureOf(const v1::Comparison& c, const std::string& name) {
-  for (const auto& figure : c.figures()) {
-    if (figure.figure() == name && figure.phase() == "p0" && figure.workload().empty()) {
-      return &figure;
-    }
-  }
-  return nullptr;
-}
-
-TEST(ComparisonTest, WhereTheTimeWentIsShownAndNotJudged) {
-  Runs runs(11);
-  RunSet a = runs.Set("a", 5);
-  RunSet b = runs.Set("b", 5);
-  const v1::Comparison without = Compare({a, b}, 0.05);
-  SpendTime(&a, 1, "device");
-  SpendTime(&b, 2, "generator CPU");
-  b.runs[0].mutable_phases(0)->clear_time_spent();  // of a store that is older
-  const v1::Comparison c = Compare({a, b}, 0.05);
-  EXPECT_EQ(c.regressions(), without.regressions());
-  EXPECT_EQ(c.missing(), without.missing());
-  const v1::ComparedFigure* cpu = FigureOf(c, "cpu_per_io");
-  ASSERT_NE(cpu, nullptr);
-  EXPECT_FALSE(cpu->judged());
-  EXPECT_EQ(cpu->direction(), v1::DIRECTION_LOWER_IS_BETTER);
-  EXPECT_EQ(cpu->values(0).runs(), 5u);
-  EXPECT_EQ(cpu->values(1).runs(), 4u);
-  EXPECT_NEAR(cpu->values(1).change(), 1, 0.01);
-  EXPECT_EQ(cpu->values(1).verdict(), v1::CHANGE_UNSPECIFIED);
-  EXPECT_FALSE(cpu->values(1).has_p_value());
-  // 0 in all runs, and not known.
-  EXPECT_EQ(FigureOf(c, "fsync_ratio"), nullptr);
-  EXPECT_EQ(FigureOf(c, "amplification"), nullptr);
-  // The others are told apart as well as without it.
-  const v1::ComparedFigure* iops = FigureOf(c, "iops");
-  ASSERT_NE(iops, nullptr);
-  EXPECT_TRUE(iops->judged());
-  EXPECT_EQ(iops->values(1).p_value(), FigureOf(without, "iops")->values(1).p_value());
-  ASSERT_EQ(c.limits_size(), 1);
-  EXPECT_EQ(c.limits(0).phase(), "p0");
-  EXPECT_EQ(absl::StrJoin(c.limits(0).values(), " | "), "device | generator CPU");
-  const std::string text = RenderComparison(c, {});
-  EXPECT_NE(text.find("not judged"), std::string::npos) << text;
-  EXPECT_NE(text.find("another"), std::string::npos) << text;
-  EXPECT_EQ(RenderJUnit(c).find("cpu_per_io"), std::string::npos);
-}
-
-TEST(ComparisonTest, OneRunOfEachSideIsEnoughToShowIt) {
-  Runs runs(12);
-  RunSet a = runs.Set("a", 1);
-  RunSet b = runs.Set("b", 1);
-  SpendTime(&a, 1, "device");
-  SpendTime(&b, 3, "device");
-  const v1::Comparison c = Compare({a, b}, std::nullopt);
-  const v1::ComparedFigure* cpu = FigureOf(c, "cpu_per_io");
-  ASSERT_NE(cpu, nullptr);
-  EXPECT_NEAR(cpu->values(1).change(), 2, 1e-9);
-  EXPECT_NE(RenderComparison(c, {}).find("the same"), std::string::npos);
-}
-
-TEST(ComparisonTest, AFigureIsJudgedOnRequest) {
-  Runs runs(13);
-  RunSet a = runs.Set("a", 5);
-  RunSet b = runs.Set("b", 5);
-  SpendTime(&a, 1, "");
-  SpendTime(&b, 2, "");
-  const v1::Comparison c = Compare({a, b}, 0.05, {"cpu_per_io"});
-  const v1::ComparedFigure* cpu = FigureOf(c, "cpu_per_io");
-  ASSERT_NE(cpu, nullptr);
-  EXPECT_TRUE(cpu->judged());
-  EXPECT_EQ(cpu->values(1).verdict(), v1::CHANGE_WORSE);
-  EXPECT_TRUE(cpu->values(1).regression());
-  EXPECT_GE(c.regressions(), 1u);
-  EXPECT_EQ(c.missing(), 0u);
-  EXPECT_FALSE(FigureOf(c, "wait_ratio")->judged());
-  EXPECT_NE(RenderJUnit(c).find("cpu_per_io"), std::string::npos);
-  EXPECT_EQ(c.limits_size(), 0);  // no run knows its limit
-  // Less of it is better.
-  EXPECT_EQ(FigureOf(Compare({b, a}, 0.05, {"cpu_per_io"}), "cpu_per_io")->values(1).verdict(),
-            v1::CHANGE_BETTER);
-}
-
-TEST(ComparisonTest, ARequestedFigureThatIsNotKnownDoesNotPass) {
-  Runs runs(14);
-  RunSet a = runs.Set("a", 5);
-  RunSet b = runs.Set("b", 5);
-  const v1::Comparison nobody = Compare({a, b}, 0.05, {"amplification"});
-  EXPECT_EQ(nobody.missing(), 1u);
-  EXPECT_NE(absl::StrJoin(nobody.warnings(), "\n").find("amplification"), std::string::npos);
-  SpendTime(&a, 1, "");
-  const v1::Comparison gone = Compare({a, b}, 0.05, {"cpu_per_io"});
-  EXPECT_EQ(gone.missing(), 1u);
-  EXPECT_NE(absl::StrJoin(gone.warnings(), "\n").find("p0 cpu_per_io"), std::string::npos);
-  for (const std::string& name : JudgedOnRequest()) {
-    EXPECT_NE(name, "wait_ratio") << "neither more nor less of it is better";
-  }
-  EXPECT_EQ(JudgedOnRequest().size(), 3u);
-}
-
-TEST(TrendsTest, TimeAndLimitsAreSeriesToo) {
-  Runs runs(15);
-  RunSet before = runs.Set("", 12);
-  RunSet after = runs.Set("", 12);
-  SpendTime(&before, 1, "device");
-  SpendTime(&after, 2, "generator CPU");
-  std::vector<v1::RunFigures> all = before.runs;
-  all.insert(all.end(), after.runs.begin(), after.runs.end());
-  v1::TrendsReply reply;
-  std::map<std::string, v1::Trend> found;
-  for (const v1::Trend& trend : TrendsOf(all)) {
-    *reply.add_trends() = trend;
-    if (trend.phase() == "p0" && trend.workload().empty()) found[trend.figure()] = trend;
-  }
-  ASSERT_EQ(found["cpu_per_io"].changes_size(), 1);
-  EXPECT_EQ(found["cpu_per_io"].changes(0).index(), 12u);
-  EXPECT_EQ(found["wait_ratio"].direction(), v1::DIRECTION_NEITHER);
-  EXPECT_FALSE(found.contains("fsync_ratio"));  // which is 0 in all runs
-  EXPECT_EQ(found["iops"].points(11).limited_by(), "device");
-  EXPECT_EQ(found["iops"].points(12).limited_by(), "generator CPU");
-  EXPECT_EQ(found["p99"].points(0).limited_by(), "");
-  const std::string text = RenderTrends(reply, {false, 200});
-  EXPECT_NE(text.find("generator CPU from run run13"), std::string::npos) << text;
-  EXPECT_NE(text.find("WORSE +100"), std::string::npos) << text;
-}
-
-TEST(TrendsTest, AChangeIsMarkedAtTheRunThatBroughtIt) {
-  Runs runs(6);
-  std::vector<v1::RunFigures> all = runs.Set("", 15).runs;
-  for (const v1::RunFigures& run : runs.Set("", 15, 0.15).runs) all.push_back(run);
-  all[20].mutable_run()->set_state("aborted");  // not among the points
-  const std::vector<v1::Trend> trends = TrendsOf(all);
-  ASSERT_FALSE(trends.empty());
-  EXPECT_EQ(trends[0].job(), "nightly");
-  EXPECT_EQ(trends[0].figure(), "iops");
-  EXPECT_EQ(trends[0].points_size(), 29);
-  ASSERT_EQ(trends[0].changes_size(), 1);
-  EXPECT_EQ(trends[0].changes(0).index(), 15u);
-  v1::TrendsReply reply;
-  for (const v1::Trend& trend : trends) *reply.add_trends() = trend;
-  EXPECT_NE(RenderTrends(reply, {false, 200}).find("WORSE -1"), std::string::npos);
-  EXPECT_TRUE(TrendsOf({all[0]}).empty());
 }
 
 }  // namespace

@@ -1,0 +1,173 @@
+// Figures of a comparison that nobody judges unless asked: where the time went, and what limited.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "controller/analysis/comparison.h"
+#include "controller/analysis/comparison_words.h"
+#include "controller/report/comparison_text.h"
+#include "gtest/gtest.h"
+#include "tests/controller/analysis/compared_runs.h"
+
+namespace lockstep::controller {
+namespace {
+
+// The first phase took `factor` times as much CPU for each I/O as 12 µs.
+void SpendTime(RunSet* set, double factor, const std::string& limit) {
+  for (size_t i = 0; i < set->runs.size(); ++i) {
+    v1::PhaseOfRun* phase = set->runs[i].mutable_phases(0);
+    // To and fro: a course would be a change of its own.
+    phase->mutable_time_spent()->set_cpu_ns_per_io(12000 * factor * (i % 2 == 0 ? 1 : 1.001));
+    phase->mutable_time_spent()->set_wait_ratio(0.9);
+    phase->mutable_time_spent()->set_fsync_ratio(0);
+    phase->set_limited_by(limit);
+  }
+}
+
+const v1::ComparedFigure* FigureOf(const v1::Comparison& c, const std::string& name) {
+  for (const auto& figure : c.figures()) {
+    if (figure.figure() == name && figure.phase() == "p0" && figure.workload().empty()) {
+      return &figure;
+    }
+  }
+  return nullptr;
+}
+
+TEST(ComparedTimesTest, WhereTheTimeWentIsShownAndNotJudged) {
+  ComparedRuns runs(11);
+  RunSet a = runs.Set("a", 5);
+  RunSet b = runs.Set("b", 5);
+  const v1::Comparison without = Compare({a, b}, 0.05);
+  SpendTime(&a, 1, "device");
+  SpendTime(&b, 2, "generator CPU");
+  b.runs[0].mutable_phases(0)->clear_time_spent();  // of a store that is older
+  const v1::Comparison c = Compare({a, b}, 0.05);
+  EXPECT_EQ(c.regressions(), without.regressions());
+  EXPECT_EQ(c.missing(), without.missing());
+  const v1::ComparedFigure* cpu = FigureOf(c, "cpu_per_io");
+  ASSERT_NE(cpu, nullptr);
+  EXPECT_FALSE(cpu->judged());
+  EXPECT_EQ(cpu->direction(), v1::DIRECTION_LOWER_IS_BETTER);
+  EXPECT_EQ(cpu->values(0).runs(), 5u);
+  EXPECT_EQ(cpu->values(1).runs(), 4u);
+  EXPECT_NEAR(cpu->values(1).change(), 1, 0.01);
+  EXPECT_EQ(cpu->values(1).verdict(), v1::CHANGE_UNSPECIFIED);
+  EXPECT_FALSE(cpu->values(1).has_p_value());
+  // 0 in all runs, and not known.
+  EXPECT_EQ(FigureOf(c, "fsync_ratio"), nullptr);
+  EXPECT_EQ(FigureOf(c, "amplification"), nullptr);
+  // The others are told apart as well as without it.
+  const v1::ComparedFigure* iops = FigureOf(c, "iops");
+  ASSERT_NE(iops, nullptr);
+  EXPECT_TRUE(iops->judged());
+  EXPECT_EQ(iops->values(1).p_value(), FigureOf(without, "iops")->values(1).p_value());
+  ASSERT_EQ(c.limits_size(), 1);
+  EXPECT_EQ(c.limits(0).phase(), "p0");
+  EXPECT_EQ(absl::StrJoin(c.limits(0).values(), " | "), "device | generator CPU");
+  const std::string text = RenderComparison(c, {});
+  EXPECT_NE(text.find("not judged"), std::string::npos) << text;
+  EXPECT_NE(text.find("another"), std::string::npos) << text;
+  EXPECT_EQ(RenderJUnit(c).find("cpu_per_io"), std::string::npos);
+}
+
+TEST(ComparedTimesTest, OneRunOfEachSideIsEnoughToShowIt) {
+  ComparedRuns runs(12);
+  RunSet a = runs.Set("a", 1);
+  RunSet b = runs.Set("b", 1);
+  SpendTime(&a, 1, "device");
+  SpendTime(&b, 3, "device");
+  const v1::Comparison c = Compare({a, b}, std::nullopt);
+  const v1::ComparedFigure* cpu = FigureOf(c, "cpu_per_io");
+  ASSERT_NE(cpu, nullptr);
+  EXPECT_NEAR(cpu->values(1).change(), 2, 1e-9);
+  EXPECT_NE(RenderComparison(c, {}).find("the same"), std::string::npos);
+}
+
+TEST(ComparedTimesTest, AFigureIsJudgedOnRequest) {
+  ComparedRuns runs(13);
+  RunSet a = runs.Set("a", 5);
+  RunSet b = runs.Set("b", 5);
+  SpendTime(&a, 1, "");
+  SpendTime(&b, 2, "");
+  const v1::Comparison c = Compare({a, b}, 0.05, {"cpu_per_io"});
+  const v1::ComparedFigure* cpu = FigureOf(c, "cpu_per_io");
+  ASSERT_NE(cpu, nullptr);
+  EXPECT_TRUE(cpu->judged());
+  EXPECT_EQ(cpu->values(1).verdict(), v1::CHANGE_WORSE);
+  EXPECT_TRUE(cpu->values(1).regression());
+  EXPECT_GE(c.regressions(), 1u);
+  EXPECT_EQ(c.missing(), 0u);
+  EXPECT_FALSE(FigureOf(c, "wait_ratio")->judged());
+  EXPECT_NE(RenderJUnit(c).find("cpu_per_io"), std::string::npos);
+  EXPECT_EQ(c.limits_size(), 0);  // no run knows its limit
+  // Less of it is better.
+  EXPECT_EQ(FigureOf(Compare({b, a}, 0.05, {"cpu_per_io"}), "cpu_per_io")->values(1).verdict(),
+            v1::CHANGE_BETTER);
+}
+
+TEST(ComparedTimesTest, ARequestedFigureThatIsNotKnownDoesNotPass) {
+  ComparedRuns runs(14);
+  RunSet a = runs.Set("a", 5);
+  RunSet b = runs.Set("b", 5);
+  const v1::Comparison nobody = Compare({a, b}, 0.05, {"amplification"});
+  EXPECT_EQ(nobody.missing(), 1u);
+  EXPECT_NE(absl::StrJoin(nobody.warnings(), "\n").find("amplification"), std::string::npos);
+  SpendTime(&a, 1, "");
+  const v1::Comparison gone = Compare({a, b}, 0.05, {"cpu_per_io"});
+  EXPECT_EQ(gone.missing(), 1u);
+  EXPECT_NE(absl::StrJoin(gone.warnings(), "\n").find("p0 cpu_per_io"), std::string::npos);
+  for (const std::string& name : JudgedOnRequest()) {
+    EXPECT_NE(name, "wait_ratio") << "neither more nor less of it is better";
+  }
+  EXPECT_EQ(JudgedOnRequest().size(), 3u);
+}
+
+TEST(TrendsTest, TimeAndLimitsAreSeriesToo) {
+  ComparedRuns runs(15);
+  RunSet before = runs.Set("", 12);
+  RunSet after = runs.Set("", 12);
+  SpendTime(&before, 1, "device");
+  SpendTime(&after, 2, "generator CPU");
+  std::vector<v1::RunFigures> all = before.runs;
+  all.insert(all.end(), after.runs.begin(), after.runs.end());
+  v1::TrendsReply reply;
+  std::map<std::string, v1::Trend> found;
+  for (const v1::Trend& trend : TrendsOf(all)) {
+    *reply.add_trends() = trend;
+    if (trend.phase() == "p0" && trend.workload().empty()) found[trend.figure()] = trend;
+  }
+  ASSERT_EQ(found["cpu_per_io"].changes_size(), 1);
+  EXPECT_EQ(found["cpu_per_io"].changes(0).index(), 12u);
+  EXPECT_EQ(found["wait_ratio"].direction(), v1::DIRECTION_NEITHER);
+  EXPECT_FALSE(found.contains("fsync_ratio"));  // which is 0 in all runs
+  EXPECT_EQ(found["iops"].points(11).limited_by(), "device");
+  EXPECT_EQ(found["iops"].points(12).limited_by(), "generator CPU");
+  EXPECT_EQ(found["p99"].points(0).limited_by(), "");
+  const std::string text = RenderTrends(reply, {false, 200});
+  EXPECT_NE(text.find("generator CPU from run run13"), std::string::npos) << text;
+  EXPECT_NE(text.find("WORSE +100"), std::string::npos) << text;
+}
+
+TEST(TrendsTest, AChangeIsMarkedAtTheRunThatBroughtIt) {
+  ComparedRuns runs(6);
+  std::vector<v1::RunFigures> all = runs.Set("", 15).runs;
+  for (const v1::RunFigures& run : runs.Set("", 15, 0.15).runs) all.push_back(run);
+  all[20].mutable_run()->set_state("aborted");  // not among the points
+  const std::vector<v1::Trend> trends = TrendsOf(all);
+  ASSERT_FALSE(trends.empty());
+  EXPECT_EQ(trends[0].job(), "nightly");
+  EXPECT_EQ(trends[0].figure(), "iops");
+  EXPECT_EQ(trends[0].points_size(), 29);
+  ASSERT_EQ(trends[0].changes_size(), 1);
+  EXPECT_EQ(trends[0].changes(0).index(), 15u);
+  v1::TrendsReply reply;
+  for (const v1::Trend& trend : trends) *reply.add_trends() = trend;
+  EXPECT_NE(RenderTrends(reply, {false, 200}).find("WORSE -1"), std::string::npos);
+  EXPECT_TRUE(TrendsOf({all[0]}).empty());
+}
+
+}  // namespace
+}  // namespace lockstep::controller
