@@ -23,6 +23,14 @@ EXPENDABLE_FLAGS += ["--approve-label", "lab=yes"]
 EXPENDABLE = f"labels: {{lab: 'yes'}}\nexpendable: [{identity(1)}, {identity(2)}]"
 
 
+def lun_job(url, workload, hosts=4, run="duration: 2s", extra="", target="", head=""):
+    return (
+        f"name: san\nhosts: {{count: {hosts}}}\n{head}\n"
+        f"targets: [{{name: lun, iscsi: {{url: '{url}'{target}}}{extra}}}]\n"
+        f"phases:\n  - {{name: load, run: {{{run}, workloads: [{{name: w, {workload}}}]}}}}\n"
+    )
+
+
 def free_port(address):
     with socket.socket() as probe:
         probe.bind((address, 0))
