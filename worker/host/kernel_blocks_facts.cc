@@ -75,10 +75,11 @@ std::string KernelBlocks::TransportOf(const std::string& disk) const {
   if (!ComponentOf(path, "end_device-").empty()) return "sas";
   if (!ComponentOf(path, "ata").empty()) return "sata";
   if (!ComponentOf(path, "usb").empty()) return "usb";
-  if (!ComponentOf(path, "virtio").empty()) return "virtio";
+  const std::string host = ComponentOf(path, "host");
+  // virtio-scsi has a SCSI host below the virtio device, which virtio-blk has not.
+  if (!ComponentOf(path, "virtio").empty()) return host.empty() ? "virtio" : "virtio-scsi";
   // With some drivers no object of a transport lies on the way. The class of the SCSI host then
   // says which transport the driver speaks.
-  const std::string host = ComponentOf(path, "host");
   const std::pair<const char*, const char*> classes[] = {
       {"fc_host", "fc"}, {"iscsi_host", "iscsi"}, {"sas_host", "sas"}};
   for (const auto& [folder, transport] : classes) {

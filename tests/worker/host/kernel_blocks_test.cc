@@ -145,6 +145,9 @@ TEST_F(KernelBlocksTest, ATransportIsKnownByWhereTheDeviceHangs) {
   EXPECT_EQ(transport("sdd", "pci0/host3/port-3:0/end_device-3:0/target3:0:0/3:0:0:0"), "sas");
   EXPECT_EQ(transport("sde", "pci0/ata1/host4/target4:0:0/4:0:0:0"), "sata");
   EXPECT_EQ(transport("vdf", "pci0/virtio2"), "virtio");
+  const std::string pci = "pci0000:00/0000:00:05.0/virtio1";
+  EXPECT_EQ(transport("sdi", pci + "/host5/target5:0:0/5:0:0:1"), "virtio-scsi");
+  EXPECT_EQ(transport("vdk", pci), "virtio");
   fs::create_directories(root_ / "sys/class/fc_host/host9");
   EXPECT_EQ(transport("sdg", "pci0/host9/target9:0:0/9:0:0:0"), "fc");
   EXPECT_EQ(transport("sdh", "pci0/host8/target8:0:0/8:0:0:0"), "");
