@@ -92,7 +92,8 @@ struct RunData {
   std::vector<RunWorker> workers;
   std::vector<PhaseData> phases;  // the last attempt of each, in order
   std::vector<v1::EventReport> events;
-  std::map<std::string, std::string> environment;  // "HOST fact" to value
+  // By the worker's number, fact to value: several hosts may have one name.
+  std::map<uint32_t, std::map<std::string, std::string>> environment;
   // "boot_id/device" → other runs that used it while this one was in progress
   std::map<std::string, std::vector<std::string>> concurrent;
   std::vector<OtherSettings> concurrent_settings;  // of those runs

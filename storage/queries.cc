@@ -83,13 +83,11 @@ class Loader {
       }
       data_.workers.push_back(std::move(worker));
     }
-    auto facts = Query(
-        "SELECT w.host || ' ' || f.name AS name, f.value FROM environment_facts f JOIN run_workers "
-        "w USING "
-        "(run_id, worker_index) WHERE f.run_id = $1");
+    auto facts = Query("SELECT worker_index, name, value FROM environment_facts WHERE run_id = $1");
     if (!facts.ok()) return facts.status();
     for (int i = 0; i < facts->rows(); ++i) {
-      data_.environment[facts->Text(i, "name")] = facts->Text(i, "value");
+      data_.environment[static_cast<uint32_t>(facts->Int(i, "worker_index"))]
+                       [facts->Text(i, "name")] = facts->Text(i, "value");
     }
     return absl::OkStatus();
   }

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -61,12 +60,8 @@ void Add(FindingKind kind, std::string sentence, v1::DeviceReport* out) {
 std::string Size(double bytes) { return common::FormatSize(std::round(bytes)); }
 
 // max_sectors_kb of the device's queue, bytes, as the worker found it; 0 where it is not known.
-double MostRequestBytes(const PhaseView& view, const std::string& host, const std::string& device) {
-  const auto fact =
-      view.data().environment.find(absl::StrCat(host, " device.", device, ".max_sectors_kb"));
-  double kib = 0;
-  if (fact == view.data().environment.end() || !absl::SimpleAtod(fact->second, &kib)) return 0;
-  return kib * 1024;
+double MostRequestBytes(const PhaseView& view, uint32_t worker, const std::string& device) {
+  return 1024 * view.FactOf(worker, absl::StrCat("device.", device, ".max_sectors_kb")).value_or(0);
 }
 
 void AddSplit(const Device& d) {
@@ -262,7 +257,7 @@ void AddFindings(const PhaseView& view, v1::PhaseReport* report) {
     const EnginesOn engines = FindEngines(view, self->boot_id, sampled.name);
     // A device underneath another one is left out: the topmost one has the paths of all.
     if (engines.parts.empty() && !view.IsObserve()) continue;
-    out->set_max_request_bytes(MostRequestBytes(view, self->host, sampled.name));
+    out->set_max_request_bytes(MostRequestBytes(view, self->worker_index, sampled.name));
     const Device device{view, *sampled.sampler, engines, out};
     // All but the last compare the device with the engines.
     if (!view.IsObserve()) {

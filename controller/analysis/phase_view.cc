@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/units.h"
 #include "controller/plan/loads.h"
@@ -32,6 +33,28 @@ const measure::RunWorker* PhaseView::WorkerOf(uint32_t index) const {
 std::string PhaseView::HostOf(uint32_t index) const {
   const measure::RunWorker* worker = WorkerOf(index);
   return worker == nullptr ? absl::StrCat("worker ", index) : worker->host;
+}
+
+std::optional<double> PhaseView::FactOf(uint32_t index, const std::string& fact) const {
+  const auto of_worker = [&](uint32_t worker) -> std::optional<double> {
+    const auto facts = data_.environment.find(worker);
+    if (facts == data_.environment.end()) return std::nullopt;
+    const auto found = facts->second.find(fact);
+    double value = 0;
+    if (found == facts->second.end() || !absl::SimpleAtod(found->second, &value)) {
+      return std::nullopt;
+    }
+    return value;
+  };
+  if (const auto value = of_worker(index)) return value;
+  // Another worker of the same kernel may have described what this one has not.
+  const measure::RunWorker* self = WorkerOf(index);
+  if (self == nullptr) return std::nullopt;
+  for (const measure::RunWorker& worker : data_.workers) {
+    if (worker.boot_id != self->boot_id) continue;
+    if (const auto value = of_worker(worker.worker_index)) return value;
+  }
+  return std::nullopt;
 }
 
 std::vector<const measure::RunWorker*> PhaseView::Absent() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ class PhaseView {
   // For a worker that is not the run's: null, and a placeholder for the name.
   const measure::RunWorker* WorkerOf(uint32_t index) const;
   std::string HostOf(uint32_t index) const;
+  // A number among the facts of the worker's host, as "cpu.count"; nothing where it is not known.
+  std::optional<double> FactOf(uint32_t index, const std::string& fact) const;
   // The run's workers that the phase's last attempt was begun without: lost earlier, and not back.
   std::vector<const measure::RunWorker*> Absent() const;
   // Whether it samples devices and hosts, and has no load.

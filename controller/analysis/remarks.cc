@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/units.h"
@@ -25,9 +25,8 @@ constexpr double kBacklogNs = 1e7;
 // The workers' share of the kernel's busy processor time; negative where it is not known.
 double OwnShare(const PhaseView& view, const v1::KernelReport& kernel, double busy) {
   if (!view.HasMeasuredUsage()) return -1;
-  const auto fact = view.data().environment.find(absl::StrCat(kernel.hosts(0), " cpu.count"));
-  double cpus = 0;
-  if (fact == view.data().environment.end() || !absl::SimpleAtod(fact->second, &cpus)) return -1;
+  if (kernel.workers().empty()) return -1;
+  const double cpus = view.FactOf(kernel.workers(0), "cpu.count").value_or(0);
   double own = 0;
   double seconds = 0;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
@@ -106,31 +105,28 @@ void AddSmallFiles(const PhaseView& view, v1::PhaseReport* report) {
     bool shared = false;
     const double bytes = workload.direct() ? 0 : FileBytes(view, workload, &shared);
     if (bytes <= 0) continue;
-    std::map<std::string, std::vector<std::string>> kernels;  // whose workers ran it
+    std::map<std::string, std::vector<uint32_t>> kernels;  // the workers that ran it
     for (const measure::WorkerPhaseData& worker : view.phase().workers) {
       const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
       const auto& ran = worker.result.workloads();
       if (self != nullptr && std::any_of(ran.begin(), ran.end(), [&](const v1::WorkloadResult& r) {
             return static_cast<int>(r.workload()) == w;
           })) {
-        kernels[self->boot_id].push_back(self->host);
+        kernels[self->boot_id].push_back(worker.worker_index);
       }
     }
-    for (const auto& [boot_id, hosts] : kernels) {
-      const auto fact = view.data().environment.find(absl::StrCat(hosts.front(), " memory.GiB"));
-      double memory = 0;
-      if (fact == view.data().environment.end() || !absl::SimpleAtod(fact->second, &memory)) {
-        continue;
-      }
-      const double all = shared ? bytes : bytes * static_cast<double>(hosts.size());
+    for (const auto& [boot_id, workers] : kernels) {
+      const std::optional<double> memory = view.FactOf(workers.front(), "memory.GiB");
+      if (!memory) continue;
+      const double all = shared ? bytes : bytes * static_cast<double>(workers.size());
       // The fact is rounded down to whole GiB, hence the 1 GiB more.
-      if (all >= kOfMemory * (memory + 1) * 0x1p30) continue;
+      if (all >= kOfMemory * (*memory + 1) * 0x1p30) continue;
       report->add_remarks(
           absl::StrFormat("%s: buffered I/O on files of %s in all, where %s has %s GiB of memory: "
                           "the page cache can "
                           "hold them. Files of twice the memory, or direct I/O, show the device",
-                          workload.name(), common::FormatSize(all), hosts.front(),
-                          memory < 1 ? "less than 1" : absl::StrFormat("about %.0f", memory)));
+                          workload.name(), common::FormatSize(all), view.HostOf(workers.front()),
+                          *memory < 1 ? "less than 1" : absl::StrFormat("about %.0f", *memory)));
       // One remark for a workload is enough, however many kernels ran it.
       break;
     }

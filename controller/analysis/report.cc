@@ -1,6 +1,7 @@
 #include "controller/analysis/report.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -273,6 +274,24 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
   if (declared > 0) summary->set_expectations(absl::StrCat(met, " of ", declared, " met"));
 }
 
+// Facts by "HOST fact", where machines of one name are told apart by their workers' numbers.
+void AddEnvironment(const measure::RunData& data, v1::Report* report) {
+  std::map<std::string, std::set<std::string>> machines;  // boot ids by name
+  for (const measure::RunWorker& worker : data.workers) {
+    machines[worker.host].insert(worker.boot_id);
+  }
+  for (const measure::RunWorker& worker : data.workers) {
+    const auto facts = data.environment.find(worker.worker_index);
+    if (facts == data.environment.end()) continue;
+    const std::string host = machines[worker.host].size() == 1
+                                 ? worker.host
+                                 : absl::StrCat(worker.host, "#", worker.worker_index);
+    for (const auto& [fact, value] : facts->second) {
+      (*report->mutable_environment())[absl::StrCat(host, " ", fact)] = value;
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Report> BuildReport(const measure::RunData& data, const ReadIntervals& read) {
@@ -299,7 +318,7 @@ absl::StatusOr<v1::Report> BuildReport(const measure::RunData& data, const ReadI
     *report.add_phases() = *std::move(built);
   }
   for (const v1::EventReport& event : data.events) *report.add_events() = event;
-  for (const auto& [name, value] : data.environment) (*report.mutable_environment())[name] = value;
+  AddEnvironment(data, &report);
   report.set_version(common::kSoftwareVersion);
   report.set_seed(absl::StrCat(data.run.seed));
   FillSummary(data, &report);

@@ -39,7 +39,7 @@ TEST_F(StoreTest, WhatGoesInComesOut) {
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_EQ(data->run.job.name(), "job 'with' \"quotes\"\t");
   EXPECT_EQ(data->run.seed, ~uint64_t{0});
-  EXPECT_EQ(data->environment.at("node0 vm.swappiness"), "60");
+  EXPECT_EQ(data->environment.at(0).at("vm.swappiness"), "60");
   const measure::WorkerPhaseData& worker = data->phases.at(0).workers.at(0);
   EXPECT_TRUE(worker.has_result);
   EXPECT_EQ(worker.clock.offset_ns, 5);

@@ -333,10 +333,31 @@ TEST(ReportTest, ARowWhosePhaseTheJobDoesNotHaveIsShownAsItIs) {
   EXPECT_EQ(ReportOf(data).phases(0).workers(), 2u);
 }
 
+TEST(ReportTest, MachinesOfOneNameHaveFactsOfTheirOwn) {
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
+  for (measure::RunWorker& worker : data.workers) worker.host = "node";
+  data.workers[2].boot_id = data.workers[1].boot_id;
+  data.environment[0]["device.sda.max_sectors_kb"] = "256";
+  data.environment[1]["device.sda.max_sectors_kb"] = "512";
+  data.environment[3]["device.sda.max_sectors_kb"] = "1280";
+  const v1::Report report = ReportOf(data);
+  std::map<uint32_t, double> most;
+  for (const v1::DeviceReport& device : report.phases(0).devices()) {
+    most[device.workers(0)] = device.max_request_bytes();
+  }
+  EXPECT_EQ(most[0], 256 * 1024);
+  EXPECT_EQ(most[1], 512 * 1024);
+  EXPECT_EQ(most[3], 1280 * 1024);
+  const auto& facts = report.environment();
+  EXPECT_EQ(facts.at("node#0 device.sda.max_sectors_kb"), "256");
+  EXPECT_EQ(facts.at("node#3 device.sda.max_sectors_kb"), "1280");
+  EXPECT_EQ(facts.size(), 3u);
+}
+
 TEST(ReportTest, BufferedFilesThatMemoryHoldsAreNamed) {
   Stored data = TwoWorkers();
   const auto said = [&] { return absl::StrContains(RemarksOf(data), "buffered I/O on files of"); };
-  data.environment["node0 memory.GiB"] = "4";
+  data.environment[0]["memory.GiB"] = "4";
   EXPECT_FALSE(said());
   data.run.job.mutable_phases(0)->mutable_run()->mutable_workloads(0)->set_direct(false);
   data.phases[0].phase.spec = data.run.job.phases(0);

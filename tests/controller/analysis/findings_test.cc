@@ -405,7 +405,7 @@ TEST(FindingsTest, IOsThatTheQueueSplitsAreSaidToBe) {
   for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
     spec->mutable_run()->mutable_workloads(0)->set_block_size_bytes(1 << 20);
   }
-  data.environment["node0 device.sda.max_sectors_kb"] = "256";
+  data.environment[0]["device.sda.max_sectors_kb"] = "256";
   for (v1::IntervalSample& sample : data.intervals[0]) {
     sample.mutable_workloads(0)->mutable_operations(0)->set_bytes(uint64_t{200} << 20);
     sample.mutable_devices(0)->set_read_bytes(uint64_t{200} << 20);
