@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "common/units.h"
 #include "controller/analysis/analysis.h"
 
 namespace lockstep::controller {
@@ -24,7 +25,8 @@ std::optional<double> ShareOfLine(double bytes, const measure::KnownSum& capacit
 // a shaper lets through at once, and those of counters that are read late, are less than this.
 bool IsBeyondLine(const std::optional<double>& share) { return share && *share > 1.1; }
 
-void FillInterface(const measure::InterfaceSums& sums, v1::InterfaceReport* out) {
+void FillInterface(const measure::InterfaceSums& sums, const std::string& why,
+                   v1::InterfaceReport* out) {
   const double seconds = sums.seconds;
   out->set_seconds(seconds);
   out->set_received_bytes_per_second(sums.received_bytes / seconds);
@@ -47,6 +49,30 @@ void FillInterface(const measure::InterfaceSums& sums, v1::InterfaceReport* out)
     out->set_sent_ratio(*sent);
     out->set_send_speed_bits_per_second(*sums.send_capacity.mean());
   }
+  if (out->has_received_ratio() && out->has_sent_ratio()) return;
+  const bool is_beyond = IsBeyondLine(received) || IsBeyondLine(sent);
+  const bool was_known = sums.receive_capacity.sum > 0 || sums.send_capacity.sum > 0;
+  if (is_beyond) {
+    const auto& beyond = IsBeyondLine(received) ? sums.receive_capacity : sums.send_capacity;
+    out->set_no_line_rate(absl::StrCat("it carried more than the line rate that the kernel has, ",
+                                       common::FormatBitRate(*beyond.mean())));
+  } else if (!why.empty()) {
+    out->set_no_line_rate(why);
+  } else {
+    out->set_no_line_rate(was_known ? "its line rate was not known all the time"
+                                    : "its line rate is not known");
+  }
+}
+
+// Why the worker found no line rate for the interface; empty where it does not say.
+std::string WhyNoLineRate(const v1::PhaseResult& result, const std::string& name) {
+  for (const v1::StorageRoute& route : result.routes()) {
+    const int named = std::min(route.interfaces_size(), route.no_line_rate_size());
+    for (int i = 0; i < named; ++i) {
+      if (route.interfaces(i) == name) return route.no_line_rate(i);
+    }
+  }
+  return "";
 }
 
 void FillNfs(const measure::NfsSums& sums, double seconds, v1::NfsReport* out) {
@@ -100,7 +126,7 @@ void AddNetwork(const PhaseView& view, v1::PhaseReport* report) {
       if (out == nullptr) {
         out = report->add_interfaces();
         out->set_name(name);
-        FillInterface(sums, out);
+        FillInterface(sums, WhyNoLineRate(worker.result, name), out);
       }
       out->add_hosts(view.HostOf(worker.worker_index));
       out->add_workers(worker.worker_index);

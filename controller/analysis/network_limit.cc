@@ -180,9 +180,11 @@ std::string UseOf(const std::vector<HostNetwork>& networks) {
   }
   if (busiest) return busiest->text;
   if (unknown == nullptr) return "";
-  return absl::StrFormat("%s received %.1f MiB/s and sent %.1f MiB/s, its speed is not known",
+  const double dropped = unknown->received_drops() + unknown->sent_drops();
+  return absl::StrFormat("%s received %.1f MiB/s and sent %.1f MiB/s with %s dropped packets (%s)",
                          unknown->name(), unknown->received_bytes_per_second() / 1048576,
-                         unknown->sent_bytes_per_second() / 1048576);
+                         unknown->sent_bytes_per_second() / 1048576, common::FormatCount(dropped),
+                         unknown->no_line_rate());
 }
 
 }  // namespace

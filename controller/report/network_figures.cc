@@ -1,5 +1,8 @@
 #include "controller/report/network_figures.h"
 
+#include <map>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -25,12 +28,25 @@ std::string HostNames(const google::protobuf::RepeatedPtrField<std::string>& hos
 
 // "96 % of 10 Gbit/s"
 std::string LineShare(bool is_known, double ratio, double speed) {
-  if (!is_known) return "speed not known";
+  if (!is_known) return "not known";
   return absl::StrFormat("%.0f %% of %s", 100 * ratio, FormatBitRate(speed));
 }
 
 std::string Mebibytes(double bytes_per_second) {
   return absl::StrFormat("%.1f", bytes_per_second / 1048576);
+}
+
+// Why interfaces have no line rate: "    veth0, veth1: a virtual interface …".
+std::string WithoutLineRate(const v1::PhaseReport& phase) {
+  std::map<std::string, std::set<std::string>> names;  // by the reason
+  for (const v1::InterfaceReport& i : phase.interfaces()) {
+    if (!i.no_line_rate().empty()) names[i.no_line_rate()].insert(i.name());
+  }
+  std::string text;
+  for (const auto& [why, interfaces] : names) {
+    absl::StrAppend(&text, "    ", absl::StrJoin(interfaces, ", "), ": ", why, "\n");
+  }
+  return text;
 }
 
 std::string Further(int rows) {
@@ -57,7 +73,8 @@ std::string RenderInterfaces(const v1::PhaseReport& phase, size_t width) {
                FormatCount(i.sent_drops()), FormatCount(i.sent_errors()), ""});
   }
   if (table.empty()) return "";
-  return absl::StrCat(table.Render("    ", width), Further(phase.interfaces_size()));
+  return absl::StrCat(table.Render("    ", width), Further(phase.interfaces_size()),
+                      WithoutLineRate(phase));
 }
 
 std::string RenderNfs(const v1::PhaseReport& phase, size_t width) {

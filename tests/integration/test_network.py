@@ -51,7 +51,7 @@ class Network(unittest.TestCase):
         # A veth has a speed that limits nothing.
         self.assertNotIn("receivedRatio", interface)
         self.assertNotIn("sentRatio", interface)
-        self.assertRegex(self.detail(), r"eth0 +node1 +rx +[\d.]+ +speed not known +\d")
+        self.assertRegex(self.detail(), r"eth0 +node1 +rx +[\d.]+ +not known +\d")
         routes = self.fleet.sql(
             "SELECT host, target, protocol, server, interfaces[1], not_sampled FROM "
             "storage_routes WHERE run_id = last_run()"

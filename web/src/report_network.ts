@@ -2,14 +2,14 @@
 
 import { keptSorting } from "./address";
 import type { InterfaceReport, NfsReport, PhaseReport } from "./api";
-import { figure, table, text, type Cell } from "./dom";
+import { element, figure, table, text, type Cell } from "./dom";
 import { bitRate, count, latency, mebibytes, wholePercent } from "./format";
 
 const numeric = (title: string) => ({ title, numeric: true });
 
-// A share of the line rate; below all others when sorted where the speed is not known.
+// A share of the line rate; below all others when sorted where that is not known.
 function share(ratio: number | undefined, speed: number | undefined): Cell {
-  if (ratio === undefined || speed === undefined) return text("speed not known", -1);
+  if (ratio === undefined || speed === undefined) return text("not known", -1);
   return { show: `${wholePercent(ratio)} of ${bitRate(speed)}`, sort: ratio };
 }
 
@@ -26,6 +26,16 @@ const interfaceRow = (i: InterfaceReport): Cell[] => [
   text(i.hosts.join(", ")),
   text(i.carries.join(", ")),
 ];
+
+// Why interfaces have no line rate: each reason once.
+function withoutLineRate(interfaces: InterfaceReport[]): HTMLElement[] {
+  const names = new Map<string, Set<string>>();
+  for (const i of interfaces) {
+    if (i.noLineRate === "") continue;
+    names.set(i.noLineRate, (names.get(i.noLineRate) ?? new Set<string>()).add(i.name));
+  }
+  return [...names].map(([why, of]) => element("p", {}, `${[...of].join(", ")}: ${why}`));
+}
 
 const nfsRow = (n: NfsReport): Cell[] => [
   text(n.mount),
@@ -56,6 +66,7 @@ export function network(phase: PhaseReport): HTMLElement[] {
         true,
         keptSorting(`interfaces-${phase.index}`),
       ),
+      ...withoutLineRate(phase.interfaces),
     );
   }
   if (phase.nfs.length > 0) {

@@ -19,6 +19,8 @@
 #include <cstring>
 #include <set>
 
+#include "absl/strings/str_cat.h"
+
 namespace lockstep::worker {
 namespace {
 
@@ -120,6 +122,56 @@ bool CarriesFor(const NetLink& master, const NetLink& member) {
          (member.kind.empty() || member.kind == "vlan" || IsBond(member.kind));
 }
 
+// More than anybody stacks: it bounds the search should links ever name each other.
+constexpr int kMaxLinksDeep = 16;
+
+LineRateSource LineRateSourceOf(const std::vector<NetLink>& links, int index, int levels);
+
+// Of an interface that lies on others: all of them must have a line rate.
+LineRateSource SourceAcross(const std::vector<NetLink>& links, const NetLink& above,
+                            const std::vector<const NetLink*>& below, int levels) {
+  LineRateSource only;
+  for (const NetLink* link : below) {
+    only = LineRateSourceOf(links, link->index, levels - 1);
+    if (only.index == 0) return {0, absl::StrCat("it lies on ", link->name, ": ", only.none)};
+  }
+  // The kernel adds up the speeds of a bond's members that carry traffic.
+  return IsBond(above.kind) ? LineRateSource{above.index, ""} : only;
+}
+
+// Traffic between a bridge's ports and this host takes one of them. With one port it is known
+// which.
+LineRateSource SourceOfBridge(const std::vector<NetLink>& links, const NetLink& bridge,
+                              const std::vector<const NetLink*>& ports, int levels) {
+  if (ports.size() == 1) return SourceAcross(links, bridge, ports, levels);
+  return {0, ports.empty() ? "a bridge without ports has no line rate of its own"
+                           : "a bridge of several ports has no line rate of its own"};
+}
+
+LineRateSource LineRateSourceOf(const std::vector<NetLink>& links, int index, int levels) {
+  const NetLink* self = nullptr;
+  const NetLink* lower = nullptr;
+  std::vector<const NetLink*> members;
+  for (const NetLink& link : links) {
+    if (link.index == index) self = &link;
+    if (link.master_index == index) members.push_back(&link);
+  }
+  if (self == nullptr || levels == 0) return {0, "the kernel does not list it"};
+  for (const NetLink& link : links) {
+    if (link.index == self->lower_index) lower = &link;
+  }
+  if (self->kind.empty()) return {index, ""};
+  if (self->kind == "loopback") return {0, "the loopback interface has no line rate"};
+  if (self->kind == "bridge") return SourceOfBridge(links, *self, members, levels);
+  if (IsBond(self->kind)) return SourceAcross(links, *self, members, levels);
+  if (LiesOnItsLink(self->kind)) {
+    // One in another network namespace is not seen. The kernel has its speed all the same.
+    if (lower == nullptr) return {index, ""};
+    return SourceAcross(links, *self, {lower}, levels);
+  }
+  return {0, absl::StrCat("a virtual interface (", self->kind, ") has no line rate of its own")};
+}
+
 }  // namespace
 
 std::vector<NetLink> ParseLinks(std::string_view messages) {
@@ -133,6 +185,7 @@ std::vector<NetLink> ParseLinks(std::string_view messages) {
     link.index = fixed.ifi_index;
     link.name = TextOf(attributes, IFLA_IFNAME);
     link.kind = TextOf(NestedIn(attributes, IFLA_LINKINFO), IFLA_INFO_KIND);
+    if ((fixed.ifi_flags & IFF_LOOPBACK) != 0) link.kind = "loopback";
     // With this attribute the index is one of another network namespace.
     if (LiesOnItsLink(link.kind) && !attributes.contains(IFLA_LINK_NETNSID)) {
       link.lower_index = ValueOf<int32_t>(attributes, IFLA_LINK);
@@ -195,18 +248,8 @@ std::vector<int> LinksUnderneath(const std::vector<NetLink>& links, int index) {
   return found;
 }
 
-bool HasHardwareSpeed(const std::vector<NetLink>& links, int index) {
-  const auto is_hardware = [&](int of, const auto& allowed) {
-    const auto link = std::find_if(links.begin(), links.end(),
-                                   [&](const NetLink& one) { return one.index == of; });
-    return link != links.end() && (link->kind.empty() || allowed(link->kind));
-  };
-  // These have the speed of what they lie on. A bridge has that of any of its ports.
-  const auto derives = [](const std::string& kind) { return IsBond(kind) || LiesOnItsLink(kind); };
-  const std::vector<int> underneath = LinksUnderneath(links, index);
-  return is_hardware(index, derives) &&
-         std::all_of(underneath.begin(), underneath.end(),
-                     [&](int below) { return is_hardware(below, derives); });
+LineRateSource LineRateSourceOf(const std::vector<NetLink>& links, int index) {
+  return LineRateSourceOf(links, index, kMaxLinksDeep);
 }
 
 KernelNetLinks::KernelNetLinks()

@@ -21,7 +21,7 @@ struct LinkCounters {
 struct NetLink {
   int index = 0;
   std::string name;
-  std::string kind;              // vlan, bond, bridge, veth, …; empty for hardware
+  std::string kind;              // vlan, bond, bridge, veth, loopback, …; empty for hardware
   int lower_index = 0;           // the interface that a VLAN or the like lies on; 0: none
   int master_index = 0;          // the bond or bridge that it is a part of; 0: none
   uint32_t carrier_changes = 0;  // since it was made
@@ -44,9 +44,13 @@ int ParseRoute(std::string_view messages);
 // a bridge, and what is underneath these. Nearest first, each once. Pure.
 std::vector<int> LinksUnderneath(const std::vector<NetLink>& links, int index);
 
-// Whether the speed that the kernel has of an interface is that of hardware underneath it. veth and
-// tun have numbers that limit nothing. Pure.
-bool HasHardwareSpeed(const std::vector<NetLink>& links, int index);
+// Where an interface's line rate comes from. The kernel has a number for each veth and tun, too,
+// which limits nothing.
+struct LineRateSource {
+  int index = 0;     // of the interface whose speed it is, itself or one underneath; 0: it has none
+  std::string none;  // why it has none, for people
+};
+LineRateSource LineRateSourceOf(const std::vector<NetLink>& links, int index);  // pure
 
 // The interfaces of a network namespace, as the kernel describes them. Not thread-safe.
 class NetLinks {

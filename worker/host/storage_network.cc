@@ -86,7 +86,11 @@ void StorageNetwork::AddInterfaces(int index, v1::StorageRoute* route) {
       Interface& added = interfaces_.emplace_back();
       added.index = one;
       added.name = common::Printable(link->name, kMaxNetworkText);
-      added.has_hardware_speed = HasHardwareSpeed(known_links_, one);
+      added.line_rate = LineRateSourceOf(known_links_, one);
+      if (added.line_rate.index != 0) {
+        added.watched = LinksUnderneath(known_links_, added.line_rate.index);
+        added.watched.push_back(added.line_rate.index);
+      }
     }
     route->add_interfaces(common::Printable(link->name, kMaxNetworkText));
   }
@@ -124,6 +128,29 @@ void StorageNetwork::Add(std::optional<uint32_t> target, const StorageServer& se
   }
 }
 
+void StorageNetwork::ReadSpeed(Interface* interface) {
+  uint64_t changes = 0;
+  std::string source;
+  for (const int index : interface->watched) {
+    const auto link = links_->Read(index);
+    if (!link) continue;
+    changes += link->carrier_changes;
+    if (index == interface->line_rate.index) source = link->name;
+  }
+  if (source.empty() || interface->carrier_changes == changes) return;
+  interface->carrier_changes = changes;
+  interface->speed = links_->SpeedOf(source);
+}
+
+std::string StorageNetwork::WhyNoLineRate(const std::string& name) const {
+  for (const Interface& interface : interfaces_) {
+    if (interface.name != name) continue;
+    if (interface.line_rate.index == 0) return interface.line_rate.none;
+    return interface.speed ? "" : "its driver does not know its line rate";
+  }
+  return "";
+}
+
 StorageNetwork::Reading StorageNetwork::Read() {
   Reading reading;
   if (!interfaces_.empty()) {
@@ -131,10 +158,7 @@ StorageNetwork::Reading StorageNetwork::Read() {
     for (Interface& interface : interfaces_) {
       const auto link = links_->Read(interface.index);
       if (!link) continue;
-      if (interface.has_hardware_speed && interface.carrier_changes != link->carrier_changes) {
-        interface.carrier_changes = link->carrier_changes;
-        interface.speed = links_->SpeedOf(link->name);
-      }
+      ReadSpeed(&interface);
       Reading::Interface& out = reading.interfaces[interface.name];
       out.counters = link->counters;
       out.receive_speed = out.send_speed = interface.speed;
@@ -191,6 +215,9 @@ void StorageNetwork::AddRoutes(v1::PhaseResult* result) const {
     *out = route;
     out->set_mount(common::Printable(route.mount(), kMaxNetworkText));
     out->set_server(common::Printable(route.server(), kMaxNetworkText));
+    for (const std::string& name : route.interfaces()) {
+      out->add_no_line_rate(common::Printable(WhyNoLineRate(name), kMaxNetworkText));
+    }
   }
 }
 

@@ -58,9 +58,11 @@ class StorageNetwork {
   struct Interface {
     int index = 0;
     std::string name;
-    bool has_hardware_speed = false;
-    // The speed is read again when the carrier changes: some drivers ask their firmware for it.
-    std::optional<uint32_t> carrier_changes;
+    LineRateSource line_rate;
+    // The interface whose speed it has, and those underneath it. The speed is read again when the
+    // carrier of one changes: some drivers ask their firmware for it.
+    std::vector<int> watched;
+    std::optional<uint64_t> carrier_changes;  // of all of them
     std::optional<uint64_t> speed;
   };
 
@@ -68,6 +70,9 @@ class StorageNetwork {
   int InterfaceTo(const StorageServer& server);
   // Adds an interface and those underneath it to what is sampled, and to the route.
   void AddInterfaces(int index, v1::StorageRoute* route);
+  void ReadSpeed(Interface* interface);
+  // Why no line rate is known of the interface of this name; empty if one is.
+  std::string WhyNoLineRate(const std::string& name) const;
 
   Sources sources_;
   std::unique_ptr<NetLinks> links_;

@@ -107,17 +107,36 @@ TEST(NetworkLimitTest, AnUnknownSpeedGivesNoShareAndNoVerdict) {
   EXPECT_FALSE(phase.interfaces(0).has_send_speed_bits_per_second());
   EXPECT_EQ(phase.workloads(0).limited_by(), "device");
   EXPECT_TRUE(absl::EndsWith(phase.workloads(0).limited_because(),
-                             "eth0 received 19.1 MiB/s and sent 1907.3 MiB/s, its speed is not "
-                             "known"))
+                             "eth0 received 19.1 MiB/s and sent 1907.3 MiB/s with 0 dropped "
+                             "packets (its line rate is not known)"))
       << phase.workloads(0).limited_because();
-  EXPECT_TRUE(absl::StrContains(RenderInterfaces(phase, 100), "speed not known"));
+  EXPECT_TRUE(
+      absl::StrContains(RenderInterfaces(phase, 100), "    eth0: its line rate is not known\n"));
   // Known for a part of the time only.
   data = WithLuns();
   for (uint32_t host = 0; host < 4; ++host) {
     Send(&data, host, 120000000, kGigabit);
     data.intervals[host][5].mutable_interfaces(0)->clear_send_speed_bits_per_second();
   }
-  EXPECT_FALSE(ReportOf(data).phases(0).interfaces(0).has_sent_ratio());
+  const v1::InterfaceReport part = ReportOf(data).phases(0).interfaces(0);
+  EXPECT_FALSE(part.has_sent_ratio());
+  EXPECT_EQ(part.no_line_rate(), "its line rate was not known all the time");
+}
+
+TEST(NetworkLimitTest, AWorkerSaysWhyAnInterfaceHasNoLineRate) {
+  Stored data = WithLuns();
+  for (uint32_t host = 0; host < 4; ++host) {
+    Send(&data, host, 2000000000, 0);
+    data.phases[0].workers[host].result.mutable_routes(0)->add_no_line_rate(
+        "a virtual interface (veth) has no line rate of its own");
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_EQ(phase.interfaces(0).no_line_rate(),
+            "a virtual interface (veth) has no line rate of its own");
+  EXPECT_TRUE(absl::EndsWith(phase.workloads(0).limited_because(),
+                             "with 0 dropped packets (a virtual interface (veth) has no line rate "
+                             "of its own)"))
+      << phase.workloads(0).limited_because();
 }
 
 TEST(NetworkLimitTest, ALineThatCarriesMoreThanItsSpeedHasAnotherOne) {
@@ -127,6 +146,8 @@ TEST(NetworkLimitTest, ALineThatCarriesMoreThanItsSpeedHasAnotherOne) {
   EXPECT_FALSE(phase.interfaces(0).has_sent_ratio());
   EXPECT_FALSE(phase.interfaces(0).has_send_speed_bits_per_second());
   EXPECT_FALSE(phase.interfaces(0).has_received_ratio());
+  EXPECT_EQ(phase.interfaces(0).no_line_rate(),
+            "it carried more than the line rate that the kernel has, 1 Gbit/s");
   EXPECT_EQ(phase.workloads(0).limited_by(), "device") << phase.workloads(0).limited_because();
   // A shaper holds it to another speed in one direction.
   for (auto& [host, samples] : data.intervals) {
@@ -288,10 +309,12 @@ TEST(NetworkReportTest, TablesHaveALineForEachDirection) {
   i->set_sent_ratio(0.5);
   i->set_send_speed_bits_per_second(16000000);
   i->set_sent_drops(3);
+  i->set_no_line_rate("a virtual interface (veth) has no line rate of its own");
   EXPECT_EQ(RenderInterfaces(phase, 100),
             "    interface  host           MiB/s       of line rate  drops  errors  carries\n"
-            "    eth0       node1 + 1  rx   10.0    speed not known      0       0  nfs 10.0.0.1\n"
-            "                          tx    1.0  50 % of 16 Mbit/s      3       0\n");
+            "    eth0       node1 + 1  rx   10.0          not known      0       0  nfs 10.0.0.1\n"
+            "                          tx    1.0  50 % of 16 Mbit/s      3       0\n"
+            "    eth0: a virtual interface (veth) has no line rate of its own\n");
   v1::NfsReport* n = phase.add_nfs();
   n->set_mount("/mnt/nas");
   n->add_hosts("node1");

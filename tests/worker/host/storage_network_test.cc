@@ -258,12 +258,6 @@ TEST(NetLinksTest, MessagesSayWhatLiesOnWhat) {
   EXPECT_EQ(LinksUnderneath(links, 99), List{});
 }
 
-TEST(NetLinksTest, OnlyHardwareHasASpeed) {
-  const std::vector<NetLink> links = StackedLinks();
-  for (const int index : {2, 4, 5}) EXPECT_TRUE(HasHardwareSpeed(links, index)) << index;
-  for (const int index : {6, 8, 9, 99}) EXPECT_FALSE(HasHardwareSpeed(links, index)) << index;
-}
-
 TEST(NetLinksTest, BrokenMessagesAreLeftOut) {
   std::string message = LinkMessage(2, "eth0", "", 0, 0, 1);
   EXPECT_TRUE(ParseLinks(message.substr(0, 40)).empty());
@@ -296,6 +290,7 @@ TEST(NetLinksTest, TheKernelKnowsTheLoopbackInterface) {
   const std::vector<NetLink> links = kernel.List();
   ASSERT_FALSE(links.empty());
   EXPECT_EQ(links[0].name, "lo");
+  EXPECT_EQ(links[0].kind, "loopback");
   const auto again = kernel.Read(links[0].index);
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->name, "lo");
@@ -380,6 +375,7 @@ TEST_F(StorageNetworkTest, AVlanOnABondIsSampledWithAllUnderneath) {
   EXPECT_EQ(std::vector<std::string>(route.interfaces().begin(), route.interfaces().end()),
             (std::vector<std::string>{"storage.100", "bond0", "eth0", "eth1"}));
   EXPECT_EQ(route.not_sampled(), "");
+  EXPECT_EQ(route.no_line_rate_size(), 4);
   const auto earlier = network_.Read();
   facts_.links[3].counters.sent_bytes += 1000;
   facts_.links[3].counters.received_drops += 7;
@@ -403,6 +399,10 @@ TEST_F(StorageNetworkTest, AVirtualInterfaceHasNoSpeedButThatOfAFilter) {
   ASSERT_EQ(sample.interfaces_size(), 1);
   EXPECT_FALSE(sample.interfaces(0).has_send_speed_bits_per_second());
   EXPECT_EQ(sample.interfaces(0).sent_drops(), 10u) << "over the end of 32 bits";
+  v1::PhaseResult result;
+  network_.AddRoutes(&result);
+  EXPECT_EQ(result.routes(0).no_line_rate(0),
+            "a virtual interface (veth) has no line rate of its own");
   facts_.qdiscs[9].limit_bits_per_second = 16000000;
   sample = Sample(earlier);
   EXPECT_EQ(sample.interfaces(0).send_speed_bits_per_second(), 16000000u);
@@ -420,6 +420,15 @@ TEST_F(StorageNetworkTest, ASpeedIsReadAgainWhenTheCarrierChanges) {
   const v1::IntervalSample sample = Sample(earlier);
   EXPECT_EQ(sample.interfaces(1).name(), "eth0");
   EXPECT_EQ(sample.interfaces(1).receive_speed_bits_per_second(), 1000000000u);
+  // A bond keeps its carrier when it loses a member.
+  facts_.links[2].carrier_changes = 1;
+  facts_.speeds["bond0"] = 1000000000;
+  EXPECT_EQ(Sample(earlier).interfaces(0).receive_speed_bits_per_second(), 1000000000u);
+  v1::PhaseResult result;
+  network_.AddRoutes(&result);
+  const auto& why = result.routes(0).no_line_rate();
+  EXPECT_EQ(std::vector<std::string>(why.begin(), why.end()),
+            (std::vector<std::string>{"", "", "", "its driver does not know its line rate"}));
 }
 
 TEST_F(StorageNetworkTest, AnInterfaceThatWasMadeAnewHasNoSample) {
