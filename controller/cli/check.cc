@@ -1,7 +1,11 @@
 // check: whether a job file is valid, without a controller.
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -9,6 +13,7 @@
 #include "controller/cli/commands.h"
 #include "controller/plan/next_phase.h"
 #include "controller/plan/settle.h"
+#include "controller/plan/sweep.h"
 #include "controller/plan/validate.h"
 
 namespace lockstep::cli {
@@ -17,6 +22,18 @@ namespace {
 // "1 target", "3 targets".
 std::string CountOf(size_t count, const std::string& what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
+}
+
+// "sizes at 3 points, 5 times each"; "curve in 4 steps".
+std::string NameWithSteps(const v1::PhaseSpec& phase) {
+  if (!phase.run().has_sweep()) {
+    const uint32_t steps = controller::CountSteps(phase);
+    return absl::StrCat(phase.name(), steps > 1 ? absl::StrCat(" in ", steps, " steps") : "");
+  }
+  const v1::Sweep& sweep = phase.run().sweep();
+  const uint32_t repeat = std::max(1U, sweep.repeat());
+  return absl::StrCat(phase.name(), " at ", CountOf(controller::PointsOf(sweep), "point"),
+                      repeat > 1 ? absl::StrCat(", ", repeat, " times each") : "");
 }
 
 int Check(const std::string& path, const std::vector<std::string>& sets,
@@ -34,15 +51,15 @@ int Check(const std::string& path, const std::vector<std::string>& sets,
     std::cerr << "warning: " << common::Printable(warning) << "\n";
   }
   std::vector<std::string> phases;
-  for (const v1::PhaseSpec& phase : job.phases()) {
-    const uint32_t steps = controller::CountSteps(phase);
-    phases.push_back(
-        absl::StrCat(phase.name(), steps > 1 ? absl::StrCat(" in ", steps, " steps") : ""));
+  for (const v1::PhaseSpec& phase : job.phases()) phases.push_back(NameWithSteps(phase));
+  // A sweep over a target's files has a target for each of its values, which the file does not.
+  std::set<std::string> targets;
+  for (const v1::Target& target : job.targets()) {
+    targets.insert(target.variant_of().empty() ? target.name() : target.variant_of());
   }
-  std::cout << common::Printable(
-                   absl::StrCat(file->name, " is valid: ", CountOf(phases.size(), "phase"), " (",
-                                absl::StrJoin(phases, ", "), "), ",
-                                CountOf(static_cast<size_t>(job.targets_size()), "target")))
+  std::cout << common::Printable(absl::StrCat(
+                   file->name, " is valid: ", CountOf(phases.size(), "phase"), " (",
+                   absl::StrJoin(phases, ", "), "), ", CountOf(targets.size(), "target")))
             << "\nHosts, devices, free space and earlier runs are checked by `lockstep plan`.\n";
   return kOk;
 }

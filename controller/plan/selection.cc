@@ -262,7 +262,9 @@ class FleetChecker {
     for (const auto* devices : {&under.top, &under.lower}) {
       for (const std::string& name : *devices) {
         if (store_.device != absl::StrCat(boot_id, "/", name)) continue;
-        if (warned_.insert(target.name()).second) beside_store_[name].push_back(target.name());
+        // The job's own name of a target that a sweep varies: one line for all its variants.
+        const std::string& of = target.variant_of().empty() ? target.name() : target.variant_of();
+        if (warned_.insert(of).second) beside_store_[name].push_back(of);
       }
     }
     WarnOfPageCache(w, found, under);

@@ -130,7 +130,13 @@ phases:
         )
         self.assertNotEqual(with_sweep, valid)
         done = self.ok(self.fleet.lockstep(*nobody, stdin=with_sweep))
-        self.assertIn("mix in 3 steps", done.out)
+        self.assertIn("mix at 3 points", done.out)
+
+    def test_check_counts_points_and_targets_of_the_file(self):
+        story = os.path.join(ROOT, "examples/stories/which-figure.yaml")
+        done = self.ok(self.fleet.lockstep("check", story))
+        self.assertIn("4 phases (buffered at 3 points, 3 times each, prepare, direct", done.out)
+        self.assertIn(", 2 targets", done.out)
 
     def test_set_overrides_a_field_and_is_checked(self):
         job = files_job(self.fleet.data, hosts=1, duration="500s")

@@ -147,6 +147,9 @@ TEST(PlacementTest, TargetsBesideTheStoreShareOneWarning) {
   EXPECT_EQ(warning_of(1).find(absl::StrCat("target ", first, " lies on sda, where")), 0u);
   EXPECT_EQ(warning_of(2).find(absl::StrCat("targets ", first, ", t2 lie on sda, where")), 0u);
   EXPECT_NE(warning_of(6).find(", t2, t3 and 3 more lie on sda, where"), std::string::npos);
+  // Variants of a target that a sweep varies are one target of the job file.
+  for (v1::Target& target : *job.mutable_targets()) target.set_variant_of("files");
+  EXPECT_EQ(warning_of(6).find("target files lies on sda, where"), 0u);
 }
 
 TEST(PlacementTest, OneThingUnderTwoNamesIsRefused) {
