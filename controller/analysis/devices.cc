@@ -393,6 +393,9 @@ void CompareWithEngines(const PhaseView& view, const measure::RunWorker* self,
   out->set_engine_write_bytes(input.engine_write_bytes);
   out->set_engine_trim_bytes(input.engine_trim_bytes);
   *out->mutable_cross_check() = CrossCheckOf(input);
+  if (input.own_read_bytes && input.own_is_here) {
+    out->mutable_cross_check()->set_own_read_bytes(*input.own_read_bytes);
+  }
 }
 
 void AddDevices(const PhaseView& view, v1::PhaseReport* report) {

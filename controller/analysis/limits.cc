@@ -133,14 +133,20 @@ bool WaitsForUnfinished(const LimitEvidence& e, v1::WorkloadReport* out) {
 bool ServedFromPageCache(const LimitEvidence& e, v1::WorkloadReport* out) {
   for (const v1::DeviceReport* device : e.under.devices) {
     const double engine = device->engine_read_bytes() + device->engine_write_bytes();
-    const double moved = device->device_read_bytes() + device->device_write_bytes();
-    if (device->cross_check().verdict() != v1::CrossCheck::VERDICT_PAGE_CACHE ||
+    const v1::CrossCheck& check = device->cross_check();
+    // Beside other programs the kernel's count of the load's own reads tells what the device's
+    // counters do not.
+    const bool by_own = check.has_own_read_bytes() && !e.workload.direct() &&
+                        check.own_read_bytes() < device->device_read_bytes();
+    const double moved = device->device_write_bytes() +
+                         (by_own ? check.own_read_bytes() : device->device_read_bytes());
+    if ((check.verdict() != v1::CrossCheck::VERDICT_PAGE_CACHE && !by_own) ||
         moved >= kMajority * engine) {
       continue;
     }
     Set(Limit::kPageCache,
-        absl::StrFormat("%s moved %.0f %% of the engines' bytes, memory the rest", device->name(),
-                        engine > 0 ? 100 * moved / engine : 0),
+        absl::StrFormat("%s moved %.0f %% of the engines' bytes%s, memory the rest", device->name(),
+                        engine > 0 ? 100 * moved / engine : 0, by_own ? " for them" : ""),
         out);
     return true;
   }

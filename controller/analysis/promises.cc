@@ -96,11 +96,20 @@ CachedShares CachedOf(const PhaseView& view, const v1::PhaseReport& report) {
   }
   double cached = 0;
   double held = 0;
+  const auto& workloads = view.load().workloads();
+  const bool buffered = std::any_of(workloads.begin(), workloads.end(),
+                                    [](const v1::Workload& w) { return !w.direct(); });
   for (const v1::DeviceReport& device : report.devices()) {
+    const v1::CrossCheck& check = device.cross_check();
     // Other verdicts mean that the bytes agree, or that they cannot be attributed.
-    if (device.cross_check().verdict() != v1::CrossCheck::VERDICT_PAGE_CACHE) continue;
-    cached += std::max(0.0, device.engine_read_bytes() - device.device_read_bytes());
-    held += std::max(0.0, device.engine_write_bytes() - device.device_write_bytes());
+    const bool by_device = check.verdict() == v1::CrossCheck::VERDICT_PAGE_CACHE;
+    double read = by_device ? device.device_read_bytes() : device.engine_read_bytes();
+    // Other programs' reads are among the device's, and not among these.
+    if (buffered && check.has_own_read_bytes()) read = std::min(read, check.own_read_bytes());
+    cached += std::max(0.0, device.engine_read_bytes() - read);
+    if (by_device) {
+      held += std::max(0.0, device.engine_write_bytes() - device.device_write_bytes());
+    }
   }
   const auto share = [](double part, double whole) {
     return whole > 0 ? std::min(1.0, part / whole) : 0;

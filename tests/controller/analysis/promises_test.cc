@@ -88,6 +88,33 @@ TEST(PromiseTest, ACacheThatServedTooLittleIsNotTheWholeCause) {
   EXPECT_EQ(PromiseOf(data).cause(), "what served them is not known");
 }
 
+TEST(PromiseTest, TheCacheIsNamedAlsoBesideProgramsThatRead) {
+  Stored data = PromisedIops(300);
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    v1::ThreadResult* thread = worker.result.add_threads();
+    thread->set_operations(600);
+    thread->set_execution_time_ns(3000000000);
+    thread->set_wait_time_ns(2900000000);
+  }
+  // The device moves as many bytes as the engines, or more, and none of them for the load.
+  for (const double share : {1.0, 3.0}) {
+    LetCacheServe(share, &data);
+    for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+      worker.result.set_own_read_bytes(0);
+      worker.result.set_own_write_bytes(0);
+    }
+    const v1::PhaseReport phase = ReportOf(data).phases(0);
+    EXPECT_EQ(phase.promised(0).cause(), "100 % of the reads came from the page cache");
+    EXPECT_EQ(phase.devices(0).cross_check().verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+    EXPECT_TRUE(phase.devices(0).cross_check().has_own_read_bytes());
+    EXPECT_EQ(phase.workloads(0).limited_because(),
+              "sda moved 0 % of the engines' bytes for them, memory the rest");
+  }
+  // Of some programs' reads the share is known, too.
+  LetCacheServe(0.7, &data);
+  EXPECT_EQ(PromiseOf(data).cause(), "100 % of the reads came from the page cache");
+}
+
 TEST(PromiseTest, WritesThatStayInThePageCacheAreNamed) {
   Stored data = PromisedIops(300);
   LetCacheServe(0, &data);
