@@ -76,11 +76,14 @@ def in_use(devices):
         reader.join()
 
 
-def samples_of(fleet):
-    """The intervals that are stored, and the devices in them."""
+def samples_of(fleet, devices):
+    """The intervals that are stored, and how many of the devices are in them. The disk under the
+    loop devices' files is sampled, too.
+    """
+    names = ", ".join(f"'{os.path.basename(device)}'" for device in devices)
     (row,) = fleet.sql(
         "SELECT count(DISTINCT interval), count(DISTINCT device) FROM device_samples "
-        "WHERE run_id = last_run()"
+        f"WHERE run_id = last_run() AND device IN ({names})"
     )
     return int(row[0]), int(row[1])
 
@@ -109,11 +112,15 @@ def measure(fleet, devices, options):
     )
     running = fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
     # The first intervals have the cost of the start.
-    wait_for("the first intervals", lambda: samples_of(fleet)[0] >= 3, 60)
+    wait_for("the first intervals", lambda: samples_of(fleet, devices)[0] >= 3, 60)
     observing = Cost(pid)
-    wait_for("the phase", lambda: samples_of(fleet)[0] >= 3 + options.seconds, 60 + options.seconds)
+    wait_for(
+        "the phase",
+        lambda: samples_of(fleet, devices)[0] >= 3 + options.seconds,
+        60 + options.seconds,
+    )
     observing = observing.share()
-    seen = samples_of(fleet)[1]
+    seen = samples_of(fleet, devices)[1]
     fleet.lockstep("stop", "last", "--phase")
     _, err = running.communicate()
     if running.returncode != 0:

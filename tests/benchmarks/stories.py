@@ -2,19 +2,20 @@
 made with; alternated, on the same file system.
 
 `series`: sysbench fileio over 128 files, 16 and one, with one total size, and Lockstep's sweep over
-the number of files. At each point the median of the rounds' ratios must lie within the noise: half
-of the range of sysbench's own rounds, and at least 10 %.
+the number of files. At each point the two must agree (pairs.py): their ratio must be within 10 %,
+or within the half of its interval of 99 %, which may be at most 25 %.
 
 `observed`: an observe phase over a device that two fio processes use for 10 s, beside iostat -x.
 All of the I/O is within what both of them saw, so that their totals are those of the same requests.
 Each column must agree to iostat's last printed digit, or within 2 %.
 
 `copy`: Lockstep's copy of a file beside dd's, a block of 1 MiB at a time, past the page cache and
-with one sync at the end. The median of the rounds' ratios must lie within the noise.
+with one sync at the end. The two must agree, as in `series`.
 
-`promise`: fio's direct figure is what was promised. Lockstep's direct phase must come to it within
-the noise. Its buffered phase must be beyond it, with the page cache as the cause, and with the
-share of the reads that /proc/diskstats has.
+`promise`: fio's direct figure is what was promised. Lockstep's direct phase must agree with it. Its
+buffered phase must be beyond it, with the page cache as the cause, and with the share of the reads
+that /proc/diskstats has. The file lies on a loop device that nobody else uses: what other programs
+read from a shared disk is among its counters.
 """
 
 import argparse
@@ -34,11 +35,12 @@ sys.path.insert(0, HERE)
 from agree import Case, disk_bytes, disk_of, run_fio, settle  # noqa: E402
 from fleet import Fleet, wait_for  # noqa: E402
 from machine import MIB, Machine, write_random  # noqa: E402
+from machine import run as run_command  # noqa: E402
+from pairs import compare  # noqa: E402
 from verdict import say  # noqa: E402
 
 COUNTS = (128, 16, 1)
 BLOCK = 16384
-LEAST_NOISE = 0.10
 # By sysbench's name of the test: what it is in a job file.
 MODES = {
     "rndrd": "pattern: random",
@@ -112,48 +114,22 @@ def run(fleet, job):
     return done.json()
 
 
-def alternate(rounds, theirs, ours):
-    """Pairs of what the two return; the order changes from round to round, so that a drift of the
-    machine favours nobody.
-    """
-    pairs = []
-    for number in range(rounds):
-        if number % 2 == 0:
-            first = theirs()
-            pairs.append((first, ours()))
-        else:
-            first = ours()
-            pairs.append((theirs(), first))
-    return pairs
-
-
-def noise_of(figures):
-    """Half of the range of a tool's own rounds, as a share of their median; at least 10 %."""
-    spread = (max(figures) - min(figures)) / 2 / statistics.median(figures)
-    return max(LEAST_NOISE, spread)
-
-
 def series(fleet, work, options):
     targets = []
-    print(f"\n{'series':<18}{'sysbench':>10}{'ours':>10}   ratio (range)        noise")
+    print(f"\n{'series':<18}{'sysbench':>10}{'ours':>10}   ratio")
     for mode in options.modes:
         for count in COUNTS:
-            pairs = alternate(
+            pairs = compare(
                 options.rounds,
                 lambda mode=mode, count=count: run_sysbench(work, mode, count, options),
                 lambda mode=mode, count=count: run_point(fleet, work, mode, count, options),
             )
-            theirs, ours = (list(side) for side in zip(*pairs, strict=True))
-            ratios = [o / t for t, o in pairs]
-            ratio, noise = statistics.median(ratios), noise_of(theirs)
             print(
-                f"{mode} {count:>4} files   {statistics.median(theirs):>10,.0f}"
-                f"{statistics.median(ours):>10,.0f}   {ratio:.2f} ({min(ratios):.2f}–"
-                f"{max(ratios):.2f})   ±{100 * noise:.0f} %",
+                f"{mode} {count:>4} files   {statistics.median(pairs.theirs):>10,.0f}"
+                f"{statistics.median(pairs.ours):>10,.0f}   {pairs}",
                 flush=True,
             )
-            words = f"{mode}, {count} files: {ratio:.2f} x sysbench, within ±{100 * noise:.0f} %"
-            targets.append((words, abs(ratio - 1) <= noise))
+            targets.append((f"{mode}, {count} files: as sysbench, x {pairs}", pairs.agree()))
     return targets
 
 
@@ -181,25 +157,28 @@ phases:
     return phase["promised"][0], 1 - read / moved
 
 
-def promise(fleet, work, options):
-    path = os.path.join(work, "promised")
+def own_disk(machine, work, mib):
+    """A file system on a loop device, for a file of so many MiB."""
+    image = os.path.join(machine.directory(work), "image")
+    with open(image, "wb") as out:
+        out.truncate((2 * mib + 64) * MIB)
+    device = machine.loop(image, direct=True)
+    run_command("mkfs.ext4", "-q", device)
+    return machine.mount(device, work)
+
+
+def promise(fleet, _work, options):
+    path = os.path.join(options.promised, "promised")
     write_random(path, options.mib * MIB)
     forget([path])
     reads = Case(True, 4096, "random", "read", 1)
-    pairs = alternate(
+    pairs = compare(
         options.rounds,
         lambda: run_fio(reads, path, options.seconds)[0],
         lambda: promised_phase(fleet, path, 1, True, options)[0]["found"],
     )
-    theirs = [pair[0] for pair in pairs]
-    direct = statistics.median(theirs)
-    ratio, noise = statistics.median(o / t for t, o in pairs), noise_of(theirs)
-    targets = [
-        (
-            f"direct: {ratio:.2f} x fio's {direct:,.0f} IOPS, within ±{100 * noise:.0f} %",
-            abs(ratio - 1) <= noise,
-        )
-    ]
+    direct = statistics.median(pairs.theirs)
+    targets = [(f"direct: as fio's {direct:,.0f} IOPS, x {pairs}", pairs.agree())]
     # Twice: the first one reads the file into the cache.
     for name in ("cold", "warm"):
         said, truth = promised_phase(fleet, path, direct, False, options)
@@ -388,20 +367,16 @@ def copy(fleet, work, options):
     source = os.path.join(work, "source")
     write_random(source, max(options.mib, LEAST_COPY_MIB) * MIB)
     forget([source])
-    pairs = alternate(
+    pairs = compare(
         options.rounds,
         lambda: run_dd(source, os.path.join(work, "dd")),
         lambda: run_copy(fleet, source, os.path.join(work, "copied")),
     )
-    theirs, ours = (list(side) for side in zip(*pairs, strict=True))
-    ratios = [o / t for t, o in pairs]
-    ratio, noise = statistics.median(ratios), noise_of(theirs)
     print(
-        f"\ncopy: dd {statistics.median(theirs):,.1f} MiB/s, ours {statistics.median(ours):,.1f} "
-        f"MiB/s; ratio {ratio:.2f} ({min(ratios):.2f}–{max(ratios):.2f})"
+        f"\ncopy: dd {statistics.median(pairs.theirs):,.1f} MiB/s, ours "
+        f"{statistics.median(pairs.ours):,.1f} MiB/s; ratio {pairs}"
     )
-    words = f"copy: {ratio:.2f} x dd, within ±{100 * noise:.0f} %"
-    return [(words, abs(ratio - 1) <= noise)]
+    return [(f"copy: as dd, x {pairs}", pairs.agree())]
 
 
 # A part is a function of the fleet, the directory of the files and the options: it prints its table
@@ -411,7 +386,7 @@ PARTS = {"series": series, "observed": observed, "copy": copy, "promise": promis
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=5, help="at least; three times at most")
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--mib", type=int, default=64, help="the files' total size")
     parser.add_argument("--modes", nargs="+", choices=sorted(MODES), default=["rndrd", "rndrw"])
@@ -425,10 +400,16 @@ def main():
             f"{options.mib} MiB on {disk_of(work)}; {options.rounds} alternated rounds of "
             f"{options.seconds} s"
         )
-        flags = ["--observe", "all"]
-        for name in ("promised", "source"):
-            flags += ["--allow-expendable", os.path.join(work, name)]
-        with Fleet(1, allow=[work], worker_flags=flags) as fleet:
+        with contextlib.ExitStack() as started:
+            machine = started.enter_context(Machine())
+            allow = [work]
+            if options.only in (None, "promise"):
+                options.promised = own_disk(machine, work, options.mib)
+                allow.append(options.promised)
+            flags = ["--observe", "all"]
+            for name in (f"{allow[-1]}/promised", f"{work}/source"):
+                flags += ["--allow-expendable", name]
+            fleet = started.enter_context(Fleet(1, allow=allow, worker_flags=flags))
             for name, measure in PARTS.items():
                 if options.only in (None, name):
                     targets += measure(fleet, work, options)
