@@ -329,6 +329,8 @@ int WithSshFleet(const Context& caller, const SshFlags& ssh, const LocalFlags& l
   SshFlags flags = ssh;
   flags.allow = local.allow;
   flags.allow_expendable = local.allow_expendable;
+  flags.allow_settings = local.allow_settings;
+  flags.observe = local.observe;
   flags.state_directory = common::AbsolutePath(local.state_directory);
   Context context = caller;
   std::unique_ptr<LocalFleet> controller;

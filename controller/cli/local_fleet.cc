@@ -169,6 +169,9 @@ absl::StatusOr<pid_t> LocalFleet::StartWorker(int index) {
   for (const std::string& entry : options_.allow_expendable) {
     words.insert(words.end(), {"--allow-expendable", entry});
   }
+  for (const std::string& entry : options_.allow_settings) {
+    words.insert(words.end(), {"--allow-settings", entry});
+  }
   // The bridge is not loopback, so the worker refuses plaintext there without this flag. Only the
   // private namespaces reach the bridge, and each has a host name of its own.
   words.push_back(options_.namespaces ? "--insecure-plaintext" : absl::StrCat("--name=", name));

@@ -28,6 +28,7 @@ class LocalFleet {
     std::vector<std::string> worker_names;  // of each worker
     std::vector<std::string> allow;
     std::vector<std::string> allow_expendable;
+    std::vector<std::string> allow_settings;
     std::vector<std::string> approve_labels;
     bool allow_enroll = false;
     std::string observe = "allowed";  // of each worker: --observe

@@ -78,6 +78,18 @@ void AddLocalFlags(CLI::App* command, LocalFlags* flags) {
           "carries a signature or data; may be given several times")
       ->allow_extra_args(false);
   command
+      ->add_option(
+          "--allow-settings", flags->allow_settings,
+          "With --local or --ssh: a device whose scheduler and queue the job may change for a "
+          "phase, or a mount point that it may remount; may be given several times")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--observe", flags->observe,
+                   "With --local or --ssh: which block devices observe phases see: those that "
+                   "--allow covers (allowed), or all of the host (all)")
+      ->check(CLI::IsMember({"allowed", "all"}))
+      ->capture_default_str();
+  command
       ->add_option("--state-dir", flags->state_directory,
                    "With --local or --ssh: where the store and the workers' identities live")
       ->capture_default_str();
@@ -111,6 +123,8 @@ absl::Status CheckAllowed(const std::string& directory, const std::vector<std::s
 std::string UselessFlag(const LocalFlags& flags) {
   if (!flags.allow.empty()) return "--allow";
   if (!flags.allow_expendable.empty()) return "--allow-expendable";
+  if (!flags.allow_settings.empty()) return "--allow-settings";
+  if (flags.observe != LocalFlags().observe) return "--observe";
   return flags.state_directory == common::DefaultStateDirectory() ? "" : "--state-dir";
 }
 
@@ -152,6 +166,8 @@ int WithLocalFleet(const Context& caller, const LocalFlags& flags,
   options.worker_names = WorkerNames(flags.workers);
   options.allow = *allow;
   options.allow_expendable = flags.allow_expendable;
+  options.allow_settings = flags.allow_settings;
+  options.observe = flags.observe;
   // Most machines have one file system. The sizes are compared with its free space either way.
   options.store_filesystem = true;
   options.quiet = true;

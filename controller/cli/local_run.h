@@ -16,6 +16,8 @@ struct LocalFlags {
   int workers = 1;
   std::vector<std::string> allow;
   std::vector<std::string> allow_expendable;
+  std::vector<std::string> allow_settings;
+  std::string observe = "allowed";  // which devices observe phases see
   std::string state_directory;
   // The directory in which the command itself has the job make its files; empty: the job says it.
   std::string directory;

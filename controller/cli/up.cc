@@ -149,6 +149,10 @@ void AddUpCommand(CLI::App* app, const Context* context, int* status) {
                  "Identity of a device that jobs may overwrite although it carries a signature or "
                  "data; may be given several times")
       ->allow_extra_args(false);
+  up->add_option("--allow-settings", options.allow_settings,
+                 "A device whose scheduler and queue jobs may change for a phase, or a mount point "
+                 "that they may remount; may be given several times")
+      ->allow_extra_args(false);
   up->add_flag(
       "--allow-enroll", options.allow_enroll,
       "Let `lockstep devices enroll` stamp devices that --allow names: jobs then overwrite "

@@ -2,6 +2,7 @@
 
 import contextlib
 import glob
+import json
 import os
 import shutil
 import signal
@@ -75,6 +76,25 @@ class Local(unittest.TestCase):
         self.assertEqual(done.returncode, 3, done.stdout)
         self.assertIn("refused before anything was written", done.stdout)
         self.assertEqual([], os.listdir(self.data))
+
+    def test_settings_and_observing_need_flags_of_their_own(self):
+        job = files_job(self.data, hosts=1, duration="1s")
+        sets = job.replace("    run:\n", "    run:\n      environment: {scheduler: none}\n")
+        self.assertNotEqual(sets, job)
+        allow = ("--allow", self.data)
+        for flags, names in (((), "nothing"), (("--allow-settings", self.data), self.data)):
+            done = self.run_local(sets, *allow, *flags)
+            self.assertEqual(done.returncode, 3, done.stdout)
+            text = " ".join(done.stdout.split())
+            self.assertIn(f"this worker's --allow-settings names {names}", text)
+        watch = "name: watch\nphases:\n  - {name: watch, observe: {duration: 1s}}\n"
+        done = self.run_local(watch, *allow, "--observe", "all", "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = {device["name"] for device in json.loads(done.stdout)["phases"][0]["devices"]}
+        with open("/proc/diskstats", encoding="ascii") as text:
+            disks = {line.split()[2] for line in text}
+        self.assertTrue(seen)
+        self.assertLessEqual(seen, disks)
 
     def test_a_store_that_is_in_use_names_its_controller(self):
         with Fleet(0) as fleet:
@@ -168,3 +188,7 @@ class Local(unittest.TestCase):
         done = lockstep("run", "-", "--allow", self.data, stdin="")
         self.assertEqual(done.returncode, 1)
         self.assertIn("--local", done.stderr)
+        for flag in (("--allow-settings", "/dev/null"), ("--observe", "all")):
+            done = lockstep("run", "-", *flag, stdin="")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"{flag[0]} is for --local or --ssh", done.stderr)
