@@ -217,6 +217,8 @@ void ReportWriter::Sweep(const v1::SweepReport& sweep, PointDetail detail) {
     Line("");
   }
   out_ += RenderSweep(sweep, width_);
+  // A run that was refused has nothing to say of knees and medians.
+  if (!HasMeasuredPoint(sweep)) return;
   if (detail == PointDetail::kAll) out_ += RenderTimeSpent(sweep, width_);
   for (const std::string& remark : sweep.remarks()) out_ += Wrapped(remark, "    ", "  ");
   for (const v1::KneeReport& knee : sweep.knees()) Knee(knee);

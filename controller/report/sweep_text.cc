@@ -231,7 +231,13 @@ std::string Matrix(const v1::SweepReport& sweep, const Figure& figure, size_t wi
 
 }  // namespace
 
+bool HasMeasuredPoint(const v1::SweepReport& sweep) {
+  return std::any_of(sweep.points().begin(), sweep.points().end(),
+                     [](const v1::SweepPointReport& point) { return point.runs() > 0; });
+}
+
 std::string RenderSweep(const v1::SweepReport& sweep, size_t width) {
+  if (!HasMeasuredPoint(sweep)) return "    no point was measured\n";
   if (sweep.axes_size() < 2) return Lines(sweep, width);
   std::string out;
   for (const Figure& figure : kFigures) {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/match.h"
 #include "controller/report/text.h"
 #include "gtest/gtest.h"
 
@@ -67,6 +68,22 @@ TEST(DetailTest, WarningsOfThePointsOfASweep) {
     point->set_runs(1);
   }
   ExpectAllOfIt(Detail(report));
+}
+
+TEST(DetailTest, ASweepThatWasRefusedHasNoTables) {
+  v1::Report report;
+  v1::SweepReport* sweep = report.add_sweeps();
+  sweep->set_phase("mix");
+  for (const char* field : {"environment.scheduler", "threads"}) {
+    sweep->add_axes()->set_field(field);
+    sweep->mutable_axes()->rbegin()->add_values("1");
+  }
+  sweep->add_without_knee("no knee: 1 value is too few");
+  const std::string text = Detail(report);
+  EXPECT_TRUE(absl::StrContains(text, "    no point was measured\n")) << text;
+  for (const char* other : {"knee", "MiB/s", "medians"}) {
+    EXPECT_FALSE(absl::StrContains(text, other)) << other << text;
+  }
 }
 
 }  // namespace
