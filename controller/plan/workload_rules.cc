@@ -111,12 +111,13 @@ class Rules {
     }
     // Only io_uring has a request that does nothing (IORING_OP_NOP), and only the null engine needs
     // no kernel at all.
-    if (!zero && w_.engine() != v1::ENGINE_NULL && w_.engine() != v1::ENGINE_IO_URING) {
-      add_(".engine", "has no no-op: choose io_uring or null, or the target's device: zero");
-    }
     if (scripted && w_.engine() != v1::ENGINE_NULL) {
-      add_(".engine", absl::StrCat("the target '", target.name(),
-                                   "' scripts latencies, which only the null engine keeps"));
+      add_(".engine", absl::StrCat("does not keep the latencies that the target '", target.name(),
+                                   "' scripts; write engine: null"));
+    } else if (!zero && w_.engine() != v1::ENGINE_NULL && w_.engine() != v1::ENGINE_IO_URING) {
+      add_(".engine", absl::StrCat("cannot run on the null target '", target.name(),
+                                   "': write engine: null or io_uring, or give the target "
+                                   "device: zero"));
     }
     if (zero && w_.engine() == v1::ENGINE_MMAP) {
       add_(".engine", "/dev/zero cannot be mapped and shared; choose another engine");

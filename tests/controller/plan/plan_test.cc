@@ -146,6 +146,25 @@ TEST(PlanTest, AnIscsiTargetHasItsEngineAndNoSecretInItsAddress) {
   EXPECT_FALSE(Validate(job).empty());
 }
 
+TEST(PlanTest, ANullTargetSaysWhichEngineToWrite) {
+  v1::JobSpec job = Job();
+  v1::NullTarget* null = job.mutable_targets(0)->mutable_null();
+  null->set_size_bytes(1 << 20);
+  v1::Workload* workload = job.mutable_phases(1)->mutable_run()->mutable_workloads(0);
+  workload->set_engine(v1::ENGINE_SYNC);
+  const auto said = [&] {
+    std::string all;
+    for (const v1::Problem& problem : Validate(job)) {
+      if (problem.path() == "phases[1].run.workloads[0].engine") all += problem.message() + "\n";
+    }
+    return all;
+  };
+  EXPECT_NE(said().find("cannot run on the null target"), std::string::npos) << said();
+  null->set_latency_ns(1000000);
+  EXPECT_NE(said().find("write engine: null\n"), std::string::npos) << said();
+  EXPECT_EQ(said().find("cannot run"), std::string::npos) << "one message says what to write";
+}
+
 // A workload whose fields do not go together: the error is at the field that must change, and at no
 // other.
 struct BadWorkload {
