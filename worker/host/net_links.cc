@@ -125,14 +125,14 @@ bool CarriesFor(const NetLink& master, const NetLink& member) {
 // More than anybody stacks: it bounds the search should links ever name each other.
 constexpr int kMaxLinksDeep = 16;
 
-LineRateSource LineRateSourceOf(const std::vector<NetLink>& links, int index, int levels);
+LineRateSource FindLineRate(const std::vector<NetLink>& links, int index, int levels);
 
 // Of an interface that lies on others: all of them must have a line rate.
 LineRateSource SourceAcross(const std::vector<NetLink>& links, const NetLink& above,
                             const std::vector<const NetLink*>& below, int levels) {
   LineRateSource only;
   for (const NetLink* link : below) {
-    only = LineRateSourceOf(links, link->index, levels - 1);
+    only = FindLineRate(links, link->index, levels - 1);
     if (only.index == 0) return {0, absl::StrCat("it lies on ", link->name, ": ", only.none)};
   }
   // The kernel adds up the speeds of a bond's members that carry traffic.
@@ -148,7 +148,7 @@ LineRateSource SourceOfBridge(const std::vector<NetLink>& links, const NetLink& 
                            : "a bridge of several ports has no line rate of its own"};
 }
 
-LineRateSource LineRateSourceOf(const std::vector<NetLink>& links, int index, int levels) {
+LineRateSource FindLineRate(const std::vector<NetLink>& links, int index, int levels) {
   const NetLink* self = nullptr;
   const NetLink* lower = nullptr;
   std::vector<const NetLink*> members;
@@ -249,7 +249,7 @@ std::vector<int> LinksUnderneath(const std::vector<NetLink>& links, int index) {
 }
 
 LineRateSource LineRateSourceOf(const std::vector<NetLink>& links, int index) {
-  return LineRateSourceOf(links, index, kMaxLinksDeep);
+  return FindLineRate(links, index, kMaxLinksDeep);
 }
 
 KernelNetLinks::KernelNetLinks()
