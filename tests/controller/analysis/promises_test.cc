@@ -90,12 +90,6 @@ TEST(PromiseTest, ACacheThatServedTooLittleIsNotTheWholeCause) {
 
 TEST(PromiseTest, TheCacheIsNamedAlsoBesideProgramsThatRead) {
   Stored data = PromisedIops(300);
-  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
-    v1::ThreadResult* thread = worker.result.add_threads();
-    thread->set_operations(600);
-    thread->set_execution_time_ns(3000000000);
-    thread->set_wait_time_ns(2900000000);
-  }
   // The device moves as many bytes as the engines, or more, and none of them for the load.
   for (const double share : {1.0, 3.0}) {
     LetCacheServe(share, &data);
