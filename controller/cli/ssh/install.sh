@@ -43,6 +43,11 @@ try() {
     return 1
   }
   [ "$where" != / ] || return 1
+  # The worker's loader takes blanks and ':' in its own path for separators, and '$' for a variable.
+  # ssh takes ':', brackets and backslashes in the socket's path for something else.
+  case $where in
+    *['][ 	:;$\']*) note "$where has a character that its loader or ssh would misread"; return 1 ;;
+  esac
   if [ ! -w "$where" ]; then note "$where may not be written to"; return 1; fi
   case $(ls -ld "$where/.") in
     ????????w[!tT]*) note "$where can be changed by everybody"; return 1 ;;

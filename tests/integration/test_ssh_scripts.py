@@ -1,0 +1,320 @@
+"""What `lockstep fleet` runs on hosts, run here: the scripts by themselves, and 64 hosts at once
+with an ssh program that acts for all of them. The archive has a script instead of a worker.
+"""
+
+import contextlib
+import glob
+import io
+import os
+import pty
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import tarfile
+import tempfile
+import threading
+import unittest
+
+from fleet import BIN, ROOT, Fleet, wait_for
+
+SCRIPTS = f"{ROOT}/controller/cli/ssh"
+TOKEN = "0123456789abcdef01234567"
+
+WORKER = """#!/bin/sh
+if [ "$1" = --version ]; then echo "VERSION"; exit; fi
+echo attached to the controller
+trap 'kill "$!"; exit 0' TERM
+sleep 1000 &
+wait
+"""
+
+# Runs the commands of every host here. $HOSTS/busy has a file for each host from the connection to
+# the worker's start; $HOSTS/peaks how many there were at each connection. No host goes on before
+# $MEET of them have come.
+SSH = """#!/bin/sh
+control=''
+action=''
+master=''
+while [ $# -gt 0 ]; do
+  case $1 in
+    -S) control=$2; shift ;;
+    -O) action=$2; shift ;;
+    -M) master=1 ;;
+    -F | -o | -R) shift ;;
+    --) shift; break ;;
+  esac
+  shift
+done
+host=$1
+shift
+case $action in
+  check) test -e "$control"; exit ;;
+  exit) kill "$(cat "$control")" 2> /dev/null; rm -f "$control"; exit 0 ;;
+  forward) exit 0 ;;
+esac
+export TMPDIR="$HOSTS/$host"
+if [ -z "$master" ]; then
+  sh -c "$*"
+  status=$?
+  rm -f "$HOSTS/busy/$host"
+  exit $status
+fi
+: > "$HOSTS/busy/$host"
+: > "$HOSTS/came/$host"
+ls "$HOSTS/busy" | wc -l >> "$HOSTS/peaks"
+while [ "$(ls "$HOSTS/came" | wc -l)" -lt "$MEET" ]; do sleep 0.2; done
+if [ "$host" = "$BROKEN" ]; then
+  rm -f "$HOSTS/busy/$host"
+  echo "ssh: connect to host $host port 22: No route to host" >&2
+  exit 255
+fi
+echo $$ > "$control"
+exec sh -c "$*"
+"""
+
+
+def make_archive(path, version):
+    text = WORKER.replace("VERSION", version).encode()
+    member = tarfile.TarInfo("lockstep-0/bin/lockstep-worker")
+    member.size, member.mode = len(text), 0o755
+    with tarfile.open(path, "w:gz") as archive:
+        archive.addfile(member, io.BytesIO(text))
+
+
+def our_version():
+    return subprocess.run(
+        [f"{BIN}/lockstep", "--version"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+class Scripts(unittest.TestCase):
+    def setUp(self):
+        # Not in /tmp, which the script would choose by itself.
+        self.home = tempfile.mkdtemp(prefix="lsscripts", dir="/var/tmp")
+        self.addCleanup(shutil.rmtree, self.home, ignore_errors=True)
+        self.archive = f"{self.home}/archive"
+        make_archive(self.archive, "7")
+        self.directory = None
+
+    def tearDown(self):
+        if self.directory:
+            self.stop()
+            wait_for("the directory to go", lambda: not os.path.exists(self.directory))
+
+    def lines(self, *lines):
+        return "".join(f"{line}\n" for line in lines)
+
+    def begin(self, wanted="", allowed=(), shell=("sh",), **variables):
+        """install.sh with its input; it stays. Returns it, and its answer: {key: words}."""
+        with open(f"{SCRIPTS}/supervise.sh", encoding="utf-8") as text:
+            supervisor = text.read()
+        head = self.lines(TOKEN, wanted, 1, 60, len(allowed), *allowed, supervisor.count("\n"))
+        with open(self.archive, "rb") as archive:
+            given = (head + supervisor).encode() + archive.read()
+        process = subprocess.Popen(
+            [*shell, f"{SCRIPTS}/install.sh"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **variables},
+        )
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(given)
+            process.stdin.close()
+        answer = {}
+        for line in process.stdout:
+            token, key, words = line.decode().rstrip("\n").split(" ", 2)
+            self.assertEqual(token, TOKEN)
+            answer[key] = words
+            if key in ("directory", "failed"):
+                break
+        self.directory = answer.get("directory")
+        return answer
+
+    def stop(self, directory=None):
+        done = subprocess.run(
+            ["sh", f"{SCRIPTS}/stop.sh"],
+            input=self.lines(TOKEN, self.directory if directory is None else directory, 45, 0),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout
+
+    def test_only_its_user_enters_the_directory(self):
+        answer = self.begin(self.home)
+        self.assertEqual(answer["directory"], f"{self.home}/lockstep-fleet.{TOKEN}")
+        self.assertEqual(answer["version"], "7")
+        self.assertEqual(stat.S_IMODE(os.stat(self.directory).st_mode), 0o700)
+        self.assertIn("removed", self.stop())
+        self.assertFalse(os.path.exists(self.directory))
+
+    def test_a_path_that_the_loader_would_misread(self):
+        for name in ("a b", "a\tb", "a:b", "a;b", "a$b", "a[b", "a]b", "a\\b"):
+            os.mkdir(f"{self.home}/{name}")
+            self.assertIn("would misread", self.begin(f"{self.home}/{name}")["failed"], name)
+            self.assertEqual(os.listdir(f"{self.home}/{name}"), [])
+
+    def test_a_tmpdir_with_a_blank_is_passed_over(self):
+        os.mkdir(f"{self.home}/a b")
+        answer = self.begin(TMPDIR=f"{self.home}/a b", HOME=self.home)
+        self.assertNotIn(" ", answer["directory"])
+        self.assertEqual(os.listdir(f"{self.home}/a b"), [])
+
+    def test_other_signs_are_no_trouble(self):
+        for name in ("o'k", "a!b,c+d~", "größe", "-x", "*"):
+            with self.subTest(name):
+                os.mkdir(f"{self.home}/{name}")
+                answer = self.begin(f"{self.home}/{name}")
+                self.assertIn("directory", answer)
+                self.assertIn("removed", self.stop())
+                self.directory = None
+
+    def test_a_directory_under_test_is_not_used(self):
+        answer = self.begin(self.home, allowed=("/somewhere else", os.path.dirname(self.home)))
+        self.assertIn("is under test", answer["failed"])
+
+    def test_a_directory_that_others_may_enter_is_left(self):
+        """As another user could make one of this name, once this user's is gone."""
+        planted = f"{self.home}/lockstep-fleet.{TOKEN}"
+        os.mkdir(planted)
+        for mode in (0o755, 0o777):
+            os.chmod(planted, mode)
+            self.assertIn("is no longer this user's own", self.stop(planted))
+        os.chmod(planted, 0o700)
+        if os.geteuid() == 0:
+            os.chown(planted, 12345, 12345)
+            self.assertIn("is no longer this user's own", self.stop(planted))
+        self.assertTrue(os.path.isdir(planted))
+
+    def test_an_archive_of_rubbish_leaves_nothing(self):
+        with open(self.archive, "wb") as rubbish:
+            rubbish.write(b"\0" * 1000)
+        self.assertIn("cannot be unpacked", self.begin(self.home)["failed"])
+        wait_for("nothing to be left", lambda: not glob.glob(f"{self.home}/lockstep-fleet.*"))
+
+
+class SideBySide(unittest.TestCase):
+    HOSTS = 64
+
+    def setUp(self):
+        self.stack = contextlib.ExitStack()
+        self.addCleanup(self.stack.close)
+        self.work = self.stack.enter_context(tempfile.TemporaryDirectory(prefix="lsmany"))
+        for name in ("busy", "came", "programs"):
+            os.mkdir(f"{self.work}/{name}")
+        for number in range(1, self.HOSTS + 1):
+            os.mkdir(f"{self.work}/node{number}")
+        with open(f"{self.work}/programs/ssh", "w", encoding="ascii") as program:
+            program.write(SSH)
+        os.chmod(f"{self.work}/programs/ssh", 0o755)
+        make_archive(f"{self.work}/archive", our_version())
+        self.fleet = self.stack.enter_context(Fleet(0))
+        self.environment = {
+            **self.fleet.environment(),
+            "PATH": f"{self.work}/programs:{os.environ['PATH']}",
+            "LOCKSTEP_STATE_DIR": f"{self.work}/state",
+            "HOSTS": self.work,
+            "MEET": "0",
+            "BROKEN": "",
+        }
+        self.addCleanup(self.end_all)
+
+    def end_all(self):
+        """What a failure has left."""
+        for pid, _ in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def processes(self):
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as words:
+                text = words.read().decode(errors="replace").replace("\0", " ")
+                if f"{self.work}/node" in text:
+                    found.append((int(pid), text))
+        return found
+
+    def run_fleet(self, *words, stderr=subprocess.PIPE, **variables):
+        # As many descriptors as a login has.
+        return subprocess.run(
+            ["prlimit", "--nofile=1024", f"{BIN}/lockstep", "fleet", *words],
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            timeout=300,
+            env={**self.environment, **variables},
+            check=False,
+        )
+
+    def up(self, *words, **options):
+        hosts = f"node[1-{self.HOSTS}]"
+        flags = ["--ssh", hosts, "--worker-archive", f"{self.work}/archive", "--allow", "/mnt"]
+        return self.run_fleet("up", *flags, *words, **options)
+
+    def records(self):
+        return os.listdir(f"{self.work}/state/fleets")
+
+    def assert_nothing_is_left(self):
+        wait_for("the processes to end", lambda: not self.processes())
+        self.assertEqual(glob.glob(f"{self.work}/node*/*"), [])
+        self.assertEqual(self.records(), [])
+
+    def test_all_at_once(self):
+        # None goes on before all have come.
+        up = self.up("--parallel", "64", MEET=str(self.HOSTS))
+        self.assertEqual(up.returncode, 0, up.stderr)
+        self.assertEqual(up.stderr.count("  up in "), self.HOSTS, up.stderr)
+        self.assertEqual(len(up.stderr.splitlines()), self.HOSTS)
+        self.assertIn(f"{self.HOSTS} of {self.HOSTS} hosts are up", up.stdout)
+        listed = self.run_fleet("list")
+        self.assertEqual(listed.stdout.count("  connected  "), self.HOSTS)
+        down = self.run_fleet("down", "--now")
+        self.assertEqual(down.returncode, 0, down.stderr)
+        self.assertEqual(down.stderr.count("nothing is left"), self.HOSTS)
+        self.assert_nothing_is_left()
+
+    def test_no_more_than_asked_for_and_one_that_fails(self):
+        up = self.up("--parallel", "5", BROKEN="node13")
+        self.assertEqual(up.returncode, 7, up.stderr)
+        self.assertRegex(up.stderr, r"(?m)^node13  FAILED: .*No route to host$")
+        self.assertEqual(up.stderr.count("  up in "), self.HOSTS - 1)
+        with open(f"{self.work}/peaks", encoding="ascii") as peaks:
+            self.assertLessEqual(max(map(int, peaks)), 5)
+        self.assertEqual(self.run_fleet("down", "--now").returncode, 0)
+        self.assert_nothing_is_left()
+
+    def test_on_a_terminal_a_last_line_says_how_many_are_up(self):
+        ours, theirs = pty.openpty()
+        shown = []
+
+        def read():
+            with contextlib.suppress(OSError):
+                while piece := os.read(ours, 65536):
+                    shown.append(piece)
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        up = self.up(stderr=theirs)
+        os.close(theirs)
+        reader.join()
+        os.close(ours)
+        text = b"".join(shown).decode()
+        self.assertEqual(up.returncode, 0, text)
+        counted = re.findall(rf"(\d+) of {self.HOSTS} hosts; node\d+: ", text)
+        self.assertEqual(counted, sorted(counted, key=int))
+        # What is shown before a host's line is cleared.
+        lines = [line.rsplit("\x1b[K", 1)[-1] for line in text.split("\r\n")[:-1]]
+        for line in lines:
+            self.assertRegex(line, r"^node\d+ +up in [\d.]+ s, in /\S+$")
+        self.assertEqual(len(lines), self.HOSTS)
+        self.assertEqual(self.run_fleet("down", "--now").returncode, 0)
+        self.assert_nothing_is_left()
+
+
+if __name__ == "__main__":
+    unittest.main()
