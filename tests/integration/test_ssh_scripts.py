@@ -17,6 +17,7 @@ import tempfile
 import threading
 import unittest
 
+import pytest
 from fleet import BIN, ROOT, Fleet, wait_for
 
 SCRIPTS = f"{ROOT}/controller/cli/ssh"
@@ -198,6 +199,7 @@ class Scripts(unittest.TestCase):
         wait_for("nothing to be left", lambda: not glob.glob(f"{self.home}/lockstep-fleet.*"))
 
 
+@pytest.mark.long
 class SideBySide(unittest.TestCase):
     HOSTS = 64
 
