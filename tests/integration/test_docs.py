@@ -129,7 +129,10 @@ class SecurityPromises(NamesTests):
     SECTIONS = (
         "Who is who",
         "What protects the disks",
+        "Hosts over ssh",
+        "Slurm, Kubernetes and systemd",
         "What a stolen certificate can do",
+        "Doctor and support bundle",
         "Limits",
     )
 

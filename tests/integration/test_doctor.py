@@ -224,6 +224,40 @@ class CertificateDirectory(unittest.TestCase):
             self.assertTrue(any(part in text for text in found), (part, found))
 
 
+class Viewer(unittest.TestCase):
+    def test_a_viewer_may_ask_all_of_it(self):
+        with contextlib.ExitStack() as stack:
+            directory = stack.enter_context(tempfile.TemporaryDirectory())
+            pki = f"{directory}/pki"
+            for words in (
+                ["init"],
+                ["issue", "controller", "localhost", "--address", "127.0.0.1"],
+                ["issue", "user", "vera", "--role", "viewer"],
+                ["issue", "user", "alma", "--role", "admin"],
+            ):
+                words = [f"{BIN}/lockstep", "pki", "--dir", pki, *words]
+                subprocess.run(words, check=True, capture_output=True)
+            flags = ["--tls-dir", f"{pki}/localhost"]
+            fleet = stack.enter_context(Fleet(0, controller_flags=flags))
+            words = ["--tls-dir", f"{pki}/vera", "doctor", "--json"]
+            status, findings = doctor(*words, env=fleet.environment(), program="lockstep")
+            audit = fleet.lockstep("--tls-dir", f"{pki}/alma", "audit")
+        self.assertLess(status, 2, findings)
+        self.assertIn("vera, viewer", by_check(findings, "controller")["role"]["found"])
+        self.assertIn("schema", by_check(findings, "store"))
+        # Whoever is refused is on record.
+        self.assertEqual(audit.status, 0, audit.err)
+        self.assertNotIn("vera", audit.out)
+
+    def test_without_a_certificate_the_option_is_named(self):
+        _, findings = doctor(
+            "doctor", "--json", "--controller", "192.0.2.1:9640", program="lockstep"
+        )
+        found = by_check(findings, "controller")["connection"]
+        self.assertIn("no certificate is given (--tls-dir)", found["found"])
+        self.assertNotIn("lockstep up", found["help"])
+
+
 class SupportBundle(FleetTest):
     workers = 1
 
@@ -268,6 +302,9 @@ class SupportBundle(FleetTest):
             out.write(f'{{"apiToken": "{SECRET}-json"}}\n')
             out.write(f"login of {SECRET}-chap was refused, {SECRET}-environment too\n")
             out.write(f"-----BEGIN PRIVATE KEY-----\n{SECRET}-pem\n-----END PRIVATE KEY-----\n")
+            out.write(f"sshpass -p {SECRET}-command ssh x; curl -u admin:{SECRET}-curl x\n")
+            out.write(f"machine db login lockstep password {SECRET}-netrc\n")
+            out.write(f"git clone https://{SECRET}-git@git.example/x\n")
             out.write("this line stays\n")
             out.write(f"password: |\n  {SECRET}-block\nthis line, too\n")
             out.write(f"- name: PGPASSWORD\n  value: {SECRET}-named\n")

@@ -100,6 +100,16 @@ class Manifests(unittest.TestCase):
             self.assertEqual(set(re.findall(r"\$\((\w+)\)", str(container["args"]))), variables)
             self.assertIn(container["command"], [entry_point()])
 
+    def test_a_pod_gains_nothing(self):
+        for name in MANIFESTS:
+            pod, security = pod_of(name), container_of(name)["securityContext"]
+            self.assertEqual(capabilities_of(name), ["IPC_LOCK"])
+            self.assertIs(security["readOnlyRootFilesystem"], True)
+            self.assertNotIn("privileged", security)
+            self.assertEqual(pod["securityContext"]["seccompProfile"]["type"], "Localhost")
+            for shared in ("hostPID", "hostIPC"):
+                self.assertNotIn(shared, pod)
+
     def test_the_profile_allows_no_more_than_the_service(self):
         listed = run("systemd-analyze", "syscall-filter")
         sets = {}

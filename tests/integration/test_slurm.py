@@ -96,6 +96,19 @@ class Slurm(unittest.TestCase):
         wait_for("the load's figures", lambda: "IOPS" in self.output(number))
         return number
 
+    def test_keys_are_for_the_user_alone(self):
+        number = self.start_long()
+        found = self.cluster.run("find /tmp -name key.pem -perm 600", user="root").split()
+        self.assertGreaterEqual(len(found), 3, found)
+        open_ones = "find /tmp -mindepth 1 -maxdepth 1 -perm /077 -o -name '*key*' -perm /077"
+        self.assertEqual(self.cluster.run(open_ones, user="root"), "")
+        # Everybody on a node reads the words of commands.
+        words = self.cluster.run("cat /proc/[0-9]*/cmdline | tr '\\0' ' '", user="root")
+        self.assertNotIn("PRIVATE" + " KEY", words)
+        self.cluster.run(f"scancel --batch --signal=TERM {number}")
+        self.await_end(number)
+        self.assert_nothing_is_left()
+
     def test_the_time_limit_ends_the_run_with_its_cleanup(self):
         number = self.start_long()
         # slurmctld sends this two minutes before the limit.

@@ -140,6 +140,9 @@ class Booting(unittest.TestCase):
         self.start("/srv/test")
         user = self.machine.run("ps", "-o", "user:32=", "-C", "lockstep-worker").strip()
         self.assertEqual(user, "lockstep-worker")
+        pid = self.machine.run("systemctl", "show", "-P", "MainPID", "lockstep-controller").strip()
+        owner = self.machine.run("stat", "--format=%U", f"/proc/{pid}").strip()
+        self.assertNotIn(owner, ("root", "lockstep-worker"))
         self.rate(25)
         self.machine.run("systemd-analyze", "security", "--threshold=25", "lockstep-controller")
         said = self.run_job(files_job("/srv/test/file"))
@@ -214,6 +217,11 @@ class Booting(unittest.TestCase):
         flags = f"--allow-settings {device}"
         self.start(device, drop_ins=["devices", "loops", "settings"], flags=flags)
         self.rate(35)
+        pid = self.machine.run("systemctl", "show", "-P", "MainPID", "lockstep-worker").strip()
+        status = self.machine.run("cat", f"/proc/{pid}/status")
+        self.assertRegex(status, r"(?m)^Uid:\s+0\s")
+        bound = int(re.search(r"(?m)^CapBnd:\s+(\w+)$", status).group(1), 16)
+        self.assertEqual(bound.bit_count(), 3, status)
         self.run_job(settings_job(device, "1s"))
         self.assertEqual(settings(), before)
         submit = ["sh", "-c", 'echo "$1" | lockstep submit -', "-", settings_job(device, "60s")]
