@@ -201,8 +201,14 @@ void FindUrlPasswords(const std::string& text, std::vector<TextRange>* found) {
     if (host == absl::string_view::npos) continue;
     // iscsi://user%password@portal
     const size_t colon = url.find_first_of(":%");
-    if (colon >= host) continue;
-    found->push_back({begin + colon + 1, begin + host});
+    // https://token@host: what takes a token there wants no user.
+    const bool is_web = at >= 4 && absl::EndsWithIgnoreCase(text.substr(at - 4, 4), "http");
+    const bool is_secure = at >= 5 && absl::EndsWithIgnoreCase(text.substr(at - 5, 5), "https");
+    if (colon < host) {
+      found->push_back({begin + colon + 1, begin + host});
+    } else if ((is_web || is_secure) && url.find('/') > host) {
+      found->push_back({begin, begin + host});
+    }
   }
 }
 
@@ -238,12 +244,67 @@ void FindHeaders(const std::string& text, std::vector<TextRange>* found) {
   }
 }
 
+// The word that begins at or after `at`, in the same line.
+TextRange NextWord(const std::string& text, size_t at) {
+  while (at < text.size() && IsBlank(text[at])) ++at;
+  return ValueAt(text, at, kWordEnds);
+}
+
+// Whether a word stands at `at`, and not within another.
+bool IsWordAt(const std::string& text, size_t at, const std::string& word) {
+  return text.compare(at, word.size(), word) == 0 &&
+         (at == 0 || IsBlank(text[at - 1]) || text[at - 1] == '\n') &&
+         at + word.size() < text.size() && IsBlank(text[at + word.size()]);
+}
+
+// sshpass -p x, curl -u user:x, and "login user password x" of .netrc
+void FindCommandWords(const std::string& text, std::vector<TextRange>* found) {
+  for (size_t at = text.find("sshpass "); at != std::string::npos;
+       at = text.find("sshpass ", at + 1)) {
+    const TextRange flag = NextWord(text, at + 8);
+    if (text.compare(flag.begin, 2, "-p") != 0) continue;
+    found->push_back(flag.end == flag.begin + 2 ? NextWord(text, flag.end)
+                                                : TextRange{flag.begin + 2, flag.end});
+  }
+  for (const std::string option : {"-u", "--user"}) {
+    for (size_t at = text.find(option); at != std::string::npos; at = text.find(option, at + 1)) {
+      if (!IsWordAt(text, at, option)) continue;
+      const TextRange user = NextWord(text, at + option.size());
+      const size_t colon =
+          absl::string_view(text).substr(user.begin, user.end - user.begin).find(':');
+      if (colon != absl::string_view::npos) {
+        found->push_back({user.begin + colon + 1, user.end});
+      }
+    }
+  }
+  for (size_t at = text.find("login "); at != std::string::npos; at = text.find("login ", at + 1)) {
+    const size_t after = text.find_first_not_of(" \t\n", NextWord(text, at + 6).end);
+    if (after == std::string::npos || !IsWordAt(text, after, "password")) continue;
+    found->push_back(NextWord(text, after + 8));
+  }
+}
+
+// A token that is signed (JSON Web Token): three parts in base64url, of which the first is an
+// object of JSON, and so begins with {".
+void FindSignedTokens(const std::string& text, std::vector<TextRange>* found) {
+  for (size_t at = text.find("eyJ"); at != std::string::npos;) {
+    size_t end = at;
+    while (end < text.size() && IsKeyCharacter(text[end])) ++end;
+    const auto word = absl::string_view(text).substr(at, end - at);
+    if (std::count(word.begin(), word.end(), '.') >= 2) found->push_back({at, end});
+    at = text.find("eyJ", end);
+  }
+}
+
 std::vector<TextRange> FindSecrets(const std::string& text) {
   std::vector<TextRange> found;
   FindPem(text, &found);
   FindUrlPasswords(text, &found);
   FindKeyed(text, &found);
   FindHeaders(text, &found);
+  FindCommandWords(text, &found);
+  FindSignedTokens(text, &found);
+  std::erase_if(found, [](const TextRange& range) { return range.end <= range.begin; });
   std::sort(found.begin(), found.end(),
             [](const TextRange& a, const TextRange& b) { return a.begin < b.begin; });
   return found;
@@ -277,10 +338,14 @@ bool NamesSecret(const std::string& key) {
   const std::string lower = absl::StrReplaceAll(absl::AsciiStrToLower(key), {{"-", "_"}});
   for (const char* const part :
        {"password", "passwd", "passphrase", "pwd", "secret", "token", "credential", "api_key",
-        "apikey", "private_key", "access_key", "authorization", "cookie", "mark_key"}) {
+        "apikey", "private_key", "access_key", "encryption_key", "signing_key", "authorization",
+        "cookie", "mark_key"}) {
     if (absl::StrContains(lower, part)) return true;
   }
-  return absl::EndsWith(lower, "_pass") || lower == "pass" || lower == "auth";
+  // SSHPASS, db_pass
+  const bool is_pass = absl::EndsWith(lower, "pass") && !absl::EndsWith(lower, "bypass") &&
+                       !absl::EndsWith(lower, "compass");
+  return is_pass || lower == "auth";
 }
 
 void Redactor::AddSecret(const std::string& secret) {

@@ -25,7 +25,11 @@ TEST(Redact, SecretsInEveryFormAreTakenOut) {
         "{passwords: [first, S3cr3t], next: x}", "\"passwords\": [\"first\", \"S3cr3t\"]",
         "\"secrets\": {\"a\": \"S3cr3t\"}", "\"password\": S3cr3t", "password: 'it''s S3cr3t'",
         "- name: PGPASSWORD\n  value: S3cr3t", "{\"key\": \"api-token\", \"value\": \"S3cr3t\"}",
-        "{\"key\":\"password\",\"value\":\"S3cr3t\"}",
+        "{\"key\":\"password\",\"value\":\"S3cr3t\"}", "SSHPASS=S3cr3t ssh x",
+        "encryption_key: S3cr3t", "sshpass -p S3cr3t ssh x", "sshpass -pS3cr3t ssh x",
+        "curl -u admin:S3cr3t x", "curl --user 'admin:S3cr3t' x",
+        "machine h login u password S3cr3t", "machine h\n  login u\n  password S3cr3t\n",
+        "https://S3cr3t@git.example/x", "token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.S3cr3t",
         "-----BEGIN PRIVATE KEY-----\nS3cr3t\n-----END PRIVATE KEY-----\n",
         "-----BEGIN EC PRIVATE KEY-----\nS3cr3t and the log ends here"}) {
     EXPECT_EQ(Redacted(text).find("S3cr3t"), std::string::npos) << Redacted(text);
@@ -42,7 +46,9 @@ TEST(Redact, TheRestOfTheTextStays) {
   for (const std::string plain :
        {"- password: \n  user: x", "\"tokens\": true}", "name: mix\nvalue: 5",
         "http://127.0.0.1:9641/", "the plan's token is missing", "\"tokens\": 5,",
-        "10 MiB/s at 12:00:01", "basic block size", "sudo bypass"}) {
+        "10 MiB/s at 12:00:01", "basic block size", "sudo bypass", "bypass: 1",
+        "http://h/?mail=a@b", "postgresql://anna@db/x", "the login of anna: password unknown",
+        "eyJ and more.", "sshpass -e ssh x", "usage: -u USER"}) {
     EXPECT_EQ(Redacted(plain), plain);
   }
 }
@@ -73,7 +79,8 @@ TEST(Redact, OfSecretsThatOverlapNothingStays) {
 TEST(Redact, NoTextTakesTheSquareOfItsLength) {
   constexpr size_t kBytes = 1 << 20;
   for (const std::string part : {"a://", "password: 1 ", "{password=x ", "-----BEGIN ",
-                                 "key: ", "password: [", "password: '", "\npassword:\n "}) {
+                                 "key: ", "password: [", "password: '", "\npassword:\n ", "login ",
+                                 "-u ", "eyJ", "eyJ.", "sshpass -p ", "https://"}) {
     std::string text;
     while (text.size() < kBytes) text += part;
     EXPECT_LE(Redacted(text).size(), 2 * text.size());
