@@ -58,8 +58,8 @@ std::string Probe(const std::string& address) {
   return why;
 }
 
-// Returns what gRPC says of a call there. Any call does: a handshake that fails fails before it.
-std::string Words(const std::shared_ptr<grpc::Channel>& channel) {
+// Returns how gRPC ends a call there. Any call does: a handshake that fails fails before it.
+grpc::Status CallSomething(const std::shared_ptr<grpc::Channel>& channel) {
   // A generic stub needs no code that is generated from the services, so that common/ need not
   // depend on proto/.
   grpc::GenericStub stub(channel);
@@ -80,7 +80,7 @@ std::string Words(const std::shared_ptr<grpc::Channel>& channel) {
   // gRPC wants a queue to be drained before it is destroyed.
   while (queue.Next(&tag, &ok)) {
   }
-  return status.ok() ? "" : status.error_message();
+  return status;
 }
 
 }  // namespace
@@ -88,7 +88,13 @@ std::string Words(const std::shared_ptr<grpc::Channel>& channel) {
 std::string WhyNotConnected(const std::shared_ptr<grpc::Channel>& channel,
                             const std::string& address, bool tls) {
   if (const std::string why = Probe(address); !why.empty()) return why;
-  const std::string words = Words(channel);
+  const grpc::Status called = CallSomething(channel);
+  // The controller has no such call, and says so once a handshake has succeeded.
+  if (called.ok() || called.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+    return "it answers, but too slowly: the machine there, the one here or the network is busy; "
+           "try again";
+  }
+  const std::string words = called.error_message();
   const std::string said = words.empty() ? "" : absl::StrCat(" (", Printable(words, 300), ")");
   if (!tls) {
     return absl::StrCat("something listens there, but does not accept a connection without TLS",

@@ -130,7 +130,7 @@ std::string WhyNotAllowed(const std::string& address, const ControllerTarget& ta
     return std::string(status.message());
   }
   if (target.tls.any() || target.insecure || common::IsLoopback(address)) return "";
-  return absl::StrCat(address, " is not on this machine, and no certificate is given");
+  return absl::StrCat(address, " is not on this machine, and no certificate is given (--tls-dir)");
 }
 
 // Reads the files of --tls-…; null, after a finding, where they cannot be used. They may lie on a
@@ -250,15 +250,19 @@ std::unique_ptr<ReachedController> CheckController(const ControllerTarget& targe
   }
   for (const auto& [address, why] : failed) {
     Findings findings(report, "controller", address);
+    const bool is_dialled = WhyNotAllowed(address, target).empty();
     if (reached != nullptr) {
       findings.Warn("connection", why,
                     {"this address is tried first, and costs its time",
                      "name it last, or start a "
                      "controller there"});
     } else {
-      findings.Problem("connection", why,
-                       {"without a controller there is nothing to do",
-                        "lockstep up starts one here; --controller HOST:PORT names another"});
+      findings.Problem(
+          "connection", why,
+          {"without a controller there is nothing to do",
+           is_dialled ? "lockstep up starts one here; --controller HOST:PORT names another"
+                      : "--controller HOST:PORT --tls-dir DIRECTORY, as the program that is "
+                        "to connect has them"});
     }
   }
   return reached;

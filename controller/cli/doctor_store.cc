@@ -7,6 +7,8 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/limits.h"
 #include "common/text.h"
 #include "common/time_limit.h"
@@ -100,6 +102,11 @@ void CheckSpace(PGconn* store, doctor::Findings* findings) {
   }
 }
 
+// libpq's messages have several lines, with tabs.
+std::string OneLine(const std::string& text) {
+  return absl::StrJoin(absl::StrSplit(text, absl::ByAnyChar("\n\t"), absl::SkipEmpty()), " ");
+}
+
 // Connects with the reading role, and asks what there is to ask.
 void AskConnected(const std::string& conninfo, doctor::Findings* findings, std::string* settings) {
   // The later of two values counts in a connection string.
@@ -107,7 +114,7 @@ void AskConnected(const std::string& conninfo, doctor::Findings* findings, std::
   if (PQstatus(store.get()) != CONNECTION_OK) {
     findings->Warn("connection",
                    absl::StrCat("the reading role cannot connect from here: ",
-                                common::Printable(PQerrorMessage(store.get()), 500)),
+                                common::Printable(OneLine(PQerrorMessage(store.get())), 500)),
                    {"lockstep sql does not work here; runs and reports do, through the controller",
                     "write its password into ~/.pgpass, or allow this host in pg_hba.conf "
                     "(lockstep sql --url)"});
