@@ -27,6 +27,8 @@ namespace lockstep::cli {
 namespace {
 
 constexpr int kConnectSeconds = 15;
+// sockaddr_un(7), without the zero at its end.
+constexpr size_t kSocketPathBytes = 107;
 constexpr absl::Duration kInstallLimit = absl::Minutes(5);
 constexpr absl::Duration kForwardLimit = absl::Seconds(20);
 // From the worker's files to its arguments: the supervisor gives up after it.
@@ -240,7 +242,9 @@ absl::Status SshConnection::AwaitInstalled(const WorkerFiles& files, ProcessInpu
     }
     if (ended) {
       const auto errors = common::ReadFile(err, static_cast<size_t>(limits::kSshAnswerBytes));
-      return absl::UnavailableError(WhyNot(errors.ok() ? *errors : ""));
+      // A shell that lets nobody in, say, tells so on its standard output.
+      return absl::UnavailableError(
+          WhyNot(errors.ok() && !LastLine(*errors).empty() ? *errors : said));
     }
     if (ports_.is_cancelled()) return give_up(absl::CancelledError("cancelled"));
     if (absl::Now() > until) {
@@ -253,6 +257,11 @@ absl::Status SshConnection::AwaitInstalled(const WorkerFiles& files, ProcessInpu
 absl::StatusOr<std::string> SshConnection::Forward(Way way, const std::string& controller) {
   if (way == Way::kDirect) return controller;
   const std::string socket = record_->directory + "/controller.sock";
+  if (way == Way::kSocket && socket.size() > kSocketPathBytes) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(common::Printable(socket, 300), ": the path of a socket has at most ",
+                     kSocketPathBytes, " bytes; --remote-directory names another directory"));
+  }
   std::vector<std::string> words = Share();
   words.insert(words.end(),
                {"-O", "forward", "-R",

@@ -97,6 +97,11 @@ absl::Status BringUpHost(const SshFleetOptions& options, const FleetRecords& rec
   record.allow = options.allow;
   record.controller = options.controller;
   record.began_s = absl::ToUnixSeconds(absl::Now());
+  // Where no other directory is tried, a host whose answer is lost or wrong is cleaned up all the
+  // same: the script that removes things looks in those that it would choose itself.
+  if (!options.directory.empty()) {
+    record.directory = absl::StrCat(options.directory, "/lockstep-fleet.", token);
+  }
   SshConnection::Ports ports;
   ports.is_cancelled = options.is_cancelled;
   ports.progress = [&](const std::string& doing) { progress->Show(host.name, doing); };
