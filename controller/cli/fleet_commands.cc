@@ -29,6 +29,7 @@ struct FleetFlags {
   SshFlags ssh;
   std::vector<std::string> names;  // of `down`
   bool now = false;
+  bool forget = false;
 };
 
 absl::StatusOr<std::vector<SshHost>> HostsOf(const SshFlags& flags) {
@@ -230,7 +231,21 @@ std::vector<std::string> Busy(const Context& context, const std::vector<FleetRec
   return busy;
 }
 
+// Hosts that are gone for good. One that answers, and names what is left, keeps its record.
+void ForgetUnreachable(std::vector<FleetRecord> fleet, const FleetRecords& records,
+                       std::vector<HostOutcome>* outcomes) {
+  for (size_t i = 0; i < fleet.size(); ++i) {
+    absl::Status& status = (*outcomes)[i].status;
+    if (status.ok() || absl::IsFailedPrecondition(status)) continue;
+    status = SshConnection(&fleet[i], &records, {}).Forget();
+    if (status.ok()) {
+      std::cout << fleet[i].name << ": forgotten; a worker that is still there ends by itself\n";
+    }
+  }
+}
+
 int FleetDown(const Context& context, const FleetFlags& flags) {
+  if (flags.forget && flags.names.empty()) return Fail("--forget: name the hosts");
   const FleetRecords records(flags.ssh.state_directory);
   auto fleet = records.Load();
   if (!fleet.ok()) return Fail(fleet.status());
@@ -252,7 +267,8 @@ int FleetDown(const Context& context, const FleetFlags& flags) {
     return Fail(absl::StrCat("a run is in progress on ", absl::StrJoin(busy, " "),
                              "; wait for its end, or stop it (lockstep stop last), or give --now"));
   }
-  const std::vector<HostOutcome> outcomes = TakeDown(*fleet, records, flags.ssh.parallel);
+  std::vector<HostOutcome> outcomes = TakeDown(*fleet, records, flags.ssh.parallel);
+  if (flags.forget) ForgetUnreachable(*fleet, records, &outcomes);
   for (const HostOutcome& outcome : outcomes) {
     for (const std::string& target : outcome.targets) {
       std::cout << outcome.name << ": a job's file stays: " << target << "\n";
@@ -409,6 +425,9 @@ void AddFleetCommand(CLI::App* app, const Context* context, int* status) {
       "down", "End the workers, and remove everything that fleet up has put on the hosts");
   down->add_option("HOST", flags->names, "These hosts only; all without it");
   down->add_flag("--now", flags->now, "Also while a run is in progress, whose samples are lost");
+  down->add_flag(
+      "--forget", flags->forget,
+      "Forget those of the named hosts that cannot be reached, or do not answer any more");
   down->footer("Example:\n  lockstep fleet down");
   down->callback([=] { *status = FleetDown(*context, *flags); });
   CLI::App* list = fleet->add_subcommand(

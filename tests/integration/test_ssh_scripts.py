@@ -57,6 +57,7 @@ case $action in
 esac
 export TMPDIR="$HOSTS/$host"
 if [ -z "$master" ]; then
+  [ "$host" != "$BROKEN" ] || exit 255
   sh -c "$*"
   status=$?
   rm -f "$HOSTS/busy/$host"
@@ -289,6 +290,31 @@ class SideBySide(unittest.TestCase):
             self.assertLessEqual(max(map(int, peaks)), 5)
         self.assertEqual(self.run_fleet("down", "--now").returncode, 0)
         self.assert_nothing_is_left()
+
+    def test_a_worker_of_another_version_leaves_nothing(self):
+        make_archive(f"{self.work}/archive", "9")
+        flags = ["--worker-archive", f"{self.work}/archive", "--allow", "/mnt"]
+        # One that the script which removes things would not look in by itself.
+        place = ["--remote-directory", tempfile.mkdtemp(dir=self.work)]
+        up = self.run_fleet("up", "--ssh", "node1", *flags, *place)
+        self.assertEqual(up.returncode, 1, up.stderr)
+        self.assertIn("the archive's worker is 9, and this is", up.stderr)
+        # The supervisor, which would give up after a minute, has been ended.
+        self.assertEqual(os.listdir(place[1]), [])
+        self.assert_nothing_is_left()
+
+    def test_a_host_that_is_gone_for_good(self):
+        flags = ["--worker-archive", f"{self.work}/archive", "--allow", "/mnt"]
+        up = self.run_fleet("up", "--ssh", "node1,node2", *flags)
+        self.assertEqual(up.returncode, 0, up.stderr)
+        self.assertIn("name the hosts", self.run_fleet("down", "--now", "--forget").stderr)
+        down = self.run_fleet("down", "--now", BROKEN="node1")
+        self.assertEqual(down.returncode, 1, down.stderr)
+        self.assertIn("node1  NOT DONE", down.stderr)
+        down = self.run_fleet("down", "--now", "node1", "--forget", BROKEN="node1")
+        self.assertEqual(down.returncode, 0, down.stderr)
+        self.assertIn("node1: forgotten", down.stdout)
+        self.assertEqual(self.records(), [])
 
     def test_on_a_terminal_a_last_line_says_how_many_are_up(self):
         ours, theirs = pty.openpty()

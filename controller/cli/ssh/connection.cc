@@ -343,4 +343,9 @@ absl::StatusOr<SshConnection::Removed> SshConnection::Remove(absl::Duration limi
   return removed;
 }
 
+absl::Status SshConnection::Forget() {
+  CloseControl();
+  return records_->Remove(*record_);
+}
+
 }  // namespace lockstep::cli

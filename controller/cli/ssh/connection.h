@@ -63,6 +63,8 @@ class SshConnection {
   // Ends the worker, removes its files from the host and the connection from this machine. Connects
   // anew where the control connection is lost. An error says what is left; the record stays then.
   absl::StatusOr<Removed> Remove(absl::Duration limit);
+  // Removes the record and the connection from this machine, whatever is on the host.
+  absl::Status Forget();
 
  private:
   absl::Status AwaitInstalled(const WorkerFiles& files, ProcessInput input, bool* is_connected);

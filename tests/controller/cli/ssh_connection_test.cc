@@ -72,6 +72,21 @@ TEST_F(SshConnectionTest, TheHostsOwnWordsAreTheReason) {
   EXPECT_EQ(failed.message().find('\x1b'), std::string::npos) << failed;
 }
 
+TEST_F(SshConnectionTest, AShellThatLetsNobodyInTellsSoOnItsOutput) {
+  const absl::Status failed = Install("echo 'This account is not available'; exit 1");
+  EXPECT_NE(failed.message().find("account is not available"), std::string::npos) << failed;
+}
+
+TEST_F(SshConnectionTest, ASocketsPathThatIsTooLongIsNamed) {
+  record_.directory = "/" + std::string(100, 'x');
+  SshConnection::Ports ports;
+  ports.program = "false";
+  const auto refused = SshConnection(&record_, &records_, ports)
+                           .Forward(SshConnection::Way::kSocket, "127.0.0.1:9640");
+  EXPECT_NE(refused.status().message().find("at most 107 bytes"), std::string::npos)
+      << refused.status();
+}
+
 TEST_F(SshConnectionTest, AnotherWorkerIsRefused) {
   const absl::Status failed = Install(Say("version 2"));
   EXPECT_NE(failed.message().find("worker is 2"), std::string::npos) << failed;
