@@ -146,9 +146,19 @@ absl::StatusOr<CertificateFacts> ReadCertificate(const std::string& pem) {
   const ASN1_INTEGER* serial = X509_get0_serialNumber(certificate.get());
   facts.serial = SerialOf(serial);
   facts.id = IdOf(X509_get_issuer_name(certificate.get()), serial);
+  facts.key = KeyDigest(certificate.get());
   facts.not_before = TimeOf(X509_get0_notBefore(certificate.get()));
   facts.not_after = TimeOf(X509_get0_notAfter(certificate.get()));
   return facts;
+}
+
+bool HasCertificate(const std::string& pem, const std::string& certificate_pem) {
+  const Certificate wanted = NextCertificate(Reader(certificate_pem).get());
+  if (wanted == nullptr) return false;
+  const std::vector<Certificate> all = CertificatesIn(pem);
+  return std::any_of(all.begin(), all.end(), [&](const Certificate& one) {
+    return X509_cmp(one.get(), wanted.get()) == 0;
+  });
 }
 
 absl::Status CheckKeyOf(const std::string& certificate_pem, const std::string& key_pem) {

@@ -16,6 +16,7 @@ struct CertificateFacts {
   std::vector<std::string> addresses;  // alternative IP addresses, as text
   std::string serial;                  // hexadecimal
   std::string id;                      // issuer and serial, which no other certificate has
+  std::string key;                     // a digest of the public key, which renewing keeps
   absl::Time not_before, not_after;
 };
 
@@ -28,6 +29,8 @@ std::string DescribeExpiry(const CertificateFacts& facts, absl::Time now);
 
 // The first certificate in the text. INVALID_ARGUMENT where there is none in PEM.
 absl::StatusOr<CertificateFacts> ReadCertificate(const std::string& pem);
+// Whether the first certificate of `certificate_pem` is among those of `pem`.
+bool HasCertificate(const std::string& pem, const std::string& certificate_pem);
 // OK when the key is the first certificate's.
 absl::Status CheckKeyOf(const std::string& certificate_pem, const std::string& key_pem);
 

@@ -4,23 +4,18 @@
 #include <memory>
 #include <optional>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/text.h"
-#include "common/units.h"
 #include "controller/cli/commands.h"
+#include "controller/pki/life.h"
 #include "controller/pki/pki_directory.h"
 #include "controller/report/text_table.h"
 #include "nlohmann/json.hpp"
 
 namespace lockstep::cli {
 namespace {
-
-constexpr int64_t kMaxDays = 36500;
 
 struct PkiFlags {
   std::string directory = "lockstep-pki";
@@ -38,23 +33,6 @@ struct PkiFlags {
   std::string format = "text";
 };
 
-// Certificates last for days, which common::ParseDuration() does not know: a day of a load's time
-// would be a slip.
-absl::StatusOr<absl::Duration> ParseLife(const std::string& text) {
-  int64_t days = 0;
-  if (absl::EndsWith(text, "d") && absl::SimpleAtoi(text.substr(0, text.size() - 1), &days) &&
-      days > 0 && days <= kMaxDays) {
-    return absl::Hours(24 * days);
-  }
-  const auto duration = common::ParseDuration(text);
-  if (duration.ok() && *duration >= 1000000000 && *duration <= kMaxDays * 86400 * 1000000000LL) {
-    return absl::Nanoseconds(*duration);
-  }
-  return absl::InvalidArgumentError(absl::StrCat("--valid '", common::Printable(text, 40),
-                                                 "': write 365d, 12h or 30m, at most ", kMaxDays,
-                                                 "d"));
-}
-
 pki::Holder HolderOf(const PkiFlags& flags) {
   if (flags.kind == "controller") return pki::Holder::kController;
   if (flags.kind == "worker") return pki::Holder::kWorker;
@@ -64,7 +42,7 @@ pki::Holder HolderOf(const PkiFlags& flags) {
 }
 
 int Init(const PkiFlags& flags) {
-  const auto life = ParseLife(flags.authority_life);
+  const auto life = pki::ParseLife("--valid", flags.authority_life);
   if (!life.ok()) return Fail(life.status());
   const absl::Status made =
       pki::PkiDirectory::Init(flags.directory, flags.authority_name, absl::Now(), *life);
@@ -76,7 +54,7 @@ int Init(const PkiFlags& flags) {
 }
 
 int Issue(const PkiFlags& flags) {
-  const auto life = ParseLife(flags.life);
+  const auto life = pki::ParseLife("--valid", flags.life);
   if (!life.ok()) return Fail(life.status());
   std::optional<std::string> csr;
   if (!flags.csr.empty()) {
@@ -167,7 +145,7 @@ int List(const PkiFlags& flags, size_t width) {
 int Renew(const PkiFlags& flags) {
   std::optional<absl::Duration> life;
   if (!flags.renewed_life.empty()) {
-    const auto parsed = ParseLife(flags.renewed_life);
+    const auto parsed = pki::ParseLife("--valid", flags.renewed_life);
     if (!parsed.ok()) return Fail(parsed.status());
     life = *parsed;
   }

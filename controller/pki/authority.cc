@@ -4,7 +4,6 @@
 #include <openssl/bio.h>
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
-#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -195,6 +194,24 @@ absl::StatusOr<std::string> Issue(const Request& request, EVP_PKEY* public_key,
   return Written([&](BIO* out) { return PEM_write_bio_X509(out, made.get()); });
 }
 
+// The text of the request's only challengePassword; empty without one.
+std::string ChallengeOf(const X509_REQ* csr) {
+  const int index = X509_REQ_get_attr_by_NID(csr, NID_pkcs9_challengePassword, -1);
+  if (index < 0 || X509_REQ_get_attr_by_NID(csr, NID_pkcs9_challengePassword, index) >= 0) {
+    return "";
+  }
+  X509_ATTRIBUTE* attribute = X509_REQ_get_attr(csr, index);
+  if (X509_ATTRIBUTE_count(attribute) != 1) return "";
+  const ASN1_TYPE* value = X509_ATTRIBUTE_get0_type(attribute, 0);
+  if (value == nullptr ||
+      (value->type != V_ASN1_UTF8STRING && value->type != V_ASN1_PRINTABLESTRING)) {
+    return "";
+  }
+  const ASN1_STRING* text = value->value.asn1_string;
+  return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+          static_cast<size_t>(ASN1_STRING_length(text))};
+}
+
 bool AddRevoked(X509_CRL* list, const X509* certificate, absl::Time now) {
   const std::unique_ptr<ASN1_TIME, decltype(&ASN1_TIME_free)> at(ASN1_TIME_new(), ASN1_TIME_free);
   const ASN1_INTEGER* serial = X509_get0_serialNumber(certificate);
@@ -265,17 +282,6 @@ absl::Status CheckControllerAddress(const std::string& address) {
                    "' cannot be an address; write a host's name or an IP address, without a port"));
 }
 
-absl::StatusOr<std::string> MakeKey() {
-  // P-256, because browsers accept no certificate with an Ed25519 key.
-  const Key key(EVP_EC_gen("P-256"), EVP_PKEY_free);
-  if (key == nullptr) return Failed("make a key");
-  std::string pem = Written([&](BIO* out) {
-    return PEM_write_bio_PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-  });
-  if (pem.empty()) return Failed("write a key");
-  return pem;
-}
-
 absl::StatusOr<std::string> MakeAuthority(const std::string& key_pem, const std::string& name,
                                           absl::Time not_before, absl::Time not_after) {
   if (name.empty() || name.size() > kMaxName || !common::IsPlainLine(name)) {
@@ -315,15 +321,25 @@ absl::StatusOr<std::string> Authority::IssueForKey(const Request& request,
 }
 
 absl::StatusOr<std::string> Authority::IssueForCsr(const Request& request,
-                                                   const std::string& csr_pem) const {
+                                                   const std::string& csr_pem,
+                                                   const std::string& challenge) const {
   const std::unique_ptr<X509_REQ, decltype(&X509_REQ_free)> csr(
       PEM_read_bio_X509_REQ(Reader(csr_pem).get(), nullptr, nullptr, nullptr), X509_REQ_free);
   EVP_PKEY* key = csr == nullptr ? nullptr : X509_REQ_get0_pubkey(csr.get());
+  ERR_clear_error();
+  if (key == nullptr) return absl::InvalidArgumentError("no certificate request in PEM");
+  // Before the key is used: whoever sends the request chooses how much work its signature is.
+  if (absl::Status strength = CheckStrength(key); !strength.ok()) return strength;
   // The signature proves that whoever asks has the key.
-  const bool is_signed = key != nullptr && X509_REQ_verify(csr.get(), key) == 1;
+  const bool is_signed = X509_REQ_verify(csr.get(), key) == 1;
   ERR_clear_error();
   if (!is_signed) {
-    return absl::InvalidArgumentError("no certificate request in PEM that its own key has signed");
+    return absl::InvalidArgumentError("the certificate request is not signed by its own key");
+  }
+  if (!challenge.empty() && ChallengeOf(csr.get()) != challenge) {
+    return absl::InvalidArgumentError(
+        "the certificate request does not carry the challenge of this command; it is another "
+        "program's, or an old one");
   }
   return Issue(request, key, certificate_pem_, key_pem_);
 }

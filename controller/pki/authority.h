@@ -32,8 +32,6 @@ absl::Status CheckName(const std::string& name);
 // that gives a role.
 absl::Status CheckControllerAddress(const std::string& address);
 
-// A key (ECDSA on P-256) in PEM. It is a secret: neither logged nor shown.
-absl::StatusOr<std::string> MakeKey();
 // The certificate of a new authority, signed with its own key.
 absl::StatusOr<std::string> MakeAuthority(const std::string& key_pem, const std::string& name,
                                           absl::Time not_before, absl::Time not_after);
@@ -48,9 +46,11 @@ class Authority {
   // which nothing else counts), which must be signed with its own key; another certificate.
   // INVALID_ARGUMENT for a name or an address that may not be, for a key that is too weak (RSA
   // below 2,048 bits, curves other than P-256, P-384 and P-521), and for a time beyond the
-  // authority's own.
+  // authority's own. A request must carry `challenge` as its challengePassword, unless that is
+  // empty.
   absl::StatusOr<std::string> IssueForKey(const Request& request, const std::string& key_pem) const;
-  absl::StatusOr<std::string> IssueForCsr(const Request& request, const std::string& csr_pem) const;
+  absl::StatusOr<std::string> IssueForCsr(const Request& request, const std::string& csr_pem,
+                                          const std::string& challenge = "") const;
   absl::StatusOr<std::string> Renew(const Request& request,
                                     const std::string& certificate_pem) const;
 

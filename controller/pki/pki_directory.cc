@@ -9,12 +9,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/certificate_request.h"
 #include "common/limits.h"
 #include "common/text.h"
 
@@ -123,7 +125,7 @@ void RemoveAllUnnamed(const std::string& path) {
 absl::Status PkiDirectory::Init(const std::string& given, const std::string& name, absl::Time now,
                                 absl::Duration life) {
   const std::string path = common::AbsolutePath(given);
-  const auto key = MakeKey();
+  const auto key = common::MakePrivateKey();
   if (!key.ok()) return key.status();
   const auto certificate = MakeAuthority(*key, name, now, now + life);
   if (!certificate.ok()) return certificate.status();
@@ -184,7 +186,7 @@ absl::StatusOr<std::string> PkiDirectory::Issue(const Request& request,
   // The name becomes a path: it is checked before anything else is done with it.
   if (absl::Status name = CheckName(request.name); !name.ok()) return name;
   absl::StatusOr<std::string> key = std::string();
-  if (!csr_pem) key = MakeKey();
+  if (!csr_pem) key = common::MakePrivateKey();
   if (!key.ok()) return key.status();
   const auto certificate =
       csr_pem ? authority_.IssueForCsr(request, *csr_pem) : authority_.IssueForKey(request, *key);
@@ -216,15 +218,49 @@ absl::StatusOr<std::string> PkiDirectory::Issue(const Request& request,
   return status;
 }
 
+absl::StatusOr<std::string> PkiDirectory::IssueToHost(const Request& request,
+                                                      const std::string& csr_pem,
+                                                      const std::string& challenge) {
+  if (absl::Status name = CheckName(request.name); !name.ok()) return name;
+  // A caller is known by the name in its certificate: a host must not be taken for a person.
+  const std::string named = absl::StrCat(path_, "/", request.name, "/cert.pem");
+  if (const auto kept = ReadPem(named); kept.ok()) {
+    const auto holder = RequestOf(*kept);
+    if (request.holder != Holder::kWorker || !holder.ok() || holder->holder != Holder::kWorker) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          named, ": ", request.name, " is the name of ",
+          holder.ok() ? absl::StrCat("a ", HolderName(holder->holder)) : "something else",
+          "; a worker cannot have the same name"));
+    }
+  } else if (!absl::IsNotFound(kept.status())) {
+    return kept.status();
+  }
+  auto certificate = authority_.IssueForCsr(request, csr_pem, challenge);
+  if (!certificate.ok()) return certificate.status();
+  // A certificate that somebody could use without its being recorded could not be revoked.
+  if (absl::Status recorded = Record(*certificate); !recorded.ok()) return recorded;
+  return certificate;
+}
+
 absl::StatusOr<std::string> PkiDirectory::Renew(const std::string& name, absl::Time now,
                                                 std::optional<absl::Duration> life) {
   if (absl::Status status = CheckName(name); !status.ok()) return status;
+  const std::string file = absl::StrCat(path_, "/", name, "/cert.pem");
+  // Not the newest of the name, which may be of another key, and on another host (IssueToHost()).
+  const auto kept = ReadPem(file);
+  if (absl::IsNotFound(kept.status())) {
+    return absl::NotFoundError(
+        absl::StrCat("no certificate was issued to ", name, " that is in ", path_, "/", name));
+  }
+  if (!kept.ok()) return kept.status();
+  const auto facts = common::ReadCertificate(*kept);
   const auto list = List();
   if (!list.ok()) return list.status();
-  const auto newest = std::find_if(list->begin(), list->end(),
-                                   [&](const Issued& one) { return one.facts.name == name; });
+  const auto newest = std::find_if(list->begin(), list->end(), [&](const Issued& one) {
+    return facts.ok() && one.facts.name == name && one.facts.key == facts->key;
+  });
   if (newest == list->end()) {
-    return absl::NotFoundError(absl::StrCat("no certificate was issued to ", name));
+    return absl::NotFoundError(absl::StrCat(file, ": was not issued to ", name));
   }
   // It was revoked because of its key, most often, and the new one would have the same.
   if (newest->revoked) {
@@ -240,7 +276,6 @@ absl::StatusOr<std::string> PkiDirectory::Renew(const std::string& name, absl::T
   const auto certificate = authority_.Renew(*request, newest->pem);
   if (!certificate.ok()) return certificate.status();
   if (absl::Status status = Record(*certificate); !status.ok()) return status;
-  const std::string file = absl::StrCat(path_, "/", name, "/cert.pem");
   if (absl::Status status = Replace(file, *certificate); !status.ok()) return status;
   return file;
 }
@@ -249,21 +284,43 @@ absl::StatusOr<size_t> PkiDirectory::Revoke(const std::string& name, const std::
                                             absl::Time now) {
   const auto list = List();
   if (!list.ok()) return list.status();
-  std::vector<std::string> revoked;
-  size_t found = 0;
+  std::vector<const Issued*> meant;
   for (const Issued& one : *list) {
     const bool is_meant = serial.empty() ? one.facts.name == name && one.facts.not_after > now
                                          : one.facts.serial == absl::AsciiStrToUpper(serial) &&
                                                (name.empty() || one.facts.name == name);
-    if (!is_meant) continue;
-    ++found;
-    // A certificate that is revoked already counts as found: the command may be repeated.
-    if (!one.revoked) revoked.push_back(one.pem);
+    if (is_meant) meant.push_back(&one);
   }
-  if (found == 0) {
+  if (meant.empty()) {
     return absl::NotFoundError(absl::StrCat(
         "no certificate ", serial.empty() ? "that still counts was issued to " : "has the serial ",
         common::Printable(serial.empty() ? name : serial, 80)));
+  }
+  return AddToRevocations(*list, meant, now);
+}
+
+absl::StatusOr<size_t> PkiDirectory::RevokeSerials(const std::vector<std::string>& serials,
+                                                   absl::Time now) {
+  const auto list = List();
+  if (!list.ok()) return list.status();
+  std::set<std::string> wanted(serials.begin(), serials.end());
+  std::vector<const Issued*> meant;
+  for (const Issued& one : *list) {
+    if (wanted.erase(one.facts.serial) != 0) meant.push_back(&one);
+  }
+  if (!wanted.empty()) {
+    return absl::NotFoundError(absl::StrCat(path_, ": has not issued the certificate ",
+                                            common::Printable(*wanted.begin(), 80)));
+  }
+  return AddToRevocations(*list, meant, now);
+}
+
+absl::StatusOr<size_t> PkiDirectory::AddToRevocations(
+    const std::vector<Issued>& all, const std::vector<const Issued*>& certificates,
+    absl::Time now) const {
+  std::vector<std::string> revoked;
+  for (const Issued* one : certificates) {
+    if (!one->revoked) revoked.push_back(one->pem);
   }
   const std::string path = path_ + "/crl.pem";
   const auto before = ReadRevocations(path);
@@ -277,7 +334,7 @@ absl::StatusOr<size_t> PkiDirectory::Revoke(const std::string& name, const std::
   }
   if (absl::Status status = Replace(path, *after); !status.ok()) return status;
   // Controllers that read their directory here have it at once.
-  for (const Issued& one : *list) {
+  for (const Issued& one : all) {
     const std::string copy = absl::StrCat(path_, "/", one.facts.name, "/crl.pem");
     if (one.holder != Holder::kController || access(copy.c_str(), F_OK) != 0) continue;
     if (absl::Status status = Replace(copy, *after); !status.ok()) return status;
@@ -311,8 +368,10 @@ absl::StatusOr<std::vector<Issued>> PkiDirectory::List() const {
     return std::tie(a.facts.name, b.facts.not_before, b.facts.not_after, a.facts.serial) <
            std::tie(b.facts.name, a.facts.not_before, a.facts.not_after, b.facts.serial);
   });
-  for (size_t i = 1; i < list.size(); ++i) {
-    list[i].replaced = list[i].facts.name == list[i - 1].facts.name;
+  // A host's worker may have several keys at a time, of which none takes another's place.
+  std::set<std::pair<std::string, std::string>> seen;
+  for (Issued& one : list) {
+    one.replaced = !seen.emplace(one.facts.name, one.facts.key).second;
   }
   return list;
 }

@@ -17,7 +17,7 @@ struct Issued {
   Holder holder = Holder::kViewer;
   common::CertificateFacts facts;
   bool revoked = false;
-  bool replaced = false;  // the same name has a newer one
+  bool replaced = false;  // the same name has a newer one of the same key
   std::string pem;
 };
 
@@ -43,18 +43,28 @@ class PkiDirectory {
   // request was made. ALREADY_EXISTS where the name has something. Returns the directory's path.
   absl::StatusOr<std::string> Issue(const Request& request,
                                     const std::optional<std::string>& csr_pem);
-  // Signs the newest certificate of the name anew, with the same key, roles and addresses, and for
-  // as long as before unless `life` is given. FAILED_PRECONDITION where the newest was revoked.
-  // Returns the file's path.
+  // Signs a worker's key that was made on another host, which has proved that it is the one asked
+  // by `challenge`. Returns the certificate. Nothing is kept under the name, which may get a
+  // certificate of this kind many times: Renew() does not know it. FAILED_PRECONDITION where the
+  // name is that of a controller or a user.
+  absl::StatusOr<std::string> IssueToHost(const Request& request, const std::string& csr_pem,
+                                          const std::string& challenge);
+  // Signs the certificate in the name's directory anew, with the same key, roles and addresses, and
+  // for as long as before unless `life` is given. FAILED_PRECONDITION where it was revoked. Returns
+  // the file's path.
   absl::StatusOr<std::string> Renew(const std::string& name, absl::Time now,
                                     std::optional<absl::Duration> life);
   // Revokes every certificate of the name that has not expired, or the one with the serial number
   // `serial`. How many are newly revoked; NOT_FOUND where there is none.
   absl::StatusOr<size_t> Revoke(const std::string& name, const std::string& serial, absl::Time now);
+  // Revokes the certificates with these serial numbers at once. How many are newly revoked;
+  // NOT_FOUND, and none is, where it has not issued one of them.
+  absl::StatusOr<size_t> RevokeSerials(const std::vector<std::string>& serials, absl::Time now);
 
   // By name, the newest first.
   absl::StatusOr<std::vector<Issued>> List() const;
   const common::CertificateFacts& authority() const { return facts_; }
+  const std::string& authority_pem() const { return authority_.certificate(); }
 
  private:
   PkiDirectory(std::string path, Authority authority, common::CertificateFacts facts,
@@ -64,6 +74,11 @@ class PkiDirectory {
         facts_(std::move(facts)),
         lock_(std::move(lock)) {}
   absl::Status Record(const std::string& certificate_pem) const;
+  // Adds those among `certificates` that do not count as revoked yet. How many these are. `all` is
+  // List().
+  absl::StatusOr<size_t> AddToRevocations(const std::vector<Issued>& all,
+                                          const std::vector<const Issued*>& certificates,
+                                          absl::Time now) const;
 
   std::string path_;
   Authority authority_;

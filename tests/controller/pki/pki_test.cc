@@ -15,8 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/certificate.h"
+#include "common/certificate_request.h"
 #include "common/files.h"
 #include "controller/pki/authority.h"
+#include "controller/pki/life.h"
 #include "controller/pki/pki_directory.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -324,6 +326,94 @@ TEST_F(PkiTest, RenewingKeepsKeyNameAndRole) {
   EXPECT_EQ(list[0].facts.serial, after.serial);
   EXPECT_FALSE(list[0].replaced);
   EXPECT_TRUE(list[1].replaced);
+}
+
+// A request of a new key, with this challenge.
+std::string Challenged(const std::string& challenge) {
+  const auto key = common::MakePrivateKey();
+  const auto request = common::MakeCertificateRequest(key.ok() ? *key : "", challenge);
+  EXPECT_TRUE(request.ok()) << request.status();
+  return request.ok() ? *request : "";
+}
+
+TEST_F(PkiTest, ARequestMustCarryTheChallenge) {
+  Init();
+  auto directory = PkiDirectory::Open(path_);
+  ASSERT_TRUE(directory.ok());
+  const Request request{Holder::kWorker, "node1", {}, absl::Now(), absl::Now() + kYear};
+  EVP_PKEY* key = EVP_EC_gen("P-256");
+  for (const std::string& csr : {Challenged(""), Challenged("0123456789abcdee"),
+                                 Challenged("0123456789abcdef0"), Csr(key, "0123456789abcdef")}) {
+    const auto refused = directory->IssueToHost(request, csr, "0123456789abcdef");
+    EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
+    EXPECT_THAT(std::string(refused.status().message()), HasSubstr("does not carry the challenge"));
+  }
+  EVP_PKEY_free(key);
+  EXPECT_TRUE(directory->List()->empty());
+  const auto issued =
+      directory->IssueToHost(request, Challenged("0123456789abcdef"), "0123456789abcdef");
+  ASSERT_TRUE(issued.ok()) << issued.status();
+  EXPECT_EQ(Verified(*issued, Read("ca.pem"), X509_PURPOSE_SSL_CLIENT), X509_V_OK);
+}
+
+// The same host gets one for each fleet. Its own, which `issue` has made, stays what it is.
+TEST_F(PkiTest, CertificatesOfHostsLeaveTheNamesOwnAlone) {
+  Init();
+  ASSERT_TRUE(Issue(Holder::kWorker, "node1").ok());
+  auto directory = PkiDirectory::Open(path_);
+  ASSERT_TRUE(directory.ok());
+  const Request request{Holder::kWorker, "node1", {}, absl::Now(), absl::Now() + absl::Hours(1)};
+  std::vector<std::string> serials;
+  for (int i = 0; i < 2; ++i) {
+    const auto issued = directory->IssueToHost(request, Challenged("c"), "c");
+    ASSERT_TRUE(issued.ok()) << issued.status();
+    serials.push_back(common::ReadCertificate(*issued)->serial);
+  }
+  auto list = *directory->List();
+  ASSERT_EQ(list.size(), 3u);
+  for (const Issued& one : list) EXPECT_FALSE(one.replaced);
+  EXPECT_EQ(*directory->RevokeSerials(serials, absl::Now()), 2u);
+  EXPECT_EQ(*directory->RevokeSerials(serials, absl::Now()), 0u);
+  for (const Issued& one : *directory->List()) {
+    EXPECT_EQ(one.revoked, one.facts.serial != Facts("node1/cert.pem").serial);
+  }
+  ASSERT_TRUE(directory->Renew("node1", absl::Now(), std::nullopt).ok());
+  EXPECT_TRUE(common::CheckKeyOf(Read("node1/cert.pem"), Read("node1/key.pem")).ok());
+  // A name that has nothing of its own is not renewed.
+  Request other = request;
+  other.name = "node2";
+  ASSERT_TRUE(directory->IssueToHost(other, Challenged("c"), "c").ok());
+  EXPECT_TRUE(absl::IsNotFound(directory->Renew("node2", absl::Now(), std::nullopt).status()));
+  // Where one is not this authority's, none is revoked.
+  const std::string own = Facts("node1/cert.pem").serial;
+  EXPECT_TRUE(absl::IsNotFound(directory->RevokeSerials({own, "4711"}, absl::Now()).status()));
+  EXPECT_TRUE(directory->Renew("node1", absl::Now(), std::nullopt).ok());
+}
+
+TEST_F(PkiTest, AHostIsNotTakenForAPersonOrAController) {
+  Init();
+  ASSERT_TRUE(Issue(Holder::kAdmin, "alma").ok());
+  ASSERT_TRUE(Issue(Holder::kController, "ctl.example").ok());
+  auto directory = PkiDirectory::Open(path_);
+  ASSERT_TRUE(directory.ok());
+  for (const char* name : {"alma", "ctl.example"}) {
+    const Request request{Holder::kWorker, name, {}, absl::Now(), absl::Now() + absl::Hours(1)};
+    const auto refused = directory->IssueToHost(request, Challenged("c"), "c");
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
+  }
+  for (const char* name : {"../x", "issued/x", "", "-x"}) {
+    const Request request{Holder::kWorker, name, {}, absl::Now(), absl::Now() + absl::Hours(1)};
+    EXPECT_FALSE(directory->IssueToHost(request, Challenged("c"), "c").ok()) << name;
+  }
+}
+
+TEST(Life, HasAUnitAndALimit) {
+  EXPECT_EQ(*ParseLife("--valid", "30d"), absl::Hours(30 * 24));
+  EXPECT_EQ(*ParseLife("--valid", "12h"), absl::Hours(12));
+  for (const char* text : {"", "0d", "-1d", "36501d", "x", "d", "1ms"}) {
+    const auto refused = ParseLife("--valid-for", text);
+    EXPECT_THAT(std::string(refused.status().message()), HasSubstr("--valid-for '")) << text;
+  }
 }
 
 TEST_F(PkiTest, NothingOutlivesTheAuthority) {

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace lockstep::pki {
+
+// How long a certificate is to be valid: "365d", "12h", "30m", from a second to 36,500 days. `flag`
+// is the option that says it, for the message. Pure.
+absl::StatusOr<absl::Duration> ParseLife(const std::string& flag, const std::string& text);
+
+}  // namespace lockstep::pki
