@@ -85,8 +85,14 @@ grpc::Status CallSomething(const std::shared_ptr<grpc::Channel>& channel) {
 
 }  // namespace
 
+// gRPC verifies the certificate's chain as ever, and its names against this one. It also becomes
+// the authority of each call, which gRPC compares with the certificate, too.
+void DemandServerName(const std::string& server_name, grpc::ChannelArguments* arguments) {
+  if (!server_name.empty()) arguments->SetSslTargetNameOverride(server_name);
+}
+
 std::string WhyNotConnected(const std::shared_ptr<grpc::Channel>& channel,
-                            const std::string& address, bool tls) {
+                            const std::string& address, bool tls, const std::string& server_name) {
   if (const std::string why = Probe(address); !why.empty()) return why;
   const grpc::Status called = CallSomething(channel);
   // The controller has no such call, and says so once a handshake has succeeded.
@@ -110,7 +116,8 @@ std::string WhyNotConnected(const std::shared_ptr<grpc::Channel>& channel,
   }
   if (absl::StrContains(words, "Peer name")) {
     return absl::StrCat("its certificate is not for this name", said, "; it needs ",
-                        HostOf(address), " among its alternative names");
+                        server_name.empty() ? HostOf(address) : server_name,
+                        " among its alternative names");
   }
   if (absl::StrContains(words, "WRONG_VERSION_NUMBER") ||
       absl::StrContains(words, "wrong version number")) {

@@ -222,6 +222,10 @@ namespace lockstep::limits {
         "the rest is not read")                                                                    \
   LIMIT(kSshFileBytes, 16 << 20, "bytes", "that a host prints while its worker is up",             \
         "the connection to it ends")                                                               \
+  LIMIT(kCsrBytes, 8192, "bytes", "of a certificate request that a host sends",                    \
+        "it is not signed, and the host's start fails")                                            \
+  LIMIT(kChallengeBytes, 128, "bytes", "of the challenge of a certificate request",                \
+        "the worker refuses to make one")                                                          \
   /* Doctor and support bundle. */                                                                 \
   LIMIT(kDoctorNs, 60000000000, "ns", "that `lockstep doctor` waits for lockstep-worker",          \
         "the worker's part is ended, and counts as a problem")                                     \

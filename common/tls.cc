@@ -204,6 +204,11 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(cons
 }
 
 absl::StatusOr<CredentialsSource> MakeCredentialsSource(const TlsFiles& files) {
+  // Without TLS nothing would check the name.
+  if (!files.any() && !files.server_name.empty()) {
+    return absl::InvalidArgumentError(
+        "--tls-server-name needs --tls-cert, --tls-key and --tls-ca, or --tls-dir");
+  }
   if (!files.any()) return CredentialsSource(&grpc::InsecureChannelCredentials);
   auto store = TlsStore::Open(files);
   if (!store.ok()) return store.status();

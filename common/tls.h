@@ -16,7 +16,7 @@
 namespace lockstep::common {
 
 // Paths of PEM files: this part's certificate and key, and the authority that signed the other
-// parts'. All three or none.
+// parts'. All three or none. With them, what the other part must be.
 struct TlsFiles {
   std::string certificate;
   std::string key;
@@ -24,6 +24,9 @@ struct TlsFiles {
   std::string revocations;  // X509 CRLs; may be empty: none are read
   // Has cert.pem, key.pem, ca.pem and perhaps crl.pem, which stand for those that are empty above.
   std::string directory;
+  // The name or address that the controller's certificate must have, where that is not the one that
+  // is dialled: a socket or port that ssh forwards. Empty: the one that is dialled.
+  std::string server_name;
   bool any() const {
     return !certificate.empty() || !key.empty() || !authority.empty() || !revocations.empty() ||
            !directory.empty();

@@ -37,8 +37,10 @@ std::string NameOfCode(grpc::StatusCode code) {
 }
 
 std::shared_ptr<grpc::Channel> Dial(const std::string& address,
-                                    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+                                    const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+                                    const std::string& server_name) {
   grpc::ChannelArguments arguments;
+  common::DemandServerName(server_name, &arguments);
   // As the programs dial: not through the proxy that the environment names.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -232,10 +234,11 @@ std::unique_ptr<ReachedController> CheckController(const ControllerTarget& targe
       failed.emplace_back(address, std::move(why));
       continue;
     }
-    const auto channel = Dial(address, credentials);
+    const auto channel = Dial(address, credentials, target.tls.server_name);
     const auto begin = steady_clock::now();
     if (!AwaitConnection(channel.get())) {
-      failed.emplace_back(address, common::WhyNotConnected(channel, address, target.tls.any()));
+      failed.emplace_back(address, common::WhyNotConnected(channel, address, target.tls.any(),
+                                                           target.tls.server_name));
       continue;
     }
     Findings findings(report, "controller", address);

@@ -33,6 +33,7 @@
 #include "worker/doctor/allow_checks.h"
 #include "worker/doctor/host_checks.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/certificate_request.h"
 #include "worker/host/enrolment.h"
 #include "worker/host/facts.h"
 #include "worker/host/guard.h"
@@ -68,6 +69,7 @@ struct Flags {
   std::string name;
   std::vector<std::string> labels;
   common::TlsFiles tls;
+  std::string key_directory;  // of --request-certificate
   bool insecure = false;
   uint32_t simulate = 0;
   std::vector<uint64_t> simulate_iops{1000, 10000, 50000};
@@ -165,6 +167,12 @@ void AddFlags(CLI::App* app, Flags* flags) {
       "--tls-dir", flags->tls.directory,
       "A directory with cert.pem, key.pem and ca.pem, as `lockstep pki issue` makes it, "
       "instead of the three");
+  app->add_option("--tls-server-name", flags->tls.server_name,
+                  "The name or address that the controller's certificate must have, where that is "
+                  "not the one that is dialled: a socket or port that ssh forwards");
+  app->add_option("--request-certificate", flags->key_directory,
+                  "Only make a key in this directory, print a request for its certificate, and "
+                  "end. A line of standard input, unless that is a terminal, is its challenge");
   AddSyntheticAndSpoolFlags(app, flags);
   app->add_flag("--insecure-plaintext", flags->insecure,
                 "Dial a controller on another machine without TLS");
@@ -196,6 +204,7 @@ absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags, worker::I
   options.controllers = flags.controllers;
   options.credentials = *credentials;
   options.tls = flags.tls.any();
+  options.server_name = flags.tls.server_name;
   options.worker_id = identity->worker_id;
   options.max_alone_ns = flags.end_when_alone_s * timing::kSecond;
   options.outbox = {flags.outbox_memory_mib << 20, flags.state_directory + "/outbox",
@@ -247,6 +256,7 @@ int Fail(const absl::Status& status) {
   std::cerr << "lockstep-worker: " << status.message() << "\n";
   return 1;
 }
+int Ended(const absl::Status& status) { return status.ok() ? 0 : Fail(status); }
 
 // Declares that files are this fleet's to overwrite and remove. Everybody who may use the worker's
 // key may do so. A worker may use the state directory during that time.
@@ -406,10 +416,10 @@ int Rehearse(const Flags& flags, const sigset_t& signals) {
   auto credentials = Credentials(flags);
   if (!credentials.ok()) return Fail(credentials.status());
   options.credentials = (*credentials)();
+  options.server_name = flags.tls.server_name;
   worker::SyntheticFleet fleet(std::move(options), &common::SystemClock());
   OnSignal(signals, [&fleet] { fleet.Stop(); });
-  const absl::Status status = fleet.Run();
-  return status.ok() ? 0 : Fail(status);
+  return Ended(fleet.Run());
 }
 
 }  // namespace
@@ -443,6 +453,10 @@ int main(int argc, char** argv) {
   if (!flags.doctor.empty()) return Doctor(flags);
   if (!flags.adopt.empty()) return Adopt(flags);
   if (flags.restore_settings) return RestoreSettings(flags);
+  if (!flags.key_directory.empty()) {
+    std::istream* const challenge = isatty(0) != 0 ? nullptr : &std::cin;
+    return Ended(worker::RequestCertificate(flags.key_directory, challenge, &std::cout));
+  }
   if (flags.simulate > 0) return Rehearse(flags, signals);
   const auto luns =
       MakeLuns(flags, flags.name.empty() ? worker::ReadHostFacts("").name() : flags.name);
@@ -482,6 +496,5 @@ int main(int argc, char** argv) {
   runner.mismatch_directory = flags.state_directory + "/mismatches";
   worker::Agent agent(*options, PartsOf(runner, *keys, flags.allow_enroll), &common::SystemClock());
   OnSignal(signals, [&agent] { agent.Stop(); });
-  const absl::Status status = agent.Run();
-  return status.ok() ? 0 : Fail(status);
+  return Ended(agent.Run());
 }

@@ -322,6 +322,7 @@ absl::Status Agent::Serve() {
     ports.hello = [this] { return MakeHello(); };
     ports.credentials = options_.credentials();
     ports.tls = options_.tls;
+    ports.server_name = options_.server_name;
     ports.worker_id = options_.worker_id;
     ports.welcomed = parts_.welcomed;
     const size_t controller = keeper_.Dial(clock_->MonotonicNs());

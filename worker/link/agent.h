@@ -30,7 +30,8 @@ class Agent {
   struct Options {
     std::vector<std::string> controllers;  // HOST:PORT, tried in turn
     common::CredentialsSource credentials;
-    bool tls = false;  // whether `credentials` are for TLS; used in error messages
+    bool tls = false;         // whether `credentials` are for TLS; used in error messages
+    std::string server_name;  // as common::TlsFiles has it
     std::string worker_id;
     v1::HostFacts host;
     std::map<std::string, std::string> labels;

@@ -22,8 +22,9 @@ constexpr auto kReopen = std::chrono::milliseconds(200);
 
 std::shared_ptr<grpc::Channel> DialController(
     const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
-    Keepalive keepalive) {
+    const std::string& server_name, Keepalive keepalive) {
   grpc::ChannelArguments arguments;
+  common::DemandServerName(server_name, &arguments);
   // gRPC lets channels to one address share a connection. Bulk would then delay commands.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // The default is 1 s, half of what a worker waits for a connection (kConnectNs).
@@ -45,15 +46,17 @@ std::shared_ptr<grpc::Channel> DialController(
 Session::Session(Ports ports, const std::string& address)
     : ports_(std::move(ports)),
       address_(address),
-      control_channel_(DialController(address, ports_.credentials, Keepalive::kOff)),
-      deliver_channel_(DialController(address, ports_.credentials, Keepalive::kOn)) {}
+      control_channel_(
+          DialController(address, ports_.credentials, ports_.server_name, Keepalive::kOff)),
+      deliver_channel_(
+          DialController(address, ports_.credentials, ports_.server_name, Keepalive::kOn)) {}
 
 absl::Status Session::Serve() {
   if (!control_channel_->WaitForConnected(std::chrono::system_clock::now() +
                                           std::chrono::nanoseconds(timing::kConnectNs))) {
-    return absl::UnavailableError(
-        absl::StrCat("the controller at ", address_, ": ",
-                     common::WhyNotConnected(control_channel_, address_, ports_.tls)));
+    return absl::UnavailableError(absl::StrCat(
+        "the controller at ", address_, ": ",
+        common::WhyNotConnected(control_channel_, address_, ports_.tls, ports_.server_name)));
   }
   auto stub = v1::WorkerService::NewStub(control_channel_);
   ports_.keeper->Heard(ports_.clock->MonotonicNs());

@@ -22,10 +22,10 @@ namespace lockstep::worker {
 enum class Keepalive { kOff, kOn };
 
 // Returns a channel with its own connection to a controller, so that bulk data never delays
-// commands.
+// commands. `server_name` is as for common::DemandServerName().
 std::shared_ptr<grpc::Channel> DialController(
     const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
-    Keepalive keepalive);
+    const std::string& server_name, Keepalive keepalive);
 
 // One connection of a worker to one controller: both streams, and the threads that serve them. If
 // the controller does not read, the session's writer blocks, and so does its reader when it answers
@@ -39,7 +39,8 @@ class Session {
     const common::Clock* clock = nullptr;
     std::function<v1::Hello()> hello;
     std::shared_ptr<grpc::ChannelCredentials> credentials;
-    bool tls = false;  // whether `credentials` are for TLS; used in error messages
+    bool tls = false;         // whether `credentials` are for TLS; used in error messages
+    std::string server_name;  // as common::TlsFiles has it
     std::string worker_id;
     // Called from the session's own thread, before any command.
     std::function<void(const v1::Welcome&)> welcomed = [](const v1::Welcome&) {};

@@ -245,7 +245,8 @@ class SyntheticFleet::Impl::Member
     common::MutexLock lock(&mutex_);
     if (over_ || control_ != nullptr) return;
     address_ = fleet_->options_.controllers[keeper_.Dial(fleet_->clock_->MonotonicNs())];
-    control_channel_ = DialController(address_, fleet_->options_.credentials, Keepalive::kOff);
+    control_channel_ = DialController(address_, fleet_->options_.credentials,
+                                      fleet_->options_.server_name, Keepalive::kOff);
     control_stub_ = v1::WorkerService::NewStub(control_channel_);
     const auto self = shared_from_this();
     control_ = std::make_unique<ControlCall>(
@@ -277,7 +278,8 @@ class SyntheticFleet::Impl::Member
   void OpenDeliverLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     // Without a welcome there is no session that the stream could name. The next welcome opens it.
     if (deliver_ != nullptr || over_ || !keeper_.attached()) return;
-    deliver_channel_ = DialController(address_, fleet_->options_.credentials, Keepalive::kOn);
+    deliver_channel_ = DialController(address_, fleet_->options_.credentials,
+                                      fleet_->options_.server_name, Keepalive::kOn);
     deliver_stub_ = v1::WorkerService::NewStub(deliver_channel_);
     const auto self = shared_from_this();
     deliver_ = std::make_unique<DeliverCall>(

@@ -21,6 +21,7 @@ class SyntheticFleet {
     uint32_t workers = 1;
     std::vector<std::string> controllers;  // HOST:PORT, tried in turn
     std::shared_ptr<grpc::ChannelCredentials> credentials;
+    std::string server_name;   // as common::TlsFiles has it
     std::string name = "sim";  // hosts are NAME-0001, …; identities follow from it
     std::vector<uint64_t> iops = {1000, 10000, 50000};  // of the workers, in turn
   };

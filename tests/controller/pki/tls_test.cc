@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/certificate.h"
+#include "common/dial.h"
 #include "common/files.h"
 #include "controller/pki/pki_directory.h"
 #include "gmock/gmock.h"
@@ -58,7 +59,7 @@ class TlsTest : public ::testing::Test {
     auto pki = PkiDirectory::Open(Path(directory));
     ASSERT_TRUE(pki.ok()) << pki.status();
     Request request{holder, name, {}, absl::Now(), absl::Now() + kLife};
-    if (holder == Holder::kController) request.addresses = {"localhost", "127.0.0.1"};
+    if (holder == Holder::kController) request.addresses = {name, "127.0.0.1"};
     const auto made = pki->Issue(request, std::nullopt);
     ASSERT_TRUE(made.ok()) << made.status();
   }
@@ -83,14 +84,15 @@ class TlsTest : public ::testing::Test {
     return files;
   }
 
-  void Start(int ports = 1) {
-    auto opened = common::TlsStore::Open(In(Path("pki/localhost")));
+  void Start(int ports = 1, const std::string& name = "localhost") {
+    auto opened = common::TlsStore::Open(In(Path("pki/" + name)));
     ASSERT_TRUE(opened.ok()) << opened.status();
     tls_ = *std::move(opened);
     credentials_ = common::ServerCredentials(tls_);
     grpc::ServerBuilder builder;
     ports_.resize(static_cast<size_t>(ports));
     for (int& port : ports_) builder.AddListeningPort("127.0.0.1:0", credentials_, &port);
+    builder.AddListeningPort("unix:" + Path("socket"), credentials_);
     builder.RegisterCallbackGenericService(&service_);
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
@@ -157,6 +159,32 @@ TEST_F(TlsTest, OnlyCertificatesThatMayCallGetIn) {
   none.pem_root_certs = *common::ReadFile(Path("pki/ca.pem"));
   EXPECT_EQ(Call(grpc::SslCredentials(none)).code, grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(Call(grpc::InsecureChannelCredentials()).code, grpc::StatusCode::UNAVAILABLE);
+}
+
+// As through ssh: what is dialled is not what the certificate is for.
+TEST_F(TlsTest, AServersNameIsDemandedAndVerified) {
+  Issue("pki", Holder::kController, "ctl.example");
+  Start(1, "ctl.example");
+  const auto call = [&](const std::string& server_name) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    common::DemandServerName(server_name, &arguments);
+    const auto credentials = common::ClientCredentials(In(Path("pki/node1")));
+    EXPECT_TRUE(credentials.ok()) << credentials.status();
+    return CallOn(grpc::CreateCustomChannel("unix:" + Path("socket"), *credentials, arguments))
+        .code;
+  };
+  EXPECT_EQ(call("ctl.example"), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(call("127.0.0.1"), grpc::StatusCode::UNIMPLEMENTED);
+  for (const char* other : {"", "other.example", "ctl.example.other", "127.0.0.2"}) {
+    EXPECT_EQ(call(other), grpc::StatusCode::UNAVAILABLE) << other;
+  }
+}
+
+TEST_F(TlsTest, AServersNameNeedsTls) {
+  common::TlsFiles files;
+  files.server_name = "ctl.example";
+  EXPECT_TRUE(absl::IsInvalidArgument(common::MakeCredentialsSource(files).status()));
 }
 
 TEST_F(TlsTest, EachPortShowsTheRenewedCertificate) {
