@@ -16,11 +16,13 @@
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "common/tls.h"
 #include "common/version_text.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/local_fleet.h"
 #include "controller/cli/local_signals.h"
 #include "controller/cli/ssh/fleet.h"
+#include "controller/pki/life.h"
 
 namespace lockstep::cli {
 namespace {
@@ -51,24 +53,47 @@ absl::StatusOr<std::vector<SshHost>> HostsOf(const SshFlags& flags) {
 
 // A plaintext controller obeys everybody who reaches it. A socket in a directory of mode 0700 lets
 // the user and root of a host reach it, which ssh has let in anyway. A port lets every user of the
-// host.
+// host. A controller with TLS obeys certificates alone, whichever way they come.
 absl::Status CheckWay(const Context& context, const SshFlags& flags) {
-  if (context.tls.any()) {
-    return absl::UnimplementedError(
-        "workers that are started over ssh have no certificates yet; use a controller on this "
-        "machine without TLS (lockstep up), which they reach through ssh");
+  if (context.tls.any() && flags.pki.empty()) {
+    return absl::InvalidArgumentError(
+        "a controller with TLS lets in no worker without a certificate; --pki DIR names the "
+        "directory of `lockstep pki` whose authority is to sign the workers' certificates");
+  }
+  if (!context.tls.any() && !flags.pki.empty()) {
+    return absl::InvalidArgumentError(
+        "--pki is for a controller with TLS; name it by --controller, and your own certificate by "
+        "--tls-dir");
   }
   if (flags.way == "direct" && common::IsLoopback(context.controller)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--way direct: the hosts cannot dial ", context.controller,
         ", which is an address of this machine alone; name the controller by --controller"));
   }
-  if (flags.way == "socket" || context.insecure) return absl::OkStatus();
+  if (flags.way == "socket" || context.insecure || context.tls.any()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "--way ", flags.way,
       flags.way == "port" ? ": every user of a host could command the controller"
                           : ": the connection would be neither encrypted nor authenticated",
       "; --insecure-plaintext accepts that"));
+}
+
+// What a controller with TLS needs. `options->controller` is set.
+absl::Status AddCertificates(const Context& context, const SshFlags& flags,
+                             SshFleetOptions* options) {
+  if (flags.pki.empty()) return absl::OkStatus();
+  const auto life = pki::ParseLife("--valid-for", flags.valid_for);
+  if (!life.ok()) return life.status();
+  const common::TlsFiles files = common::WithoutDirectory(context.tls);
+  const auto tls = common::TlsStore::Open(files);
+  if (!tls.ok()) return tls.status();
+  // Workers take for the controller what this command takes for it, and nothing else.
+  options->certificates = {common::AbsolutePath(flags.pki), *life, (*tls)->Current()->authority,
+                           common::HostOf(options->controller)};
+  options->tls_certificate = common::AbsolutePath(files.certificate);
+  options->tls_key = common::AbsolutePath(files.key);
+  options->tls_authority = common::AbsolutePath(files.authority);
+  return CheckCertificates(options->certificates, absl::Now());
 }
 
 absl::StatusOr<SshFleetOptions> OptionsOf(const Context& context, const SshFlags& flags) {
@@ -89,6 +114,7 @@ absl::StatusOr<SshFleetOptions> OptionsOf(const Context& context, const SshFlags
   if (options.controller.starts_with("unix:")) {
     return absl::InvalidArgumentError("--controller: ssh forwards to HOST:PORT only");
   }
+  if (absl::Status status = AddCertificates(context, flags, &options); !status.ok()) return status;
   options.way = flags.way == "socket" ? SshConnection::Way::kSocket
                 : flags.way == "port" ? SshConnection::Way::kPort
                                       : SshConnection::Way::kDirect;
@@ -100,7 +126,9 @@ absl::StatusOr<SshFleetOptions> OptionsOf(const Context& context, const SshFlags
     options.arguments.insert(options.arguments.end(), {"--allow-settings", entry});
   }
   options.arguments.insert(options.arguments.end(), {"--observe", flags.observe});
-  if (flags.way == "direct") options.arguments.emplace_back("--insecure-plaintext");
+  if (flags.way == "direct" && !context.tls.any()) {
+    options.arguments.emplace_back("--insecure-plaintext");
+  }
   options.parallel = flags.parallel;
   options.alone_seconds = flags.alone_seconds;
   options.is_cancelled = [] { return LocalSignals::received() != 0; };
@@ -217,11 +245,12 @@ std::vector<std::string> Busy(const Context& context, const std::vector<FleetRec
     const auto [at, is_new] = by_controller.try_emplace(record.controller);
     if (is_new) {
       Context asked = context;
-      if (!record.controller.empty() && record.controller != context.controller) {
+      const bool is_callers = record.controller == context.controller &&
+                              context.tls.any() != record.tls_certificate.empty();
+      if (!record.controller.empty() && !is_callers) {
         asked.controller = record.controller;
-        // Workers of fleets have no certificates: their controller has none either, and `fleet up`
-        // has accepted where it is.
-        asked.tls = {};
+        // As `fleet up` called it, which has accepted where it is.
+        asked.tls = {record.tls_certificate, record.tls_key, record.tls_authority};
         asked.insecure = true;
       }
       at->second = BusyWorkers(asked);
@@ -267,7 +296,8 @@ int FleetDown(const Context& context, const FleetFlags& flags) {
     return Fail(absl::StrCat("a run is in progress on ", absl::StrJoin(busy, " "),
                              "; wait for its end, or stop it (lockstep stop last), or give --now"));
   }
-  std::vector<HostOutcome> outcomes = TakeDown(*fleet, records, flags.ssh.parallel);
+  std::vector<HostOutcome> outcomes =
+      TakeDown(*fleet, records, flags.ssh.parallel, common::AbsolutePath(flags.ssh.pki));
   if (flags.forget) ForgetUnreachable(*fleet, records, &outcomes);
   for (const HostOutcome& outcome : outcomes) {
     for (const std::string& target : outcome.targets) {
@@ -281,6 +311,13 @@ int FleetDown(const Context& context, const FleetFlags& flags) {
                            "without a controller ends by itself, and removes its files"));
 }
 
+// "certificate until 2026-11-27 20:15:00Z"
+std::string CertificateOf(const FleetRecord& record) {
+  const absl::Time end = absl::FromUnixSeconds(record.valid_to_s);
+  return absl::StrCat(end <= absl::Now() ? "CERTIFICATE EXPIRED " : "certificate until ",
+                      absl::FormatTime("%Y-%m-%d %H:%M:%SZ", end, absl::UTCTimeZone()));
+}
+
 int FleetList(const FleetFlags& flags) {
   const auto fleet = FleetRecords(flags.ssh.state_directory).Load();
   if (!fleet.ok()) return Fail(fleet.status());
@@ -289,7 +326,8 @@ int FleetList(const FleetFlags& flags) {
     std::cout << record.name << "  " << (connected ? "connected" : "CONNECTION LOST") << "  since "
               << absl::FormatTime("%Y-%m-%d %H:%M:%SZ", absl::FromUnixSeconds(record.began_s),
                                   absl::UTCTimeZone())
-              << "  " << common::Printable(record.directory) << "\n";
+              << "  " << common::Printable(record.directory)
+              << (record.serial.empty() ? "" : absl::StrCat("  ", CertificateOf(record))) << "\n";
   }
   if (fleet->empty()) std::cerr << "no host is up\n";
   return kOk;
@@ -311,6 +349,13 @@ void AddSshFlags(CLI::App* command, SshFlags* flags) {
                    "How workers reach the controller: a socket or a port of the host that ssh "
                    "forwards, or directly")
       ->check(CLI::IsMember({"socket", "port", "direct"}))
+      ->capture_default_str();
+  command->add_option("--pki", flags->pki,
+                      "For a controller with TLS: the directory of `lockstep pki` whose authority "
+                      "signs a certificate for each worker; it is revoked when the worker ends");
+  command
+      ->add_option("--valid-for", flags->valid_for,
+                   "With --pki: for how long a worker's certificate is valid: 24h, 30d")
       ->capture_default_str();
   command->add_flag("--all-or-nothing", flags->all_or_nothing,
                     "If a host fails, end the others again");
@@ -416,7 +461,8 @@ void AddFleetCommand(CLI::App* app, const Context* context, int* status) {
       ->capture_default_str();
   up->footer(
       "Exit status: 0 all hosts are up, 7 some are, 1 none is.\nExample:\n  lockstep fleet "
-      "up --ssh node[1-16] --allow /mnt/san");
+      "up --ssh node[1-16] --allow /mnt/san\n  lockstep fleet up --ssh node[1-16] --allow /mnt/san "
+      "--controller ctl:9640 --tls-dir anna --pki lockstep-pki");
   up->callback([=] {
     *status = flags->ssh.any() ? FleetUp(*context, flags->ssh)
                                : Fail("name hosts with --ssh or --ssh-file");
@@ -424,6 +470,10 @@ void AddFleetCommand(CLI::App* app, const Context* context, int* status) {
   CLI::App* down = fleet->add_subcommand(
       "down", "End the workers, and remove everything that fleet up has put on the hosts");
   down->add_option("HOST", flags->names, "These hosts only; all without it");
+  down->add_option(
+      "--pki", flags->ssh.pki,
+      "Where the authority is now that has signed the workers' certificates; otherwise "
+      "where fleet up found it");
   down->add_flag("--now", flags->now, "Also while a run is in progress, whose samples are lost");
   down->add_flag(
       "--forget", flags->forget,

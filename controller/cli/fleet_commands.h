@@ -20,6 +20,8 @@ struct SshFlags {
   std::string way = "socket";
   std::vector<std::string> allow, allow_expendable, allow_settings;
   std::string observe = "allowed";
+  std::string pki;  // the directory of the authority that signs the workers' certificates
+  std::string valid_for = "24h";
   bool all_or_nothing = false;
   size_t parallel = 16;
   int alone_seconds = 300;

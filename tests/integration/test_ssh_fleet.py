@@ -32,8 +32,8 @@ phases:
 class SshFleet(Fleet):
     """A controller, and what `lockstep fleet` needs for hosts of SshHosts."""
 
-    def __init__(self, config, archive):
-        super().__init__(0)
+    def __init__(self, config, archive, controller_flags=()):
+        super().__init__(0, controller_flags=controller_flags)
         self.flags = ["--ssh-config", config, "--worker-archive", archive, "--allow", "/data"]
 
     def environment(self):
@@ -57,10 +57,15 @@ def ssh_links(directory):
     return found
 
 
-@needs_root
-@unittest.skipUnless(SSHD, "needs sshd (tools/install-deps test)")
-@pytest.mark.long
-class SshFleets(unittest.TestCase):
+def guide(section=None):
+    """The commands of docs/guide/ssh.md: of one section, or of those that need no certificates."""
+    with open(f"{ROOT}/docs/guide/ssh.md", encoding="utf-8") as text:
+        sections = re.split(r"(?m)^## ", text.read())
+    found = [body for body in sections if ("with TLS" in body.splitlines()[0]) == bool(section)]
+    return "\n".join(re.findall(r"```sh\n(.*?)```", "\n".join(found), re.S))
+
+
+class SshFleetTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.dist = tempfile.mkdtemp(prefix="lsdist", dir="/tmp")
@@ -77,8 +82,36 @@ class SshFleets(unittest.TestCase):
         self.ssh = self.stack.enter_context(SshHosts(count, **options))
         self.hosts = self.ssh.hosts
         self.before = [host.find() for host in self.hosts]
-        self.fleet = self.stack.enter_context(SshFleet(self.ssh.config, self.archive))
+        self.fleet = self.stack.enter_context(self.controller())
         return self.fleet
+
+    def controller(self):
+        return SshFleet(self.ssh.config, self.archive)
+
+    def follow(self, commands, **environment):
+        """Runs a guide's commands, with programs that know this test's hosts and archive."""
+        programs = f"{self.fleet.directory}/programs"
+        os.mkdir(programs)
+        os.symlink(f"{BIN}/lockstep", f"{programs}/lockstep")
+        with open(f"{programs}/ssh", "w", encoding="ascii") as file:
+            file.write(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {self.ssh.config} "$@"\n')
+        os.chmod(f"{programs}/ssh", 0o755)
+        # The archive lies beside the program in a package, and elsewhere in this test.
+        script = commands.replace("--allow", f"--worker-archive {self.archive} --allow")
+        path = {"PATH": f"{programs}:{os.environ['PATH']}"}
+        return subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=self.fleet.directory,
+            capture_output=True,
+            text=True,
+            env={**self.fleet.environment(), **path, **environment},
+            check=False,
+        )
+
+    def make_targets(self):
+        for host, before in zip(self.hosts, self.before, strict=True):
+            os.makedirs(f"{host.root}/mnt/test")
+            before |= {"/mnt", "/mnt/test"}
 
     def assert_nothing_is_left(self, seconds=30):
         for host, before in zip(self.hosts, self.before, strict=True):
@@ -98,6 +131,11 @@ class SshFleets(unittest.TestCase):
     def worker(self, host):
         return [p for p, words in host.lockstep_processes() if "lib/start/lockstep-worker" in words]
 
+
+@needs_root
+@unittest.skipUnless(SSHD, "needs sshd (tools/install-deps test)")
+@pytest.mark.long
+class SshFleets(SshFleetTest):
     def test_up_a_job_and_down(self):
         fleet = self.make(2)
         up = fleet.up("--ssh", "node[1-2]")
@@ -122,29 +160,9 @@ class SshFleets(unittest.TestCase):
 
     def test_the_guide(self):
         """docs/guide/ssh.md, by hosts that only this test's configuration knows."""
-        fleet = self.make(2)
-        for host, before in zip(self.hosts, self.before, strict=True):
-            os.makedirs(f"{host.root}/mnt/test")
-            before |= {"/mnt", "/mnt/test"}
-        programs = f"{fleet.directory}/programs"
-        os.mkdir(programs)
-        os.symlink(f"{BIN}/lockstep", f"{programs}/lockstep")
-        with open(f"{programs}/ssh", "w", encoding="ascii") as file:
-            file.write(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {self.ssh.config} "$@"\n')
-        os.chmod(f"{programs}/ssh", 0o755)
-        with open(f"{ROOT}/docs/guide/ssh.md", encoding="utf-8") as text:
-            commands = re.findall(r"```sh\n(.*?)```", text.read(), re.S)
-        # The archive lies beside the program in a package, and elsewhere in this test.
-        script = "\n".join(commands).replace("--allow", f"--worker-archive {self.archive} --allow")
-        environment = {**fleet.environment(), "PATH": f"{programs}:{os.environ['PATH']}"}
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", script],
-            cwd=fleet.directory,
-            capture_output=True,
-            text=True,
-            env=environment,
-            check=False,
-        )
+        self.make(2)
+        self.make_targets()
+        done = self.follow(guide())
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual(done.stdout.count("DONE"), 2, done)
         self.assert_nothing_is_left()

@@ -31,6 +31,7 @@ constexpr int kConnectSeconds = 15;
 constexpr size_t kSocketPathBytes = 107;
 constexpr absl::Duration kInstallLimit = absl::Minutes(5);
 constexpr absl::Duration kForwardLimit = absl::Seconds(20);
+constexpr absl::Duration kRequestLimit = absl::Seconds(20);
 // From the worker's files to its arguments: the supervisor gives up after it.
 constexpr int kStartSeconds = 60;
 
@@ -52,6 +53,11 @@ std::string Lines(const std::vector<std::string>& lines) {
   std::string text = absl::StrCat(lines.size(), "\n");
   for (const std::string& line : lines) absl::StrAppend(&text, line, "\n");
   return text;
+}
+
+// The same of a text that has several lines.
+std::string LinesOf(const std::string& text) {
+  return Lines(absl::StrSplit(text, '\n', absl::SkipEmpty()));
 }
 
 // The host says this, and it becomes part of what ssh is told to forward ("PATH:HOST:PORT", with
@@ -301,12 +307,37 @@ absl::StatusOr<std::string> SshConnection::RunScript(const std::string& script,
   return done->out;
 }
 
-absl::Status SshConnection::StartWorker(const std::vector<std::string>& arguments,
+absl::StatusOr<std::string> SshConnection::RequestCertificate(const std::string& challenge) {
+  ports_.progress("requesting a certificate");
+  const auto said = RunScript(
+      Script("request.sh"),
+      absl::StrCat(record_->token, "\n", record_->directory, "\n", challenge, "\n"), kRequestLimit);
+  if (!said.ok()) return said.status();
+  const std::string begin = absl::StrCat(record_->token, " csr ");
+  std::string request;
+  for (const std::string& line : std::vector<std::string>(absl::StrSplit(*said, '\n'))) {
+    if (line.starts_with(begin)) absl::StrAppend(&request, line.substr(begin.size()), "\n");
+  }
+  if (request.size() > static_cast<size_t>(limits::kCsrBytes)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("its certificate request has more than ", limits::kCsrBytes, " bytes"));
+  }
+  if (request.empty() || !Answer(*said, "requested")) {
+    return absl::InvalidArgumentError(
+        "the host answers with something else than a certificate "
+        "request");
+  }
+  return request;
+}
+
+absl::Status SshConnection::StartWorker(const Certificate& certificate,
+                                        const std::vector<std::string>& arguments,
                                         absl::Duration limit) {
   ports_.progress("starting the worker");
   return RunScript(Script("start.sh"),
                    absl::StrCat(record_->token, "\n", record_->directory, "\n",
-                                absl::ToInt64Seconds(limit), "\n", Lines(arguments)),
+                                absl::ToInt64Seconds(limit), "\n", LinesOf(certificate.certificate),
+                                LinesOf(certificate.authority), Lines(arguments)),
                    limit)
       .status();
 }
@@ -339,7 +370,10 @@ absl::StatusOr<SshConnection::Removed> SshConnection::Remove(absl::Duration limi
     }
   }
   CloseControl();
-  if (absl::Status forgotten = records_->Remove(*record_); !forgotten.ok()) return forgotten;
+  // A command that is killed before the certificate is revoked leaves the record, too.
+  const absl::Status kept =
+      record_->serial.empty() ? records_->Remove(*record_) : records_->Save(*record_);
+  if (!kept.ok()) return kept;
   return removed;
 }
 

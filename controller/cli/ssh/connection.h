@@ -32,6 +32,11 @@ class SshConnection {
     int64_t need_kib = 0;          // of space there
     std::string expected_version;  // of the worker
   };
+  // In PEM; both are empty for a controller without TLS.
+  struct Certificate {
+    std::string certificate;  // of the worker
+    std::string authority;    // of the controller
+  };
   // How the worker reaches the controller.
   enum class Way {
     kSocket,  // a Unix socket in the worker's directory, which ssh forwards
@@ -47,10 +52,18 @@ class SshConnection {
   // where it cannot be reached or does not take the worker. Nothing is left, and no record, where
   // it was not reached at all. After other errors Remove() is to be called.
   absl::Status Install(const WorkerFiles& files);
+  // Has the worker make its key, which stays on the host, and returns the request for a certificate
+  // of it (PEM), as the host sends it: nothing in it has been checked. RESOURCE_EXHAUSTED for more
+  // than limits::kCsrBytes. `challenge` is what the request is to carry.
+  absl::StatusOr<std::string> RequestCertificate(const std::string& challenge);
   // Returns what the worker is to dial. `controller` is HOST:PORT as this machine dials it.
   absl::StatusOr<std::string> Forward(Way way, const std::string& controller);
-  // Starts the worker, and returns when it is attached to the controller.
-  absl::Status StartWorker(const std::vector<std::string>& arguments, absl::Duration limit);
+  // Starts the worker, and returns when it is attached to the controller. It finds the certificate
+  // in TlsDirectory().
+  absl::Status StartWorker(const Certificate& certificate,
+                           const std::vector<std::string>& arguments, absl::Duration limit);
+  // On the host: has the key, and the certificate once the worker was started.
+  std::string TlsDirectory() const { return record_->directory + "/tls"; }
 
   // Whether the control connection is there.
   bool IsConnected() const;
@@ -62,6 +75,7 @@ class SshConnection {
   };
   // Ends the worker, removes its files from the host and the connection from this machine. Connects
   // anew where the control connection is lost. An error says what is left; the record stays then.
+  // It also stays where it has a certificate, which is to be revoked.
   absl::StatusOr<Removed> Remove(absl::Duration limit);
   // Removes the record and the connection from this machine, whatever is on the host.
   absl::Status Forget();

@@ -6,17 +6,22 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iostream>
+#include <map>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "common/files.h"
 #include "common/ids.h"
 #include "common/portable.h"
 #include "common/side_by_side.h"
+#include "common/text.h"
 #include "common/version.h"
 #include "controller/cli/ssh/progress.h"
+#include "controller/pki/authority.h"
 
 namespace lockstep::cli {
 namespace {
@@ -33,7 +38,8 @@ std::string NewToken() {
 }
 
 std::vector<std::string> WorkerArguments(const SshFleetOptions& options, const FleetRecord& record,
-                                         const std::string& controller) {
+                                         const std::string& controller,
+                                         const std::string& tls_directory) {
   std::vector<std::string> arguments = {"--controller",     controller,
                                         "--name",           record.name,
                                         "--state-dir",      record.directory + "/state",
@@ -41,12 +47,36 @@ std::vector<std::string> WorkerArguments(const SshFleetOptions& options, const F
   for (const std::string& path : options.allow) {
     arguments.insert(arguments.end(), {"--allow", path});
   }
+  if (!options.certificates.pki.empty()) {
+    arguments.insert(arguments.end(), {"--tls-dir", tls_directory});
+    // A worker that dials the controller verifies the name that it dials. Here it dials a socket or
+    // a port of ssh's, and must still find the controller at the other end, and nobody else.
+    if (options.way != SshConnection::Way::kDirect) {
+      arguments.insert(arguments.end(), {"--tls-server-name", options.certificates.server_name});
+    }
+  }
   arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   return arguments;
 }
 
+// The host has the worker's program by now. Before its certificate goes there, the record on disk
+// has it: a command that is killed leaves nothing that nobody revokes.
+absl::StatusOr<SshConnection::Certificate> Certify(SshConnection* host,
+                                                   const SshFleetOptions& options,
+                                                   const FleetRecords& records,
+                                                   FleetRecord* record) {
+  if (options.certificates.pki.empty()) return SshConnection::Certificate();
+  const std::string challenge = NewChallenge();
+  const auto request = host->RequestCertificate(challenge);
+  if (!request.ok()) return request.status();
+  auto certificate = SignForHost(options.certificates, *request, challenge, absl::Now(), record);
+  if (!certificate.ok()) return certificate.status();
+  if (absl::Status saved = records.Save(*record); !saved.ok()) return saved;
+  return SshConnection::Certificate{*std::move(certificate), options.certificates.authority};
+}
+
 absl::Status StartOn(SshConnection* host, const SshFleetOptions& options,
-                     const FleetRecord& record) {
+                     const FleetRecords& records, FleetRecord* record) {
   std::error_code failed;
   const uintmax_t packed = std::filesystem::file_size(options.archive, failed);
   if (failed) return absl::NotFoundError(options.archive + ": " + failed.message());
@@ -58,9 +88,33 @@ absl::Status StartOn(SshConnection* host, const SshFleetOptions& options,
   // slow or lost.
   files.need_kib = static_cast<int64_t>(packed / 1024 * 3) + int64_t{64} * 1024;
   if (absl::Status installed = host->Install(files); !installed.ok()) return installed;
+  const auto certificate = Certify(host, options, records, record);
+  if (!certificate.ok()) return certificate.status();
   const auto controller = host->Forward(options.way, options.controller);
   if (!controller.ok()) return controller.status();
-  return host->StartWorker(WorkerArguments(options, record, *controller), kAttachLimit);
+  return host->StartWorker(*certificate,
+                           WorkerArguments(options, *record, *controller, host->TlsDirectory()),
+                           kAttachLimit);
+}
+
+// One line for each directory of an authority. Returns why records still have a certificate, by the
+// host's name.
+std::map<std::string, absl::Status> RevokeAndSay(const std::string& pki,
+                                                 const std::vector<FleetRecord*>& fleet) {
+  std::map<std::string, absl::Status> failed;
+  for (const Revocation& revocation : RevokeCertificates(pki, absl::Now(), fleet)) {
+    const std::string names = absl::StrJoin(revocation.names, " ");
+    if (revocation.status.ok()) {
+      std::cerr << "certificates revoked: " << names << ". A controller whose --tls-dir is in "
+                << revocation.pki << " knows it within seconds. To any other, copy "
+                << revocation.pki << "/crl.pem\n";
+      continue;
+    }
+    std::cerr << "certificates NOT REVOKED: " << names << " ("
+              << common::Printable(std::string(revocation.status.message()), 300) << ")\n";
+    for (const std::string& name : revocation.names) failed[name] = revocation.status;
+  }
+  return failed;
 }
 
 // The hosts run what is in the archive. A portable program may lie in a directory in which every
@@ -75,6 +129,12 @@ bool MayBeRun(const std::string& path, const std::string& program) {
          (stat(program.c_str(), &own) == 0 && facts.st_uid == own.st_uid);
 }
 
+// After RevokeCertificates(): a record stays as long as something is on its host, or its
+// certificate counts.
+absl::Status Settle(const FleetRecord& record, bool is_removed, const FleetRecords& records) {
+  return is_removed && record.serial.empty() ? records.Remove(record) : records.Save(record);
+}
+
 // Removes the files and processes that a failed start has left, by the same way as later.
 std::string RemoveAfterFailure(FleetRecord* record, const FleetRecords& records) {
   SshConnection::Ports ports;
@@ -82,9 +142,22 @@ std::string RemoveAfterFailure(FleetRecord* record, const FleetRecords& records)
   ports.is_cancelled = [] { return false; };
   ports.progress = [](const std::string&) {};
   const auto removed = SshConnection(record, &records, ports).Remove(kRemoveLimit);
-  if (removed.ok()) return "";
-  return absl::StrCat("; what is there could not be removed (", removed.status().message(),
-                      "): lockstep fleet down ", record->name);
+  std::string left;
+  if (!removed.ok()) {
+    left = absl::StrCat("; what is there could not be removed (", removed.status().message(),
+                        "): lockstep fleet down ", record->name);
+  }
+  if (record->serial.empty()) return left;
+  // Not needed any more, wherever its key may be.
+  const auto revoked = RevokeCertificates("", absl::Now(), {record});
+  if (absl::Status status = Settle(*record, removed.ok(), records); !status.ok()) {
+    absl::StrAppend(&left, "; ", std::string(status.message()));
+  }
+  if (!record->serial.empty()) {
+    absl::StrAppend(&left, "; its certificate is not revoked (", revoked[0].status.message(),
+                    "): lockstep fleet down ", record->name);
+  }
+  return left;
 }
 
 absl::Status BringUpHost(const SshFleetOptions& options, const FleetRecords& records,
@@ -102,12 +175,19 @@ absl::Status BringUpHost(const SshFleetOptions& options, const FleetRecords& rec
   if (!options.directory.empty()) {
     record.directory = absl::StrCat(options.directory, "/lockstep-fleet.", token);
   }
+  record.tls_certificate = options.tls_certificate;
+  record.tls_key = options.tls_key;
+  record.tls_authority = options.tls_authority;
   SshConnection::Ports ports;
   ports.is_cancelled = options.is_cancelled;
   ports.progress = [&](const std::string& doing) { progress->Show(host.name, doing); };
   SshConnection connection(&record, &records, ports);
   const absl::Time began = absl::Now();
-  absl::Status status = StartOn(&connection, options, record);
+  // A host may have a longer name than a certificate, which is to have it. That is known before
+  // anything is copied.
+  absl::Status status =
+      options.certificates.pki.empty() ? absl::OkStatus() : pki::CheckName(host.name);
+  if (status.ok()) status = StartOn(&connection, options, records, &record);
   if (status.ok()) {
     progress->Finish(host.name,
                      absl::StrFormat("up in %.1f s, in %s",
@@ -119,6 +199,27 @@ absl::Status BringUpHost(const SshFleetOptions& options, const FleetRecords& rec
   status = absl::Status(status.code(), absl::StrCat(std::string(status.message()), rest));
   progress->Finish(host.name, absl::StrCat("FAILED: ", std::string(status.message())));
   return status;
+}
+
+// Of hosts whose workers were to end, whether or not they did: what nobody uses is not to be valid.
+void RevokeAll(const std::string& pki, const FleetRecords& records, std::vector<FleetRecord>* fleet,
+               std::vector<HostOutcome>* outcomes) {
+  std::vector<FleetRecord*> certified;
+  std::vector<size_t> indexes;
+  for (size_t i = 0; i < fleet->size(); ++i) {
+    if ((*fleet)[i].serial.empty()) continue;
+    certified.push_back(&(*fleet)[i]);
+    indexes.push_back(i);
+  }
+  const std::map<std::string, absl::Status> failed = RevokeAndSay(pki, certified);
+  for (const size_t i : indexes) {
+    const FleetRecord& record = (*fleet)[i];
+    absl::Status& status = (*outcomes)[i].status;
+    const absl::Status settled = Settle(record, status.ok(), records);
+    if (!status.ok()) continue;
+    status = settled;
+    if (const auto why = failed.find(record.name); why != failed.end()) status = why->second;
+  }
 }
 
 std::string Described(const SshConnection::Removed& removed) {
@@ -172,7 +273,9 @@ absl::StatusOr<std::string> FindWorkerArchive(const std::string& path) {
 absl::Status CheckOptions(const SshFleetOptions& options) {
   std::vector<std::string> all = options.arguments;
   all.insert(all.end(), options.allow.begin(), options.allow.end());
-  all.insert(all.end(), {options.config, options.directory, options.controller});
+  all.insert(all.end(), {options.config, options.directory, options.controller,
+                         options.certificates.pki, options.certificates.server_name,
+                         options.tls_certificate, options.tls_key, options.tls_authority});
   for (const std::string& text : all) {
     // The scripts on the host read one value from each line.
     if (text.find('\n') != std::string::npos || text.find('\0') != std::string::npos) {
@@ -202,7 +305,7 @@ std::vector<HostOutcome> BringUp(const SshFleetOptions& options, const FleetReco
 }
 
 std::vector<HostOutcome> TakeDown(std::vector<FleetRecord> fleet, const FleetRecords& records,
-                                  size_t parallel) {
+                                  size_t parallel, const std::string& pki) {
   std::vector<std::string> names;
   for (const FleetRecord& record : fleet) names.push_back(record.name);
   HostProgress progress(names);
@@ -222,6 +325,7 @@ std::vector<HostOutcome> TakeDown(std::vector<FleetRecord> fleet, const FleetRec
                                            : absl::StrCat("NOT DONE: ",
                                                           std::string(removed.status().message())));
   });
+  RevokeAll(pki, records, &fleet, &outcomes);
   return outcomes;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "controller/cli/ssh/certificates.h"
 #include "controller/cli/ssh/connection.h"
 #include "controller/cli/ssh/host_set.h"
 #include "controller/cli/ssh/records.h"
@@ -21,6 +22,9 @@ struct SshFleetOptions {
   SshConnection::Way way = SshConnection::Way::kSocket;
   std::vector<std::string> allow;
   std::vector<std::string> arguments;  // further ones of each worker
+  HostCertificates certificates;       // for a controller with TLS
+  // The files with which this machine calls that controller.
+  std::string tls_certificate, tls_key, tls_authority;
   size_t parallel = 16;
   int alone_seconds = 300;  // a worker ends when it has had no controller for this long
   std::function<bool()> is_cancelled = [] { return false; };
@@ -49,9 +53,11 @@ absl::Status CheckOptions(const SshFleetOptions& options);
 // hosts. A host that fails is left as it was, or has a record.
 std::vector<HostOutcome> BringUp(const SshFleetOptions& options, const FleetRecords& records);
 
-// Ends the workers of the records, several hosts at once, and removes their files. The records of
-// hosts that cannot be reached, or do not do all of it, stay.
+// Ends the workers of the records, several hosts at once, and removes their files. Then revokes
+// their certificates, also those of hosts that were not reached, and says so on standard error;
+// `pki` is as for RevokeCertificates(). The records of hosts that cannot be reached, or do not do
+// all of it, stay, as do those whose certificates could not be revoked.
 std::vector<HostOutcome> TakeDown(std::vector<FleetRecord> fleet, const FleetRecords& records,
-                                  size_t parallel);
+                                  size_t parallel, const std::string& pki = "");
 
 }  // namespace lockstep::cli

@@ -32,6 +32,12 @@ std::string ToText(const FleetRecord& record) {
   add("control", record.control);
   add("controller", record.controller);
   add("began", absl::StrCat(record.began_s));
+  add("pki", record.pki);
+  add("serial", record.serial);
+  add("valid-to", absl::StrCat(record.valid_to_s));
+  add("tls-cert", record.tls_certificate);
+  add("tls-key", record.tls_key);
+  add("tls-ca", record.tls_authority);
   for (const std::string& path : record.allow) add("allow", path);
   return text;
 }
@@ -52,6 +58,12 @@ FleetRecord FromText(const std::string& text) {
     if (key == "control") record.control = value;
     if (key == "controller") record.controller = value;
     if (key == "began" && !absl::SimpleAtoi(value, &record.began_s)) record.began_s = 0;
+    if (key == "pki") record.pki = value;
+    if (key == "serial") record.serial = value;
+    if (key == "valid-to" && !absl::SimpleAtoi(value, &record.valid_to_s)) record.valid_to_s = 0;
+    if (key == "tls-cert") record.tls_certificate = value;
+    if (key == "tls-key") record.tls_key = value;
+    if (key == "tls-ca") record.tls_authority = value;
     if (key == "allow") record.allow.push_back(value);
   }
   return record;

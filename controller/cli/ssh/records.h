@@ -20,6 +20,12 @@ struct FleetRecord {
   std::vector<std::string> allow;
   std::string controller;  // HOST:PORT, as this machine dials it
   int64_t began_s = 0;     // Unix time
+  // The worker's certificate; empty without TLS, and once it is revoked.
+  std::string pki;         // the directory of the authority that has signed it
+  std::string serial;      // hexadecimal
+  int64_t valid_to_s = 0;  // Unix time
+  // The files with which this machine calls that controller; empty without TLS.
+  std::string tls_certificate, tls_key, tls_authority;
 };
 
 // The records of this user, one file each in a directory of mode 0700. Thread-safe for different

@@ -1,20 +1,35 @@
 # shellcheck shell=sh
-# Runs on a host, in a session of its own. Gives the supervisor the worker's arguments, and waits
-# until the worker is attached to the controller.
+# Runs on a host, in a session of its own. Gives the worker its certificate, if it has made a key,
+# and the supervisor the worker's arguments. Waits until the worker is attached to the controller.
 #
-# Standard input: the token, the worker's directory, how many seconds to wait, a count, and that
-# many arguments, a line each.
+# Standard input: the token, the worker's directory and how many seconds to wait, a line each. Then
+# the worker's certificate, that of its authority, and the worker's arguments, each with a count of
+# lines before it. Without a key both certificates have no line.
 set -u
 umask 077
 
 say() { printf '%s %s\n' "$token" "$*"; }
 
-IFS= read -r token && IFS= read -r dir && IFS= read -r seconds && IFS= read -r count || exit 1
-while [ "$count" -gt 0 ]; do
-  IFS= read -r line || exit 1
-  printf '%s\n' "$line"
-  count=$((count - 1))
-done > "$dir/arguments.new"
+# Writes the next lines of standard input to $1.
+take() {
+  IFS= read -r count || exit 1
+  while [ "$count" -gt 0 ]; do
+    IFS= read -r line || exit 1
+    printf '%s\n' "$line"
+    count=$((count - 1))
+  done > "$1"
+}
+
+IFS= read -r token && IFS= read -r dir && IFS= read -r seconds || exit 1
+take "$dir/cert.pem"
+take "$dir/ca.pem"
+take "$dir/arguments.new"
+if [ ! -d "$dir/tls" ]; then
+  rm -f "$dir/cert.pem" "$dir/ca.pem"
+elif ! mv "$dir/cert.pem" "$dir/ca.pem" "$dir/tls/"; then
+  say "failed $dir/tls cannot be written to"
+  exit 1
+fi
 # The supervisor sees all arguments or none.
 if ! mv "$dir/arguments.new" "$dir/arguments"; then
   say "failed $dir cannot be written to"

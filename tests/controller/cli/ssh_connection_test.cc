@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -39,6 +40,23 @@ class SshConnectionTest : public testing::Test {
     const absl::Status status = SshConnection(&record_, &records_, ports).Install(files);
     if (!record_.control.empty()) std::filesystem::remove_all(record_.control);
     return status;
+  }
+  // What the host answers when it is asked for a certificate request.
+  absl::StatusOr<std::string> Request(const std::string& script) {
+    const std::string program = directory_ + "/ssh";
+    std::ofstream(program) << "#!/bin/sh\necho \"$*\" >> " << directory_ << "/words\n"
+                           << "tail -c 64 > " << directory_ << "/input\n"
+                           << script << "\n";
+    chmod(program.c_str(), 0755);
+    SshConnection::Ports ports;
+    ports.program = program;
+    ports.is_cancelled = [] { return false; };
+    ports.progress = [](const std::string&) {};
+    record_.directory = "/tmp/lockstep-fleet." + record_.token;
+    return SshConnection(&record_, &records_, ports).RequestCertificate("5ec7e7");
+  }
+  std::string Said(const std::string& answer) const {
+    return absl::StrCat("echo '", record_.token, " ", answer, "'\n");
   }
   std::string Say(const std::string& answer) const {
     return absl::StrCat("cat > /dev/null; echo '", record_.token, " ", answer, "'");
@@ -156,6 +174,40 @@ TEST_F(SshConnectionTest, AControlDirectoryThatOthersEnterIsNotUsed) {
   std::filesystem::create_directory_symlink(directory_, path);
   EXPECT_FALSE(SshConnection(&record_, &records_, ports).IsConnected());
   std::filesystem::remove(path);
+}
+
+TEST_F(SshConnectionTest, ARequestIsWhatTheHostMarksAsSuch) {
+  const auto request = Request("echo Welcome\n" + Said("csr -----BEGIN") + "echo noise\n" +
+                               Said("csr END-----") + Said("requested"));
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(*request, "-----BEGIN\nEND-----\n");
+}
+
+TEST_F(SshConnectionTest, TheChallengeGoesOverStandardInput) {
+  ASSERT_TRUE(Request(Said("csr x") + Said("requested")).ok());
+  const auto read = [&](const char* name) {
+    std::ifstream file(directory_ + name);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_NE(read("/input").find("\n5ec7e7\n"), std::string::npos);
+  EXPECT_EQ(read("/words").find("5ec7e7"), std::string::npos);
+}
+
+TEST_F(SshConnectionTest, AHostThatSendsSomethingElseIsRefused) {
+  const auto why = [&](const std::string& script) {
+    return std::string(Request(script).status().message());
+  };
+  for (const std::string& script :
+       {std::string("exit 0"), std::string("echo csr x"), Said("requested"), Said("csr x")}) {
+    EXPECT_NE(why(script).find("something else than a certificate request"), std::string::npos)
+        << script;
+  }
+  EXPECT_NE(why("echo '" + record_.token + " csr '\"$(head -c 9000 /dev/zero | tr '\\0' x)\"\n" +
+                Said("requested"))
+                .find("more than 8192 bytes"),
+            std::string::npos);
+  EXPECT_NE(why(Said("failed no space") + "exit 1").find("no space"), std::string::npos);
+  EXPECT_NE(why("echo lost >&2; exit 255").find("lost"), std::string::npos);
 }
 
 TEST_F(SshConnectionTest, SshChecksHostKeysAndGivesNothingAway) {

@@ -89,6 +89,12 @@ TEST_F(RecordsTest, KeepsWhatItWasGiven) {
   record.directory = "/tmp/with a space";
   record.allow = {"/data", "/dev/sd b"};
   record.began_s = 7;
+  record.pki = "/root/lockstep pki";
+  record.serial = "4A11";
+  record.valid_to_s = 8;
+  record.tls_certificate = "/c";
+  record.tls_key = "/k";
+  record.tls_authority = "/a";
   ASSERT_TRUE(records.Save(record).ok());
   struct stat facts = {};
   ASSERT_EQ(stat((directory_ + "/fleets").c_str(), &facts), 0);
@@ -101,6 +107,12 @@ TEST_F(RecordsTest, KeepsWhatItWasGiven) {
   EXPECT_EQ((*loaded)[0].destination, record.destination);
   EXPECT_EQ((*loaded)[0].config, "");
   EXPECT_EQ((*loaded)[0].allow, record.allow);
+  EXPECT_EQ((*loaded)[0].pki, record.pki);
+  EXPECT_EQ((*loaded)[0].serial, record.serial);
+  EXPECT_EQ((*loaded)[0].valid_to_s, record.valid_to_s);
+  EXPECT_EQ((*loaded)[0].tls_certificate, record.tls_certificate);
+  EXPECT_EQ((*loaded)[0].tls_key, record.tls_key);
+  EXPECT_EQ((*loaded)[0].tls_authority, record.tls_authority);
   ASSERT_TRUE(records.Remove(record).ok());
   EXPECT_TRUE(records.Load()->empty());
 }

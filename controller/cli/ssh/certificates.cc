@@ -1,0 +1,95 @@
+#include "controller/cli/ssh/certificates.h"
+
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/certificate.h"
+#include "common/ids.h"
+#include "controller/pki/pki_directory.h"
+
+namespace lockstep::cli {
+namespace {
+
+absl::Status Named(const std::string& what, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(what, std::string(status.message())));
+}
+
+}  // namespace
+
+absl::Status CheckCertificates(const HostCertificates& certificates, absl::Time now) {
+  const auto directory = pki::PkiDirectory::Open(certificates.pki);
+  if (!directory.ok()) return Named("--pki ", directory.status());
+  if (!common::HasCertificate(certificates.authority, directory->authority_pem())) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "--pki ", certificates.pki, ": its authority, ", directory->authority().name,
+        ", is not in your --tls-ca, so that the controller would refuse what it signs; name the "
+        "directory whose authority has signed the controller's certificate"));
+  }
+  if (now + certificates.life > directory->authority().not_after) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--valid-for: the certificates would outlive their authority, which ",
+                     common::DescribeExpiry(directory->authority(), now)));
+  }
+  return absl::OkStatus();
+}
+
+std::string NewChallenge() {
+  return absl::StrFormat("%016x%016x", common::RandomSeed(), common::RandomSeed());
+}
+
+// The directory is open, and so locked, for one host at a time: another `lockstep pki` may want it
+// while a fleet of many hosts comes up.
+absl::StatusOr<std::string> SignForHost(const HostCertificates& certificates,
+                                        const std::string& csr_pem, const std::string& challenge,
+                                        absl::Time now, FleetRecord* record) {
+  auto directory = pki::PkiDirectory::Open(certificates.pki);
+  if (!directory.ok()) return Named("--pki ", directory.status());
+  pki::Request request;
+  request.holder = pki::Holder::kWorker;
+  request.name = record->name;
+  request.not_before = now;
+  request.not_after = now + certificates.life;
+  auto certificate = directory->IssueToHost(request, csr_pem, challenge);
+  if (!certificate.ok()) return Named("its certificate: ", certificate.status());
+  const auto facts = common::ReadCertificate(*certificate);
+  if (!facts.ok()) return facts.status();
+  record->pki = certificates.pki;
+  record->serial = facts->serial;
+  record->valid_to_s = absl::ToUnixSeconds(facts->not_after);
+  return certificate;
+}
+
+std::vector<Revocation> RevokeCertificates(const std::string& pki, absl::Time now,
+                                           const std::vector<FleetRecord*>& fleet) {
+  std::map<std::string, std::vector<FleetRecord*>> by_directory;
+  for (FleetRecord* record : fleet) {
+    if (record->serial.empty()) continue;
+    if (absl::FromUnixSeconds(record->valid_to_s) <= now) {
+      record->serial.clear();
+      continue;
+    }
+    by_directory[pki.empty() ? record->pki : pki].push_back(record);
+  }
+  std::vector<Revocation> done;
+  for (const auto& [path, records] : by_directory) {
+    Revocation& revocation = done.emplace_back();
+    revocation.pki = path;
+    std::vector<std::string> serials;
+    for (const FleetRecord* record : records) {
+      revocation.names.push_back(record->name);
+      serials.push_back(record->serial);
+    }
+    auto directory = pki::PkiDirectory::Open(path);
+    if (!directory.ok()) {
+      revocation.status = directory.status();
+      continue;
+    }
+    revocation.status = directory->RevokeSerials(serials, now).status();
+    if (!revocation.status.ok()) continue;
+    for (FleetRecord* record : records) record->serial.clear();
+  }
+  return done;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,212 @@
+// Certificates for workers that are started over ssh: what is signed, as what, and what is not.
+
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/certificate.h"
+#include "common/certificate_request.h"
+#include "common/files.h"
+#include "controller/cli/ssh/certificates.h"
+#include "controller/pki/pki_directory.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace lockstep::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kDay = absl::Hours(24);
+
+std::string RequestOf(const std::string& challenge) {
+  const auto key = common::MakePrivateKey();
+  EXPECT_TRUE(key.ok()) << key.status();
+  const auto request = common::MakeCertificateRequest(*key, challenge);
+  EXPECT_TRUE(request.ok()) << request.status();
+  return request.ok() ? *request : "";
+}
+
+// A request that this key signs, for the name of another role.
+std::string RequestOfKey(EVP_PKEY* key, EVP_PKEY* signer) {
+  X509_REQ* csr = X509_REQ_new();
+  const std::string name = "admin.role.lockstep";
+  X509_NAME_add_entry_by_txt(X509_REQ_get_subject_name(csr), "CN", MBSTRING_UTF8,
+                             reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
+  X509_REQ_add1_attr_by_NID(csr, NID_pkcs9_challengePassword, MBSTRING_UTF8,
+                            reinterpret_cast<const unsigned char*>("c"), 1);
+  X509_REQ_set_pubkey(csr, key);
+  X509_REQ_sign(csr, signer, EVP_sha256());
+  BIO* memory = BIO_new(BIO_s_mem());
+  PEM_write_bio_X509_REQ(memory, csr);
+  char* text = nullptr;
+  const auto length = BIO_get_mem_data(memory, &text);
+  std::string pem(text, static_cast<size_t>(length));
+  BIO_free(memory);
+  X509_REQ_free(csr);
+  return pem;
+}
+
+class CertificatesTest : public ::testing::Test {
+ protected:
+  CertificatesTest() {
+    char path[] = "/tmp/lockstep-certificates-XXXXXX";
+    base_ = mkdtemp(path);
+    certificates_.pki = MakeAuthority("pki");
+    certificates_.life = kDay;
+    certificates_.authority = Read(certificates_.pki + "/ca.pem");
+    certificates_.server_name = "ctl.example";
+    record_.name = "node1";
+    record_.token = "0123456789abcdef01234567";
+  }
+  ~CertificatesTest() override { std::filesystem::remove_all(base_); }
+
+  std::string MakeAuthority(const std::string& name) {
+    const std::string path = base_ + "/" + name;
+    const absl::Status made = pki::PkiDirectory::Init(path, name, absl::Now(), 30 * kDay);
+    EXPECT_TRUE(made.ok()) << made;
+    return path;
+  }
+  static std::string Read(const std::string& path) {
+    const auto read = common::ReadFile(path);
+    EXPECT_TRUE(read.ok()) << read.status();
+    return read.ok() ? *read : "";
+  }
+  absl::StatusOr<std::string> Sign(const std::string& csr, const std::string& challenge = "c") {
+    return SignForHost(certificates_, csr, challenge, absl::Now(), &record_);
+  }
+  std::string WhyNot(const std::string& csr) {
+    const auto refused = Sign(csr);
+    EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
+    return std::string(refused.status().message());
+  }
+  std::vector<pki::Issued> List() {
+    const auto directory = pki::PkiDirectory::Open(certificates_.pki);
+    EXPECT_TRUE(directory.ok()) << directory.status();
+    return *directory->List();
+  }
+
+  std::string base_;
+  HostCertificates certificates_;
+  FleetRecord record_;
+};
+
+TEST_F(CertificatesTest, TheNameIsTheHostsAndNotTheRequests) {
+  EVP_PKEY* key = EVP_EC_gen("P-256");
+  const auto pem = Sign(RequestOfKey(key, key));
+  EVP_PKEY_free(key);
+  ASSERT_TRUE(pem.ok()) << pem.status();
+  const auto facts = common::ReadCertificate(*pem);
+  ASSERT_TRUE(facts.ok());
+  EXPECT_EQ(facts->name, "node1");
+  EXPECT_THAT(facts->dns_names, ElementsAre("worker.role.lockstep"));
+  EXPECT_LE(facts->not_after, absl::Now() + kDay);
+  EXPECT_EQ(record_.serial, facts->serial);
+  EXPECT_EQ(record_.pki, certificates_.pki);
+  EXPECT_EQ(record_.valid_to_s, absl::ToUnixSeconds(facts->not_after));
+  // The key is on the host, and the directory has none but the authority's.
+  EXPECT_FALSE(std::filesystem::exists(certificates_.pki + "/node1"));
+}
+
+TEST_F(CertificatesTest, RequestsThatAreNotInOrderAreNotSigned) {
+  EXPECT_THAT(WhyNot("hello"), HasSubstr("no certificate request in PEM"));
+  EXPECT_THAT(WhyNot("-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE "
+                     "REQUEST-----\n"),
+              HasSubstr("no certificate request in PEM"));
+  EXPECT_THAT(WhyNot(RequestOf("")), HasSubstr("does not carry the challenge"));
+  EXPECT_THAT(WhyNot(RequestOf("d")), HasSubstr("does not carry the challenge"));
+  EVP_PKEY* key = EVP_EC_gen("P-256");
+  EVP_PKEY* other = EVP_EC_gen("P-256");
+  EXPECT_THAT(WhyNot(RequestOfKey(key, other)), HasSubstr("is not signed by its own key"));
+  EVP_PKEY_free(key);
+  EVP_PKEY_free(other);
+  EVP_PKEY* curve = EVP_EC_gen("secp256k1");
+  EXPECT_THAT(WhyNot(RequestOfKey(curve, curve)), HasSubstr("this kind of key is not accepted"));
+  EVP_PKEY_free(curve);
+  EVP_PKEY* weak = EVP_RSA_gen(1024);
+  EXPECT_THAT(WhyNot(RequestOfKey(weak, weak)), HasSubstr("this kind of key is not accepted"));
+  EVP_PKEY_free(weak);
+  EXPECT_TRUE(List().empty());
+  EXPECT_EQ(record_.serial, "");
+}
+
+TEST_F(CertificatesTest, NoChallengeComesTwice) {
+  const std::string challenge = NewChallenge();
+  EXPECT_EQ(challenge.size(), 32u);
+  EXPECT_NE(challenge, NewChallenge());
+  // A request that was sent before is of no use.
+  const std::string old = RequestOf(challenge);
+  ASSERT_TRUE(Sign(old, challenge).ok());
+  EXPECT_FALSE(Sign(old, NewChallenge()).ok());
+}
+
+TEST_F(CertificatesTest, TheAuthorityMustBeOneThatTheControllerKnows) {
+  EXPECT_TRUE(CheckCertificates(certificates_, absl::Now()).ok());
+  const std::string other = MakeAuthority("other");
+  // While authorities change, the file has several.
+  certificates_.authority = Read(other + "/ca.pem") + Read(certificates_.pki + "/ca.pem");
+  EXPECT_TRUE(CheckCertificates(certificates_, absl::Now()).ok());
+  certificates_.authority = Read(other + "/ca.pem");
+  const absl::Status refused = CheckCertificates(certificates_, absl::Now());
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("is not in your --tls-ca"));
+}
+
+TEST_F(CertificatesTest, WhatCannotSignIsRefusedBeforeAnyHost) {
+  certificates_.life = 31 * kDay;
+  EXPECT_THAT(std::string(CheckCertificates(certificates_, absl::Now()).message()),
+              HasSubstr("--valid-for: the certificates would outlive"));
+  certificates_.life = kDay;
+  chmod((certificates_.pki + "/ca.key").c_str(), 0644);
+  EXPECT_THAT(std::string(CheckCertificates(certificates_, absl::Now()).message()),
+              HasSubstr("chmod 600"));
+  std::filesystem::remove(certificates_.pki + "/ca.key");
+  const absl::Status refused = CheckCertificates(certificates_, absl::Now());
+  EXPECT_TRUE(absl::IsNotFound(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("--pki "));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("has no ca.key"));
+}
+
+TEST_F(CertificatesTest, RevokingIsOneStepAndSparesWhatHasExpired) {
+  std::vector<FleetRecord> fleet(3, record_);
+  for (size_t i = 0; i < fleet.size(); ++i) {
+    fleet[i].name = absl::StrCat("node", i);
+    ASSERT_TRUE(SignForHost(certificates_, RequestOf("c"), "c", absl::Now(), &fleet[i]).ok());
+  }
+  FleetRecord plain;
+  plain.name = "plain";
+  fleet[2].valid_to_s = 1;
+  const auto done = RevokeCertificates("", absl::Now(), {&fleet[0], &plain, &fleet[1], &fleet[2]});
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_TRUE(done[0].status.ok()) << done[0].status;
+  EXPECT_EQ(done[0].pki, certificates_.pki);
+  EXPECT_THAT(done[0].names, ElementsAre("node0", "node1"));
+  for (const FleetRecord& record : fleet) EXPECT_EQ(record.serial, "");
+  for (const pki::Issued& one : List()) EXPECT_EQ(one.revoked, one.facts.name != "node2");
+}
+
+TEST_F(CertificatesTest, AnAuthorityThatIsAwayLeavesTheRecord) {
+  ASSERT_TRUE(Sign(RequestOf("c")).ok());
+  const std::string serial = record_.serial;
+  const std::string moved = base_ + "/moved";
+  std::filesystem::rename(certificates_.pki, moved);
+  const auto failed = RevokeCertificates("", absl::Now(), {&record_});
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_TRUE(absl::IsNotFound(failed[0].status)) << failed[0].status;
+  EXPECT_EQ(record_.serial, serial);
+  // Another authority's directory does not revoke it, and does not say so.
+  EXPECT_FALSE(RevokeCertificates(MakeAuthority("other"), absl::Now(), {&record_})[0].status.ok());
+  EXPECT_EQ(record_.serial, serial);
+  EXPECT_TRUE(RevokeCertificates(moved, absl::Now(), {&record_})[0].status.ok());
+  EXPECT_EQ(record_.serial, "");
+}
+
+}  // namespace
+}  // namespace lockstep::cli
