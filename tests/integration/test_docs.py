@@ -37,7 +37,7 @@ RUN_BY = {
     ("docs/guide/fleet.md", "sh"): "test_guides.py",
     ("docs/guide/history.md", "sh"): "test_guides.py",
     ("docs/guide/schedulers.md", "sh"): "test_slurm.py, test_kubernetes.py",
-    ("docs/guide/ssh.md", "sh"): "test_ssh_fleet.py",
+    ("docs/guide/ssh.md", "sh"): "test_ssh_fleet.py, test_ssh_fleet_tls.py",
     ("docs/guide/coming-from-iometer.md", "sh"): "test_presets.py",
     ("docs/guide/presets.md", "sh"): "test_presets.py",
     ("docs/guide/install.md", "sh"): "test_package.py",
