@@ -83,6 +83,12 @@ std::string Escaped(std::string_view text, size_t at, size_t bytes) {
 }  // namespace
 
 std::string Printable(std::string_view text, size_t max_columns) {
+  // Nearly all texts are short ones of plain ASCII, in which a byte is a column. Long job files
+  // have thousands of them.
+  const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f; };
+  if (text.size() <= max_columns && std::all_of(text.begin(), text.end(), is_plain)) {
+    return std::string(text);
+  }
   constexpr size_t kMaxBytesAColumn = 4;
   std::string out;
   size_t width = 0;

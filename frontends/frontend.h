@@ -111,7 +111,11 @@ std::optional<Hosts> ParseHosts(absl::string_view text);
 // A job file with a comment beside each line that came from the tool's file.
 struct JobText {
   std::string yaml;
-  std::map<int, Origin> origins;  // by line, from 1
+  // The job that `yaml` says, as a reader of job files would have it: shares and rates are written
+  // with some ten digits.
+  v1::JobSpec job;
+  std::map<std::string, int> lines;  // of field paths: phases[0].run.duration
+  std::map<int, Origin> origins;     // by line, from 1
 };
 JobText WriteJob(const Translation& translation, const std::string& source);
 

@@ -1,8 +1,12 @@
 // A translated job as a job file, with the origin of each line beside it.
+//
+// The text is not read back: YAML takes several times as long to read as the translation itself.
+// The writer says what a reader would find, and tests read back every job that they translate.
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -103,6 +107,31 @@ std::string RealText(const FieldDescriptor& field, double value) {
   }
 }
 
+// Whether a reader may have another number than the one that the text was made of. A reader keeps
+// numbers in a double, which is exact up to 2^53.
+bool MayBeRounded(const Message& message, const FieldDescriptor& field) {
+  constexpr int64_t kMaxExact = int64_t{1} << 53;
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) return true;
+  if (field.cpp_type() != FieldDescriptor::CPPTYPE_INT64 || field.is_repeated()) return false;
+  const int64_t value = message.GetReflection()->GetInt64(message, &field);
+  return value > kMaxExact || value < -kMaxExact;
+}
+
+// Sets the number to the one that a reader has from its text. `i`: of an item of a list.
+void SetAsRead(const std::string& text, const FieldDescriptor& field, int i, Message* message) {
+  const std::unique_ptr<Message> read(message->New());
+  // A number out of its range stays as it is: CheckFields() finds it.
+  if (!v1::SetFromText(field, text, read.get()).ok()) return;
+  const Reflection* r = message->GetReflection();
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_INT64) {
+    r->SetInt64(message, &field, r->GetInt64(*read, &field));
+  } else if (field.is_repeated()) {
+    r->SetRepeatedDouble(message, &field, i, r->GetRepeatedDouble(*read, &field, 0));
+  } else {
+    r->SetDouble(message, &field, r->GetDouble(*read, &field));
+  }
+}
+
 // The value of a field that is no message; of item `i` where it is a list.
 std::string ValueText(const Message& message, const FieldDescriptor& field, int i) {
   const Reflection* r = message.GetReflection();
@@ -128,6 +157,13 @@ std::string ValueText(const Message& message, const FieldDescriptor& field, int 
   }
 }
 
+// The text of a value, which becomes the one that a reader has from it.
+std::string TakeText(const FieldDescriptor& field, int i, Message* message) {
+  std::string text = ValueText(*message, field, i);
+  if (MayBeRounded(*message, field)) SetAsRead(text, field, i, message);
+  return text;
+}
+
 std::vector<const FieldDescriptor*> SetFields(const Message& message) {
   std::vector<const FieldDescriptor*> fields;
   message.GetReflection()->ListFields(message, &fields);
@@ -136,42 +172,49 @@ std::vector<const FieldDescriptor*> SetFields(const Message& message) {
 
 class Writer {
  public:
-  Writer(const Translation& translation, JobText* out) : translation_(translation), out_(out) {}
+  Writer(const Translation& translation, JobText* out) : translation_(translation), out_(out) {
+    out_->job = translation.job;
+  }
 
   void Comment(const std::string& text) { Line("# " + common::Printable(text, 300), ""); }
 
+  void Job() {
+    NoteNextLine("");
+    Fields(&out_->job, "", 0, "");
+  }
+
+ private:
   // `first`: what stands before the first field, in place of spaces of the same length.
-  void Fields(const Message& message, const std::string& path, size_t indent, std::string first) {
-    for (const FieldDescriptor* field : SetFields(message)) {
+  void Fields(Message* message, const std::string& path, size_t indent, std::string first) {
+    for (const FieldDescriptor* field : SetFields(*message)) {
       const std::string name = v1::JobFieldName(*field);
       // This path is also the key of the field's origin.
       const std::string here = absl::StrCat(path, path.empty() ? "" : ".", name);
       const std::string start =
           (first.empty() ? std::string(indent, ' ') : std::exchange(first, "")) + name + ":";
       if (field->is_map()) {
-        Map(message, *field, here, indent, start);
+        Map(*message, *field, here, indent, start);
       } else if (field->is_repeated()) {
         List(message, *field, here, indent, start);
       } else if (field->message_type() == nullptr) {
-        Line(absl::StrCat(start, " ", ValueText(message, *field, 0)), here);
+        Line(absl::StrCat(start, " ", TakeText(*field, 0, message)), here);
       } else {
-        Nested(message.GetReflection()->GetMessage(message, field), here, indent, start);
+        Nested(message->GetReflection()->MutableMessage(message, field), here, indent, start);
       }
     }
   }
 
- private:
-  void Nested(const Message& child, const std::string& path, size_t indent,
-              const std::string& start) {
-    const auto fields = SetFields(child);
+  void Nested(Message* child, const std::string& path, size_t indent, const std::string& start) {
+    const auto fields = SetFields(*child);
     if (fields.empty()) return Line(start, path);
     // A choice that needs nothing more is written as its name: `pattern: random`.
     const bool is_choice = fields.size() == 1 && fields[0]->message_type() != nullptr &&
                            !fields[0]->is_repeated() && fields[0]->containing_oneof() != nullptr;
-    if (is_choice && SetFields(child.GetReflection()->GetMessage(child, fields[0])).empty()) {
+    if (is_choice && SetFields(child->GetReflection()->GetMessage(*child, fields[0])).empty()) {
       return Line(absl::StrCat(start, " ", v1::JobFieldName(*fields[0])), path);
     }
     Line(start, path);
+    NoteNextLine(path);
     Fields(child, path, indent + 2, "");
   }
 
@@ -192,20 +235,21 @@ class Writer {
     }
   }
 
-  void List(const Message& message, const FieldDescriptor& field, const std::string& path,
-            size_t indent, const std::string& start) {
-    const Reflection* r = message.GetReflection();
-    const int count = r->FieldSize(message, &field);
+  void List(Message* message, const FieldDescriptor& field, const std::string& path, size_t indent,
+            const std::string& start) {
+    const Reflection* r = message->GetReflection();
+    const int count = r->FieldSize(*message, &field);
     if (field.message_type() == nullptr) {
       return Line(absl::StrCat(start, " ", Values(message, field)), path);
     }
     Line(start, path);
     for (int i = 0; i < count; ++i) {
-      const Message& item = r->GetRepeatedMessage(message, &field, i);
+      Message* item = r->MutableRepeatedMessage(message, &field, i);
       const std::string here = absl::StrCat(path, "[", i, "]");
       const std::string dash = std::string(indent + 2, ' ') + "- ";
       // An item with a name is long: it gets a line for each field, others one line in all.
-      if (item.GetDescriptor()->FindFieldByName("name") != nullptr) {
+      if (item->GetDescriptor()->FindFieldByName("name") != nullptr) {
+        NoteNextLine(here);
         Fields(item, here, indent + 4, dash);
       } else {
         Line(absl::StrCat(dash, Flow(item)), here);
@@ -214,30 +258,34 @@ class Writer {
   }
 
   // [1, 2]
-  static std::string Values(const Message& message, const FieldDescriptor& field) {
+  static std::string Values(Message* message, const FieldDescriptor& field) {
     std::string items;
-    const int count = message.GetReflection()->FieldSize(message, &field);
+    const int count = message->GetReflection()->FieldSize(*message, &field);
     for (int i = 0; i < count; ++i) {
-      absl::StrAppend(&items, i == 0 ? "" : ", ", ValueText(message, field, i));
+      absl::StrAppend(&items, i == 0 ? "" : ", ", TakeText(field, i, message));
     }
     return absl::StrCat("[", items, "]");
   }
 
   // {block_size: 4KiB, weight: 70, io_priority: {class: idle}}
-  static std::string Flow(const Message& item) {
+  static std::string Flow(Message* item) {
     std::string text;
-    for (const FieldDescriptor* field : SetFields(item)) {
+    for (const FieldDescriptor* field : SetFields(*item)) {
       absl::StrAppend(&text, text.empty() ? "" : ", ", v1::JobFieldName(*field), ": ",
                       field->is_repeated() ? Values(item, *field)
                       : field->message_type() != nullptr
-                          ? Flow(item.GetReflection()->GetMessage(item, field))
-                          : ValueText(item, *field, 0));
+                          ? Flow(item->GetReflection()->MutableMessage(item, field))
+                          : TakeText(*field, 0, item));
     }
     return absl::StrCat("{", text, "}");
   }
 
+  // A message stands where its first field does, an item of a list where its dash is.
+  void NoteNextLine(const std::string& path) { out_->lines[path] = line_ + 1; }
+
   void Line(const std::string& text, const std::string& path) {
     ++line_;
+    if (!path.empty()) out_->lines[path] = line_;
     out_->yaml += text;
     const auto found = path.empty() ? translation_.origins.end() : translation_.origins.find(path);
     if (found != translation_.origins.end()) {
@@ -264,7 +312,7 @@ JobText WriteJob(const Translation& translation, const std::string& source) {
   Writer writer(translation, &text);
   writer.Comment("Translated from " + source + ".");
   for (const frontends::Message& remark : translation.remarks) writer.Comment(MessageText(remark));
-  writer.Fields(translation.job, "", 0, "");
+  writer.Job();
   return text;
 }
 

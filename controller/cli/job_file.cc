@@ -228,19 +228,22 @@ int SecondDocument(const std::string& source) {
 
 }  // namespace
 
+std::string RefusedSource(const std::string& name, const std::string& source) {
+  if (source.size() > static_cast<size_t>(limits::kJobBytes)) {
+    return absl::StrCat(name, ":1: has ", source.size(), " bytes; the most is ", limits::kJobBytes);
+  }
+  const std::string deep = TooDeep(source);
+  return deep.empty() ? "" : absl::StrCat(name, ":1: ", deep);
+}
+
 JobFile ParseJobFile(const std::string& name, const std::string& source,
                      const std::vector<std::string>& sets) {
   JobFile file;
   file.name = name;
   file.source = source;
   YAML::Node root;
-  if (source.size() > static_cast<size_t>(limits::kJobBytes)) {
-    file.errors.push_back(
-        absl::StrCat(name, ":1: has ", source.size(), " bytes; the most is ", limits::kJobBytes));
-    return file;
-  }
-  if (const std::string deep = TooDeep(source); !deep.empty()) {
-    file.errors.push_back(absl::StrCat(name, ":1: ", deep));
+  if (const std::string refused = RefusedSource(name, source); !refused.empty()) {
+    file.errors.push_back(refused);
     return file;
   }
   try {

@@ -35,6 +35,9 @@ struct JobFile {
   std::string LocationOf(const std::string& path, int line) const;
 };
 
+// Why a text of this size and depth is not read, with the name in front; empty if it may be.
+std::string RefusedSource(const std::string& name, const std::string& source);
+
 // Reads `source`, with `sets` ("phases.0.run.duration=10s") applied first. Never fails: errors are
 // in the result.
 JobFile ParseJobFile(const std::string& name, const std::string& source,

@@ -28,7 +28,7 @@ int Run(const Context& context, const Flags& flags, const std::vector<std::strin
   if (!file.errors.empty()) return kInvalidJob;
   if (flags.show) {
     // The remarks are comments of the job.
-    std::cout << common::PrintableLines(file.source);
+    std::cout << common::PrintableLines(file.source, file.source.size());
     return std::cout.flush() ? kOk : Fail("standard output: the job cannot be written");
   }
   for (const std::string& remark : remarks) {

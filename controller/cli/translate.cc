@@ -32,7 +32,7 @@ int Translate(const std::vector<std::string>& paths, const TranslateFlags& flags
   for (const std::string& error : file.errors) std::cerr << common::Printable(error) << "\n";
   if (!file.errors.empty()) return kInvalidJob;
   // The file may be somebody else's: its names must not reach a terminal as escape codes.
-  std::cout << common::PrintableLines(file.source);
+  std::cout << common::PrintableLines(file.source, file.source.size());
   return std::cout.flush() ? kOk : Fail("standard output: the job cannot be written");
 }
 

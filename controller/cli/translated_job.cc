@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/limits.h"
+#include "proto/fields.h"
 
 namespace lockstep::cli {
 namespace {
@@ -22,6 +25,19 @@ std::optional<std::string> ReadIncluded(const std::string& path) {
 std::optional<std::string> FindVariable(const std::string& name) {
   const char* value = getenv(name.c_str());
   return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
+}
+
+// The job of a text that is not read, because its writer knows what a reader would find.
+JobFile WrittenJobFile(const std::string& name, frontends::JobText text) {
+  JobFile file;
+  file.name = name;
+  if (const std::string refused = RefusedSource(name, text.yaml); !refused.empty()) {
+    file.errors.push_back(refused);
+  }
+  file.source = std::move(text.yaml);
+  file.job = std::move(text.job);
+  file.lines = std::move(text.lines);
+  return file;
 }
 
 std::optional<int64_t> FindSize(const std::string& path) {
@@ -92,12 +108,22 @@ JobFile JobFileOf(const frontends::Translation& translation, const std::string& 
     file.errors.push_back(frontends::MessageText(error));
   }
   if (!file.errors.empty()) return file;
-  const frontends::JobText text = frontends::WriteJob(translation, name);
-  // Parsed from the text, so that `run` cannot do another thing than `translate` prints.
-  file = ParseJobFile(name, text.yaml, sets);
-  file.is_translated = true;
+  frontends::JobText text = frontends::WriteJob(translation, name);
+  std::map<int, std::string> origins;
   for (const auto& [line, origin] : text.origins) {
-    file.origins[line] = frontends::MessageText({origin, ""});
+    origins[line] = frontends::MessageText({origin, ""});
+  }
+  // Overrides change the text, which is read for them.
+  file = sets.empty() ? WrittenJobFile(name, std::move(text)) : ParseJobFile(name, text.yaml, sets);
+  file.is_translated = true;
+  file.origins = std::move(origins);
+  if (!sets.empty()) return file;
+  // A reader refuses numbers out of their range.
+  for (const v1::FieldProblem& wrong : v1::CheckFields(file.job)) {
+    v1::Problem problem;
+    problem.set_path(wrong.path);
+    problem.set_message(wrong.message);
+    file.errors.push_back(file.Locate(problem));
   }
   return file;
 }

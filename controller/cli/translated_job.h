@@ -27,8 +27,8 @@ std::optional<frontends::FrontEnd> ChooseFrontEnd(const frontends::SourceFile& f
 // The values that --language takes.
 std::vector<std::string> Languages();
 
-// The files as a job file with comments, which is then read like any other one. Errors of the
-// translation are those of the result. `remarks`: where the meaning differs. Reads the files that
+// The files as a job file with comments, and the job that it says. With `sets` the text is read like
+// any other one. Errors of the translation are those of the result. `remarks`: where the meaning differs. Reads the files that
 // others include, and the environment.
 JobFile TranslateJob(const frontends::FrontEnd& front_end,
                      const std::vector<frontends::SourceFile>& files, const TranslateFlags& flags,

@@ -19,6 +19,7 @@ TEST(PrintableTest, WhatTakesNoColumnIsLimitedToo) {
 
 TEST(PrintableTest, ColumnsAreCountedAndControlsAreEscaped) {
   EXPECT_EQ(Printable("abcdef", 3), "ab…");
+  EXPECT_EQ(Printable("abc", 3), "abc");
   EXPECT_EQ(Printable("a\x1b[31m", 20), "a\\x1b[31m");
 }
 

@@ -1,6 +1,11 @@
+#include <string>
+#include <vector>
+
 #include "controller/cli/job_file.h"
+#include "controller/cli/translated_job.h"
 #include "frontends/frontend.h"
 #include "gtest/gtest.h"
+#include "tests/frontends/read_back.h"
 
 namespace lockstep::frontends {
 namespace {
@@ -39,6 +44,69 @@ TEST(JobTextTest, AJobIsReadBackAsItWas) {
   const cli::JobFile file_read = cli::ParseJobFile("a.yaml", text.yaml, {});
   ASSERT_TRUE(file_read.errors.empty()) << file_read.errors[0] << "\n" << text.yaml;
   EXPECT_EQ(file_read.job.DebugString(), job.DebugString()) << text.yaml;
+}
+
+TEST(JobTextTest, TheJobIsTheOneThatTheTextSays) {
+  Translation translation;
+  translation.job.set_name("rounded");
+  v1::PhaseSpec* phase = translation.job.add_phases();
+  phase->mutable_prepare();
+  v1::RunPhase* run = translation.job.add_phases()->mutable_run();
+  run->set_duration_ns((int64_t{1} << 53) + 1);
+  for (const double share : {1.0 / 3, 2.0 / 3}) run->mutable_curve()->add_share_ratio(share);
+  v1::Workload* w = run->add_workloads();
+  w->set_name("w");
+  w->add_targets("t");
+  w->set_read_ratio(1.0 / 3);
+  w->set_max_throughput_bytes_per_second(1234.5);
+  v1::AccessLine* line = w->add_access();
+  line->set_block_size_bytes(4096);
+  line->set_random_ratio(1.0 / 7);
+  const cli::JobFile read = ReadBack(translation, "a.fio");
+  const v1::Workload& as_read = read.job.phases(1).run().workloads(0);
+  // Ten digits of a percentage, and whole bytes.
+  EXPECT_NEAR(as_read.read_ratio(), 1.0 / 3, 1e-10);
+  EXPECT_NE(as_read.read_ratio(), w->read_ratio());
+  EXPECT_NE(as_read.access(0).random_ratio(), line->random_ratio());
+  EXPECT_NE(as_read.max_throughput_bytes_per_second(), w->max_throughput_bytes_per_second());
+  EXPECT_NE(read.job.phases(1).run().duration_ns(), run->duration_ns());
+}
+
+TEST(JobTextTest, CommandsRunTheJobThatIsPrinted) {
+  const Request request{.files = {{"a.fio",
+                                   "[a]\nrw=randrw\nrwmixread=33\nsize=4m\nioengine=libaio\n"
+                                   "iodepth=8\nfilename=/data/a\n"}}};
+  const auto front_end = FindFrontEnd(request.files[0]);
+  ASSERT_TRUE(front_end);
+  const Translation translation = Translate(*front_end, request);
+  std::vector<std::string> remarks;
+  const cli::JobFile file = cli::JobFileOf(translation, "a.fio", {}, &remarks);
+  ASSERT_TRUE(file.errors.empty()) << file.errors[0];
+  const cli::JobFile read = cli::ParseJobFile("a.yaml", file.source, {});
+  EXPECT_EQ(file.job.DebugString(), read.job.DebugString()) << file.source;
+  // A problem that the controller finds is one of the tool's option.
+  v1::Problem problem;
+  problem.set_path("phases[1].run.workloads[0].queue_depth");
+  problem.set_message("is too deep");
+  EXPECT_EQ(file.Locate(problem),
+            "a.fio:6: iodepth=8: phases[1].run.workloads[0].queue_depth: is too deep");
+  // Overrides change the text, and nothing else of it.
+  const cli::JobFile set =
+      cli::JobFileOf(translation, "a.fio", {"phases.1.run.workloads.0.queue_depth=2"}, &remarks);
+  v1::JobSpec expected = file.job;
+  expected.mutable_phases(1)->mutable_run()->mutable_workloads(0)->set_queue_depth(2);
+  EXPECT_EQ(set.job.DebugString(), expected.DebugString());
+}
+
+TEST(JobTextTest, ANumberOutOfItsRangeIsAnErrorOfItsOption) {
+  Translation translation;
+  v1::RunPhase* run = translation.job.add_phases()->mutable_run();
+  run->add_workloads()->set_read_ratio(1.5);
+  translation.origins["phases[0].run.workloads[0].read"] = {"a.fio", 7, "rwmixread=150"};
+  std::vector<std::string> remarks;
+  const cli::JobFile file = cli::JobFileOf(translation, "a.fio", {}, &remarks);
+  ASSERT_EQ(file.errors.size(), 1u);
+  EXPECT_NE(file.errors[0].find("a.fio:7: rwmixread=150: "), std::string::npos) << file.errors[0];
 }
 
 TEST(JobTextTest, EachLineNamesItsOriginOnOneLine) {

@@ -10,6 +10,7 @@
 #include "controller/cli/job_file.h"
 #include "controller/plan/settle.h"
 #include "frontends/frontend.h"
+#include "google/protobuf/util/message_differencer.h"
 
 namespace lockstep::fuzz {
 
@@ -56,6 +57,8 @@ inline void TranslateAndPlan(const std::string& language, const std::string& nam
     const frontends::JobText text = frontends::WriteJob(translation, name);
     cli::JobFile file = cli::ParseJobFile("a.yaml", text.yaml, {});
     for (const std::string& error : file.errors) Stop(error + "\n" + text.yaml);
+    // Commands run the job that the writer says, and do not read its text.
+    Require(google::protobuf::util::MessageDifferencer::Equals(file.job, text.job), text.yaml);
     for (const v1::Problem& problem : controller::SettleJob(&file.job)) {
       Stop(absl::StrCat(problem.path(), ": ", problem.message(), "\n", text.yaml));
     }

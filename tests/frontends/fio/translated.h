@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "controller/cli/job_file.h"
 #include "controller/plan/settle.h"
 #include "frontends/fio/job.h"
 #include "frontends/frontend.h"
 #include "gtest/gtest.h"
+#include "tests/frontends/read_back.h"
 
 namespace lockstep::frontends::fio {
 
@@ -41,16 +41,9 @@ inline std::string RemarksOf(const Translation& translation) {
 inline v1::JobSpec Settled(const Translation& translation) {
   EXPECT_EQ(ErrorsOf(translation), "");
   if (!translation.errors.empty()) return {};
-  const JobText text = WriteJob(translation, "a.fio");
-  cli::JobFile file = cli::ParseJobFile("a.yaml", text.yaml, {});
-  for (const std::string& error : file.errors) ADD_FAILURE() << error << "\n" << text.yaml;
-  // As texts, in which shares are rounded.
-  Translation bare, read;
-  bare.job = translation.job;
-  read.job = file.job;
-  EXPECT_EQ(WriteJob(read, "").yaml, WriteJob(bare, "").yaml);
+  cli::JobFile file = ReadBack(translation, "a.fio");
   for (const v1::Problem& problem : controller::SettleJob(&file.job)) {
-    ADD_FAILURE() << problem.path() << ": " << problem.message() << "\n" << text.yaml;
+    ADD_FAILURE() << problem.path() << ": " << problem.message() << "\n" << file.source;
   }
   return file.job;
 }

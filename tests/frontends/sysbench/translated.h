@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "controller/cli/job_file.h"
 #include "controller/plan/settle.h"
 #include "frontends/frontend.h"
 #include "frontends/sysbench/sysbench.h"
 #include "gtest/gtest.h"
+#include "tests/frontends/read_back.h"
 
 namespace lockstep::frontends::sysbench {
 
@@ -42,15 +42,14 @@ inline std::string RemarksOf(const std::string& options, const Request& request 
 
 // The problems that a plan has with a translated job, as it is read back from its text.
 inline std::string PlanProblems(const Translation& translation, v1::JobSpec* job) {
-  const JobText text = WriteJob(translation, "sysbench");
-  cli::JobFile file = cli::ParseJobFile("a.yaml", text.yaml, {});
+  cli::JobFile file = ReadBack(translation, "sysbench");
   std::string problems;
   for (const std::string& error : file.errors) absl::StrAppend(&problems, error, "\n");
   for (const v1::Problem& problem : controller::SettleJob(&file.job)) {
     absl::StrAppend(&problems, problem.path(), ": ", problem.message(), "\n");
   }
   *job = file.job;
-  return problems.empty() ? "" : problems + text.yaml;
+  return problems.empty() ? "" : problems + file.source;
 }
 
 // The job with its defaults filled in. It must be one that can be planned.

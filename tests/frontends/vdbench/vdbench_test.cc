@@ -8,12 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "controller/cli/job_file.h"
 #include "controller/plan/settle.h"
 #include "frontends/frontend.h"
 #include "frontends/vdbench/translate.h"
 #include "frontends/vdbench/values.h"
 #include "gtest/gtest.h"
+#include "tests/frontends/read_back.h"
 
 namespace lockstep::frontends::vdbench {
 namespace {
@@ -55,11 +55,9 @@ std::string ErrorsOf(const std::string& text) {
 v1::JobSpec Settled(const Translation& translation) {
   EXPECT_EQ(ErrorsOf(translation), "");
   if (!translation.errors.empty()) return {};
-  const JobText text = WriteJob(translation, "a.vdb");
-  cli::JobFile file = cli::ParseJobFile("a.yaml", text.yaml, {});
-  for (const std::string& error : file.errors) ADD_FAILURE() << error << "\n" << text.yaml;
+  cli::JobFile file = ReadBack(translation, "a.vdb");
   for (const v1::Problem& problem : controller::SettleJob(&file.job)) {
-    ADD_FAILURE() << problem.path() << ": " << problem.message() << "\n" << text.yaml;
+    ADD_FAILURE() << problem.path() << ": " << problem.message() << "\n" << file.source;
   }
   return file.job;
 }
