@@ -270,6 +270,10 @@ constexpr OptionRule kRules[] = {
     {"cgroup", Fate::kRefused, "control groups"},
     {"cgroup_weight", Fate::kRefused, "control groups", "0"},
     {"cgroup_nodelete", Fate::kRefused, "control groups", "0"},
+    {"hipri_percentage", Fate::kRefused, "a share of I/Os whose completion is polled", "100"},
+    {"thp", Fate::kRefused, "huge pages of a mapped file", "0"},
+    {"cmd_type", Fate::kRefused, "commands of a device in place of reads and writes"},
+    {"initiator", Fate::kRefused, "a name of the initiator for each job"},
     {"uid", Fate::kRefused, "another user for the I/O"},
     {"gid", Fate::kRefused, "another group for the I/O"},
 };
@@ -302,6 +306,8 @@ constexpr Alias kAliases[] = {
 };
 
 }  // namespace
+
+absl::Span<const OptionRule> AllRules() { return kRules; }
 
 const OptionRule* FindRule(absl::string_view name) {
   static const auto* const kByName = [] {

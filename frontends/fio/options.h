@@ -3,6 +3,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
 namespace lockstep::frontends::fio {
 
 // How the translation treats an option.
@@ -20,6 +22,9 @@ struct OptionRule {
   // Values that ask for nothing, separated by commas: an option with one of them is left out.
   const char* idle = "";
 };
+
+// All options, by fio's first names for them.
+absl::Span<const OptionRule> AllRules();
 
 // The rule for an option, by fio's first name for it; null if fio and the engines that Lockstep has
 // know no such option.

@@ -158,11 +158,11 @@ class Translator {
     group->origins["environment.scheduler"] = scheduler.from->where;
   }
 
-  // fio draws the same numbers in each run by default.
+  // fio draws the same numbers in each run by default. Either option makes it do so.
   void SetSeed(const SectionReader& reader, const Job& job) {
     const Value<std::string> seed = reader.Text("randseed", "");
     const Value<bool> same = reader.Flag("randrepeat", Otherwise::kOn);
-    const Value<bool> all = reader.Flag("allrandrepeat", Otherwise::kOn);
+    const Value<bool> all = reader.Flag("allrandrepeat", Otherwise::kOff);
     if (seed.from != nullptr) {
       const auto number = ParseInteger(seed.value);
       if (!number || *number < 0) return reader.Fail(*seed.from, "is no whole number");
@@ -173,9 +173,9 @@ class Translator {
       // 0 would mean that a seed is chosen.
       out_.job.set_seed(static_cast<uint64_t>(std::max<int64_t>(1, *number)));
       out_.origins["seed"] = seed.from->where;
-    } else if (job.random && same.value && all.value && out_.job.seed() == 0) {
+    } else if (job.random && (same.value || all.value) && out_.job.seed() == 0) {
       out_.job.set_seed(1);
-      out_.origins["seed"] = OriginOf(same, "randrepeat=1");
+      out_.origins["seed"] = OriginOf(all.value ? all : same, "randrepeat=1");
     }
   }
 

@@ -2,260 +2,83 @@
 
 #include <cstdlib>
 #include <random>
+#include <set>
+#include <string>
 
 #include "absl/strings/str_split.h"
 #include "frontends/fio/options.h"
+#include "tests/frontends/fio/fio_options.h"
 #include "tests/frontends/fio/translated.h"
 
 namespace lockstep::frontends::fio {
 namespace {
 
-// fio's options as `fio --cmdhelp=all` of 3.33 lists them.
-constexpr const char* kOptions[] = {"description",
-                                    "name",
-                                    "wait_for",
-                                    "filename",
-                                    "lockfile",
-                                    "directory",
-                                    "filename_format",
-                                    "unique_filename",
-                                    "opendir",
-                                    "rw",
-                                    "bs",
-                                    "ba",
-                                    "bsrange",
-                                    "bssplit",
-                                    "bs_unaligned",
-                                    "randrepeat",
-                                    "randseed",
-                                    "norandommap",
-                                    "ignore_error",
-                                    "rw_sequencer",
-                                    "ioengine",
-                                    "iodepth",
-                                    "iodepth_batch",
-                                    "iodepth_batch_complete_min",
-                                    "iodepth_batch_complete_max",
-                                    "iodepth_low",
-                                    "serialize_overlap",
-                                    "io_submit_mode",
-                                    "size",
-                                    "io_size",
-                                    "fill_device",
-                                    "filesize",
-                                    "file_append",
-                                    "offset",
-                                    "offset_increment",
-                                    "offset_align",
-                                    "number_ios",
-                                    "random_generator",
-                                    "random_distribution",
-                                    "percentage_random",
-                                    "allrandrepeat",
-                                    "nrfiles",
-                                    "file_service_type",
-                                    "openfiles",
-                                    "fallocate",
-                                    "fadvise_hint",
-                                    "fsync",
-                                    "fdatasync",
-                                    "write_barrier",
-                                    "sync_file_range",
-                                    "direct",
-                                    "atomic",
-                                    "buffered",
-                                    "overwrite",
-                                    "loops",
-                                    "numjobs",
-                                    "startdelay",
-                                    "runtime",
-                                    "time_based",
-                                    "verify_only",
-                                    "ramp_time",
-                                    "clocksource",
-                                    "mem",
-                                    "verify",
-                                    "do_verify",
-                                    "verify_interval",
-                                    "verify_offset",
-                                    "verify_pattern",
-                                    "verify_fatal",
-                                    "verify_dump",
-                                    "verify_async",
-                                    "verify_backlog",
-                                    "verify_backlog_batch",
-                                    "experimental_verify",
-                                    "verify_state_load",
-                                    "verify_state_save",
-                                    "trim_percentage",
-                                    "trim_verify_zero",
-                                    "trim_backlog",
-                                    "trim_backlog_batch",
-                                    "write_iolog",
-                                    "read_iolog",
-                                    "read_iolog_chunked",
-                                    "replay_no_stall",
-                                    "replay_redirect",
-                                    "replay_scale",
-                                    "replay_align",
-                                    "replay_time_scale",
-                                    "replay_skip",
-                                    "merge_blktrace_file",
-                                    "merge_blktrace_scalars",
-                                    "merge_blktrace_iters",
-                                    "exec_prerun",
-                                    "exec_postrun",
-                                    "ioscheduler",
-                                    "zonemode",
-                                    "zonesize",
-                                    "zonecapacity",
-                                    "zonerange",
-                                    "zoneskip",
-                                    "read_beyond_wp",
-                                    "max_open_zones",
-                                    "job_max_open_zones",
-                                    "ignore_zone_limits",
-                                    "zone_reset_threshold",
-                                    "zone_reset_frequency",
-                                    "lockmem",
-                                    "rwmixread",
-                                    "rwmixwrite",
-                                    "nice",
-                                    "prio",
-                                    "prioclass",
-                                    "thinktime",
-                                    "thinktime_spin",
-                                    "thinktime_blocks",
-                                    "thinktime_blocks_type",
-                                    "thinktime_iotime",
-                                    "rate",
-                                    "rate_min",
-                                    "rate_process",
-                                    "rate_cycle",
-                                    "rate_ignore_thinktime",
-                                    "rate_iops",
-                                    "rate_iops_min",
-                                    "max_latency",
-                                    "latency_target",
-                                    "latency_window",
-                                    "latency_percentile",
-                                    "latency_run",
-                                    "invalidate",
-                                    "sync",
-                                    "write_hint",
-                                    "create_serialize",
-                                    "create_fsync",
-                                    "create_on_open",
-                                    "create_only",
-                                    "allow_file_create",
-                                    "allow_mounted_write",
-                                    "pre_read",
-                                    "cpumask",
-                                    "cpus_allowed",
-                                    "cpus_allowed_policy",
-                                    "numa_cpu_nodes",
-                                    "numa_mem_policy",
-                                    "end_fsync",
-                                    "fsync_on_close",
-                                    "unlink",
-                                    "unlink_each_loop",
-                                    "exitall",
-                                    "exit_what",
-                                    "exitall_on_error",
-                                    "stonewall",
-                                    "new_group",
-                                    "thread",
-                                    "per_job_logs",
-                                    "write_bw_log",
-                                    "bwavgtime",
-                                    "write_lat_log",
-                                    "write_iops_log",
-                                    "iopsavgtime",
-                                    "log_entries",
-                                    "log_avg_msec",
-                                    "log_hist_msec",
-                                    "log_hist_coarseness",
-                                    "write_hist_log",
-                                    "log_max_value",
-                                    "log_offset",
-                                    "log_prio",
-                                    "log_compression",
-                                    "log_compression_cpus",
-                                    "log_store_compressed",
-                                    "log_unix_epoch",
-                                    "log_alternate_epoch",
-                                    "log_alternate_epoch_clock_id",
-                                    "block_error_percentiles",
-                                    "group_reporting",
-                                    "stats",
-                                    "zero_buffers",
-                                    "refill_buffers",
-                                    "scramble_buffers",
-                                    "buffer_pattern",
-                                    "buffer_compress_percentage",
-                                    "buffer_compress_chunk",
-                                    "dedupe_percentage",
-                                    "dedupe_mode",
-                                    "dedupe_working_set_percentage",
-                                    "dedupe_global",
-                                    "clat_percentiles",
-                                    "lat_percentiles",
-                                    "slat_percentiles",
-                                    "percentile_list",
-                                    "significant_figures",
-                                    "disk_util",
-                                    "gtod_reduce",
-                                    "disable_lat",
-                                    "disable_clat",
-                                    "disable_slat",
-                                    "disable_bw_measurement",
-                                    "gtod_cpu",
-                                    "unified_rw_reporting",
-                                    "continue_on_error",
-                                    "error_dump",
-                                    "profile",
-                                    "cgroup",
-                                    "cgroup_nodelete",
-                                    "cgroup_weight",
-                                    "uid",
-                                    "gid",
-                                    "kb_base",
-                                    "unit_base",
-                                    "hugepage-size",
-                                    "flow_id",
-                                    "flow",
-                                    "flow_sleep",
-                                    "steadystate",
-                                    "steadystate_duration",
-                                    "steadystate_ramp_time"};
-
 TEST(FioRefusalsTest, EveryOptionOfFioHasARule) {
   for (const char* name : kOptions) EXPECT_NE(FindRule(name), nullptr) << name;
 }
 
+TEST(FioRefusalsTest, ARuleSaysWhatBecomesOfItsOption) {
+  std::set<std::string> names;
+  for (const OptionRule& rule : AllRules()) {
+    EXPECT_TRUE(names.insert(rule.name).second) << rule.name << " has two rules";
+    EXPECT_EQ(CanonicalName(rule.name), rule.name) << "is another name of an option";
+    const bool has_text = *rule.text != '\0';
+    EXPECT_EQ(has_text, rule.fate != Fate::kTranslated) << rule.name;
+  }
+}
+
 TEST(FioRefusalsTest, EachRefusedOptionIsNamedWithItsLineAndItsNeed) {
   int refused = 0;
-  for (const char* name : kOptions) {
-    const OptionRule* rule = FindRule(name);
-    if (rule == nullptr || rule->fate != Fate::kRefused) continue;
+  for (const OptionRule& rule : AllRules()) {
+    if (rule.fate != Fate::kRefused) continue;
     ++refused;
-    const std::string line = absl::StrCat(name, "=7");
+    const std::string line = absl::StrCat(rule.name, "=7");
+    ASSERT_FALSE(IsIdle(rule, "7")) << line;
     EXPECT_EQ(ErrorsOf("[a]\nsize=1m\n" + line + "\n"),
               absl::StrCat("a.fio:3: ", line, ": cannot be translated; a job would need ",
-                           rule->text, "\n"));
+                           rule.text, "\n"));
+    // In [global] it is named once, however many jobs have it from there.
+    EXPECT_EQ(ErrorsOf("[global]\n" + line + "\nsize=1m\n[a]\n[b]\n"),
+              absl::StrCat("a.fio:2: ", line, ": cannot be translated; a job would need ",
+                           rule.text, "\n"));
   }
-  EXPECT_GE(refused, 65);
+  EXPECT_GE(refused, 75);
+}
+
+TEST(FioRefusalsTest, ARefusedOptionThatAsksForNothingIsFine) {
+  for (const OptionRule& rule : AllRules()) {
+    if (rule.fate != Fate::kRefused) continue;
+    for (const absl::string_view idle : absl::StrSplit(rule.idle, ',', absl::SkipEmpty())) {
+      EXPECT_EQ(ErrorsOf(absl::StrCat("[a]\nsize=1m\n", rule.name, "=", idle, "\n")), "")
+          << rule.name;
+    }
+  }
 }
 
 TEST(FioRefusalsTest, EachRemarkedOptionIsNamedWithItsLine) {
-  for (const char* name : kOptions) {
-    const OptionRule* rule = FindRule(name);
-    if (rule == nullptr || rule->fate != Fate::kRemarked) continue;
-    const Translation t = TranslateFio(RequestOf(absl::StrCat("[a]\nsize=1m\n", name, "=1\n")));
+  for (const OptionRule& rule : AllRules()) {
+    if (rule.fate != Fate::kRemarked) continue;
+    const Translation t =
+        TranslateFio(RequestOf(absl::StrCat("[a]\nsize=1m\n", rule.name, "=1\n")));
     EXPECT_EQ(ErrorsOf(t), "");
-    EXPECT_NE(RemarksOf(t).find(absl::StrCat("a.fio:3: ", name, "=1: left out")), std::string::npos)
-        << RemarksOf(t);
+    const std::string remark =
+        absl::StrCat("a.fio:3: ", rule.name, "=1: left out; ", rule.text, "\n");
+    EXPECT_NE(RemarksOf(t).find(remark), std::string::npos) << remark << RemarksOf(t);
   }
+}
+
+TEST(FioRefusalsTest, AnotherNameIsNamedAsItIsWritten) {
+  EXPECT_EQ(ErrorsOf("[a]\nsize=1m\nss=iops:5%\n"),
+            absl::StrCat("a.fio:3: ss=iops:5%: cannot be translated; a job would need ",
+                         FindRule("steadystate")->text, "\n"));
+}
+
+TEST(FioRefusalsTest, AnUnknownOptionIsNamedWithItsLineAndWhatIsLikeIt) {
+  EXPECT_EQ(ErrorsOf("[a]\nsize=1m\niodpeth=4\n"),
+            "a.fio:3: iodpeth=4: is no option of fio; did you mean iodepth?\n");
+  EXPECT_EQ(ErrorsOf("[a]\nsize=1m\nxyzzyxyzzy=4\n"),
+            "a.fio:3: xyzzyxyzzy=4: is no option of fio, or one of an engine that Lockstep has "
+            "not; fio's are in fio(1)\n");
 }
 
 TEST(FioRefusalsTest, ValuesThatAskForNothingAreFine) {

@@ -376,6 +376,9 @@ TEST(FioTranslationTest, EachOptionHasItsField) {
   EXPECT_EQ(JobOf("[a]\nsize=1m\nrw=randread\n").seed(), 1u);
   EXPECT_EQ(JobOf("[a]\nsize=1m\nrandseed=7\n").seed(), 7u);
   EXPECT_EQ(JobOf("[a]\nsize=1m\nrw=randread\nrandrepeat=0\n").seed(), 0u);
+  // fio's default of the one does not take back the other.
+  EXPECT_EQ(JobOf("[a]\nsize=1m\nrw=randread\nallrandrepeat=0\n").seed(), 1u);
+  EXPECT_EQ(JobOf("[a]\nsize=1m\nrw=randread\nrandrepeat=0\nallrandrepeat=1\n").seed(), 1u);
   EXPECT_EQ(RunsOf(JobOf("[a]\nsize=1m\nioscheduler=none\n"))[0].environment().scheduler(), "none");
   EXPECT_FALSE(RunsOf(JobOf("[a]\nsize=1m\ninvalidate=0\n"))[0].drop_caches());
   EXPECT_TRUE(JobOf("[a]\nioengine=null\nsize=1g\n").targets(0).has_null());
