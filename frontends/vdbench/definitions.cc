@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "frontends/vdbench/keys.h"
 #include "frontends/vdbench/translate.h"
 #include "frontends/vdbench/values.h"
 
@@ -17,49 +17,6 @@ constexpr int64_t kMinTarget = 4096;
 constexpr int64_t kMaxTarget = int64_t{1} << 50;
 constexpr int64_t kMaxStorages = 256;
 constexpr size_t kMaxSizes = 64;
-
-// A key for which jobs have no field, in any statement.
-struct RefusedKey {
-  const char* key;
-  const char* need;
-  const char* idle;  // a value that asks for nothing
-};
-constexpr RefusedKey kRefused[] = {
-    {"align", "an alignment of its own for each storage", ""},
-    {"hotband", "vdbench's hot bands", ""},
-    {"rhpct", "a share of reads that hit a small area", "0"},
-    {"whpct", "a share of writes that hit a small area", "0"},
-    {"forrhpct", "a share of reads that hit a small area", ""},
-    {"forwhpct", "a share of writes that hit a small area", ""},
-    {"forhitarea", "a share of reads that hit a small area", ""},
-    {"forcompratio", "content as an axis", ""},
-    {"forseekpct", "the order of offsets as an axis", ""},
-    {"stride", "a distance between two I/Os", ""},
-    {"priority", "a rate of each workload with a priority", ""},
-    {"streams", "several streams of one workload", ""},
-    {"variable", "a rate that changes", ""},
-    {"unmap", "trims beside other I/Os by a share of their own", "no"},
-    {"pause", "a pause between two phases", "0"},
-    {"journal", "vdbench's journal; use verify in a job of your own", ""},
-    {"replay", "replay of a trace", ""},
-    {"resetbus", "resets of a bus", ""},
-    {"resetlun", "resets of a LUN", ""},
-    {"mount", "mounting of file systems", ""},
-    {"startcmd", "commands; none is ever run", ""},
-    {"endcmd", "commands; none is ever run", ""},
-    {"fwd", "files, directories and operations on them", ""},
-    {"fwdrate", "files, directories and operations on them", ""},
-    {"forfwdrate", "files, directories and operations on them", ""},
-    {"format", "files, directories and operations on them", "no"},
-    {"operations", "files, directories and operations on them", ""},
-    {"stopafter", "an end of each workload after so many I/Os", ""},
-    {"concatenatesds", "one address space over several devices", "no"},
-    {"dedupratio", "vdbench's kind of duplicates", "1"},
-    {"dedupunit", "vdbench's kind of duplicates", ""},
-    {"validate", "vdbench's validation; use verify in a job of your own", "no"},
-    {"loop", "repetitions of all runs", "1"},
-    {"include", "", ""},
-};
 
 // Shares in percent after sizes: (4k,60,8k,40).
 void SetWeights(const Parameter& parameter, const std::vector<std::string>& items,
@@ -173,11 +130,14 @@ void SetTarget(const Request& request, const Statement& statement, const std::st
 
 }  // namespace
 
-void RefuseParameters(const Statement& statement, Findings* findings) {
-  for (const RefusedKey& refused : kRefused) {
-    const Parameter* parameter = statement.Find(refused.key);
-    if (parameter == nullptr || parameter->value == refused.idle) continue;
-    findings->Refuse(parameter->where, refused.need);
+void CheckParameters(const Statement& statement, Findings* findings) {
+  for (const KeyRule& rule : RuleOf(statement.kind).keys) {
+    const Parameter* parameter = statement.Find(rule.key);
+    if (parameter == nullptr || parameter->value == rule.idle) continue;
+    if (rule.fate == Fate::kRefused) findings->Refuse(parameter->where, rule.text);
+    if (rule.fate == Fate::kRemarked) {
+      findings->Remark(parameter->where, absl::StrCat("left out; ", rule.text));
+    }
   }
 }
 
@@ -240,7 +200,7 @@ void SetOpenFlags(const Parameter* flags, v1::Workload* workload, Findings* find
 
 std::vector<Storage> ReadStorages(const Request& request, const Statement& statement,
                                   Findings* findings) {
-  RefuseParameters(statement, findings);
+  CheckParameters(statement, findings);
   Storage common;
   common.where = statement.where;
   common.range = statement.Find("range");
@@ -282,13 +242,10 @@ std::vector<Storage> ReadStorages(const Request& request, const Statement& state
 }
 
 Load ReadLoad(const Statement& statement, Findings* findings) {
-  RefuseParameters(statement, findings);
+  CheckParameters(statement, findings);
   Load load;
   load.name = statement.name;
   load.where = statement.where;
-  if (const Parameter* rate = statement.Find("iorate")) {
-    findings->Refuse(rate->where, "a rate of each workload with a priority");
-  }
   if (const Parameter* sd = statement.Find("sd")) {
     load.storages = ListOf(*sd, findings);
   } else {

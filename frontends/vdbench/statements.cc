@@ -3,7 +3,6 @@
 #include "frontends/vdbench/statements.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/text.h"
+#include "frontends/vdbench/keys.h"
 
 namespace lockstep::frontends::vdbench {
 namespace {
@@ -22,60 +22,20 @@ constexpr size_t kMaxStatements = 10000;
 constexpr size_t kMaxBytes = 65536;  // of a statement
 constexpr size_t kMaxName = 100;
 
-struct KindRule {
-  Kind kind;
-  const char* word;
-  // Keys in full. Each may be cut as long as one key begins so.
-  std::vector<const char*> keys;
-};
-
-const std::vector<KindRule>& Rules() {
-  static const auto* const rules = new std::vector<KindRule>{
-      {Kind::kHost, "hd", {"system", "user", "shell", "vdbench", "jvms", "clients", "mount"}},
-      {Kind::kStorage,
-       "sd",
-       {"lun", "size", "host", "offset", "align", "threads", "range", "hitarea", "openflags",
-        "count", "journal", "streams", "resetbus", "resetlun", "replay", "unmap"}},
-      {Kind::kWorkload,
-       "wd",
-       {"sd", "host", "xfersize", "rdpct", "seekpct", "skew", "range", "hotband", "rhpct", "whpct",
-        "stride", "iorate", "priority", "threads", "openflags", "streams", "variable", "unmap"}},
-      {Kind::kRun, "rd", {"wd",         "sd",         "iorate",       "curve",      "elapsed",
-                          "interval",   "warmup",     "pause",        "maxdata",    "distribution",
-                          "threads",    "xfersize",   "rdpct",        "openflags",  "forxfersize",
-                          "forthreads", "forrdpct",   "foriorate",    "forseekpct", "forrhpct",
-                          "forwhpct",   "forhitarea", "forcompratio", "fwd",        "fwdrate",
-                          "forfwdrate", "format",     "operations",   "startcmd",   "endcmd",
-                          "stopafter"}},
-      {Kind::kFileSystem, "fsd", {}},
-      {Kind::kFileWorkload, "fwd", {}},
-  };
-  return *rules;
-}
-
-constexpr const char* kGeneralKeys[] = {
-    "compratio",   "compression",       "concatenatesds", "create_anchors",
-    "data_errors", "dedupratio",        "dedupunit",      "formatsds",
-    "histogram",   "include",           "journal",        "loop",
-    "messagescan", "monitor",           "patterns",       "port",
-    "report",      "report_run_totals", "startcmd",       "endcmd",
-    "validate",    "abort_failed_skew",
-};
-
 const KindRule* RuleFor(const std::string& word) {
-  for (const KindRule& rule : Rules()) {
+  if (word.empty()) return nullptr;
+  for (const KindRule& rule : KindRules()) {
     if (word == rule.word) return &rule;
   }
   return nullptr;
 }
 
-// The key that a word is, or is the begin of. Empty with `why` otherwise.
-template <typename Keys>
-std::string FullKey(const Keys& keys, const std::string& word, std::string* why) {
+// The key of this kind that a word is, or is the begin of. Empty with `why` otherwise.
+std::string FullKey(const KindRule& kind, const std::string& word, std::string* why) {
   std::vector<std::string> found;
-  for (const char* key : keys) {
-    if (word == key) return key;
-    if (absl::StartsWith(key, word)) found.emplace_back(key);
+  for (const KeyRule& rule : kind.keys) {
+    if (word == rule.key) return word;
+    if (absl::StartsWith(rule.key, word)) found.emplace_back(rule.key);
   }
   if (found.size() == 1) return found[0];
   *why = found.empty() ? "is no parameter of vdbench at this place"
@@ -185,7 +145,7 @@ class Reader {
     const bool is_refused = rule->kind == Kind::kFileSystem || rule->kind == Kind::kFileWorkload;
     for (size_t i = 1; i < parameters.size() && !is_refused; ++i) {
       std::string why;
-      parameters[i].key = FullKey(rule->keys, parameters[i].key, &why);
+      parameters[i].key = FullKey(*rule, parameters[i].key, &why);
       if (parameters[i].key.empty()) {
         findings_->Fail(parameters[i].where, why);
         continue;
@@ -235,7 +195,7 @@ class Reader {
 
   void TakeGeneral(Parameter parameter, int depth) {
     std::string why;
-    parameter.key = FullKey(kGeneralKeys, parameter.key, &why);
+    parameter.key = FullKey(RuleOf(Kind::kGeneral), parameter.key, &why);
     if (parameter.key.empty()) return findings_->Fail(parameter.where, why);
     if (parameter.key == "include") return Include(parameter, depth);
     Statement statement;

@@ -21,10 +21,6 @@ using timing::kSecond;
 constexpr int kMaxWorkloads = 64;
 constexpr size_t kMaxTargets = 256;
 
-// General parameters that say how vdbench reports, and no more.
-constexpr const char* kReporting[] = {"histogram", "messagescan", "monitor",
-                                      "port",      "report",      "report_run_totals"};
-
 class Translator {
  public:
   explicit Translator(const Request& request) : request_(request) {}
@@ -84,7 +80,7 @@ class Translator {
   }
 
   void ReadGeneral(const Statement& statement) {
-    RefuseParameters(statement, &findings_);
+    CheckParameters(statement, &findings_);
     const Parameter& parameter = statement.parameters.begin()->second;
     if (parameter.key == "compratio" || parameter.key == "compression") {
       const auto ratio = ParseNumber(parameter.value);
@@ -93,31 +89,13 @@ class Translator {
       }
       compressed_ = &Keep(statement).parameters.begin()->second;
       compressed_ratio_ = 1 / *ratio;
-      return;
-    }
-    const auto* const reports = std::find_if(std::begin(kReporting), std::end(kReporting),
-                                             [&](const char* key) { return parameter.key == key; });
-    if (reports != std::end(kReporting)) {
-      // The report of a run always has them.
-      return findings_.Remark(parameter.where, "left out; the report has everything");
-    }
-    if (parameter.key == "create_anchors" || parameter.key == "abort_failed_skew" ||
-        parameter.key == "data_errors" || parameter.key == "patterns" ||
-        parameter.key == "formatsds") {
-      findings_.Remark(parameter.where, "left out; a job has rules of its own for it");
     }
   }
 
   // ---- Hosts.
 
   void ReadHost(const Statement& statement) {
-    RefuseParameters(statement, &findings_);
-    for (const char* key : {"jvms", "clients"}) {
-      const Parameter* parameter = statement.Find(key);
-      if (parameter != nullptr && parameter->value != "1") {
-        findings_.Remark(parameter->where, "left out; a host has one worker");
-      }
-    }
+    CheckParameters(statement, &findings_);
     const Parameter* system = statement.Find("system");
     hosts_.push_back(statement.name);
     systems_.push_back(system == nullptr ? statement.name : system->value);
@@ -293,7 +271,7 @@ class Translator {
   // ---- Runs.
 
   void AddRun(const Statement& run) {
-    RefuseParameters(run, &findings_);
+    CheckParameters(run, &findings_);
     RunPlan plan;
     plan.statement = &run;
     const std::vector<const Load*> loads = LoadsOf(run);

@@ -68,8 +68,9 @@ int64_t LargestBlock(const v1::Workload& workload);
 int64_t CountOf(const Parameter& parameter, int64_t least, int64_t most, Findings* findings);
 // The list's items, or none after an error.
 std::vector<std::string> ListOf(const Parameter& parameter, Findings* findings);
-// Refuses the parameters of the statement that jobs cannot express.
-void RefuseParameters(const Statement& statement, Findings* findings);
+// Refuses the parameters of the statement that jobs cannot express, and remarks those that are left
+// out.
+void CheckParameters(const Statement& statement, Findings* findings);
 
 // The whole translation.
 Translation TranslateVdbench(const Request& request);

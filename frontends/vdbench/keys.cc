@@ -1,0 +1,149 @@
+// The keys of vdbench's statements.
+
+#include "frontends/vdbench/keys.h"
+
+namespace lockstep::frontends::vdbench {
+namespace {
+
+constexpr char kShell[] = "a host is one whose worker is connected, however that was started";
+constexpr char kOneWorker[] = "a host has one worker";
+constexpr char kReporting[] = "the report has everything";
+constexpr char kOwnRules[] = "a job has rules of its own for it";
+constexpr char kReadHits[] = "a share of reads that hit a small area";
+constexpr char kWriteHits[] = "a share of writes that hit a small area";
+constexpr char kCommands[] = "commands; none is ever run";
+constexpr char kFiles[] = "files, directories and operations on them";
+constexpr char kDuplicates[] = "vdbench's kind of duplicates";
+constexpr char kPriority[] = "a rate of each workload with a priority";
+constexpr char kStreams[] = "several streams of one workload";
+constexpr char kTrims[] = "trims beside other I/Os by a share of their own";
+constexpr char kJournal[] = "vdbench's journal; use verify in a job of your own";
+
+constexpr KeyRule kHostKeys[] = {
+    {"system"},
+    {"user", Fate::kRemarked, kShell},
+    {"shell", Fate::kRemarked, kShell},
+    {"vdbench", Fate::kRemarked, kShell},
+    {"jvms", Fate::kRemarked, kOneWorker, "1"},
+    {"clients", Fate::kRemarked, kOneWorker, "1"},
+    {"mount", Fate::kRefused, "mounting of file systems"},
+};
+
+constexpr KeyRule kStorageKeys[] = {
+    {"lun"},
+    {"size"},
+    {"host"},
+    {"offset"},
+    {"align", Fate::kRefused, "an alignment of its own for each storage"},
+    {"threads"},
+    {"range"},
+    {"hitarea", Fate::kRemarked, "without rhpct and whpct no I/O hits the area"},
+    {"openflags"},
+    {"count"},
+    {"journal", Fate::kRefused, kJournal},
+    {"streams", Fate::kRefused, kStreams},
+    {"resetbus", Fate::kRefused, "resets of a bus"},
+    {"resetlun", Fate::kRefused, "resets of a LUN"},
+    {"replay", Fate::kRefused, "replay of a trace"},
+    {"unmap", Fate::kRefused, kTrims, "no"},
+};
+
+constexpr KeyRule kWorkloadKeys[] = {
+    {"sd"},
+    {"host"},
+    {"xfersize"},
+    {"rdpct"},
+    {"seekpct"},
+    {"skew"},
+    {"range"},
+    {"hotband", Fate::kRefused, "vdbench's hot bands"},
+    {"rhpct", Fate::kRefused, kReadHits, "0"},
+    {"whpct", Fate::kRefused, kWriteHits, "0"},
+    {"stride", Fate::kRefused, "a distance between two I/Os"},
+    {"iorate", Fate::kRefused, kPriority},
+    {"priority", Fate::kRefused, kPriority},
+    {"threads"},
+    {"openflags"},
+    {"streams", Fate::kRefused, kStreams},
+    {"variable", Fate::kRefused, "a rate that changes"},
+    {"unmap", Fate::kRefused, kTrims, "no"},
+};
+
+constexpr KeyRule kRunKeys[] = {
+    {"wd"},
+    {"sd"},
+    {"iorate"},
+    {"curve"},
+    {"elapsed"},
+    {"interval"},
+    {"warmup"},
+    {"pause", Fate::kRefused, "a pause between two phases", "0"},
+    {"maxdata"},
+    {"distribution"},
+    {"threads"},
+    {"xfersize"},
+    {"rdpct"},
+    {"openflags"},
+    {"forxfersize"},
+    {"forthreads"},
+    {"forrdpct"},
+    {"foriorate"},
+    {"forseekpct", Fate::kRefused, "the order of offsets as an axis"},
+    {"forrhpct", Fate::kRefused, kReadHits},
+    {"forwhpct", Fate::kRefused, kWriteHits},
+    {"forhitarea", Fate::kRefused, kReadHits},
+    {"forcompratio", Fate::kRefused, "content as an axis"},
+    {"fwd", Fate::kRefused, kFiles},
+    {"fwdrate", Fate::kRefused, kFiles},
+    {"forfwdrate", Fate::kRefused, kFiles},
+    {"format", Fate::kRefused, kFiles, "no"},
+    {"operations", Fate::kRefused, kFiles},
+    {"startcmd", Fate::kRefused, kCommands},
+    {"endcmd", Fate::kRefused, kCommands},
+    {"stopafter", Fate::kRefused, "an end of each workload after so many I/Os"},
+};
+
+constexpr KeyRule kGeneralKeys[] = {
+    {"compratio"},
+    {"compression"},
+    {"concatenatesds", Fate::kRefused, "one address space over several devices", "no"},
+    {"create_anchors", Fate::kRemarked, kOwnRules},
+    {"data_errors", Fate::kRemarked, kOwnRules},
+    {"dedupratio", Fate::kRefused, kDuplicates, "1"},
+    {"dedupunit", Fate::kRefused, kDuplicates},
+    {"formatsds", Fate::kRemarked, kOwnRules},
+    {"histogram", Fate::kRemarked, kReporting},
+    {"include"},
+    {"journal", Fate::kRefused, kJournal},
+    {"loop", Fate::kRefused, "repetitions of all runs", "1"},
+    {"messagescan", Fate::kRemarked, kReporting},
+    {"monitor", Fate::kRemarked, kReporting},
+    {"patterns", Fate::kRemarked, kOwnRules},
+    {"port", Fate::kRemarked, kReporting},
+    {"report", Fate::kRemarked, kReporting},
+    {"report_run_totals", Fate::kRemarked, kReporting},
+    {"startcmd", Fate::kRefused, kCommands},
+    {"endcmd", Fate::kRefused, kCommands},
+    {"validate", Fate::kRefused, "vdbench's validation; use verify in a job of your own", "no"},
+    {"abort_failed_skew", Fate::kRemarked, kOwnRules},
+};
+
+constexpr KindRule kRules[] = {
+    {Kind::kHost, "hd", kHostKeys},         {Kind::kStorage, "sd", kStorageKeys},
+    {Kind::kWorkload, "wd", kWorkloadKeys}, {Kind::kRun, "rd", kRunKeys},
+    {Kind::kFileSystem, "fsd", {}},         {Kind::kFileWorkload, "fwd", {}},
+    {Kind::kGeneral, "", kGeneralKeys},
+};
+
+}  // namespace
+
+absl::Span<const KindRule> KindRules() { return kRules; }
+
+const KindRule& RuleOf(Kind kind) {
+  for (const KindRule& rule : kRules) {
+    if (rule.kind == kind) return rule;
+  }
+  return kRules[0];
+}
+
+}  // namespace lockstep::frontends::vdbench
