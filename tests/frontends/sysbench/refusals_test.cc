@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "frontends/sysbench/options.h"
 #include "tests/frontends/sysbench/translated.h"
 
 namespace lockstep::frontends::sysbench {
@@ -19,6 +20,56 @@ TEST(SysbenchRefusalsTest, OptionsWithoutACounterpart) {
         << errors;
   }
   EXPECT_EQ(ErrorsOf("--file-test-mode=rndrd --debug=off --histogram=0 --verbosity=3"), "");
+}
+
+// What is said about a word of a script, which stands on its second line.
+Translation WithWord(const std::string& word) {
+  Request request = InData();
+  request.files = {{"a.sh", absl::StrCat("sysbench --file-num=4 --file-total-size=16M \\\n"
+                                         "  --file-test-mode=rndrd ",
+                                         word, " \\\n  fileio run\n")}};
+  const auto front_end = FindFrontEnd(request.files[0]);
+  if (!front_end) ADD_FAILURE() << request.files[0].text;
+  return front_end ? Translate(*front_end, request) : Translation();
+}
+// A value that is not the option's default.
+std::string WordOf(const OptionRule& rule) {
+  return absl::StrCat("--", rule.name, rule.kind == Kind::kFlag ? "=on" : "=7");
+}
+
+TEST(SysbenchRefusalsTest, EachRefusedOptionIsNamedWithItsLineAndReason) {
+  int refused = 0;
+  for (const OptionRule& rule : Rules()) {
+    if (rule.fate != Fate::kRefused) continue;
+    ++refused;
+    EXPECT_NE(*rule.text, '\0') << rule.name;
+    const std::string word = WordOf(rule);
+    EXPECT_EQ(TextOf(WithWord(word).errors),
+              absl::StrCat("a.sh:2: ", word, ": cannot be translated: ", rule.text, "\n"));
+  }
+  EXPECT_GE(refused, 10);
+}
+
+TEST(SysbenchRefusalsTest, EachRemarkedOptionIsNamedWithItsLine) {
+  int remarked = 0;
+  for (const OptionRule& rule : Rules()) {
+    if (rule.fate != Fate::kRemarked) continue;
+    ++remarked;
+    EXPECT_NE(*rule.text, '\0') << rule.name;
+    const std::string word = WordOf(rule);
+    const Translation translation = WithWord(word);
+    EXPECT_EQ(TextOf(translation.errors), "");
+    const std::string remark = absl::StrCat("a.sh:2: ", word, ": left out; ", rule.text, "\n");
+    EXPECT_TRUE(absl::StrContains(TextOf(translation.remarks), remark))
+        << remark << TextOf(translation.remarks);
+  }
+  EXPECT_GE(remarked, 5);
+}
+
+TEST(SysbenchRefusalsTest, AnUnknownOptionIsNamedWithItsLine) {
+  EXPECT_EQ(TextOf(WithWord("--thread=7").errors),
+            "a.sh:2: --thread=7: is no option of sysbench 1.0's fileio, which takes no "
+            "abbreviations: write --threads or --thread-stack-size\n");
 }
 
 // Values that sysbench 1.0 refuses, or takes for something that no one means.
