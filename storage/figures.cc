@@ -59,7 +59,8 @@ class FindingRows {
     for (const v1::LevelChange& change : phase.level_changes()) {
       Row("change", Names(), "");
       rows_.AddExact(change.at_seconds()).AddNull().AddNull();
-      rows_.AddExact(change.before() > 0 ? change.after() / change.before() : 0).Add("");
+      change.before() > 0 ? rows_.AddExact(change.after() / change.before()) : rows_.AddNull();
+      rows_.Add("");
       rows_.Add(change.sentence()).EndRow();
     }
     for (const v1::Straggler& s : phase.stragglers()) {
@@ -71,7 +72,8 @@ class FindingRows {
       Row("starvation", Hosts(s.host()), "");
       rows_.AddExact(s.begin_seconds()).AddExact(s.end_seconds());
       rows_.AddExact(s.end_seconds() - s.begin_seconds());
-      rows_.AddExact(s.others_iops() > 0 ? s.iops() / s.others_iops() : 0).Add("");
+      s.others_iops() > 0 ? rows_.AddExact(s.iops() / s.others_iops()) : rows_.AddNull();
+      rows_.Add("");
       rows_
           .Add(absl::StrFormat("%.3g IOPS where the others' median was %.3g", s.iops(),
                                s.others_iops()))
@@ -417,7 +419,10 @@ class FigureRows {
     if (phase.fairness().empty() || phase.total().operations() == 0) {
       row.AddNull().AddNull();
     } else {
-      row.AddExact(phase.fairness(0).jain()).AddExact(phase.fairness(0).max_over_min());
+      const v1::Fairness& hosts = phase.fairness(0);
+      hosts.has_jain() ? row.AddExact(hosts.jain()) : row.AddNull();
+      // Absent where a host did nothing: nothing is a multiple of 0.
+      hosts.has_max_over_min() ? row.AddExact(hosts.max_over_min()) : row.AddNull();
     }
     std::vector<std::string> limits;
     for (const v1::WorkloadReport& workload : phase.workloads()) {

@@ -106,8 +106,8 @@ v1::FigureRow FigureRowOf(const PgResult& rows, int row) {
   o->set_errors(rows.Real(row, "errors"));
   o->set_iops(rows.Real(row, "iops"));
   o->set_bytes_per_second(rows.Real(row, "bytes_per_second"));
-  o->set_latency_avg_ns(rows.Real(row, "mean_ns"));
-  o->set_latency_max_ns(rows.Real(row, "max_ns"));
+  if (!rows.Null(row, "mean_ns")) o->set_latency_avg_ns(rows.Real(row, "mean_ns"));
+  if (!rows.Null(row, "max_ns")) o->set_latency_max_ns(rows.Real(row, "max_ns"));
   constexpr std::pair<double, const char*> kPercentiles[] = {
       {50, "p50_ns"}, {95, "p95_ns"}, {99, "p99_ns"}, {99.9, "p999_ns"}, {99.99, "p9999_ns"}};
   for (const auto& [percent, column] : kPercentiles) {
@@ -168,7 +168,7 @@ absl::Status AddPhases(PgConnection* connection, const std::string& ids,
       phase->set_index(index);
       phase->set_name(rows->Text(i, "name"));
       phase->set_invalid(rows->Bool(i, "invalid"));
-      phase->set_jain(rows->Real(i, "jain"));
+      if (!rows->Null(i, "jain")) phase->set_jain(rows->Real(i, "jain"));
       phase->set_limited_by(rows->Text(i, "limited_by"));
       *phase->mutable_time_spent() = TimeSpentOf(*rows, i);
     }

@@ -376,15 +376,19 @@ void CompareWithEngines(const PhaseView& view, const measure::RunWorker* self,
       return;
     }
   }
-  out->set_engine_iops(0);
-  out->set_engine_queue_size(0);
+  if (sums.measured_seconds > 0) {
+    out->set_engine_iops(0);
+    out->set_engine_queue_size(0);
+  }
   if (self != nullptr) {
     AddEngines(view, engines, &input, out);
     AddOwn(engines, &input);
     AddOthers(view, device, &input);
     input.concurrent = ConcurrentOn(view, self->boot_id, device.name);
     // The load's bytes are also those of a ramp, beside which the difference is small.
-    if (view.phase().phase.ramp_ns == 0) input.beyond = out->not_rated();
+    if (view.phase().phase.ramp_ns == 0 && device.sums->measured_seconds > 0) {
+      input.beyond = out->not_rated();
+    }
   }
   if (out->identity().empty() && device.layer != nullptr) {
     out->set_identity(device.layer->identity());
@@ -406,7 +410,9 @@ void AddDevices(const PhaseView& view, v1::PhaseReport* report) {
     DescribeLayer(device, out);
     // A phase that ended in its ramp has no measured time to divide by.
     const bool is_measured = device.sums->measured_seconds > 0;
-    if (is_measured && !view.SamplesFit(*device.sampler)) {
+    if (!is_measured) {
+      out->set_not_rated("the phase has no measured time");
+    } else if (!view.SamplesFit(*device.sampler)) {
       out->set_not_rated(view.WhySamplesDoNotFit(*device.sampler));
     } else {
       FillDevice(device.sums->measured, device.sums->measured_seconds, out);

@@ -20,18 +20,19 @@ v1::Fairness FairnessOf(const std::string& of, const std::vector<double>& values
     sum += value;
     squares += value * value;
   }
-  // R. Jain, D.-M. Chiu, W. Hawe, 1984. Values that are all 0 are equal, and the quotient is
-  // undefined.
-  fairness.set_jain(squares > 0 ? sum * sum / (static_cast<double>(values.size()) * squares) : 1);
+  // R. Jain, D.-M. Chiu, W. Hawe, 1984. If all values are 0 there was nothing to share, and the
+  // quotient is undefined.
+  if (squares > 0) {
+    fairness.set_jain(sum * sum / (static_cast<double>(values.size()) * squares));
+  }
   const MeanDeviation spread = MeanDeviationOf(values);
   fairness.set_mean(spread.mean);
   fairness.set_stddev(spread.deviation);
   fairness.set_variation(spread.mean > 0 ? spread.deviation / spread.mean : 0);
-  fairness.set_max_over_min(1);
-  if (values.size() > 1 && sum > 0) {
+  if (!values.empty()) {
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    // JSON has no infinity: 0 stands for a value that did nothing while another did.
-    fairness.set_max_over_min(*least > 0 ? *most / *least : 0);
+    // JSON has no infinity.
+    if (*least > 0) fairness.set_max_over_min(*most / *least);
   }
   return fairness;
 }
@@ -76,7 +77,9 @@ void AddIntervals(v1::PhaseReport* report) {
         rates.push_back(host.iops_by_interval(i));
       }
     }
-    report->add_jain_by_interval(FairnessOf("", rates).jain());
+    // A series has a value for each interval. In one without any I/O all hosts are equal.
+    const v1::Fairness fairness = FairnessOf("", rates);
+    report->add_jain_by_interval(fairness.has_jain() ? fairness.jain() : 1);
   }
   AddJainRange(report);
 }

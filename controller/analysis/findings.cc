@@ -257,7 +257,9 @@ void AddFindings(const PhaseView& view, v1::PhaseReport* report) {
     const EnginesOn engines = FindEngines(view, self->boot_id, sampled.name);
     // A device underneath another one is left out: the topmost one has the paths of all.
     if (engines.parts.empty() && !view.IsObserve()) continue;
-    out->set_max_request_bytes(MostRequestBytes(view, self->worker_index, sampled.name));
+    if (const double most = MostRequestBytes(view, self->worker_index, sampled.name); most > 0) {
+      out->set_max_request_bytes(most);
+    }
     const Device device{view, *sampled.sampler, engines, out};
     // All but the last compare the device with the engines.
     if (!view.IsObserve()) {

@@ -65,14 +65,14 @@ void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, v1::
   }
   const measure::OperationStats ios = measure::Ios(kinds);
   const common::Histogram& latencies = ios.histogram(ios.main_metric());
-  host->set_p50_ns(latencies.PercentileIfAbove(50));
-  host->set_p99_ns(latencies.PercentileIfAbove(99));
-  host->set_errors(static_cast<double>(ios.counts().errors));
+  if (const double p50 = latencies.PercentileIfAbove(50); p50 > 0) host->set_p50_ns(p50);
+  if (const double p99 = latencies.PercentileIfAbove(99); p99 > 0) host->set_p99_ns(p99);
   if (worker.has_result) {
+    host->set_errors(static_cast<double>(ios.counts().errors));
     *host->mutable_total() = WithRate(Usual(ReportOf(ios, "total")), sums, seconds);
     AddWorkloads(view, worker, host);
+    host->set_throttled_ratio(worker.result.throttled_ratio());
   }
-  host->set_throttled_ratio(worker.result.throttled_ratio());
   if (worker.result.tcp_segments() > 0) {
     host->set_tcp_retransmit_ratio(static_cast<double>(worker.result.tcp_retransmits()) /
                                    static_cast<double>(worker.result.tcp_segments()));

@@ -223,6 +223,22 @@ std::string SentenceOf(const v1::PhaseReport& report, const v1::OutageSummary& s
   return out;
 }
 
+// `judged`: the hosts whose silences are known.
+void AddRatios(const PhaseView& view, const std::vector<Silence>& silences,
+               const std::set<uint32_t>& judged, v1::PhaseReport* report) {
+  for (v1::HostReport& host : *report->mutable_hosts()) {
+    const double measured = view.series().Of(host.worker_index()).measured_seconds;
+    if (!judged.contains(host.worker_index()) || !(measured > 0)) continue;
+    double silent = 0;
+    for (const Silence& silence : silences) {
+      if (silence.worker == host.worker_index()) {
+        silent += silence.end_seconds - silence.begin_seconds;
+      }
+    }
+    host.set_silent_ratio(silent / measured);
+  }
+}
+
 void AddOutages(const PhaseView& view, v1::PhaseReport* report) {
   std::vector<Silence> silences;
   std::set<uint32_t> judged;
@@ -237,6 +253,7 @@ void AddOutages(const PhaseView& view, v1::PhaseReport* report) {
       hit.insert(silence.worker);
     }
   }
+  AddRatios(view, silences, judged, report);
   if (silences.empty()) return;
   uint32_t complete = 0;
   const std::vector<v1::Outage> outages = Join(view, silences, judged, &complete);
@@ -257,16 +274,6 @@ void AddOutages(const PhaseView& view, v1::PhaseReport* report) {
     v1::Outage* out = report->add_outages();
     *out = outage;
     if (const auto recovery = RecoveryOf(*report, outage)) out->set_recovery_seconds(*recovery);
-  }
-  for (v1::HostReport& host : *report->mutable_hosts()) {
-    const double measured = view.series().Of(host.worker_index()).measured_seconds;
-    double silent = 0;
-    for (const Silence& silence : silences) {
-      if (silence.worker == host.worker_index()) {
-        silent += silence.end_seconds - silence.begin_seconds;
-      }
-    }
-    if (measured > 0) host.set_silent_ratio(silent / measured);
   }
   summary->set_sentence(SentenceOf(*report, *summary, end));
 }

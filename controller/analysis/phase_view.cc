@@ -136,13 +136,12 @@ std::map<measure::WorkloadKind, measure::IoSums> PhaseView::CountsIn(
 
 Done DoneOf(const measure::PhaseData& phase) {
   Done done;
-  bool any = false;
   for (const measure::WorkerPhaseData& worker : phase.workers) {
     if (!PhaseView::Worked(worker)) continue;
     const double seconds = PhaseView::DoneSeconds(worker);
-    done.first_seconds = any ? std::min(done.first_seconds, seconds) : seconds;
+    done.first_seconds = done.any ? std::min(done.first_seconds, seconds) : seconds;
     done.last_seconds = std::max(done.last_seconds, seconds);
-    any = true;
+    done.any = true;
   }
   return done;
 }

@@ -103,6 +103,7 @@ inline bool HasChangingRate(const v1::Workload& w) {
 
 // When the first and the last of the phase's workers that did I/O were done, from T.
 struct Done {
+  bool any = false;  // without one both are 0
   double first_seconds = 0, last_seconds = 0;
 };
 Done DoneOf(const measure::PhaseData& phase);

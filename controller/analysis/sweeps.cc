@@ -77,7 +77,7 @@ void Add(const v1::PhaseReport& phase, const v1::RunPhase& load, uint32_t repeat
     return;
   runs->iops.push_back(phase.total().iops());
   runs->bytes.push_back(phase.total().bytes_per_second());
-  runs->mean.push_back(phase.total().latency_avg_ns());
+  if (phase.total().has_latency_avg_ns()) runs->mean.push_back(phase.total().latency_avg_ns());
   // A run with too few I/Os for a percentile has none to contribute.
   if (const double p50 = PercentileOf(phase.total(), 50); p50 > 0) runs->p50.push_back(p50);
   const double p99 = PercentileOf(phase.total(), 99);
@@ -92,10 +92,13 @@ void Add(const v1::PhaseReport& phase, const v1::RunPhase& load, uint32_t repeat
     if (w.due_per_second() > 0) done += w.total().iops();
   }
   if (due > 0) runs->served.push_back(done / due);
-  runs->jain.push_back(phase.fairness().empty() ? 0 : phase.fairness(0).jain());
+  if (!phase.fairness().empty() && phase.fairness(0).has_jain()) {
+    runs->jain.push_back(phase.fairness(0).jain());
+  }
   std::vector<double> threads;
   for (const v1::ThreadReport& thread : phase.threads()) threads.push_back(thread.iops());
-  runs->thread_jain.push_back(threads.empty() ? 0 : FairnessOf("", threads).jain());
+  const v1::Fairness over_threads = FairnessOf("", threads);
+  if (over_threads.has_jain()) runs->thread_jain.push_back(over_threads.jain());
   if (phase.has_time_spent()) runs->spent.push_back(phase.time_spent());
   runs->limits.push_back(LimitOf(phase));
 }
@@ -125,13 +128,13 @@ v1::SweepPointReport PointOf(const std::vector<uint32_t>& indices, const Runs& r
   // One disturbed run of three does not move a median.
   point.set_iops(MedianOf(runs.iops));
   point.set_bytes_per_second(MedianOf(runs.bytes));
-  point.set_mean_ns(MedianOf(runs.mean));
+  if (!runs.mean.empty()) point.set_mean_ns(MedianOf(runs.mean));
   if (!runs.p50.empty()) point.set_p50_ns(MedianOf(runs.p50));
   if (!runs.p99.empty()) point.set_p99_ns(MedianOf(runs.p99));
   if (runs.is_p50_uncertain) point.set_is_p50_uncertain(true);
   if (runs.is_p99_uncertain) point.set_is_p99_uncertain(true);
-  point.set_jain(MedianOf(runs.jain));
-  point.set_thread_jain(MedianOf(runs.thread_jain));
+  if (!runs.jain.empty()) point.set_jain(MedianOf(runs.jain));
+  if (!runs.thread_jain.empty()) point.set_thread_jain(MedianOf(runs.thread_jain));
   if (!runs.spent.empty()) *point.mutable_time_spent() = MedianTimeOf(runs.spent);
   point.set_limited_by(LimitNames(runs.limits));
   const auto [least, most] = std::minmax_element(runs.iops.begin(), runs.iops.end());
@@ -164,11 +167,12 @@ struct Row {
 // In how many of the resamplings of each point's runs `knee_of` finds the same knee; 0 where points
 // were run once. `figures`: of a point's runs.
 template <typename KneeOf>
-double ConfidenceOf(const std::vector<std::vector<double>>& figures, size_t knee, KneeOf knee_of) {
+std::optional<double> ConfidenceOf(const std::vector<std::vector<double>>& figures, size_t knee,
+                                   KneeOf knee_of) {
   constexpr int kResamplings = 500;
   for (const std::vector<double>& runs : figures) {
     // A single run can only be drawn as itself, so all resamplings would agree.
-    if (runs.size() < 2) return 0;
+    if (runs.size() < 2) return std::nullopt;
   }
   // The seed is fixed, so that a report says the same each time it is built.
   std::mt19937_64 random(1);
@@ -221,8 +225,8 @@ void AddGeometricKnee(const Row& row, const std::string& at, v1::SweepReport* sw
   std::vector<std::vector<double>> iops;
   for (const Runs* runs : row.runs) iops.push_back(runs->iops);
   v1::KneeReport* knee = AddKneeAt(row, *found, at, sweep);
-  knee->set_confidence(ConfidenceOf(
-      iops, *found, [&](const std::vector<double>& y) { return KneeOfGain(row.x, y); }));
+  const auto again = [&](const std::vector<double>& y) { return KneeOfGain(row.x, y); };
+  if (const auto share = ConfidenceOf(iops, *found, again)) knee->set_confidence(*share);
   const v1::SweepPointReport& most = *row.points[top];
   knee->set_reason(absl::StrFormat(
       "%s%s=%s gives %.0f %% of the most IOPS (%s at %s)%s", Prefix(at), knee->of(), knee->value(),
@@ -274,7 +278,7 @@ void AddRateKnee(const Row& row, const std::vector<std::vector<double>>& served,
   }
   const v1::SweepPointReport& next = *row.points[*found + 1];
   v1::KneeReport* knee = AddKneeAt(row, *found, at, sweep);
-  knee->set_confidence(ConfidenceOf(served, *found, &LastServed));
+  if (const auto share = ConfidenceOf(served, *found, &LastServed)) knee->set_confidence(*share);
   knee->set_reason(absl::StrFormat(
       "%s%s=%s is the last rate that is served: %s IOPS%s; of %s only %s IOPS are%s", Prefix(at),
       knee->of(), knee->value(), common::FormatCount(knee->iops()),
@@ -378,7 +382,7 @@ void AddCurve(const measure::RunData& data, uint32_t job_phase, v1::Report* repo
       point->set_offered(point->offered() + w.due_per_second());
     }
     point->set_achieved(phase.total().iops());
-    point->set_mean_ns(phase.total().latency_avg_ns());
+    if (phase.total().has_latency_avg_ns()) point->set_mean_ns(phase.total().latency_avg_ns());
     if (const double p50 = PercentileOf(phase.total(), 50); p50 > 0) point->set_p50_ns(p50);
     if (const double p99 = PercentileOf(phase.total(), 99); p99 > 0) point->set_p99_ns(p99);
     if (IsUncertain(phase.total(), 50)) point->set_is_p50_uncertain(true);

@@ -15,8 +15,10 @@ void AddWindow(const PhaseView& view, v1::PhaseReport* report) {
   report->set_workers_lost(static_cast<uint32_t>(lost));
   report->set_interval_seconds(static_cast<double>(phase.phase.interval_ns) / 1e9);
   const Done done = DoneOf(phase);
-  report->set_first_done_seconds(done.first_seconds);
-  report->set_last_done_seconds(done.last_seconds);
+  if (done.any) {
+    report->set_first_done_seconds(done.first_seconds);
+    report->set_last_done_seconds(done.last_seconds);
+  }
   report->set_duration_seconds(done.last_seconds);
   const measure::CommonWindow& window = view.series().window();
   int64_t begin = window.begin_ns();

@@ -120,7 +120,7 @@ void AddWorkload(const PhaseView& view, int index, v1::WorkloadReport* out) {
   if (view.load().workloads(index).has_copy()) {
     *out->mutable_copy() = copy.Report(view.load().workloads(index));
   }
-  if (counted != 0) out->set_average_batch(batches / counted);
+  if (batches > 0) out->set_average_batch(batches / counted);
   AddSettings(view.load().workloads(index), out->mutable_settings());
   out->mutable_settings()->set_workers(static_cast<uint32_t>(counted));
 }

@@ -335,8 +335,8 @@ void Conclude(v1::Report* report) {
   run->clear_bytes_per_second();
   if (const auto headline = HeadlineOf(*report)) {
     *run->mutable_headline() = *headline;
-    run->set_iops(headline->iops());
-    run->set_bytes_per_second(headline->bytes_per_second());
+    if (headline->has_iops()) run->set_iops(headline->iops());
+    if (headline->has_bytes_per_second()) run->set_bytes_per_second(headline->bytes_per_second());
   }
   run->set_conclusion(ConclusionOf(*report));
   for (v1::PhaseReport& phase : *report->mutable_phases()) {

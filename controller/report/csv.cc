@@ -34,10 +34,15 @@ std::string Number(double value) {
 }
 
 std::vector<std::string> OperationCells(const v1::OperationReport& o) {
-  std::vector<std::string> cells = {
-      Quoted(o.kind()),           Number(o.operations()),     Number(o.bytes()),
-      Number(o.errors()),         Number(o.iops()),           Number(o.bytes_per_second()),
-      Number(o.latency_min_ns()), Number(o.latency_avg_ns()), Number(o.latency_max_ns())};
+  std::vector<std::string> cells = {Quoted(o.kind()),
+                                    Number(o.operations()),
+                                    Number(o.bytes()),
+                                    Number(o.errors()),
+                                    Number(o.iops()),
+                                    Number(o.bytes_per_second()),
+                                    o.has_latency_min_ns() ? Number(o.latency_min_ns()) : "",
+                                    o.has_latency_avg_ns() ? Number(o.latency_avg_ns()) : "",
+                                    o.has_latency_max_ns() ? Number(o.latency_max_ns()) : ""};
   for (double percent : kCsvPercents) {
     std::string cell;
     for (const v1::Percentile& p : o.percentiles()) {

@@ -60,11 +60,14 @@ void DetailWriter::Hosts(const v1::PhaseReport& phase) {
     // A lost host has sent no result, so it has no percentiles. Its rate is that of the samples
     // that arrived.
     table.Add({absl::StrCat(host.host(), host.lost() ? Bad(" (lost)") : ""),
-               FormatCount(host.iops()), absl::StrFormat("%.1f", host.bytes_per_second() / 1048576),
+               host.has_iops() ? FormatCount(host.iops()) : "-",
+               host.has_iops() ? absl::StrFormat("%.1f", host.bytes_per_second() / 1048576) : "-",
                host.lost() ? "-" : PercentileText(host.total(), 50),
                host.lost() ? "-" : PercentileText(host.total(), 99),
                host.lost() ? "-" : FormatCount(host.errors()),
-               host.lost() ? "-" : absl::StrCat("+", FormatDuration(host.start_offset_ns())),
+               host.has_start_offset_ns()
+                   ? absl::StrCat("+", FormatDuration(host.start_offset_ns()))
+                   : "-",
                Sparkline(values, 30, scale)});
   }
   out_ += table.Render("    ", width_);
@@ -78,10 +81,12 @@ void DetailWriter::Hosts(const v1::PhaseReport& phase) {
 void DetailWriter::Fairness(const v1::PhaseReport& phase) {
   for (const v1::Fairness& fairness : phase.fairness()) {
     // A single value is always fair, which says nothing.
-    if (fairness.count() < 2) continue;
-    Line(absl::StrFormat("  fairness of %s: Jain %.4f, max/min %.2f, variation %.1f %% (n = %d)",
-                         fairness.of(), fairness.jain(), fairness.max_over_min(),
-                         100 * fairness.variation(), fairness.count()));
+    if (fairness.count() < 2 || !fairness.has_jain()) continue;
+    const std::string ratio =
+        fairness.has_max_over_min() ? absl::StrFormat("%.2f", fairness.max_over_min()) : "–";
+    Line(absl::StrFormat("  fairness of %s: Jain %.4f, max/min %s, variation %.1f %% (n = %d)",
+                         fairness.of(), fairness.jain(), ratio, 100 * fairness.variation(),
+                         fairness.count()));
   }
   // With a single host or interval the range stays 0 (AddJainRange()).
   if (phase.jain_max() > 0) {

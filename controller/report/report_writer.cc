@@ -272,7 +272,7 @@ void ReportWriter::Sweeps(PointDetail detail) {
 void ReportWriter::Knee(const v1::KneeReport& knee) {
   out_ += Wrapped(
       absl::StrCat(knee.reason(),
-                   knee.confidence() > 0
+                   knee.has_confidence()
                        ? absl::StrFormat("; the same in %.0f %% of the resamplings of its runs",
                                          100 * knee.confidence())
                        : ""),

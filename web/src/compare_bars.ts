@@ -3,7 +3,7 @@
 import type { ComparedFigure, ComparedValue } from "./api";
 import { changeText, isTotal, verdictOfValue, type Compared } from "./compare_words";
 import { element, signs, type Tone } from "./dom";
-import { latency, none, short, wholePercent } from "./format";
+import { latency, none, short, shown, wholePercent } from "./format";
 
 const figureNames: Record<string, string> = {
   iops: "IOPS",
@@ -83,8 +83,7 @@ function drawing(span: Span | undefined, tone: Tone, scale: number): Element {
 function row(figure: ComparedFigure, set: number, canTell: boolean, scale: number): HTMLElement {
   const value = figure.values[set];
   const verdict = verdictOfValue(value, canTell);
-  const median = (one: ComparedValue) =>
-    one.runs > 0 ? shownValue(figure.unit, one.median) : none;
+  const median = (one: ComparedValue) => shown(one.median, (v) => shownValue(figure.unit, v));
   const word = [signs[verdict.tone], verdict.word].filter(Boolean).join(" ");
   const bar = element("td", { class: "drawn" });
   bar.append(drawing(spanOf(figure, value), verdict.tone, scale));

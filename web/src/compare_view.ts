@@ -27,7 +27,7 @@ import {
   type Compared,
   type Difference,
 } from "./compare_words";
-import { element, figure, fold, shortened, table, text, timeOf, type Cell } from "./dom";
+import { element, fold, optional, shortened, table, text, timeOf, type Cell } from "./dom";
 import { eventEntry } from "./events";
 import { count, latency, none, plural } from "./format";
 import { wholeSpans } from "./report_charts";
@@ -58,9 +58,7 @@ function rowOf(compared: ComparedFigure, canTell: boolean[]): Cell[] {
     text([compared.workload, compared.kind].filter(Boolean).join(" ")),
     text(compared.figure),
     ...compared.values.flatMap((value, i) => {
-      const cells: Cell[] = [
-        figure(value.median, (v) => (value.runs > 0 ? shownValue(compared.unit, v) : none)),
-      ];
+      const cells: Cell[] = [optional(value.median, (v) => shownValue(compared.unit, v))];
       if (i === 0) return cells;
       const { word, tone } = verdictOfValue(value, canTell[i - 1]);
       const shown = compared.judged ? word : "not judged";

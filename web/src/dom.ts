@@ -257,6 +257,10 @@ export const figure = (value: number, show: (value: number) => string): Cell => 
   sort: value,
 });
 
+// A figure that is absent where it is not known; below all others when sorted.
+export const optional = (value: number | undefined, show: (value: number) => string): Cell =>
+  value === undefined ? text(none, -1) : figure(value, show);
+
 // The value that a line without axes reaches up to.
 export function topOf(values: (number | null)[]): number {
   return values.reduce<number>((most, value) => Math.max(most, value ?? 0), 1e-9);

@@ -65,7 +65,7 @@ function lastTile(report: Report, headline: Headline): HTMLElement {
   const phase = report.phases.find((p) => p.name === headline.phase) ?? mainPhase(report);
   const jain = phase?.fairness.find((f) => f.of === "IOPS over hosts" && f.count > 1);
   const errors = phase?.total?.errors ?? 0;
-  if (errors > 0 || !jain || headline.at !== "")
+  if (errors > 0 || jain?.jain === undefined || headline.at !== "")
     return tile("errors", count(errors), {
       tone: errors > 0 ? "bad" : toneOf(report, headline, "errors"),
     });

@@ -3,14 +3,23 @@
 import { choices, choose, keptSorting } from "./address";
 import type { DeviceReport, HostReport, PhaseReport } from "./api";
 import { withGaps } from "./charts";
-import { element, figure, sparkline, table, text, thinned, topOf, type Cell } from "./dom";
+import {
+  element,
+  figure,
+  optional,
+  sparkline,
+  table,
+  text,
+  thinned,
+  topOf,
+  type Cell,
+} from "./dom";
 import {
   count,
   fixed,
   latency,
   mebibytes,
   none,
-  orNone,
   percent,
   plural,
   seconds,
@@ -28,16 +37,13 @@ const numeric = (title: string) => ({ title, numeric: true });
 // Nothing is known of one that was lost.
 const unknown = text(none, -1);
 const known = (h: HostReport, cell: Cell): Cell => (h.lost ? unknown : cell);
-// But the rate of the samples that came, if any did.
-const rate = (h: HostReport, value: number, show: (value: number) => string): Cell =>
-  value > 0 ? figure(value, show) : known(h, figure(value, show));
-
 function limits(h: HostReport): string {
   const found = [...h.throttles];
-  if (h.throttledRatio >= tellRatio)
-    found.push(`CPU quota used up in ${percent(h.throttledRatio)}`);
-  if (h.tcpRetransmitRatio >= tellRatio)
-    found.push(`TCP sent again ${percent(h.tcpRetransmitRatio)}`);
+  const tell = (words: string, ratio = 0) => {
+    if (ratio >= tellRatio) found.push(`${words} ${percent(ratio)}`);
+  };
+  tell("CPU quota used up in", h.throttledRatio);
+  tell("TCP sent again", h.tcpRetransmitRatio);
   return found.join("; ");
 }
 
@@ -83,19 +89,19 @@ function hostRows(phase: PhaseReport, all: HostReport[], lines?: HostLines): Cel
   // With scales of their own, a slow host would look like a fast one.
   const top = topOf([...over.values()].map(topOf));
   const causes = standing(phase);
-  const start = (h: HostReport) =>
-    `+${latency(h.startOffsetNs)}` + (h.startBoundNs > 0 ? ` ± ${latency(h.startBoundNs)}` : "");
+  const start = (h: HostReport) => (offset: number) =>
+    `+${latency(offset)}` + (h.startBoundNs ? ` ± ${latency(h.startBoundNs)}` : "");
   const hasLimits = phase.hosts.some((h) => limits(h) !== "");
   return all.map((h) => [
     text(h.host + (h.lost ? " (lost)" : "")),
-    rate(h, h.iops, count),
-    rate(h, h.bytesPerSecond, mebibytes),
+    optional(h.iops, count),
+    optional(h.bytesPerSecond, mebibytes),
     known(h, percentile(h.total, 50)),
     known(h, percentile(h.total, 99)),
-    known(h, figure(h.errors, count)),
-    known(h, figure(h.lastDoneSeconds, orNone(seconds))),
-    known(h, { show: start(h), sort: h.startOffsetNs }),
-    { show: sparkline(over.get(h.workerIndex) ?? [], "IOPS", top), sort: h.iops },
+    optional(h.errors, count),
+    known(h, optional(h.lastDoneSeconds, seconds)),
+    optional(h.startOffsetNs, start(h)),
+    { show: sparkline(over.get(h.workerIndex) ?? [], "IOPS", top), sort: h.iops ?? -1 },
     text(causes.get(h.host) ?? ""),
     ...(hasLimits ? [text(limits(h))] : []),
   ]);
@@ -145,17 +151,13 @@ export function hosts(phase: PhaseReport, lines?: HostLines): HTMLElement {
   );
 }
 
-// A figure that is absent where it is not known; below all others when sorted.
-const optional = (value: number | undefined, show: (value: number) => string): Cell =>
-  value === undefined ? text(none, -1) : figure(value, show);
-
 // One kind of requests, as iostat -x prints it.
 interface Requests {
-  perSecond: number;
-  bytesPerSecond: number;
+  perSecond?: number;
+  bytesPerSecond?: number;
   awaitMs?: number;
   requestBytes?: number;
-  mergesPerSecond: number;
+  mergesPerSecond?: number;
   mergedRatio?: number;
 }
 const reads = (d: DeviceReport): Requests => ({
@@ -187,9 +189,9 @@ const await_ = (ms: number | undefined): Cell => optional(ms, (v) => latency(v *
 
 function requestCells(r: Requests): Cell[] {
   return [
-    figure(r.perSecond, count),
-    figure(r.bytesPerSecond, mebibytes),
-    figure(r.mergesPerSecond, count),
+    optional(r.perSecond, count),
+    optional(r.bytesPerSecond, mebibytes),
+    optional(r.mergesPerSecond, count),
     optional(r.mergedRatio, wholePercent),
     await_(r.awaitMs),
     optional(r.requestBytes, (bytes) => `${fixed(bytes / 1024, 1)}k`),
@@ -216,10 +218,10 @@ function deviceRow(
   return [
     text(`${indent}${d.name}`, d.name),
     ...kinds.flatMap((kind) => requestCells(kind(d))),
-    figure(d.flushesPerSecond, count),
+    optional(d.flushesPerSecond, count),
     await_(d.flushAwaitMs),
-    figure(d.queueSize, (v) => fixed(v, 2)),
-    figure(d.busyRatio, wholePercent),
+    optional(d.queueSize, (v) => fixed(v, 2)),
+    optional(d.busyRatio, wholePercent),
     ...engines,
     text(d.hosts.join(", ")),
     text(d.identity),
@@ -248,7 +250,7 @@ function crossCheck(d: DeviceReport): HTMLElement[] {
 export function devices(phase: PhaseReport): HTMLElement[] {
   if (phase.devices.length === 0) return [];
   // Few devices ever discard.
-  const hasDiscards = phase.devices.some((d) => d.discardsPerSecond > 0);
+  const hasDiscards = phase.devices.some((d) => (d.discardsPerSecond ?? 0) > 0);
   const kinds = hasDiscards ? [reads, writes, discards] : [reads, writes];
   const titles = ["r", "w", "d"].slice(0, kinds.length).flatMap(requestTitles);
   const all = ["f/s", "f_await", "aqu-sz", "util"];

@@ -7,7 +7,7 @@ import type {
   VerificationReport,
   WorkloadReport,
 } from "./api";
-import { element, figure, table, text, type Cell, type Expectation } from "./dom";
+import { element, figure, optional, table, text, type Cell, type Expectation } from "./dom";
 import {
   bothThroughputs,
   bothUnits,
@@ -16,14 +16,15 @@ import {
   latency,
   marked,
   none,
-  orNone,
   percent,
   plural,
+  shown,
   size,
   typeset,
 } from "./format";
 import { partsOf } from "./report_words";
 
+const exact = (seconds: number): string => fixed(seconds, 3);
 const percentiles = [50, 90, 95, 99, 99.9, 99.99];
 
 // A dash where no I/O took longer, "~" where fewer than ten did.
@@ -38,12 +39,12 @@ function rowOf(o: OperationReport, metric = ""): Cell[] {
     text(`${o.kind}${metric}`),
     figure(o.iops, count),
     figure(o.bytesPerSecond, bothUnits),
-    figure(o.latencyAvgNs, orNone(latency)),
+    optional(o.latencyAvgNs, latency),
   ];
   for (const p of percentiles) {
     cells.push(percentile(o, p));
   }
-  return [...cells, figure(o.latencyMaxNs, orNone(latency)), figure(o.errors, count)];
+  return [...cells, optional(o.latencyMaxNs, latency), figure(o.errors, count)];
 }
 
 // The 95 % confidence interval of a percentile.
@@ -149,7 +150,7 @@ function method(w: WorkloadReport): HTMLElement[] {
       "p",
       {},
       element("b", {}, w.name),
-      `: ${w.engine}, ${fixed(w.averageBatch, 1)} I/Os per submission`,
+      `: ${w.engine}, ${shown(w.averageBatch, (v) => fixed(v, 1))} I/Os per submission`,
     ),
     ...lines.map((line) => element("p", {}, line)),
     ...intervals([...kindsOf(w), ...beside]),
@@ -226,11 +227,11 @@ export function window(phase: PhaseReport): HTMLElement[] {
     lines.push(`${plural(phase.workersLost, "host")} of ${phase.workers} lost; ${there}`);
   }
   if (phase.startSkewHosts > 1) {
-    const skew = `${latency(phase.startSkewNs)} ± ${latency(phase.startSkewBoundNs)}`;
+    const skew = `${shown(phase.startSkewNs, latency)} ± ${shown(phase.startSkewBoundNs, latency)}`;
     const limit = phase.startSkewLimitNs > 0 ? `; limit ${latency(phase.startSkewLimitNs)}` : "";
     lines.push(
-      `first done ${fixed(phase.firstDoneSeconds, 3)} s, ` +
-        `last done ${fixed(phase.lastDoneSeconds, 3)} s; ` +
+      `first done ${shown(phase.firstDoneSeconds, exact)} s, ` +
+        `last done ${shown(phase.lastDoneSeconds, exact)} s; ` +
         `start skew ${skew} over ${phase.startSkewHosts} hosts${limit}`,
     );
   }
@@ -238,19 +239,21 @@ export function window(phase: PhaseReport): HTMLElement[] {
 }
 
 function fairnessLine(f: Fairness): string {
-  const jain = `Jain ${fixed(f.jain, 4)}, max/min ${fixed(f.maxOverMin, 2)}`;
+  const ratio = shown(f.maxOverMin, (v) => fixed(v, 2));
+  const jain = `Jain ${shown(f.jain, (v) => fixed(v, 4))}, max/min ${ratio}`;
   return `fairness of ${f.of}: ${jain}, variation ${percent(f.variation)} (n = ${f.count})`;
 }
 
 export function fairness(phase: PhaseReport): HTMLElement[] {
-  const lines = phase.fairness.filter((f) => f.count > 1).map(fairnessLine);
-  if (phase.jainMax > 0) {
+  const lines = phase.fairness.filter((f) => f.count > 1 && f.jain !== undefined).map(fairnessLine);
+  const { jainMin, jainMax, p99SpreadMedian, p99SpreadWorst } = phase;
+  if (jainMin !== undefined && jainMax !== undefined) {
     const spread =
-      phase.p99SpreadMedian > 0
-        ? `; p99 of the slowest host over the fastest's ${fixed(phase.p99SpreadMedian, 2)} ` +
-          `(median), ${fixed(phase.p99SpreadWorst, 2)} (worst)`
+      p99SpreadMedian !== undefined && p99SpreadWorst !== undefined
+        ? `; p99 of the slowest host over the fastest's ${fixed(p99SpreadMedian, 2)} ` +
+          `(median), ${fixed(p99SpreadWorst, 2)} (worst)`
         : "";
-    const [least, most] = [fixed(phase.jainMin, 4), fixed(phase.jainMax, 4)];
+    const [least, most] = [fixed(jainMin, 4), fixed(jainMax, 4)];
     lines.push(`over time: Jain from ${least} to ${most}${spread}`);
   }
   return lines.map((line) => element("p", {}, line));

@@ -4,7 +4,7 @@ import { choices } from "./address";
 import { get, type EventReport, type PhaseReport, type Report, type SeriesReply } from "./api";
 import { element, expectationTable, fold, shortened } from "./dom";
 import { exportedRun } from "./file";
-import { count, fixed, plural, seconds, short, typeset } from "./format";
+import { count, fixed, plural, seconds, short, typeset, wholePercent } from "./format";
 import { PhaseCharts, type HostLines } from "./report_charts";
 import { devices, hosts, kernels, settings, threads } from "./report_hosts";
 import {
@@ -218,7 +218,7 @@ export class PhaseSection {
 // "8, 548 to 563 IOPS, none stands out"
 function hostSummary(phase: PhaseReport): string {
   const there = phase.hosts.filter((h) => !h.lost);
-  const rates = there.map((h) => h.iops);
+  const rates = there.map((h) => h.iops ?? 0);
   const lost = phase.hosts.length - there.length;
   const behind = new Set([...phase.stragglers, ...phase.starvations].map((s) => s.host)).size;
   const outage = phase.outageSummary?.count ? phase.outageSummary.hosts : 0;
@@ -237,14 +237,15 @@ function hostSummary(phase: PhaseReport): string {
 const isAgreed = (verdict: string): boolean => verdict === "VERDICT_AGREE";
 
 function deviceSummary(phase: PhaseReport): string {
-  const busiest = phase.devices.reduce((a, b) => (b.busyRatio > a.busyRatio ? b : a));
+  const busiest = phase.devices.reduce((a, b) =>
+    (b.busyRatio ?? -1) > (a.busyRatio ?? -1) ? b : a,
+  );
   const odd = phase.devices.filter(
     (d) => d.findings.length > 0 || (d.crossCheck && !isAgreed(String(d.crossCheck.verdict))),
   ).length;
-  const parts = [
-    plural(phase.devices.length, "device"),
-    `${busiest.name} busy ${fixed(100 * busiest.busyRatio, 0)} % of the time`,
-  ];
+  const parts = [plural(phase.devices.length, "device")];
+  if (busiest.busyRatio !== undefined)
+    parts.push(`${busiest.name} busy ${wholePercent(busiest.busyRatio)} of the time`);
   if (odd > 0) parts.push(`${odd} with a finding`);
   return parts.join(", ");
 }

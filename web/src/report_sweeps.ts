@@ -40,8 +40,8 @@ const figures: Figure[] = [
   ["throughput", (p) => p.bytesPerSecond, throughput, "rate"],
   ["p50", (p) => p.p50Ns ?? 0, orNone(latency), "latency"],
   ["p99", (p) => p.p99Ns ?? 0, orNone(latency), "latency"],
-  ["Jain", (p) => p.jain, jain],
-  ["thread Jain", (p) => p.threadJain, jain],
+  ["Jain", (p) => p.jain ?? 0, jain],
+  ["thread Jain", (p) => p.threadJain ?? 0, jain],
 ];
 
 const isUncertain = (point: Point, title: string) =>
@@ -54,14 +54,14 @@ const cellOf = (point: Point, [title, of, words]: Figure): Cell =>
 // Fewer than six runs have no interval of their median: then the least and the most.
 function range(point: Point): string {
   if (point.runs === 0) return none;
-  return point.iopsHigh > 0
+  return point.iopsLow !== undefined && point.iopsHigh !== undefined
     ? `${count(point.iopsLow)} – ${count(point.iopsHigh)}`
     : `${count(point.iopsMin)} – ${count(point.iopsMax)}`;
 }
 
 function kneeText(knee: KneeReport): string {
   const sure =
-    knee.confidence > 0
+    knee.confidence !== undefined
       ? `; the same in ${(100 * knee.confidence).toFixed(0)} % of the resamplings of its runs`
       : "";
   return knee.reason + sure;
@@ -287,8 +287,8 @@ class SweepCharts {
         const known = p.runs > 1;
         return {
           y: p.iops * scale,
-          low: known ? (p.iopsLow || p.iopsMin) * scale : undefined,
-          high: known ? (p.iopsHigh || p.iopsMax) * scale : undefined,
+          low: known ? (p.iopsLow ?? p.iopsMin) * scale : undefined,
+          high: known ? (p.iopsHigh ?? p.iopsMax) * scale : undefined,
         };
       }),
     );
@@ -368,7 +368,7 @@ function stepTable(curve: CurveReport, best?: Step): HTMLElement {
       { show: percent(point.share) + (point === best ? " ★ best" : ""), sort: point.share },
       figure(point.offered, count),
       figure(point.achieved, count),
-      figure(point.meanNs, orNone(latency)),
+      figure(point.meanNs ?? 0, orNone(latency)),
       figure(point.p50Ns ?? 0, marked(point.isP50Uncertain, orNone(latency))),
       figure(point.p99Ns ?? 0, marked(point.isP99Uncertain, orNone(latency))),
     ]),

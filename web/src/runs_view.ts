@@ -193,7 +193,10 @@ export class RunsView implements View {
       { show: this.tick(run) },
       { show: element("span", {}, pill(verdict), " ", ...syntheticMark(run)) },
       { show: link },
-      { show: element("span", title ? { title } : {}, result, " ", ...reason), sort: run.iops },
+      {
+        show: element("span", title ? { title } : {}, result, " ", ...reason),
+        sort: run.iops ?? -1,
+      },
       { show: chips(run) },
       figure(run.hosts, orNone(String)),
       { show: timeOf(run.submittedAt), sort: run.submittedAt },

@@ -11,8 +11,8 @@ export type Told = RunSummary & {
 
 export function headlineOf(run: Told): string {
   if (run.headline?.text) return run.headline.text;
-  if (!(run.iops > 0)) return none;
-  const rate = run.bytesPerSecond > 0 ? `, ${short("rate", run.bytesPerSecond)}` : "";
+  if (!run.iops) return none;
+  const rate = run.bytesPerSecond ? `, ${short("rate", run.bytesPerSecond)}` : "";
   return `${count(run.iops)} IOPS${rate}`;
 }
 
@@ -21,6 +21,6 @@ export const reasonOf = (run: Told): string => (run.conclusion ?? "").split("; "
 
 // Its exact figures, for whoever points at it.
 export function exactFigures(run: Told): string {
-  if (!(run.iops > 0)) return "";
-  return `${count(run.iops)} IOPS, ${bothThroughputs(run.bytesPerSecond)}`;
+  if (!run.iops) return "";
+  return `${count(run.iops)} IOPS, ${bothThroughputs(run.bytesPerSecond ?? 0)}`;
 }

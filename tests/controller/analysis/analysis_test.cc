@@ -16,7 +16,10 @@ TEST(FairnessTest, JainByHand) {
   EXPECT_DOUBLE_EQ(FairnessOf("x", {1, 0, 0, 0}).jain(), 0.25);
   EXPECT_DOUBLE_EQ(FairnessOf("x", {1, 2, 3}).jain(), 36.0 / 42);
   EXPECT_DOUBLE_EQ(FairnessOf("x", {1, 2, 3}).max_over_min(), 3);
-  EXPECT_DOUBLE_EQ(FairnessOf("x", {}).jain(), 1);
+  // Without I/O there is nothing to share, and nothing is a multiple of 0.
+  EXPECT_FALSE(FairnessOf("x", {}).has_jain());
+  EXPECT_FALSE(FairnessOf("x", {0, 0}).has_jain());
+  EXPECT_FALSE(FairnessOf("x", {1, 0}).has_max_over_min());
   EXPECT_DOUBLE_EQ(MeanDeviationOf({2, 4, 4, 4, 5, 5, 7, 9}).deviation, 2);
 }
 
@@ -223,6 +226,52 @@ TEST(ReportTest, ALostHostsRatesAreOverItsOwnTime) {
   EXPECT_DOUBLE_EQ(phase.total().iops(), 100);
   EXPECT_EQ(phase.start_skew_hosts(), 1u);
   EXPECT_EQ(phase.devices(0).cross_check().verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+}
+
+// 0 would be a figure that nobody measured.
+TEST(ReportTest, UnknownFiguresAreAbsent) {
+  Stored data = TwoWorkers();
+  v1::PhaseResult& one = data.phases[0].workers[1].result;
+  *one.mutable_workloads(0)->mutable_measured(0) = Counters(v1::OPERATION_KIND_READ, {500000});
+  v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_TRUE(phase.hosts(0).has_p99_ns());
+  EXPECT_FALSE(phase.hosts(1).has_p50_ns());
+  EXPECT_FALSE(phase.hosts(1).has_p99_ns());
+  // Of these it is known that there were none.
+  EXPECT_TRUE(phase.hosts(1).has_silent_ratio());
+  EXPECT_TRUE(phase.hosts(1).has_throttled_ratio());
+  EXPECT_TRUE(phase.hosts(0).has_start_offset_ns());
+  EXPECT_FALSE(phase.hosts(1).has_tcp_retransmit_ratio());
+  EXPECT_TRUE(phase.devices(0).has_discards_per_second());
+  data.phases[0].workers[1].has_result = false;
+  data.intervals[1].clear();
+  one.Clear();
+  phase = ReportOf(data).phases(0);
+  const v1::HostReport& lost = phase.hosts(1);
+  EXPECT_FALSE(lost.has_iops() || lost.has_errors() || lost.has_last_done_seconds());
+  EXPECT_FALSE(lost.has_start_offset_ns() || lost.has_throttled_ratio());
+  EXPECT_FALSE(lost.has_silent_ratio() || lost.has_stalled_ratio());
+}
+
+// A phase that ended in its ramp: nothing was measured, and nobody shared anything.
+TEST(ReportTest, WithoutMeasuredTimeNoFigureIsZero) {
+  Stored data = TwoWorkers();
+  for (auto& [worker, intervals] : data.intervals) {
+    for (v1::IntervalSample& interval : intervals) {
+      interval.set_interval_class(v1::INTERVAL_CLASS_RAMP);
+    }
+  }
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.mutable_workloads(0)->clear_measured();
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_FALSE(phase.total().has_latency_max_ns());
+  EXPECT_FALSE(phase.fairness(0).has_jain());
+  EXPECT_FALSE(phase.fairness(0).has_max_over_min());
+  ASSERT_EQ(phase.devices_size(), 1);
+  EXPECT_FALSE(phase.devices(0).has_reads_per_second());
+  EXPECT_FALSE(phase.devices(0).has_busy_ratio());
+  EXPECT_EQ(phase.devices(0).not_rated(), "the phase has no measured time");
 }
 
 TEST(ReportTest, FilesOfALostHostAreNamedAsLeftBehind) {
