@@ -128,8 +128,13 @@ const RegisterAnalysis kFairnessRegistered(order::kFairness, "fairness", &AddFai
 }  // namespace
 
 void AddJainRange(v1::PhaseReport* phase) {
-  const auto& jain = phase->jain_by_interval();
-  if (jain.size() < 2 || phase->hosts_size() < 2) return;
+  if (phase->jain_by_interval_size() < 2 || phase->hosts_size() < 2) return;
+  // In an interval without any I/O the hosts shared nothing.
+  std::vector<double> jain;
+  for (int i = 0; i < phase->jain_by_interval_size() && i < phase->iops_by_interval_size(); ++i) {
+    if (phase->iops_by_interval(i) > 0) jain.push_back(phase->jain_by_interval(i));
+  }
+  if (jain.empty()) return;
   const auto [least, most] = std::minmax_element(jain.begin(), jain.end());
   phase->set_jain_min(*least);
   phase->set_jain_max(*most);

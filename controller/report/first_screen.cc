@@ -158,15 +158,11 @@ class FirstScreen : private ReportWriter {
     for (const v1::OperationReport& o : rows) {
       // Fairness, and a limit of all workloads, are the whole phase's: they stand in its last row.
       const bool last = &o == &rows.back();
-      // The first entry of the fairness is the one over the hosts (fairness.cc).
-      const bool fair = last && phase.hosts_size() > 1 && phase.fairness_size() > 0 &&
-                        phase.fairness(0).has_jain();
       table->Add({first ? phase.name() + (state.empty() ? "" : " (" + state + ")") : "", o.kind(),
                   FormatCount(o.iops()), absl::StrFormat("%.1f", o.bytes_per_second() / 1048576),
                   PercentileText(o, 50), PercentileText(o, 99), PercentileText(o, 99.9),
                   KnownDuration(o.latency_max_ns()), FormatCount(o.errors()),
-                  fair ? absl::StrFormat("%.4f", phase.fairness(0).jain()) : "",
-                  limits[static_cast<size_t>(&o - rows.data())]});
+                  last ? FairnessText(phase) : "", limits[static_cast<size_t>(&o - rows.data())]});
       first = false;
     }
   }
@@ -176,11 +172,9 @@ class FirstScreen : private ReportWriter {
     const std::string name = phase.name() + (state.empty() ? "" : " (" + state + ")");
     const std::vector<ObservedRow> rows = RowsOf(phase.observed().total());
     for (const ObservedRow& row : rows) {
-      const bool fair =
-          &row == &rows.back() && phase.fairness_size() > 0 && phase.fairness(0).has_jain();
       table->Add({&row == &rows.front() ? name : "", row.name, FormatCount(row.per_second),
                   absl::StrFormat("%.1f", row.bytes_per_second / 1048576), "–", "–", "–", "–", "–",
-                  fair ? absl::StrFormat("%.4f", phase.fairness(0).jain()) : "", "–"});
+                  &row == &rows.back() ? FairnessText(phase) : "", "–"});
     }
     // Mounts of servers alone have no row of a device. Zeros would be figures that nobody measured.
     if (rows.empty()) {

@@ -29,29 +29,23 @@ using common::FormatDuration;
 
 void AddRow(const v1::PhaseReport& phase, const std::string& workload, const v1::OperationReport& o,
             std::string* out) {
-  // The first entry is the fairness over the hosts (fairness.cc).
-  const bool fair = phase.hosts_size() > 1 && !phase.fairness().empty() &&
-                    phase.fairness(0).has_jain() && measure::Is(o, measure::Operations::kTotal);
   absl::StrAppend(out, "| ", PlainMarkdown(phase.name()), " | ", PlainMarkdown(workload), " | ",
                   PlainMarkdown(o.kind()), " | ", FormatCount(o.iops()), " | ",
                   absl::StrFormat("%.1f", o.bytes_per_second() / 1048576), " | ",
                   KnownDuration(o.latency_avg_ns()), " | ", PercentileText(o, 50), " | ",
                   PercentileText(o, 99), " | ", PercentileText(o, 99.9), " | ",
                   KnownDuration(o.latency_max_ns()), " | ", FormatCount(o.errors()), " | ",
-                  fair ? absl::StrFormat("%.4f", phase.fairness(0).jain()) : "", " |\n");
+                  measure::Is(o, measure::Operations::kTotal) ? FairnessText(phase) : "", " |\n");
 }
 
 // Devices have no figures of an engine.
 void AddObserved(const v1::PhaseReport& phase, std::string* out) {
   const std::vector<ObservedRow> rows = RowsOf(phase.observed().total());
   for (const ObservedRow& row : rows) {
-    const bool fair =
-        &row == &rows.back() && phase.fairness_size() > 0 && phase.fairness(0).has_jain();
-    absl::StrAppend(out, "| ", PlainMarkdown(phase.name()), " | – | ", PlainMarkdown(row.name),
-                    " | ", FormatCount(row.per_second), " | ",
-                    absl::StrFormat("%.1f", row.bytes_per_second / 1048576),
-                    " | – | – | – | – | – | – | ",
-                    fair ? absl::StrFormat("%.4f", phase.fairness(0).jain()) : "", " |\n");
+    absl::StrAppend(
+        out, "| ", PlainMarkdown(phase.name()), " | – | ", PlainMarkdown(row.name), " | ",
+        FormatCount(row.per_second), " | ", absl::StrFormat("%.1f", row.bytes_per_second / 1048576),
+        " | – | – | – | – | – | – | ", &row == &rows.back() ? FairnessText(phase) : "", " |\n");
   }
 }
 

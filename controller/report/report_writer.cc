@@ -55,6 +55,13 @@ void ReportWriter::Rule(const std::string& title) {
 
 std::string KnownDuration(double ns) { return ns > 0 ? FormatDuration(ns) : "–"; }
 
+std::string FairnessText(const v1::PhaseReport& phase) {
+  // The first entry is the one over the hosts (fairness.cc).
+  if (phase.fairness().empty()) return "";
+  const v1::Fairness& hosts = phase.fairness(0);
+  return hosts.count() > 1 && hosts.has_jain() ? absl::StrFormat("%.4f", hosts.jain()) : "";
+}
+
 std::string KnownPercentile(double ns, bool is_uncertain) {
   return ns > 0 ? common::FormatPercentile(ns, is_uncertain) : "–";
 }

@@ -17,6 +17,9 @@ std::string Plural(double count, const char* noun);
 
 // A latency, nanoseconds; a dash for 0, which too few I/Os for a percentile leave.
 std::string KnownDuration(double ns);
+// Jain's index of a phase over its hosts, for tables. Empty if fewer than two hosts did I/O: a
+// single one is always fair.
+std::string FairnessText(const v1::PhaseReport& phase);
 // A percentile; "~" stands before one that is uncertain.
 std::string KnownPercentile(double ns, bool is_uncertain);
 

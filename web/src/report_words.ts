@@ -263,7 +263,9 @@ export function sentenceOf(phase: PhaseReport): string {
     `p50 ${markedOr(total, 50)}`,
     `p99 ${markedOr(total, 99)}`,
     ...(total.errors > 0 ? [plural(total.errors, "error")] : []),
-    ...(jain ? [`Jain ${jain.jain.toFixed(4)} over ${plural(jain.count, "host")}`] : []),
+    ...(jain?.jain !== undefined
+      ? [`Jain ${jain.jain.toFixed(4)} over ${plural(jain.count, "host")}`]
+      : []),
     ...(limits.length > 0 ? [`limited by ${limits.join(" or ")}`] : []),
   ];
   return parts.join(", ") + ".";

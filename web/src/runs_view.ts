@@ -160,13 +160,15 @@ export class RunsView implements View {
 
   // The runs of the same job, up to this run.
   private history(run: RunSummary): number[] {
-    const same = this.runs.filter((other) => other.jobName === run.jobName && other.iops > 0);
+    const same = this.runs.filter(
+      (other) => other.jobName === run.jobName && (other.iops ?? 0) > 0,
+    );
     const at = same.indexOf(run);
     return at < 0
       ? []
       : same
           .slice(at, at + sparkRuns)
-          .map((other) => other.iops)
+          .map((other) => other.iops ?? 0)
           .reverse();
   }
 

@@ -268,6 +268,7 @@ TEST(ReportTest, WithoutMeasuredTimeNoFigureIsZero) {
   EXPECT_FALSE(phase.total().has_latency_max_ns());
   EXPECT_FALSE(phase.fairness(0).has_jain());
   EXPECT_FALSE(phase.fairness(0).has_max_over_min());
+  EXPECT_FALSE(phase.has_jain_min() || phase.has_jain_max());
   ASSERT_EQ(phase.devices_size(), 1);
   EXPECT_FALSE(phase.devices(0).has_reads_per_second());
   EXPECT_FALSE(phase.devices(0).has_busy_ratio());

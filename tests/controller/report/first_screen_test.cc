@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "controller/report/markdown.h"
 #include "controller/report/text.h"
 #include "gtest/gtest.h"
 
@@ -71,6 +72,24 @@ TEST(FirstScreenTest, EachWorkloadHasItsOwnLimitIfTheyDiffer) {
 
 TEST(FirstScreenTest, OneHostHasNoFairness) {
   EXPECT_EQ(RenderText(WithLimits("rate", "rate"), {}).find("Jain"), std::string::npos);
+}
+
+// Of two hosts one did all I/Os: a host is as fair as itself.
+TEST(FirstScreenTest, OneHostThatWorkedHasNoFairness) {
+  v1::Report report = WithLimits("rate", "rate");
+  v1::PhaseReport* phase = report.mutable_phases(0);
+  for (int i = 0; i < 2; ++i) phase->add_hosts();
+  phase->mutable_total()->set_kind("total");
+  v1::Fairness* hosts = phase->add_fairness();
+  hosts->set_jain(1);
+  hosts->set_count(1);
+  for (const std::string& text : {RenderText(report, {}), RenderMarkdown(report)}) {
+    EXPECT_EQ(text.find("1.0000"), std::string::npos) << text;
+  }
+  hosts->set_count(2);
+  for (const std::string& text : {RenderText(report, {}), RenderMarkdown(report)}) {
+    EXPECT_NE(text.find("1.0000"), std::string::npos) << text;
+  }
 }
 
 TEST(FirstScreenTest, AControllerThatEndsIsStartedAgainForDetails) {
