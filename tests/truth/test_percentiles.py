@@ -201,6 +201,45 @@ class Percentiles(TruthTest):
         self.assertEqual(many["run"]["state"], "aborted")
         self.assertRegex(many["run"]["outcome"], r"abort_if\.p99: [\d.]+ m?s in interval")
 
+    @situation("5", "one I/O, which one of two hosts does")
+    def test_one_io_has_no_percentile_and_no_fairness(self):
+        """0 is a figure, and 1 is perfect fairness: of one I/O nobody measured either."""
+        report = self.run_report(job(["operations: 1"], duration="9s"))
+        mix = report["phases"][0]
+        did, idle = sorted(mix["hosts"], key=lambda h: -h["total"]["operations"])
+        self.assertEqual([h["total"]["operations"] for h in (did, idle)], [1, 0])
+        for host in (did, idle):
+            self.assertEqual({"p50Ns", "p99Ns"} & set(host), set(), host)
+        self.assertNotIn("latencyMaxNs", idle["total"])
+        self.assertNotIn("lastDoneSeconds", idle)
+        text, markdown = self.printed_last("text"), self.printed_last("markdown")
+        self.says(" ".join(text.split("mix", 1)[1].split("\n")[0].split()))
+        for form in (text, markdown, self.printed_last("text", "--detail")):
+            self.assertNotIn("1.0000", form)
+
+    @situation("5", "a stall from the first I/O on, longer than the phase: none completes")
+    def test_a_load_without_a_completion_has_no_figure(self):
+        report = self.run_report(job(["name: w"], latency="1ms, stall_every: 60s, stall: 4s"))
+        mix = report["phases"][0]
+        total = mix["total"]
+        self.assertEqual(total["operations"], 0)
+        latencies = {"latencyMinNs", "latencyAvgNs", "latencyMaxNs"}
+        self.assertEqual(latencies & set(total), set())
+        self.assertEqual([f for f in mix["fairness"] if "jain" in f or "maxOverMin" in f], [])
+        self.assertEqual({"jainMin", "jainMax", "p99SpreadMedian"} & set(mix), set())
+        self.assertEqual({"iops", "bytesPerSecond"} & set(report["run"]), set())
+        detail = self.printed_last("text", "--detail")
+        self.says("; ".join(report["verdict"]["warnings"][:1]))
+        self.assertIn("NOTHING MEASURED", detail)
+        self.assertNotIn("Jain", detail)
+        (row,) = (r for r in self.printed_last("markdown").splitlines() if "| mix | all |" in r)
+        self.assertEqual([c.strip() for c in row.split("|")][6:11], ["–"] * 5)
+        (figures,) = self.rows(
+            "SELECT mean_ms, p50_ms, p99_ms, max_ms, jain_iops, max_over_min_iops "
+            "FROM phase_summary WHERE run_id = last_run()"
+        )
+        self.assertEqual(set(figures.values()), {""})
+
     @situation("5", "points of 20, 60 and 400 I/Os; only the last one has a p99")
     def test_a_point_of_a_sweep_without_a_p99_is_not_the_best(self):
         sweep = "      sweep: {axes: [{field: operations, values: [20, 60, 400]}]}\n"
@@ -222,8 +261,8 @@ class Percentiles(TruthTest):
         )
         self.assertEqual([row["p99_ms"] == "" for row in self.rows(columns)], [True, True, False])
 
-    def printed_last(self, form):
-        return self.ok(self.fleet.lockstep("report", "last", "--format", form)).out
+    def printed_last(self, form, *words):
+        return self.ok(self.fleet.lockstep("report", "last", "--format", form, *words)).out
 
     @situation("5", "runs of 50 I/Os, until the mean of their p99 is known to 90 %")
     def test_repetitions_do_not_take_the_largest_latency_for_a_p99(self):
