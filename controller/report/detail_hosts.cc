@@ -88,8 +88,7 @@ void DetailWriter::Fairness(const v1::PhaseReport& phase) {
                          fairness.of(), fairness.jain(), ratio, 100 * fairness.variation(),
                          fairness.count()));
   }
-  // With a single host or interval the range stays 0 (AddJainRange()).
-  if (phase.jain_max() > 0) {
+  if (phase.has_jain_max()) {
     Line(absl::StrFormat("  over time: Jain from %.4f to %.4f%s", phase.jain_min(),
                          phase.jain_max(),
                          phase.p99_spread_median() > 0

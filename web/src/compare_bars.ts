@@ -29,8 +29,7 @@ interface Span {
 
 function spanOf(figure: ComparedFigure, value: ComparedValue): Span | undefined {
   if (value.change === undefined || value.change === null) return undefined;
-  const { change, hasInterval, changeLow, changeHigh } = value;
-  const [low, high] = hasInterval ? [changeLow, changeHigh] : [change, change];
+  const { change, changeLow: low = change, changeHigh: high = change } = value;
   const isLess = (figure.direction as unknown as string) === "DIRECTION_LOWER_IS_BETTER";
   return isLess ? { at: -change, low: -high, high: -low } : { at: change, low, high };
 }

@@ -56,9 +56,9 @@ export function changeText(value: ComparedValue): string {
     percent(Math.abs(v)) === percent(0)
       ? percent(0)
       : signed(v, Math.abs(v) < 0.0995 ? percent : wholePercent);
-  const interval = value.hasInterval
-    ? ` (${sign(value.changeLow)} to ${sign(value.changeHigh)})`
-    : "";
+  const { changeLow, changeHigh } = value;
+  const hasBounds = changeLow !== undefined && changeHigh !== undefined;
+  const interval = hasBounds ? ` (${sign(changeLow)} to ${sign(changeHigh)})` : "";
   return sign(value.change) + interval;
 }
 

@@ -54,6 +54,7 @@ TEST(ComparisonTest, WithTooFewRunsItSaysSo) {
   EXPECT_EQ(c.figures(0).values(1).verdict(), v1::CHANGE_UNKNOWN);
   EXPECT_NEAR(c.figures(0).values(1).change(), -0.5, 0.05);
   EXPECT_FALSE(c.figures(0).values(1).has_interval());
+  EXPECT_FALSE(c.figures(0).values(1).has_change_low());
   EXPECT_EQ(c.fewest_runs(), 4u);
   EXPECT_NE(c.conclusions(0).find("with 3 and 3 runs that may be chance; run each 4 times or more: "
                                   "lockstep rerun run1, lockstep rerun run4"),
