@@ -229,6 +229,11 @@ class SideBySide(unittest.TestCase):
 
     def end_all(self):
         """What a failure has left."""
+        for path in glob.glob(f"{self.work}/state/fleets/*"):
+            with open(path, encoding="utf-8") as text:
+                control = re.search(r"(?m)^control (/tmp/lockstep-ssh-\S+)$", text.read())
+            if control:
+                shutil.rmtree(control.group(1), ignore_errors=True)
         for pid, _ in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
