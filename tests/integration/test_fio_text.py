@@ -2,11 +2,10 @@
 line.
 """
 
-import os
 import re
-import subprocess
 import tempfile
 
+from fio_runs import run_fio
 from fleet import FleetTest, needs_root
 
 # Each ends by itself, and each engine is one of fio's that has no line `slat` here and there.
@@ -77,14 +76,7 @@ class FioText(FleetTest):
 
     def theirs(self, text):
         with tempfile.TemporaryDirectory(dir=self.fleet.data) as directory:
-            path = os.path.join(directory, "job.fio")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-            done = subprocess.run(
-                ["fio", path], cwd=directory, capture_output=True, text=True, check=False
-            )
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return done.stdout
+            return run_fio(text, directory)
 
     def ours(self, text, *words):
         words = ("--directory", self.fleet.data, "--language", "fio", *words)

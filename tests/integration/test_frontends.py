@@ -11,6 +11,7 @@ import tempfile
 import unittest
 from unittest import mock
 
+from fio_runs import run_fio
 from fleet import BIN, FleetTest, needs_root
 from test_docs import blocks
 
@@ -204,37 +205,9 @@ def runs_by_time(text):
 
 def done_by_fio(text, directory):
     """Bytes and I/Os of each direction, and I/Os per second, as fio says."""
-    path = os.path.join(directory, "job.fio")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    out = os.path.join(directory, "out.json")
-    done = subprocess.run(
-        [
-            "timeout",
-            "--kill-after=5",
-            "120",
-            "fio",
-            "--output-format=json",
-            f"--output={out}",
-            path,
-        ],
-        cwd=directory,
-        env={**os.environ, **VARIABLES},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        said = ""
-        if os.path.exists(out):
-            with open(out, encoding="utf-8") as file:
-                said = file.read()[:2000]
-        raise AssertionError(
-            f"fio ended with {done.returncode}: {said}{done.stdout}{done.stderr}\n{text}"
-        )
-    with open(out, encoding="utf-8") as file:
-        # fio's own notes may precede the JSON.
-        jobs = json.loads("{" + file.read().partition("{")[2])["jobs"]
+    said = run_fio(text, directory, "--output-format=json", env={**os.environ, **VARIABLES})
+    # fio's own notes may precede the JSON.
+    jobs = json.loads("{" + said.partition("{")[2])["jobs"]
     return {
         kind: (
             sum(job[kind]["io_bytes"] for job in jobs),
