@@ -68,6 +68,7 @@ void CheckPathEntry(const Guard::Named& named, Findings* findings) {
         facts->free_inodes = space.f_favail;
         facts->inodes = space.f_files;
         facts->read_only = (space.f_flag & ST_RDONLY) != 0;
+        // access(2) goes by the real user, as the worker will.
         facts->writable = access(path.c_str(), W_OK) == 0;
         return absl::OkStatus();
       });
@@ -91,6 +92,8 @@ void CheckAllowedPath(const PathFacts& facts, Findings* findings) {
   const std::string found =
       absl::StrCat(facts.filesystem.empty() ? "a file system" : facts.filesystem, ", ",
                    SizeText(facts.free_bytes), " free; jobs may make and overwrite files there");
+  // The gravest finding of a path stands alone: the others follow from it, or matter only without
+  // it.
   if (facts.read_only || !facts.writable) {
     findings->Warn(
         facts.path,
@@ -121,6 +124,7 @@ void CheckAllowedDevice(const v1::BlockDevice& device,
       SizeText(device.size_bytes()), device.model().empty() ? "" : ", " + device.model(),
       device.identity().empty() ? ", without an identity" : ", " + device.identity());
   DeviceUse writing;
+  // The guard is asked as for a load that writes. Reading needs less.
   writing.write = true;
   const absl::Status guard = CheckDeviceFacts(path, device, writing);
   const bool enrolled = !device.enrolled().empty();
@@ -190,6 +194,8 @@ void CheckAllowed(const AllowFlags& flags, Findings* findings) {
       }
     }
   }
+  // One guard of all good entries: the inventory shows each device once, however many entries name
+  // it.
   const auto whole = Guard::Make(good, flags.allow_expendable, flags.luns, flags.keys);
   if (!whole.ok()) return;
   std::vector<v1::BlockDevice> found = TakeInventory(*whole);

@@ -63,6 +63,8 @@ bool HasCapability(const std::string& root, int number) {
   const std::string hex = StatusField(root, "CapEff");
   uint64_t set = 0;
   std::from_chars(hex.data(), hex.data() + hex.size(), set, 16);
+  // The effective set counts: a capability that is only permitted must be raised first
+  // (capabilities(7)).
   return ((set >> number) & 1) != 0;
 }
 
@@ -84,16 +86,20 @@ doctor::Advice WhyNoRing(const std::string& root, int error, std::string* reason
   const std::string disabled = common::ReadTrimmed(root + "/proc/sys/kernel/io_uring_disabled");
   const std::string effect =
       "jobs that allow it use libaio instead, at more processor time per I/O; others fail";
+  // 1 leaves io_uring to CAP_SYS_ADMIN and to one group, 2 to nobody
+  // (Documentation/admin-guide/sysctl/kernel.rst).
   if (disabled == "2" || (disabled == "1" && !HasCapability(root, kCapSysAdmin))) {
     *reason = absl::StrCat("kernel.io_uring_disabled is ", disabled);
     return {effect, disabled == "2" ? "sysctl kernel.io_uring_disabled=0"
                                     : "sysctl kernel.io_uring_disabled=0, or put the worker's user "
                                       "into the group of kernel.io_uring_group"};
   }
+  // Before Linux 5.12 a ring counts as locked memory; since then the control group has it.
   if (error == ENOMEM) {
     *reason = "there is no memory for it (limit of locked memory, or of the control group)";
     return {effect, "ulimit -l unlimited; with systemd LimitMEMLOCK=infinity"};
   }
+  // A filter answers with the error that it likes: its presence is the only trace of it.
   if (StatusField(root, "Seccomp") == "2") {
     *reason = "a seccomp filter of a container or of a service refuses it";
     return {effect,
@@ -129,6 +135,7 @@ void CheckRing(const std::string& root, const RingAttempt& ring, Findings* findi
 
 void CheckMemlock(const std::string& root, Findings* findings) {
   if (HasCapability(root, kCapIpcLock)) {
+    // The kernel does not compare a process with this capability to its limit.
     findings->Ok("memlock", "not limited (CAP_IPC_LOCK)");
     return;
   }
@@ -145,6 +152,7 @@ void CheckMemlock(const std::string& root, Findings* findings) {
 }
 
 void CheckAio(const std::string& root, bool ring_works, Findings* findings) {
+  // The limit is one for all processes of the machine: the contexts of others count, too.
   const auto max = Number(common::ReadTrimmed(root + "/proc/sys/fs/aio-max-nr"));
   const auto used = Number(common::ReadTrimmed(root + "/proc/sys/fs/aio-nr"));
   if (!max || !used) {
@@ -239,6 +247,8 @@ void CheckProcessors(const std::string& root, uint32_t cpus, Findings* findings)
   const std::string loads = common::ReadTrimmed(root + "/proc/loadavg");
   if (!absl::SimpleAtod(loads.substr(0, loads.find(' ')), &load)) return;
   const std::string found = absl::StrFormat("load %.1f on %d processors", load, cpus);
+  // A load above the number of processors says that threads wait, of which an I/O thread may be
+  // one.
   if (load > cpus) {
     findings->Warn(
         "load", found,
@@ -263,6 +273,7 @@ RingAttempt TryRing() {
   }
   void* const memory =
       mmap(nullptr, kRingBufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  // No memory for the buffer is no answer about registering it.
   if (memory == MAP_FAILED) return attempt;
   const iovec buffer = {memory, kRingBufferBytes};
   if (syscall(SYS_io_uring_register, ring.get(), IORING_REGISTER_BUFFERS, &buffer, 1) != 0) {
