@@ -135,8 +135,9 @@ void AddMoved(const Moved& read, const Moved& written, NamedCells* cells) {
   (*cells)["Write I/Os"] = absl::StrFormat("%.0f", written.operations);
 }
 
-// The processors of one host, or the mean of all.
-void AddProcessors(const v1::PhaseReport& phase, const std::string& host, NamedCells* cells) {
+// The processors of one host, or the mean of all. `iops`: of the row.
+void AddProcessors(const v1::PhaseReport& phase, const std::string& host, double iops,
+                   NamedCells* cells) {
   double kernels = 0;
   double user = 0;
   double system = 0;
@@ -151,7 +152,10 @@ void AddProcessors(const v1::PhaseReport& phase, const std::string& host, NamedC
     busy += 1 - kernel.idle_ratio() - kernel.iowait_ratio();
   }
   if (kernels == 0) return;
-  (*cells)["% CPU Utilization"] = absl::StrFormat("%.6f", 100 * busy / kernels);
+  const double percent = 100 * busy / kernels;
+  (*cells)["% CPU Utilization"] = absl::StrFormat("%.6f", percent);
+  // I/Os per second for each percent.
+  if (percent > 0) (*cells)["CPU Effectiveness"] = absl::StrFormat("%.6f", iops / percent);
   (*cells)["% User Time"] = absl::StrFormat("%.6f", 100 * user / kernels);
   (*cells)["% Privileged Time"] = absl::StrFormat("%.6f", 100 * system / kernels);
 }
@@ -214,7 +218,7 @@ std::string IometerBlock(const v1::PhaseReport& phase) {
   written.iops = writes.iops;
   written.bytes_per_second = writes.bytes_per_second;
   AddMoved(read, written, &all);
-  AddProcessors(phase, "", &all);
+  AddProcessors(phase, "", read.iops + written.iops, &all);
   // Iometer's manager is the process on a host, which is a worker here.
   all["# Managers"] = absl::StrCat(phase.workers() - phase.workers_lost());
   all["# Workers"] = WorkersOf(phase, "");
@@ -232,7 +236,7 @@ std::string IometerBlock(const v1::PhaseReport& phase) {
       }
     }
     AddMoved(host_read, host_written, &row);
-    AddProcessors(phase, host.host(), &row);
+    AddProcessors(phase, host.host(), host_read.iops + host_written.iops, &row);
     row["# Workers"] = WorkersOf(phase, host.host());
     text += IometerRow(row);
   }
@@ -240,8 +244,12 @@ std::string IometerBlock(const v1::PhaseReport& phase) {
   std::string error;
   if (absl::ParseTime(absl::RFC3339_full, phase.started_at(), &at, &error)) {
     at += absl::Seconds(phase.duration_seconds());
-    absl::StrAppend(&text, "'Time Stamp\n",
-                    absl::FormatTime("%Y-%m-%d %H:%M:%E3S", at, absl::UTCTimeZone()), "\n");
+    // Iometer has a colon before the milliseconds.
+    absl::StrAppend(
+        &text, "'Time Stamp\n",
+        absl::StrReplaceAll(absl::FormatTime("%Y-%m-%d %H:%M:%E3S", at, absl::UTCTimeZone()),
+                            {{".", ":"}}),
+        "\n");
   }
   return text;
 }
@@ -249,11 +257,11 @@ std::string IometerBlock(const v1::PhaseReport& phase) {
 // ----------------------------------------------------------------------------------------- vdbench
 
 constexpr const char* kVdbenchColumns[] = {
-    "tod",      "Run",      "Interval",   "reqrate",    "rate",      "MB/sec",     "bytes/io",
-    "read%",    "resp",     "read_resp",  "write_resp", "resp_max",  "read_max",   "write_max",
-    "resp_std", "read_std", "write_std",  "xfersize",   "threads",   "rdpct",      "rhpct",
-    "whpct",    "seekpct",  "lunsize",    "version",    "compratio", "dedupratio", "queue_depth",
-    "cpu_used", "cpu_user", "cpu_kernel", "cpu_wait",   "cpu_idle"};
+    "tod",         "timestamp", "Run",      "Interval",   "reqrate",    "rate",      "MB/sec",
+    "bytes/io",    "read%",     "resp",     "read_resp",  "write_resp", "resp_max",  "read_max",
+    "write_max",   "resp_std",  "read_std", "write_std",  "xfersize",   "threads",   "rdpct",
+    "rhpct",       "whpct",     "seekpct",  "lunsize",    "version",    "compratio", "dedupratio",
+    "queue_depth", "cpu_used",  "cpu_user", "cpu_kernel", "cpu_wait",   "cpu_idle"};
 
 // The I/Os of a row, with their latencies by kind.
 struct VdbenchRow {
@@ -271,8 +279,9 @@ std::string VdbenchLine(const v1::PhaseReport& phase, const VdbenchRow& row) {
   absl::Time at;
   std::string error;
   if (absl::ParseTime(absl::RFC3339_full, phase.started_at(), &at, &error)) {
-    cells["tod"] =
-        absl::FormatTime("%H:%M:%E3S", at + absl::Seconds(row.at_seconds), absl::UTCTimeZone());
+    at += absl::Seconds(row.at_seconds);
+    cells["tod"] = absl::FormatTime("%H:%M:%E3S", at, absl::UTCTimeZone());
+    cells["timestamp"] = absl::FormatTime("%m/%d/%Y-%H:%M:%S-UTC", at, absl::UTCTimeZone());
   }
   const Moved all = Both(row.read, row.written);
   // NamedCells are separated by blanks.

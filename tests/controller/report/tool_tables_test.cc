@@ -69,6 +69,10 @@ TEST(IometerTableTest, ARowForAllAndOneForEachHost) {
                                "'Target Type,Target Name,Access Specification Name,# Managers,# "
                                "Workers,# Disks,IOps,Read IOps,Write IOps,MBps (Binary)"));
   const std::vector<std::string> columns = absl::StrSplit(lines[1], ',');
+  EXPECT_EQ(columns.size(), 59u);
+  EXPECT_EQ(columns.back(), "Segments Retransmitted/Second");
+  // Its readers look for this row.
+  EXPECT_TRUE(absl::StartsWith(lines[2], "ALL,All,")) << lines[2];
   Table rows;
   for (size_t i = 2; i < 5; ++i) {
     const std::vector<std::string> cells = absl::StrSplit(lines[i], ',');
@@ -94,10 +98,11 @@ TEST(IometerTableTest, ARowForAllAndOneForEachHost) {
   EXPECT_EQ(rows[1]["Target Name"], "node1");
   EXPECT_EQ(rows[1]["Read I/Os"], "150");
   EXPECT_EQ(rows[1]["% CPU Utilization"], "50.000000");
+  EXPECT_NEAR(std::stod(rows[1]["CPU Effectiveness"]), std::stod(rows[1]["IOps"]) / 50, 1e-5);
   // A host whose processors are not known.
   EXPECT_EQ(rows[2]["% CPU Utilization"], "");
   EXPECT_EQ(lines[5], "'Time Stamp");
-  EXPECT_EQ(lines[6], "2026-11-26 18:00:02.000");
+  EXPECT_EQ(lines[6], "2026-11-26 18:00:02:000");
 }
 
 std::vector<std::string> Words(const std::string& line) {
@@ -127,6 +132,9 @@ TEST(VdbenchTableTest, ARowForEachIntervalAndTheAverage) {
   // vdbench's own reader takes the first line that begins with a blank for the names.
   EXPECT_TRUE(absl::StartsWith(lines[1], " "));
   const std::vector<std::string> columns = Words(lines[1]);
+  EXPECT_EQ((std::vector<std::string>(columns.begin(), columns.begin() + 9)),
+            (std::vector<std::string>{"tod", "timestamp", "Run", "Interval", "reqrate", "rate",
+                                      "MB/sec", "bytes/io", "read%"}));
   Table rows;
   for (size_t i = 2; i < 5; ++i) {
     const std::vector<std::string> cells = Words(lines[i]);
@@ -136,6 +144,7 @@ TEST(VdbenchTableTest, ARowForEachIntervalAndTheAverage) {
   }
   EXPECT_EQ(rows[0]["Run"], "mail,_mixed");
   EXPECT_EQ(rows[0]["tod"], "18:00:01.000");
+  EXPECT_EQ(rows[0]["timestamp"], "11/26/2026-18:00:01-UTC");
   EXPECT_EQ(rows[0]["Interval"], "1");
   EXPECT_EQ(rows[0]["rate"], "100.0000");
   EXPECT_EQ(rows[1]["rate"], "200.0000");
