@@ -33,6 +33,31 @@ constexpr const char* kTestTypes[] = {
     "CYCLE_OUTSTANDING_IOS_AND_TARGETS",
 };
 
+constexpr char kWorkersToSpawn[] = "the managers of the file have their workers";
+constexpr KeyText kLeftOutKeys[] = {
+    {"default disk workers to spawn", kWorkersToSpawn},
+    {"default network workers to spawn", kWorkersToSpawn},
+    {"record results", "the store keeps the results of every host"},
+    {"results display", "it is of Iometer's window"},
+    {"manager network address", "workers connect to the controller, and need no address"},
+};
+
+constexpr char kNetworks[] = "traffic between hosts; only disks are translated";
+constexpr KeyText kRefusedSettings[] = {
+    {"worker type", kNetworks},
+    {"target type", kNetworks},
+    {"test connection rate",
+     "opening and closing a target after so many I/Os (test connection rate)"},
+};
+
+// Empty if the key is not in the table.
+std::string TextOfKey(absl::Span<const KeyText> table, absl::string_view key) {
+  for (const KeyText& each : table) {
+    if (key == each.key) return each.text;
+  }
+  return "";
+}
+
 class Reader {
  public:
   Reader(const SourceFile& file, Findings* findings)
@@ -43,7 +68,7 @@ class Reader {
       if (entry->key == "test setup") {
         ReadSetup();
       } else if (entry->key == "results display") {
-        // It says how a window shows the results.
+        LeaveOut(*entry);
         while (const Entry* shown = Next()) {
           if (shown->key == "end results display") break;
         }
@@ -64,6 +89,14 @@ class Reader {
 
   void Unknown(const Entry& entry) {
     findings_->Fail(entry.where, "is no key of Iometer at this place");
+  }
+
+  // Remarks an entry that is left out. False for any other one.
+  bool LeaveOut(const Entry& entry) {
+    const std::string text = TextOfKey(kLeftOutKeys, entry.key);
+    if (text.empty()) return false;
+    findings_->Remark(entry.where, absl::StrCat("left out; ", text));
+    return true;
   }
 
   Origin OriginOf(const Entry& entry, const Entry::Value& value) const {
@@ -123,9 +156,7 @@ class Reader {
         ReadSteps(*entry, 3, &config_.setup.depth);
       } else if (key == "test type") {
         ReadTestType(*entry);
-      } else if (key != "default disk workers to spawn" &&
-                 key != "default network workers to spawn" && key != "record results") {
-        // The keys that are passed over say how the window begins and what it records.
+      } else if (!LeaveOut(*entry)) {
         Unknown(*entry);
       }
     }
@@ -278,7 +309,11 @@ class Reader {
   void ReadManager(Manager* manager) {
     while (const Entry* entry = Next()) {
       if (entry->key == "end manager") return;
-      if (entry->key == "manager network address") continue;
+      if (entry->key == "manager network address") {
+        // The line below it is empty as a rule.
+        if (!entry->values.empty()) LeaveOut(*entry);
+        continue;
+      }
       if (entry->key != "worker") {
         Unknown(*entry);
         continue;
@@ -323,7 +358,7 @@ class Reader {
     const auto value = ValueOf(entry);
     if (!value) return false;
     if (absl::EqualsIgnoreCase(value->text, "DISK")) return true;
-    findings_->Refuse(OriginOf(entry, *value), "traffic between hosts; only disks are translated");
+    findings_->Refuse(OriginOf(entry, *value), TextOfKey(kRefusedSettings, entry.key));
     return false;
   }
 
@@ -344,8 +379,7 @@ class Reader {
     // The columns: outstanding I/Os, test connection rate, transactions per connection, whether the
     // seed is fixed, and the seed.
     if (columns.size() > 1 && absl::EqualsIgnoreCase(columns[1], "ENABLED")) {
-      findings_->Refuse(worker->depth_from,
-                        "opening and closing a target after so many I/Os (test connection rate)");
+      findings_->Refuse(worker->depth_from, TextOfKey(kRefusedSettings, "test connection rate"));
     }
     if (columns.size() < 5 || !absl::EqualsIgnoreCase(columns[3], "ENABLED")) return;
     worker->fixed_seed = true;
@@ -378,6 +412,9 @@ class Reader {
 };
 
 }  // namespace
+
+absl::Span<const KeyText> LeftOutKeys() { return kLeftOutKeys; }
+absl::Span<const KeyText> RefusedSettings() { return kRefusedSettings; }
 
 Config ReadConfig(const SourceFile& file, Findings* findings) {
   return Reader(file, findings).Read();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "frontends/findings.h"
 #include "frontends/frontend.h"
 
@@ -89,6 +90,16 @@ struct Config {
   std::vector<AccessSpec> specs;
   std::vector<Manager> managers;
 };
+
+// A key, or a setting below it, in small letters, and what is said about it.
+struct KeyText {
+  const char* key;
+  const char* text;
+};
+// Keys that nothing is lost without. `text`: what there is instead.
+absl::Span<const KeyText> LeftOutKeys();
+// Settings that jobs cannot express. `text`: what a job would need.
+absl::Span<const KeyText> RefusedSettings();
 
 // Reads a file. Errors go to the findings, with their lines.
 Config ReadConfig(const SourceFile& file, Findings* findings);
