@@ -13,6 +13,7 @@
 #include "controller/fleet/control_stream.h"
 #include "controller/fleet/fleet.h"
 #include "gtest/gtest.h"
+#include "tests/controller/api/worker_calls.h"
 #include "tests/fakes/memory_spool.h"
 #include "tests/fakes/memory_store.h"
 
@@ -75,19 +76,9 @@ class ProtocolTest : public testing::Test {
       return storage::MemoryStore::Fate::kUnavailable;
     });
     ingest_.StartThread();
-    grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&gateway_);
-    server_ = builder.BuildAndStart();
-    stub_ = v1::WorkerService::NewStub(grpc::CreateChannel("127.0.0.1:" + std::to_string(port),
-                                                           grpc::InsecureChannelCredentials()));
   }
-  ~ProtocolTest() override {
-    fleet_.Shutdown();
-    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
-    server_->Wait();
-  }
+  // Ends the sessions before their server, which would wait for them.
+  ~ProtocolTest() override { fleet_.Shutdown(); }
 
   IngestPipeline::Options Pipeline() {
     IngestPipeline::Options options;
@@ -136,17 +127,7 @@ class ProtocolTest : public testing::Test {
     return message;
   }
 
-  // The first answer to a first message.
-  v1::ControllerMessage Say(const v1::WorkerMessage& message) {
-    grpc::ClientContext context;
-    auto call = stub_->Control(&context);
-    call->Write(message);
-    v1::ControllerMessage answer;
-    call->Read(&answer);
-    context.TryCancel();
-    call->Finish();
-    return answer;
-  }
+  v1::ControllerMessage Say(const v1::WorkerMessage& message) { return served_.Say(message); }
 
   static v1::PhaseId Phase() {
     v1::PhaseId phase;
@@ -178,8 +159,7 @@ class ProtocolTest : public testing::Test {
   Fleet fleet_;
   IngestPipeline ingest_;
   Gateway gateway_;
-  std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<v1::WorkerService::Stub> stub_;
+  ServedWorkers served_{&gateway_};  // the last one: it ends first
 };
 
 TEST_F(ProtocolTest, AnotherVersionIsRefusedWithWords) {
@@ -204,7 +184,7 @@ TEST_F(ProtocolTest, WhoDoesNotSayHelloOrHasNoIdentityIsRefused) {
 TEST_F(ProtocolTest, AttachedTwiceOrUnderATakenNameIsRefusedAndTheFirstStays) {
   const std::string id = common::NewUuid();
   grpc::ClientContext context;
-  auto call = stub_->Control(&context);
+  auto call = served_.stub()->Control(&context);
   call->Write(Hello("node1", v1::PROTOCOL_VERSION_CURRENT, id));
   v1::ControllerMessage welcome;
   ASSERT_TRUE(call->Read(&welcome));
@@ -234,7 +214,7 @@ TEST_F(ProtocolTest, PingsGiveAClockWithABoundThatHoldsTheTruth) {
   const std::string id = common::NewUuid();
   constexpr int64_t kAhead = 5000000000000;
   grpc::ClientContext context;
-  auto call = stub_->Control(&context);
+  auto call = served_.stub()->Control(&context);
   call->Write(Hello("node1", v1::PROTOCOL_VERSION_CURRENT, id));
   v1::ControllerMessage message;
   for (int replies = 0; replies < 8 && call->Read(&message);) {
@@ -260,7 +240,7 @@ TEST_F(ProtocolTest, PingsGiveAClockWithABoundThatHoldsTheTruth) {
 class DeliverTest : public ProtocolTest {
  protected:
   DeliverTest() {
-    control_ = stub_->Control(&control_context_);
+    control_ = served_.stub()->Control(&control_context_);
     control_->Write(Hello("node1", v1::PROTOCOL_VERSION_CURRENT, id_));
     v1::ControllerMessage welcome;
     control_->Read(&welcome);
@@ -272,7 +252,7 @@ class DeliverTest : public ProtocolTest {
         {[](const v1::FleetInterval&) {}, [](const std::string&) {}, [](const std::string&) {},
          [](uint32_t, const v1::PhaseResult&, const std::string&) {}},
         {});
-    deliver_ = stub_->Deliver(&deliver_context_);
+    deliver_ = served_.stub()->Deliver(&deliver_context_);
     v1::Delivery hello;
     hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
     hello.mutable_hello()->set_worker_id(id_);
@@ -304,7 +284,7 @@ TEST_F(DeliverTest, OnlyWhomControlWelcomedDelivers) {
   const auto refused = [&](const std::string& session, const std::string& certificate) {
     gateway_.certificate_ = certificate;
     grpc::ClientContext context;
-    auto call = stub_->Deliver(&context);
+    auto call = served_.stub()->Deliver(&context);
     v1::Delivery hello;
     hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
     hello.mutable_hello()->set_worker_id(id_);
@@ -443,7 +423,7 @@ TEST_F(DeliverTest, FloodingIsHeldBack) {
 TEST_F(ProtocolTest, AWorkerThatFloodsIsSentAwayWithWords) {
   const std::string id = common::NewUuid();
   grpc::ClientContext context;
-  auto call = stub_->Control(&context);
+  auto call = served_.stub()->Control(&context);
   call->Write(Hello("node1", v1::PROTOCOL_VERSION_CURRENT, id));
   std::thread flood([&] {
     v1::WorkerMessage event;
@@ -514,7 +494,7 @@ TEST_F(ProtocolTest, AWorkerThatReturnsWhileItsLossIsToldIsNotLostAfterItAttache
 
 TEST_F(ProtocolTest, ADeliveryWithoutAnAttachedWorkerIsRefused) {
   grpc::ClientContext context;
-  auto call = stub_->Deliver(&context);
+  auto call = served_.stub()->Deliver(&context);
   v1::Delivery hello;
   hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
   hello.mutable_hello()->set_worker_id(common::NewUuid());

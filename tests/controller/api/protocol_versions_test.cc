@@ -1,7 +1,6 @@
 // Versions and features of the workers' protocol over a real gRPC server: who is welcomed in which
 // version, and what the refused ones are told.
 
-#include <chrono>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "controller/fleet/control_stream.h"
 #include "controller/fleet/fleet.h"
 #include "gtest/gtest.h"
+#include "tests/controller/api/worker_calls.h"
 #include "tests/fakes/memory_spool.h"
 #include "tests/fakes/memory_store.h"
 
@@ -50,19 +50,9 @@ class ProtocolVersionsTest : public testing::Test {
         ingest_(Pipeline()),
         gateway_(&fleet_, &ingest_) {
     ingest_.StartThread();
-    grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&gateway_);
-    server_ = builder.BuildAndStart();
-    stub_ = v1::WorkerService::NewStub(grpc::CreateChannel("127.0.0.1:" + std::to_string(port),
-                                                           grpc::InsecureChannelCredentials()));
   }
-  ~ProtocolVersionsTest() override {
-    fleet_.Shutdown();
-    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
-    server_->Wait();
-  }
+  // Ends the sessions before their server, which would wait for them.
+  ~ProtocolVersionsTest() override { fleet_.Shutdown(); }
 
   static Fleet::Options Options() {
     Fleet::Options options{7, "store", kVersionsLeaseNs};
@@ -91,16 +81,7 @@ class ProtocolVersionsTest : public testing::Test {
     hello->mutable_host()->set_boot_id("boot");
     return message;
   }
-  v1::ControllerMessage Say(const v1::WorkerMessage& message) {
-    grpc::ClientContext context;
-    auto call = stub_->Control(&context);
-    call->Write(message);
-    v1::ControllerMessage answer;
-    call->Read(&answer);
-    context.TryCancel();
-    call->Finish();
-    return answer;
-  }
+  v1::ControllerMessage Say(const v1::WorkerMessage& message) { return served_.Say(message); }
   std::string Refusal(uint32_t lowest, uint32_t highest) {
     const v1::ControllerMessage answer = Say(Hello(lowest, highest));
     EXPECT_TRUE(answer.has_refused());
@@ -114,8 +95,7 @@ class ProtocolVersionsTest : public testing::Test {
   Fleet fleet_;
   IngestPipeline ingest_;
   VersionsGateway gateway_;
-  std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<v1::WorkerService::Stub> stub_;
+  ServedWorkers served_{&gateway_};  // the last one: it ends first
 };
 
 TEST_F(ProtocolVersionsTest, NeighboursAreWelcomedInTheHighestCommonVersion) {
@@ -134,7 +114,7 @@ TEST_F(ProtocolVersionsTest, NeighboursAreWelcomedInTheHighestCommonVersion) {
 
 TEST_F(ProtocolVersionsTest, TheListOfWorkersHasVersionAndFeaturesOfTheSession) {
   grpc::ClientContext context;
-  auto call = stub_->Control(&context);
+  auto call = served_.stub()->Control(&context);
   v1::WorkerMessage hello = Hello(10, 14);
   hello.mutable_hello()->set_spoken_version(15);  // which is not its to say
   call->Write(hello);
@@ -171,14 +151,14 @@ TEST_F(ProtocolVersionsTest, ACommonVersionDoesNotHelpAnOldGuard) {
 
 TEST_F(ProtocolVersionsTest, DeliveryIsOfTheSessionsVersion) {
   grpc::ClientContext control_context;
-  auto control = stub_->Control(&control_context);
+  auto control = served_.stub()->Control(&control_context);
   const v1::WorkerMessage hello = Hello(12, 14);
   control->Write(hello);
   v1::ControllerMessage welcome;
   ASSERT_TRUE(control->Read(&welcome));
   const auto deliver = [&](uint32_t version) {
     grpc::ClientContext context;
-    auto call = stub_->Deliver(&context);
+    auto call = served_.stub()->Deliver(&context);
     v1::Delivery first;
     first.mutable_hello()->set_protocol_version(version);
     first.mutable_hello()->set_worker_id(hello.hello().worker_id());
