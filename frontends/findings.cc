@@ -1,6 +1,9 @@
 #include "frontends/findings.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,8 +33,13 @@ void Findings::Refuse(const Origin& where, const std::string& need) {
 }
 
 void Findings::MoveTo(Translation* translation) {
-  std::stable_sort(errors.begin(), errors.end(), [](const Message& a, const Message& b) {
-    return a.where.file == b.where.file && a.where.line < b.where.line;
+  // Files keep the order of their first errors. To compare lines within one file only would be no
+  // strict weak ordering, which a sort needs.
+  std::map<std::string, size_t> order;
+  for (const Message& error : errors) order.emplace(error.where.file, order.size());
+  std::stable_sort(errors.begin(), errors.end(), [&](const Message& a, const Message& b) {
+    return std::pair(order.at(a.where.file), a.where.line) <
+           std::pair(order.at(b.where.file), b.where.line);
   });
   translation->errors = std::move(errors);
   translation->remarks = std::move(remarks);

@@ -260,7 +260,8 @@ std::vector<std::string> Busy(const Context& context, const std::vector<FleetRec
   return busy;
 }
 
-// Hosts that are gone for good. One that answers, and names what is left, keeps its record.
+// Forgets hosts that were lost for good. A host that answers, and names what is left, keeps its
+// record.
 void ForgetUnreachable(std::vector<FleetRecord> fleet, const FleetRecords& records,
                        std::vector<HostOutcome>* outcomes) {
   for (size_t i = 0; i < fleet.size(); ++i) {

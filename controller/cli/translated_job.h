@@ -27,9 +27,9 @@ std::optional<frontends::FrontEnd> ChooseFrontEnd(const frontends::SourceFile& f
 // The values that --language takes.
 std::vector<std::string> Languages();
 
-// The files as a job file with comments, and the job that it says. With `sets` the text is read like
-// any other one. Errors of the translation are those of the result. `remarks`: where the meaning differs. Reads the files that
-// others include, and the environment.
+// The files as a job file with comments, and the job that it says. With `sets` the text is read as
+// any other one is. Errors of the translation are those of the result. `remarks`: where the meaning
+// differs. Reads the files that others include, and the environment.
 JobFile TranslateJob(const frontends::FrontEnd& front_end,
                      const std::vector<frontends::SourceFile>& files, const TranslateFlags& flags,
                      const std::vector<std::string>& sets, std::vector<std::string>* remarks);

@@ -248,7 +248,7 @@ class SysbenchOptions(unittest.TestCase):
             check=False,
         )
 
-    def test_each_that_sysbench_lists_is_translated_refused_or_remarked(self):
+    def test_each_option_that_sysbench_lists_has_a_fate(self):
         # `help` says which commands its tests have, and also options of databases.
         text = output("sysbench", "--help") + output("sysbench", "fileio", "help")
         names = sorted(set(re.findall(r"(?m)^ +--([a-z0-9-]+)", text)))

@@ -49,7 +49,8 @@ constexpr char kWholeFile[] = R"(Version 1.1.0
 'Worker type
 	DISK
 'Default target settings for worker
-'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value
+'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,)"
+                              R"(fixed seed value
 	8,DISABLED,1,DISABLED,0
 'Disk maximum size,starting sector,Data pattern
 	8192,0,1
