@@ -22,7 +22,8 @@ struct Findings {
   void Fail(const Origin& where, const std::string& text);
   // An error: what the option asks for has no field in a job. `need`: what a job would need.
   void Refuse(const Origin& where, const std::string& need);
-  // Sorts the errors by file, in the order of each file's first error, and line. Moves all to the translation.
+  // Sorts the errors by line, file by file in the order of their first errors. Moves all to the
+  // translation.
   void MoveTo(Translation* translation);
 
  private:

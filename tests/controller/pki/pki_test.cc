@@ -374,7 +374,8 @@ TEST_F(PkiTest, CertificatesOfHostsLeaveTheNamesOwnAlone) {
   for (const Issued& one : list) EXPECT_FALSE(one.replaced);
   EXPECT_EQ(*directory->RevokeSerials(serials, absl::Now()), 2u);
   EXPECT_EQ(*directory->RevokeSerials(serials, absl::Now()), 0u);
-  for (const Issued& one : *directory->List()) {
+  list = *directory->List();
+  for (const Issued& one : list) {
     EXPECT_EQ(one.revoked, one.facts.serial != Facts("node1/cert.pem").serial);
   }
   ASSERT_TRUE(directory->Renew("node1", absl::Now(), std::nullopt).ok());
