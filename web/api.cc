@@ -13,6 +13,7 @@
 #include "common/address.h"
 #include "common/limits.h"
 #include "google/protobuf/util/json_util.h"
+#include "web/compression.h"
 #include "web/page_export.h"
 #include "web/series_csv.h"
 
@@ -217,7 +218,12 @@ Api::Result Api::Serve(const Request& request, const Respond& respond) {
     return ErrorAnswer(421, "this page is not served under that name; --http-name allows one");
   }
   if (auto asset = assets_.Find(request)) return *std::move(asset);
-  if (absl::StartsWith(request.path, "/api/")) return ServeApi(request, respond);
+  if (absl::StartsWith(request.path, "/api/")) {
+    if (!request.accepts_gzip) return ServeApi(request, respond);
+    // Compressed by the thread that has written the answer. Errors that are known at once are
+    // short, and events of a run are sent as they come.
+    return ServeApi(request, [respond](Answer answer) { respond(Compressed(std::move(answer))); });
+  }
   return ErrorAnswer(404, "there is nothing of that name");
 }
 

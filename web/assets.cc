@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "web/compression.h"
 #include "web/page_files.h"
 #include "xxhash.h"
 
@@ -48,7 +49,8 @@ Assets::Assets() {
                      TypeOf(name), "\"" + hash + "\"", true};
   }
   const std::string tag = "\"" + HashOf(page) + "\"";
-  assets_["/"] = {std::make_shared<const std::string>(page), nullptr, TypeOf("index.html"), tag,
+  assets_["/"] = {std::make_shared<const std::string>(page),
+                  std::make_shared<const std::string>(Gzip(page, 9)), TypeOf("index.html"), tag,
                   false};
 }
 

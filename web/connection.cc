@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "boost/asio/buffer.hpp"
 #include "boost/asio/error.hpp"
@@ -20,6 +19,7 @@
 #include "boost/beast/http/write.hpp"
 #include "common/limits.h"
 #include "web/byte_stream.h"
+#include "web/compression.h"
 
 namespace lockstep::web {
 namespace {
@@ -229,8 +229,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     request.host = ToString(message[http::field::host]);
     request.if_none_match = ToString(message[http::field::if_none_match]);
     request.last_event_id = ToString(message["Last-Event-ID"]);
-    request.accepts_gzip =
-        absl::StrContains(ToString(message[http::field::accept_encoding]), "gzip");
+    request.accepts_gzip = AcceptsGzip(ToString(message[http::field::accept_encoding]));
     is_head_ = message.method() == http::verb::head;
     // Bytes behind a request with a body are not read as the next one.
     closes_ = !message.keep_alive() || --requests_left_ <= 0 ||

@@ -1,6 +1,7 @@
 """The page in a real browser: the list, a run live by server-sent events, and its report."""
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -58,6 +59,35 @@ class WebPage(FleetTest):
     def test_the_page_knows_where_the_controller_listens(self):
         """The commands that it offers have the address."""
         self.assertEqual(json.loads(self.get("/api/status"))["listen"], [self.fleet.address])
+
+    def test_answers_are_compressed_for_who_takes_it(self):
+        self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="1s")))
+        run = self.fleet.sql("SELECT last_run()")[0][0]
+
+        def asked(path, accepts):
+            request = urllib.request.Request(self.fleet.url + path)
+            if accepts:
+                request.add_header("Accept-Encoding", accepts)
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.read(), answer.headers
+
+        for path in ("", f"api/runs/{run}", f"api/runs/{run}/phases/1", f"api/runs/{run}/job"):
+            plain, headers = asked(path, "")
+            for refused in ("identity", "gzip;q=0, br", "gzipped"):
+                same, heads = asked(path, refused)
+                self.assertEqual(same, plain, (path, refused))
+                self.assertIsNone(heads["Content-Encoding"], (path, refused))
+            packed, heads = asked(path, "br;q=1.0, GZIP;q=0.8")
+            if len(plain) < 1024 and path:  # an answer that fits into a packet stays as it is
+                self.assertEqual(packed, plain, path)
+                continue
+            self.assertEqual(heads["Content-Encoding"], "gzip", path)
+            self.assertIn("Accept-Encoding", heads["Vary"], path)
+            self.assertEqual(int(heads["Content-Length"]), len(packed), path)
+            self.assertLess(len(packed), len(plain), path)
+            self.assertEqual(gzip.decompress(packed), plain, path)
+            self.assertEqual(heads["Content-Type"], headers["Content-Type"], path)
+            self.assertEqual(heads["Cache-Control"], headers["Cache-Control"], path)
 
     def test_the_page_only_reads(self):
         for method in ("POST", "PUT", "DELETE"):
