@@ -120,6 +120,12 @@ async function grouped(page, report) {
   await page.goto(`${url}#/run/${run}`);
   const line = page.locator("p.finding", { hasText: "hosts did fewer I/Os" });
   await line.waitFor();
+  // It is on the first screen, and above the matrix.
+  const [{ y, height }, matrix] = await Promise.all(
+    [line, page.locator(".matrix").first()].map((one) => one.boundingBox()),
+  );
+  assert.ok(y + height <= 900, `the finding ends at ${y + height} px`);
+  assert.ok(y + height <= matrix.y, `the matrix begins at ${matrix.y} px, the finding at ${y}`);
   const count = points.length;
   const words = `grid: hosts did fewer I/Os than the others at ${count} of ${count} points`;
   const text = await line.textContent();

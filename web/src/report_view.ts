@@ -1,5 +1,5 @@
-// A run's report: the first screen, then sweeps and curves, then each phase. Parts that nobody
-// asked for are folded.
+// A run's report: the first screen with what stands out, then sweeps and curves, then each phase.
+// Parts that nobody asked for are folded.
 
 import { choices, choose } from "./address";
 import { get, type EventReport, type JobReply, type Report } from "./api";
@@ -57,10 +57,11 @@ export class ReportView implements View {
       );
     main.replaceChildren(
       ...reportHead(report, shown, this.overview, () => void this.print()),
-      ...this.sweeps.map((section) => section.root),
+      // What stands out is read before a matrix of a hundred points.
       ...findings(report),
       ...this.sections.map((section) => section.root),
       this.points,
+      ...this.sweeps.map((section) => section.root),
       this.rest,
     );
     this.addPoints(id, together);
