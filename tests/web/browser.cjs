@@ -141,11 +141,15 @@ async function unfold(page) {
   }
 }
 
-// A report of which each phase is there, with what it has folded.
+// A report of which each phase is there, with what it has folded. It must be the first that the tab
+// shows, or the one before must be gone: its job would be taken for that of this one.
 async function reported(page) {
   await page.locator("#job").waitFor();
   for (const section of await page.locator("main > section:has(.charts)").all()) {
-    await section.locator("h2").first().scrollIntoViewIfNeeded();
+    await section
+      .locator("h2")
+      .first()
+      .evaluate((head) => head.scrollIntoView());
     await section.locator("details.fold").first().waitFor();
   }
 }

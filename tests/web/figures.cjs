@@ -37,6 +37,7 @@ function sentencesOf(text) {
 
 async function sameFigures(page, url, run, file) {
   const text = fs.readFileSync(file, "utf8");
+  await page.goto("about:blank");
   await page.goto(`${url}#/run/${run}`);
   await reported(page);
   await unfold(page);

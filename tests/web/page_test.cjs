@@ -165,6 +165,23 @@ async function eventsAreMarks(page) {
   await page.unroute("**/environment");
 }
 
+// What is shown is of the address, also while the answer is awaited.
+async function left(page, url, run) {
+  let release;
+  const held = new Promise((done) => (release = done));
+  await page.route(`**/api/runs/${run}`, async (route) => {
+    await held;
+    await route.continue();
+  });
+  assert.ok((await page.locator("main > *").count()) > 0);
+  await page.evaluate((to) => (location.hash = to), `#/run/${run}`);
+  await page.locator("main > *").first().waitFor({ state: "detached" });
+  assert.strictEqual(await page.textContent("main"), "");
+  release();
+  await page.locator("#job").waitFor();
+  await page.unroute(`**/api/runs/${run}`);
+}
+
 // Two runs are ticked and compared; the figures are the controller's.
 async function compared(page, url, run, other) {
   await page.goto(`${url}#/`);
@@ -279,6 +296,7 @@ async function main(page) {
   // Its end, which whoever started this now brings about, turns into the report by itself.
   console.log("page: live");
   await report(page);
+  await left(page, url, other);
   await sameFigures(page, url, other, path.join(directory, "report.txt"));
   await compared(page, url, run, other);
   await fleet(page, url);

@@ -210,6 +210,9 @@ if (exportedRun) {
   showStatus();
 }
 window.addEventListener("hashchange", () => {
-  if (!exportedRun) void route();
+  if (exportedRun) return;
+  // Under the new address nobody shall read what is of the old one.
+  main.replaceChildren();
+  void route();
 });
 void route();
