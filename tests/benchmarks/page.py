@@ -166,17 +166,25 @@ def reports(count, seconds, times, limit):
         print(f"  exported file      {len(body) / KIB:8.1f} KiB {1000 * took:6.0f} ms")
         seen = browser(fleet, "first", f"#/run/{run}", times)
         median = statistics.median(seen["took"]) / 1000
+        # On the wire, with the heads of answers: all that had come when the first chart was drawn.
+        sizes = seen["bytes"]
         print(
             f"  first chart {median:.2f} s (median of {times}, "
             f"{min(seen['took']) / 1000:.2f} to {max(seen['took']) / 1000:.2f}), "
-            f"first load {seen['bytes'] / KIB:.1f} KiB",
+            f"first load {sizes['first'] / KIB:.1f} KiB: "
+            f"{sizes['own'] / KIB:.1f} KiB of the page and the rest answers; "
+            f"{sizes['all'] / KIB:.1f} KiB until nothing more comes",
             flush=True,
         )
         targets = [
             (f"{count} hosts × {seconds} s: first chart < {limit} s", median < limit),
             (f"{count} hosts: head < 20 KiB", head < 20 * KIB),
-            ("first load < 100 KiB", seen["bytes"] < 100 * KIB),
         ]
+        # The answers of a large fleet and a long run are as large as their figures.
+        if seconds <= 60:
+            targets.append((f"{count} hosts: first load <= 60 KiB", sizes["first"] <= 60 * KIB))
+        else:
+            targets.append((f"{count} hosts: the page <= 60 KiB", sizes["own"] <= 60 * KIB))
         if count == 64:
             targets.append((f"{count} hosts: file < 300 KiB", len(body) < 300 * KIB))
         return targets

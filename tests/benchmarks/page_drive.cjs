@@ -2,7 +2,7 @@
 // TIMES, or … live PATH SECONDS. Prints one line of JSON.
 const fs = require("node:fs");
 const { chromium } = require("playwright-core");
-const { executablePath, flags } = require("../web/browser.cjs");
+const { countBytes, executablePath, flags, noteFirstLoad } = require("../web/browser.cjs");
 
 // Milliseconds from the navigation to the frame after the first drawn chart.
 const watchForChart = () => {
@@ -40,21 +40,15 @@ const watchFrames = () => {
 
 async function first(page, context, url, path, times) {
   const took = [];
-  let bytes = 0;
+  const bytes = {};
   for (let i = 0; i < times; i++) {
     const tab = await context.newPage();
     const session = await context.newCDPSession(tab);
     await session.send("Network.enable");
     await session.send("Network.setCacheDisabled", { cacheDisabled: true });
-    let loaded = 0;
-    const assets = new Set();
-    session.on("Network.responseReceived", ({ requestId, response }) => {
-      if (!response.url.includes("/api/")) assets.add(requestId);
-    });
-    session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
-      if (assets.has(requestId)) loaded += encodedDataLength;
-    });
+    const bytesOf = countBytes(tab);
     await tab.addInitScript(watchForChart);
+    await tab.addInitScript(noteFirstLoad);
     await tab.goto(url + path);
     for (;;) {
       const at = await tab.evaluate(() => window.firstChart ?? 0);
@@ -64,7 +58,12 @@ async function first(page, context, url, path, times) {
       }
       await tab.waitForTimeout(20);
     }
-    bytes = loaded;
+    // All that the page asks for by itself, but its status after ten seconds.
+    await tab.waitForLoadState("networkidle");
+    const files = await tab.evaluate(() => window.firstLoad);
+    bytes.first = await bytesOf((address) => files.includes(address));
+    bytes.own = await bytesOf((address) => files.includes(address) && !address.includes("/api/"));
+    bytes.all = await bytesOf(() => true);
     await tab.close();
   }
   return { took, bytes };

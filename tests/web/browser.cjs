@@ -154,6 +154,29 @@ async function reported(page) {
   }
 }
 
+// What of a page had come when it drew its first chart (window.firstLoad): its addresses. What is
+// asked for after that makes nobody wait for a chart. A script for the tab, before it opens a page.
+const noteFirstLoad = () => {
+  new MutationObserver((_, observer) => {
+    if (!document.querySelector(".plot canvas")) return;
+    observer.disconnect();
+    const files = performance.getEntriesByType("resource").map(({ name }) => name);
+    window.firstLoad = [location.href.split("#")[0], ...files];
+  }).observe(document, { childList: true, subtree: true });
+};
+
+// Counts what a tab loads from now on. The function that it returns has the bytes on the wire,
+// heads and bodies, of the addresses of which `isMeant` says so.
+function countBytes(page) {
+  const asked = [];
+  page.on("requestfinished", (request) => asked.push(request));
+  return async (isMeant) => {
+    const meant = asked.filter((request) => isMeant(request.url().split("#")[0]));
+    const sizes = await Promise.all(meant.map((request) => request.sizes()));
+    return sizes.reduce((sum, one) => sum + one.responseBodySize + one.responseHeadersSize, 0);
+  };
+}
+
 // Says which step begins, with the seconds since the script did, for whoever reads what failed.
 function step(name) {
   console.error(`step at ${process.uptime().toFixed(0)} s: ${name}`);
@@ -161,10 +184,12 @@ function step(name) {
 
 module.exports = {
   contrasts,
+  countBytes,
   drive,
   everySize,
   executablePath,
   flags,
+  noteFirstLoad,
   reported,
   spanOf,
   step,

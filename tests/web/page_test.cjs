@@ -288,7 +288,7 @@ const [url, run, other, directory] = process.argv.slice(2);
 async function main(page) {
   await page.goto(url);
   await page.waitForSelector("a[data-run]");
-  assert.ok((await page.textContent("#status")).includes("2 workers attached"));
+  await page.locator("#status", { hasText: "2 workers attached" }).waitFor();
   assert.ok((await page.locator("a[data-run]").count()) >= 2, "both runs are listed");
   await contrasts(page);
   await page.click(`a[data-run="${run}"]`);

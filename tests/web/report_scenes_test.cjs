@@ -2,7 +2,15 @@
 // DIRECTORY. STILL is a run in which all hosts stood still, WRONG one that found corrupted data;
 // something is expected of both. Then a report on paper, by the keyboard, and after "back".
 const assert = require("node:assert");
-const { drive, everySize, reported, step, unfold } = require("./browser.cjs");
+const {
+  countBytes,
+  drive,
+  everySize,
+  noteFirstLoad,
+  reported,
+  step,
+  unfold,
+} = require("./browser.cjs");
 
 const [url, still, wrong, directory] = process.argv.slice(2);
 const screen = { width: 1280, height: 900 };
@@ -151,14 +159,6 @@ async function noted(page) {
   await page.unroute(`**/api/runs/${still}/environment`);
 }
 
-// All of it, in pages, with charts that are whole, whatever the reader has seen of it.
-async function print(page) {
-  step("print");
-  await open(page, still);
-  const paper = { width: 1047, height: 718 }; // A4 across, without its margins
-  const pdf = await page.pdf({ preferCSSPageSize: true, printBackground: true });
-  const pages = pdf.toString("latin1").match(/\/Type \/Page\b/g);
-  assert.ok(pages.length > 2, `${pages.length} pages`);
 // A device of which each column has a figure: the widest table of a report.
 function wideDevice() {
   const device = { name: "nvme0n1", hosts: ["node1", "node2"], depth: 0, findings: [] };
@@ -195,16 +195,26 @@ const brokenHeads = () => {
   return found;
 };
 
-  await page.setViewportSize(paper);
-  await page.emulateMedia({ media: "print", colorScheme: "dark" });
-  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+// All of it, in pages, with charts that are whole, whatever the reader has seen of it.
+async function print(page) {
+  step("print");
   await page.route(`**/api/runs/${still}/phases/0`, async (route) => {
     const answer = await route.fetch();
     const json = await answer.json();
     json.phases[0].devices = [wideDevice()];
     await route.fulfill({ response: answer, json });
   });
+  await open(page, still);
+  const paper = { width: 1047, height: 718 }; // A4 across, without its margins
+  const pdf = await page.pdf({ preferCSSPageSize: true, printBackground: true });
+  const pages = pdf.toString("latin1").match(/\/Type \/Page\b/g);
+  assert.ok(pages.length > 2, `${pages.length} pages`);
+  await page.setViewportSize(paper);
+  await page.emulateMedia({ media: "print", colorScheme: "dark" });
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   await page.locator("th", { hasText: "kernel of" }).first().waitFor();
+  await page.locator("th", { hasText: "r_await" }).waitFor();
+  assert.deepStrictEqual(await page.evaluate(brokenHeads), []);
   const found = await page.evaluate((width) => {
     const right = (one) => one.getBoundingClientRect().right;
     const all = (what) => [...document.querySelectorAll(what)];
@@ -213,8 +223,6 @@ const brokenHeads = () => {
       cut: all("main table, main canvas, main p").filter((one) => right(one) > width + 1).length,
       charts: all(".plot canvas, .heat canvas").map((one) => one.getBoundingClientRect().width),
       hints: all(".chart .hint").map((one) => getComputedStyle(one).display),
-  await page.locator("th", { hasText: "r_await" }).waitFor();
-  assert.deepStrictEqual(await page.evaluate(brokenHeads), []);
       paper: getComputedStyle(document.body).backgroundColor,
     };
   }, paper.width);
@@ -228,6 +236,7 @@ const brokenHeads = () => {
   await page.emulateMedia({ media: null });
   await page.setViewportSize(screen);
   assert.strictEqual(await page.locator("#hosts-0[open]").count(), 0);
+  await page.unroute(`**/api/runs/${still}/phases/0`);
 }
 
 // Findings that are alike are one, which leads to its hosts.
@@ -236,7 +245,6 @@ async function grouped(page) {
   const one = { beginSeconds: 1, endSeconds: 2, slowSeconds: 1, share: 0.1, reason: "because" };
   const cause = (i) => (i < 20 ? "I/O throttle" : "not known");
   const stragglers = Array.from({ length: 22 }, (_, i) => ({
-  await page.unroute(`**/api/runs/${still}/phases/0`);
     ...one,
     host: `vm-${i}`,
     cause: cause(i),
@@ -288,7 +296,29 @@ async function keyboard(page) {
   await unfold(page);
 }
 
+// A browser that was never here: what it loads for the first chart of a report, with the heads of
+// answers. What is folded or below comes later.
+async function firstLoad(page) {
+  step("the first load");
+  const bytesOf = countBytes(page);
+  await page.addInitScript(noteFirstLoad);
+  await page.goto(`${url}#/run/${still}`);
+  await reported(page);
+  const files = await page.evaluate(() => window.firstLoad);
+  const names = files.map((file) => file.slice(url.length).replace(/[-.][0-9A-Za-z]{8,16}\./, "."));
+  assert.ok(!names.includes("api/status"), "the status of a large fleet is large");
+  for (const later of ["report_folds", "report_heats", "report_sweeps", "fleet_view", "live_view"])
+    assert.ok(!names.includes(`${later}.js`), `${later} comes with the first chart: ${names}`);
+  for (const first of ["", "main.css", "main.js", "report_view.js", `api/runs/${still}`])
+    assert.ok(names.includes(first), `${first} is in ${names}`);
+  if (process.env.LOCKSTEP_PAGE_COVERAGE) return; // its scripts are not minified
+  const bytes = await bytesOf((address) => files.includes(address));
+  assert.ok(bytes > 30 * 1024, `${bytes} bytes`);
+  assert.ok(bytes <= 60 * 1024, `the first load has ${bytes} bytes: ${names}`);
+}
+
 async function main(page) {
+  await firstLoad(page); // while nothing is in the browser's cache
   await outage(page);
   await corruption(page);
   await noted(page);

@@ -1,5 +1,7 @@
 // The lines of a chart, and the gaps between their points; how large they are drawn.
 
+import type { SeriesReply } from "./api";
+
 // How high a chart is, and its type, in pixels.
 export interface Look {
   height: number;
@@ -68,4 +70,14 @@ export function aloneIn(values: ArrayLike<number | null | undefined>): number[] 
   for (let k = 0; k < values.length; k++)
     if (isThere(values[k]) && !isThere(values[k - 1]) && !isThere(values[k + 1])) alone.push(k);
   return alone.length > 0 ? alone : null;
+}
+
+// A drain that is over at once is no interval: its rates say nothing. Of a load that short there is
+// nothing else.
+export function wholeSpans(reply: SeriesReply): number[] {
+  if (!reply.spans) return [];
+  const { beginSeconds, endSeconds, measuredToSeconds } = reply.spans;
+  const all = endSeconds.map((_, i) => i);
+  const whole = all.filter((i) => endSeconds[i] - beginSeconds[i] >= reply.intervalSeconds / 2);
+  return whole.length > 0 ? whole : all.filter((i) => beginSeconds[i] < measuredToSeconds);
 }

@@ -10,9 +10,11 @@ import type { Options, Shade } from "./chart_options";
 import { color, element, saveButton, whenColorsChange } from "./dom";
 import { exact, none } from "./format";
 import { paperWidth, whenPrinted } from "./paper";
+// Who draws charts marks events in them, or lists them: one script (base.ts).
+import "./events";
 
 export type { Mark, Options, Shade } from "./chart_options";
-export { linesOf, withGaps, type Bands, type Line, type Timed } from "./chart_lines";
+export { linesOf, wholeSpans, withGaps, type Bands, type Line, type Timed } from "./chart_lines";
 
 const bandLines = 5;
 

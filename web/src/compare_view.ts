@@ -1,5 +1,6 @@
 // Two to five sets of runs side by side; the first is what the others are compared with.
 
+import "./base";
 import { command } from "./actions";
 import { choices, choose } from "./address";
 import {
@@ -12,7 +13,7 @@ import {
   type Report,
   type SeriesReply,
 } from "./api";
-import { ChartGroup, withGaps, type Timed } from "./charts";
+import { ChartGroup, wholeSpans, withGaps, type Timed } from "./charts";
 import { alikeOf, isInAll, unlike, type Alike } from "./compare_alike";
 import { differenceBars, shownValue } from "./compare_bars";
 import {
@@ -30,7 +31,6 @@ import {
 import { element, fold, optional, shortened, table, text, timeOf, type Cell } from "./dom";
 import { eventEntry } from "./events";
 import { count, latency, none, plural } from "./format";
-import { wholeSpans } from "./report_charts";
 import { factsOf } from "./report_environment";
 import { pill, syntheticMark, verdictOfReport } from "./verdict";
 import { Requests, type View } from "./view";

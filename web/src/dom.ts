@@ -1,4 +1,4 @@
-// Elements, tables and small drawings. Text is never read as HTML.
+// Elements and tables. Text is never read as HTML.
 
 import { ago, exact, none, typeset } from "./format";
 import { oneStop } from "./keyboard";
@@ -260,50 +260,6 @@ export const figure = (value: number, show: (value: number) => string): Cell => 
 // A figure that is absent where it is not known; below all others when sorted.
 export const optional = (value: number | undefined, show: (value: number) => string): Cell =>
   value === undefined ? text(none, -1) : figure(value, show);
-
-// The value that a line without axes reaches up to.
-export function topOf(values: (number | null)[]): number {
-  return values.reduce<number>((most, value) => Math.max(most, value ?? 0), 1e-9);
-}
-
-// A line without axes, with a gap where there is nothing (null). Lines that are to be compared have
-// one scale, up to `top`.
-export function sparkline(values: (number | null)[], label: string, top = topOf(values)): Element {
-  const space = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(space, "svg");
-  svg.setAttribute("viewBox", "0 0 100 20");
-  svg.setAttribute("class", "spark");
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", label);
-  if (values.length < 2) return svg;
-  const pieces: string[][] = [[]];
-  values.forEach((value, i) => {
-    const x = ((100 * i) / (values.length - 1)).toFixed(1);
-    if (value === null) pieces.push([]);
-    else pieces[pieces.length - 1].push(`${x},${(19 - (18 * value) / top).toFixed(1)}`);
-  });
-  for (const piece of pieces.filter((one) => one.length > 0)) {
-    const line = document.createElementNS(space, "polyline");
-    const points = piece.length > 1 ? piece : [...piece, ...piece]; // alone it is a dot
-    line.setAttribute("points", points.join(" "));
-    svg.append(line);
-  }
-  return svg;
-}
-
-// At most so many values: means of neighbours. A gap among them stays one.
-export function thinned(values: (number | null)[], most: number): (number | null)[] {
-  const step = Math.ceil(values.length / most);
-  if (step <= 1) return values;
-  const means: (number | null)[] = [];
-  for (let i = 0; i < values.length; i += step) {
-    const part = values.slice(i, i + step);
-    const there = part.filter((value) => value !== null);
-    const mean = there.reduce((a, b) => a + b, 0) / part.length;
-    means.push(there.length < part.length ? null : mean);
-  }
-  return means;
-}
 
 // Gives the reader a file of what `make` gives the address of.
 export function saveButton(kind: string, title: string, make: () => string): HTMLElement {

@@ -1,5 +1,6 @@
 // The fleet: what needs a person first, then what each worker does, and the devices that they see.
 
+import "./base";
 import { command } from "./actions";
 import { address, learnAddress } from "./controller_address";
 import { choices, choose, keptSorting } from "./address";

@@ -1,5 +1,6 @@
 // A run in progress, from its begin on, by server-sent events; then its report.
 
+import "./base";
 import { choices, choose, pinnedOf } from "./address";
 import { get, type Report, type RunSummary, type WatchEvent } from "./api";
 import { element } from "./dom";

@@ -1,16 +1,16 @@
 // The page: runs, one run live, one run's report, some compared, the fleet. The part after # in the
 // address says which, and what is chosen there: it is the link to send.
 
+import "./base";
 import { isOfAnyRun } from "./address";
 import { get, messageOf, NotThere, type HistoryReply, type Report } from "./api";
 import { learnAddress } from "./controller_address";
 import { banner, element, signs, timeOf } from "./dom";
 import { exportedRun } from "./file";
-import { FleetView } from "./fleet_view";
 import { plural } from "./format";
 import { skipTo } from "./keyboard";
 import { land, rememberScroll } from "./landing";
-import { RunsView } from "./runs_view";
+import { loaded, NoScript } from "./scripts";
 import { chooseTheme, chooseZone, chosenTheme, chosenZone, themes, zones } from "./settings";
 import { pollStatus, whenStatus } from "./status";
 import { setTab } from "./tab";
@@ -31,22 +31,10 @@ const againMs = 3000;
 const wallMs = 5000;
 let view: View | undefined;
 let landed = (): void => undefined;
-let reloads = false; // the next time that it is tried
 let requests = new Requests();
 
 function show(next: View): void {
   view = next;
-}
-
-// The scripts of the large views come when they are wanted. A controller of another version has
-// others: the page is loaded again then.
-async function loaded<T>(script: Promise<T>): Promise<T> {
-  try {
-    return await script;
-  } catch {
-    reloads = true;
-    throw new Error("the controller has another version of the page's script");
-  }
 }
 
 // Sets of runs with commas between; the runs of one with dots.
@@ -70,6 +58,18 @@ async function showBefore(id: string): Promise<void> {
   throw new NotThere(`There is no run of ${run.jobName} before ${id.slice(0, 8)}.`);
 }
 
+async function showRuns(): Promise<void> {
+  const mine = requests;
+  const { RunsView } = await loaded(import("./runs_view"));
+  if (!mine.isOver) show(new RunsView(main));
+}
+
+async function showFleet(): Promise<void> {
+  const mine = requests;
+  const { FleetView } = await loaded(import("./fleet_view"));
+  if (!mine.isOver) show(new FleetView(main));
+}
+
 async function showRun(id: string): Promise<void> {
   const mine = requests;
   const report = await get<Report>(`/api/runs/${id}`, mine.signal);
@@ -83,10 +83,15 @@ async function showRun(id: string): Promise<void> {
     setTab(`${run.jobName} – Lockstep`);
     return show(new LiveView(main, report, run, () => void route()));
   }
-  const { ReportView } = await loaded(import("./report_view"));
+  const hasPoints = report.sweeps.length + report.curves.length > 0;
+  const scripts = [
+    import("./report_view"),
+    hasPoints ? import("./report_sweeps") : undefined,
+  ] as const;
+  const [{ ReportView }, points] = await loaded(Promise.all(scripts));
   if (mine.isOver) return;
   setTab(`${run.jobName} – Lockstep`);
-  show(new ReportView(main, report, mine));
+  show(new ReportView(main, report, mine, points?.sectionsOf(report)));
 }
 
 // On a wall: the run in progress, whichever it is; without one, what the last came to.
@@ -130,8 +135,8 @@ async function route(): Promise<void> {
     if (run) return await showRun(run[1]);
     if (before) return await showBefore(before[1]);
     if (compared) return await showCompared(compared[1]);
-    if (path === "#/fleet") return show(new FleetView(main));
-    if (path === "" || path === "#/") return show(new RunsView(main));
+    if (path === "#/fleet") return await showFleet();
+    if (path === "" || path === "#/") return await showRuns();
     const words = `There is nothing at ${path}: the links above lead to what there is.`;
     main.replaceChildren(element("p", { class: "error" }, words));
   } catch (error) {
@@ -140,7 +145,7 @@ async function route(): Promise<void> {
     const retries = isFinal ? [] : ["(retrying)"];
     main.replaceChildren(banner(isFinal ? "plain" : "bad", messageOf(error), ...retries));
     if (isFinal) return;
-    mine.again(againMs, () => (reloads ? location.reload() : void route()));
+    mine.again(againMs, () => (error instanceof NoScript ? location.reload() : void route()));
   }
 }
 
@@ -158,6 +163,13 @@ function showStatus(): void {
     }
     statusLine.classList.toggle("bad", problem !== undefined);
   });
+}
+
+// The status of a large fleet is larger than a report's first screen, which comes first.
+async function start(): Promise<void> {
+  await route();
+  if (exportedRun) return;
+  await view?.begun;
   pollStatus();
 }
 
@@ -215,4 +227,4 @@ window.addEventListener("hashchange", () => {
   main.replaceChildren();
   void route();
 });
-void route();
+void start();

@@ -8,24 +8,25 @@ import {
   type EventReport,
   type FleetSeries,
   type HostSeries,
-  type LatencySeries,
   type PhaseReport,
   type SeriesReply,
 } from "./api";
 import {
   ChartGroup,
   linesOf,
-  TimeChart,
+  wholeSpans,
   withGaps,
   type Line,
   type Mark,
   type Options,
   type Shade,
+  type TimeChart,
 } from "./charts";
 import { element, type Tone } from "./dom";
 import { marksFrom } from "./events";
-import { count, latency, percent, short, typeset } from "./format";
-import { HeatMap, type HeatOptions } from "./heat_map";
+import { latency, percent, short, typeset } from "./format";
+import type { HeatMap } from "./heat_map";
+import { loaded } from "./scripts";
 import type { Requests } from "./view";
 
 type Draw = (
@@ -46,16 +47,6 @@ export interface HostLines {
   workers: number[]; // their indices
   iops: Float32Array[];
   p99: Float32Array[];
-}
-
-// A drain that is over at once is no interval: its rates say nothing. A load that short has nothing
-// else.
-export function wholeSpans(reply: SeriesReply): number[] {
-  if (!reply.spans) return [];
-  const { beginSeconds, endSeconds, measuredToSeconds } = reply.spans;
-  const all = endSeconds.map((_, i) => i);
-  const whole = all.filter((i) => endSeconds[i] - beginSeconds[i] >= reply.intervalSeconds / 2);
-  return whole.length > 0 ? whole : all.filter((i) => beginSeconds[i] < measuredToSeconds);
 }
 
 // The times in which no I/O completed.
@@ -95,6 +86,9 @@ function chosenSpan(phase: number): [number, number] | undefined {
 
 export class PhaseCharts {
   readonly root = element("div");
+  // When the first of them is drawn, or never will be.
+  readonly begun: Promise<void>;
+  private begin = () => {};
   private readonly group: ChartGroup;
   private readonly heats: HeatMap[] = [];
   private hostChart?: TimeChart;
@@ -113,6 +107,7 @@ export class PhaseCharts {
     // Told the fleet's figures when they are there.
     private readonly onFleet: (fleet: SeriesReply) => void = () => {},
   ) {
+    this.begun = new Promise((done) => (this.begin = done));
     this.group = new ChartGroup(
       `phase-${phase.index}`,
       (span) => this.keep(span),
@@ -128,7 +123,9 @@ export class PhaseCharts {
     try {
       return await this.drawSeries();
     } finally {
-      if (!this.requests.isOver) this.drawDistribution();
+      this.begin();
+      const { drawDistribution } = await loaded(import("./report_heats"));
+      if (!this.requests.isOver) this.distribution = drawDistribution(this.group, this.phase);
     }
   }
 
@@ -146,17 +143,22 @@ export class PhaseCharts {
     }
     this.drawFleet(fleet);
     this.onFleet(fleet);
+    this.begin();
     // An observe phase has no load, and so neither hosts' IOPS nor latencies.
     if (this.phase.observed) return undefined;
-    const [hosts, latencies] = await Promise.all([
+    const [hosts, latencies, heats] = await Promise.all([
       find<SeriesReply>(`${of}/hosts${which}&bins=${bins}`, this.requests),
       find<SeriesReply>(`${of}/latency${which}&bins=${bins}`, this.requests),
+      loaded(import("./report_heats")),
     ]);
     if (this.requests.isOver) return undefined;
-    if (latencies?.latencies) this.drawLatencies(latencies, latencies.latencies);
+    const { group, phase } = this;
+    if (latencies?.latencies)
+      this.heats.push(...heats.drawLatencies(group, phase, latencies, latencies.latencies));
     if (!hosts?.hosts) return undefined;
     this.hosts = hostLines(hosts, hosts.hosts);
-    if (this.hosts.names.length > 1) this.drawHosts(this.hosts);
+    if (this.hosts.names.length > 1)
+      this.heats.push(...heats.drawHosts(group, phase, this.hosts, (row) => this.pin(row)));
     this.drawPinned();
     return this.hosts;
   }
@@ -315,100 +317,6 @@ export class PhaseCharts {
       { kind: "bytes" },
     );
     draw("busy, of a device (iostat)", percent, [{ label: "busy", values: fleet.busyRatio }]);
-  }
-
-  // To the last nine that the count of I/Os carries.
-  private drawDistribution(): void {
-    const total = this.phase.total;
-    const points = [...(total?.percentiles ?? []), ...(total?.tail ?? [])].filter(
-      (p) => p.percent < 100 && p.latencyNs !== undefined,
-    );
-    if (points.length < 2) return;
-    const all = new Set(this.phase.workloads.map((w) => w.total?.metric).filter(Boolean));
-    const own = total?.metric === "response_time" ? "response time" : "service time";
-    const metric = all.size > 1 ? "response and service times" : own;
-    this.distribution = new TimeChart(this.group.grid, {
-      title: `Distribution of ${metric}, ${this.phase.name}: latency by nines (2 is p99, 3 p99.9)`,
-      show: latency,
-      log: true,
-      kind: "latency",
-      unit: "nines",
-    });
-    this.distribution.set(
-      points.map((p) => -Math.log10(1 - p.percent / 100)),
-      [{ label: "latency", values: points.map((p) => p.latencyNs ?? null) }],
-    );
-  }
-
-  private drawLatencies(reply: SeriesReply, series: LatencySeries): void {
-    const { spans } = reply;
-    const places = wholeSpans(reply);
-    const rows = series.edgesNs.length - 1;
-    if (!spans || rows < 1) return;
-    const shares = halves(series.shares);
-    const columns = spans.endSeconds.length;
-    const heat = new HeatMap(
-      this.group.grid,
-      {
-        title: `Latencies over time, ${this.phase.name}: the slowest on top`,
-        show: (v) => `${v < 0.0005 ? `${count(v * 1e6)} in a million` : percent(v)} of the I/Os`,
-        // One I/O in a million is still seen.
-        shade: (value, most) => (value > 0 ? 1 + Math.log10(value / most) / 6 : 0),
-        least: (most) => most / 1e6,
-        tall: Math.max(120, rows * 6),
-      },
-      this.group,
-    );
-    heat.set({
-      rows: Array.from({ length: rows }, (_, i) => {
-        const row = rows - 1 - i;
-        return `${latency(series.edgesNs[row])} to ${latency(series.edgesNs[row + 1])}`;
-      }),
-      names: Array.from({ length: rows }, (_, i) => latency(series.edgesNs[rows - 1 - i])),
-      begins: places.map((i) => spans.beginSeconds[i]),
-      ends: places.map((i) => spans.endSeconds[i]),
-      at: (row, column) => shares[(rows - 1 - row) * columns + places[column]] || NaN,
-    });
-    this.heats.push(heat);
-  }
-
-  private drawHosts(hosts: HostLines): void {
-    const { spans } = hosts.spans;
-    if (!spans) return;
-    const places = wholeSpans(hosts.spans);
-    const add = (
-      what: string,
-      values: Float32Array[],
-      options: Pick<HeatOptions, "show" | "shade" | "least">,
-    ) => {
-      const heat = new HeatMap(
-        this.group.grid,
-        {
-          title: `${what} of each host, ${this.phase.name}`,
-          hint: "a click or Enter draws it above",
-          ...options,
-          pick: (row) => this.pin(row),
-        },
-        this.group,
-      );
-      heat.set({
-        rows: hosts.names,
-        begins: places.map((i) => spans.beginSeconds[i]),
-        ends: places.map((i) => spans.endSeconds[i]),
-        at: (row, column) => values[row][places[column]],
-      });
-      this.heats.push(heat);
-    };
-    add("IOPS", hosts.iops, {
-      show: (v) => `${count(v)} IOPS`,
-      shade: (value, most) => (most > 0 ? value / most : 0),
-    });
-    // From a thousandth of the longest on.
-    add("p99", hosts.p99, {
-      show: latency,
-      shade: (value, most) => (most > 0 && value > 0 ? 1 + Math.log10(value / most) / 3 : 0),
-      least: (most) => most / 1000,
-    });
   }
 
   private pin(row: number): void {

@@ -2,12 +2,12 @@
 
 import { runActions } from "./actions";
 import type { EventReport, Report, SeriesReply } from "./api";
-import { ChartGroup, withGaps } from "./charts";
+import { ChartGroup, wholeSpans, withGaps } from "./charts";
 import { chip, element, expectationTable, fold, labelsOf, tile, type Tone } from "./dom";
 import { eventEntry, marksFrom } from "./events";
 import { exportedRun } from "./file";
 import { count, exact, marked, none, plural, seconds, short, size, typeset } from "./format";
-import { shadesOf, wholeSpans } from "./report_charts";
+import { shadesOf } from "./report_charts";
 import { corruption, outages, phaseLink } from "./report_findings";
 import { expectationRows } from "./report_load";
 import {

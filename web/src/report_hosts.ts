@@ -2,18 +2,8 @@
 
 import { choices, choose, keptSorting } from "./address";
 import type { DeviceReport, HostReport, PhaseReport } from "./api";
-import { withGaps } from "./charts";
-import {
-  element,
-  figure,
-  optional,
-  sparkline,
-  table,
-  text,
-  thinned,
-  topOf,
-  type Cell,
-} from "./dom";
+import { wholeSpans, withGaps } from "./charts";
+import { element, figure, optional, table, text, type Cell } from "./dom";
 import {
   count,
   fixed,
@@ -26,8 +16,9 @@ import {
   size,
   wholePercent,
 } from "./format";
-import { wholeSpans, type HostLines } from "./report_charts";
-import { percentile } from "./report_load";
+import { percentile } from "./operation";
+import type { HostLines } from "./report_charts";
+import { sparkline, thinned, topOf } from "./sparkline";
 
 const sparkPoints = 40;
 const fewHosts = 4;

@@ -1,38 +1,9 @@
 // The results of an observe phase: the devices of the hosts, by their own counters. There is no
 // engine.
 
-import { keptSorting } from "./address";
 import type { ObservedFigures, ObservedReport, PhaseReport } from "./api";
-import { element, figure, table, text, type Cell } from "./dom";
-import { count, fixed, latency, mebibytes, none, plural, size, wholePercent } from "./format";
-
-const titles = [
-  ...["reads", "r/s", "rMiB/s", "r_await", "rareq"],
-  ...["w/s", "wMiB/s", "w_await", "wareq", "aqu-sz", "busy"],
-].map((title) => ({ title, numeric: true }));
-
-// A dash where there was no request.
-const known = (value: number | undefined, show: (value: number) => string): Cell =>
-  value === undefined ? text(none, -1) : figure(value, show);
-
-const kibibytes = (bytes: number) => `${fixed(bytes / 1024, 1)}k`;
-const milliseconds = (ms: number) => latency(ms * 1e6);
-
-function cells(f: ObservedFigures): Cell[] {
-  return [
-    known(f.readRatio, wholePercent),
-    figure(f.readsPerSecond, count),
-    figure(f.readBytesPerSecond, mebibytes),
-    known(f.readAwaitMs, milliseconds),
-    known(f.readRequestBytes, kibibytes),
-    figure(f.writesPerSecond, count),
-    figure(f.writeBytesPerSecond, mebibytes),
-    known(f.writeAwaitMs, milliseconds),
-    known(f.writeRequestBytes, kibibytes),
-    figure(f.queueSize, (v) => fixed(v, 2)),
-    figure(f.busyRatio, wholePercent),
-  ];
-}
+import { element } from "./dom";
+import { count, fixed, plural, size, wholePercent } from "./format";
 
 function summary(f: ObservedFigures, hosts: number, mounts: number): string {
   const servers = mounts > 0 ? `${plural(mounts, "mount")} of servers` : "";
@@ -68,23 +39,6 @@ export function observed(phase: PhaseReport): HTMLElement[] {
       { class: "muted" },
       `by the devices' own counters, over ${over} after T; this phase did no I/O, so that there ` +
         "are no latencies and errors of an engine",
-    ),
-  ];
-}
-
-// Its hosts, when the details are there.
-export function observedHosts(phase: PhaseReport): HTMLElement[] {
-  const hosts = phase.observed?.hosts ?? [];
-  return [
-    table(
-      [{ title: "host" }, ...titles],
-      hosts.map((h) =>
-        h.lost || !h.devices
-          ? [text(`${h.host} (lost)`), ...titles.map(() => text(none, -1))]
-          : [text(h.host), ...cells(h.devices)],
-      ),
-      true,
-      keptSorting(`observed-hosts-${phase.index}`),
     ),
   ];
 }

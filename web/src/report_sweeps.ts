@@ -1,7 +1,8 @@
 // The points of a sweep side by side, and the steps of a curve.
 
+import "./base";
 import { choices, choose } from "./address";
-import type { CurveReport, KneeReport, SweepReport } from "./api";
+import type { CurveReport, KneeReport, Report, SweepReport } from "./api";
 import { TimeChart, type Mark } from "./charts";
 import { element, figure, fold, table, text, type Cell } from "./dom";
 import {
@@ -17,7 +18,7 @@ import {
   type Kind,
 } from "./format";
 import { PointChart, type ChartPoint, type PointLine } from "./point_chart";
-import { bestPoint, bestStep, pointName, standingOf } from "./report_words";
+import { bestPoint, bestStep, pointName, standingOf } from "./points";
 
 export interface Section {
   readonly root: HTMLElement;
@@ -314,7 +315,7 @@ function isGrid(sweep: SweepReport): boolean {
   return sweep.points.length > cells / 2;
 }
 
-export function sweepSection(sweep: SweepReport, number: number): Section {
+function sweepSection(sweep: SweepReport, number: number): Section {
   const [iops, ...others] = figures;
   const points = sweep.points.map((point) => [
     ...sweep.axes.map((axis, a) => text(axis.values[point.indices[a]])),
@@ -411,7 +412,7 @@ function drawCurve(plots: HTMLElement, curve: CurveReport, best?: Step): TimeCha
 }
 
 // Offered against achieved load, and latencies beside it; the knee and the best point are marked.
-export function curveSection(curve: CurveReport, number: number): Section {
+function curveSection(curve: CurveReport, number: number): Section {
   const plots = element("div", { class: "grid" });
   const best = bestStep(curve);
   const charts: TimeChart[] = [];
@@ -437,3 +438,9 @@ export function curveSection(curve: CurveReport, number: number): Section {
     },
   };
 }
+
+// Those of a report, in its order.
+export const sectionsOf = (report: Report): Section[] => [
+  ...report.sweeps.map(sweepSection),
+  ...report.curves.map(curveSection),
+];

@@ -1,6 +1,7 @@
 // A run's report: the first screen with what stands out, then sweeps and curves, then each phase.
 // Parts that nobody asked for are folded.
 
+import "./base";
 import { choices, choose } from "./address";
 import { get, type EventReport, type JobReply, type Report } from "./api";
 import { element, fold } from "./dom";
@@ -8,12 +9,12 @@ import { eventEntry } from "./events";
 import { exportedRun } from "./file";
 import { plural } from "./format";
 import { whenPrinted } from "./paper";
-import { environment } from "./report_environment";
 import { findings, isInHead } from "./report_findings";
 import { Overview, reportHead } from "./report_head";
 import { PhaseSection } from "./report_phase";
-import { curveSection, sweepSection, type Section } from "./report_sweeps";
+import type { Section } from "./report_sweeps";
 import { isStep, mainPhase, shownTogether } from "./report_words";
+import { loaded } from "./scripts";
 import { pill, verdictOfPhase } from "./verdict";
 import type { Requests, View } from "./view";
 
@@ -24,12 +25,13 @@ const mostKept = 20;
 
 export class ReportView implements View {
   private readonly sections: PhaseSection[] = [];
-  private readonly sweeps: Section[];
   private readonly rest = element("section");
   private readonly points = element("section");
   private readonly overview = new Overview();
   private readonly seen: IntersectionObserver;
   private readonly ends: (() => void)[];
+  // The first chart is drawn. All that is not needed for it comes later.
+  begun = Promise.resolve();
   private opened: HTMLDetailsElement[] = [];
   private events: EventReport[] = [];
 
@@ -37,9 +39,9 @@ export class ReportView implements View {
     private readonly main: HTMLElement,
     private readonly report: Report,
     private readonly requests: Requests,
+    private readonly sweeps: Section[] = [], // and curves
   ) {
     const id = report.run?.runId ?? "";
-    this.sweeps = [...report.sweeps.map(sweepSection), ...report.curves.map(curveSection)];
     const together = shownTogether(report);
     const shown = report.phases.filter((phase) => !together.has(phase.index));
     const focus = mainPhase(report);
@@ -59,9 +61,9 @@ export class ReportView implements View {
       ...reportHead(report, shown, this.overview, () => void this.print()),
       // What stands out is read before a matrix of a hundred points.
       ...findings(report),
+      ...this.sweeps.map((section) => section.root),
       ...this.sections.map((section) => section.root),
       this.points,
-      ...this.sweeps.map((section) => section.root),
       this.rest,
     );
     this.addPoints(id, together);
@@ -150,16 +152,19 @@ export class ReportView implements View {
     const first =
       this.sections.find((section) => section.index === focus?.index) ??
       this.sections.find((section) => section.hasLoad);
-    for (const section of this.sections) {
-      if (exportedRun || section === first) void section.fill();
-      else seen.observe(section.root);
-    }
+    for (const section of this.sections) if (exportedRun || section === first) void section.fill();
+    this.begun = first?.begun ?? this.begun;
+    void this.begun.then(() => {
+      if (this.requests.isOver) return;
+      for (const section of this.sections) if (section !== first) seen.observe(section.root);
+    });
     if (chosen !== null) document.getElementById(`phase-${chosen}`)?.scrollIntoView();
     return seen;
   }
 
   // The others, one after the other, while the reader reads.
   private async fillUnasked(): Promise<void> {
+    await this.begun;
     for (const section of this.sections.slice(0, mostUnasked)) {
       if (this.requests.isOver) return;
       await section.fill();
@@ -217,10 +222,12 @@ export class ReportView implements View {
   }
 
   private async fillRest(id: string): Promise<void> {
+    await this.begun;
     try {
-      const [surroundings, job] = await Promise.all([
+      const [surroundings, job, { environment }] = await Promise.all([
         get<Report>(`/api/runs/${id}/environment`, this.requests.signal),
         get<JobReply>(`/api/runs/${id}/job`, this.requests.signal),
+        loaded(import("./report_folds")),
       ]);
       if (this.requests.isOver) return;
       this.events = surroundings.events;

@@ -3,6 +3,7 @@
 
 import type { OperationReport, PhaseReport, Report } from "./api";
 import { count as countOf, marked, none, plural, short, typeset, wholePercent } from "./format";
+import { bestPoint, bestStep, pointName } from "./points";
 
 // A headline of RunSummary and PhaseReport, as far as the controller tells them.
 export interface Headline {
@@ -60,42 +61,6 @@ export function shownTogether(report: Report): Set<number> {
 export function isStep(phase: PhaseReport, sweep: string): boolean {
   const isOwn = phase.name.startsWith(sweep) && /, (prepare|cleanup)$/.test(phase.name);
   return isOwn && phase.state === "done" && phase.remarks.length === 0;
-}
-
-// The best point of each: of a sweep the one that leads by the figure that decides, of a curve the
-// one with the most I/Os.
-type Sweep = Report["sweeps"][number];
-type Point = Sweep["points"][number];
-export function bestPoint(sweep: Sweep): Point | undefined {
-  const leading = (sweep.conclusion as { leading?: number } | undefined)?.leading;
-  if (leading !== undefined) return sweep.points[leading];
-  const best = sweep.points.find((p) => String(p.comparison?.standing) === "STANDING_BEST");
-  if (best) return best;
-  const { figure } = sweep.conclusion ?? { figure: "IOPS" };
-  const value = (p: Point) =>
-    figure === "p99" ? -(p.p99Ns ?? 0) : figure === "throughput" ? p.bytesPerSecond : p.iops;
-  const whole = sweep.points.filter((p) => p.runs > 0 && (figure !== "p99" || (p.p99Ns ?? 0) > 0));
-  return whole.reduce<Point | undefined>(
-    (a, b) => (a === undefined || value(b) > value(a) ? b : a),
-    undefined,
-  );
-}
-// The name of a point: the best one only where the others are worse.
-export function standingOf(point: Point): string {
-  const standing = String(point.comparison?.standing);
-  return standing === "STANDING_BEST" || standing === "STANDING_ALONE" ? "best" : "leads";
-}
-export function pointName(sweep: Sweep, point: Point): string {
-  return sweep.axes
-    .map(({ field, values }, a) => `${field.split(".").pop()}=${values[point.indices[a]]}`)
-    .join(" ");
-}
-export function bestStep(curve: Report["curves"][number]) {
-  type Step = (typeof curve.points)[number];
-  return curve.points.reduce<Step | undefined>(
-    (a, b) => (a === undefined || b.achieved > a.achieved ? b : a),
-    undefined,
-  );
 }
 
 export function headlineOf(report: Report): Headline | undefined {

@@ -1,12 +1,14 @@
 // Runs, the newest first; refreshes itself. The controller applies the filters.
 
+import "./base";
 import { command } from "./actions";
 import { choices, choose, keptSorting } from "./address";
 import { get, messageOf, Refused, type HistoryReply, type RunSummary } from "./api";
-import { element, figure, labelsOf, sparkline, table, text, timeOf, type Cell } from "./dom";
+import { element, figure, labelsOf, table, text, timeOf, type Cell } from "./dom";
 import { orNone } from "./format";
 import { oneStop } from "./keyboard";
 import { Selection } from "./runs_selection";
+import { sparkline } from "./sparkline";
 import { exactFigures, headlineOf, reasonOf } from "./words";
 import { pill, syntheticMark, verdictOf } from "./verdict";
 import { Requests, type View } from "./view";

@@ -3,6 +3,8 @@
 
 export interface View {
   destroy(): void;
+  // When what is seen first is drawn, where the rest of the page waits for that.
+  readonly begun?: Promise<void>;
 }
 
 export class Requests {
