@@ -178,10 +178,10 @@ function wideDevice() {
   };
 }
 
-// The words of heads that are broken within: they may break after a blank, "-" and "/".
-const brokenHeads = () => {
+// Words of heads, and figures, that are broken within: they may break after a blank, "-" and "/".
+const brokenWords = () => {
   const found = [];
-  for (const head of document.querySelectorAll("main .table thead th")) {
+  for (const head of document.querySelectorAll("main .table :is(thead th, td.n)")) {
     const walker = document.createTreeWalker(head, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode())
       for (const { 0: word, index } of node.data.matchAll(/[^\s/-]+/g)) {
@@ -214,7 +214,7 @@ async function print(page) {
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   await page.locator("th", { hasText: "kernel of" }).first().waitFor();
   await page.locator("th", { hasText: "r_await" }).waitFor();
-  assert.deepStrictEqual(await page.evaluate(brokenHeads), []);
+  assert.deepStrictEqual(await page.evaluate(brokenWords), []);
   const found = await page.evaluate((width) => {
     const right = (one) => one.getBoundingClientRect().right;
     const all = (what) => [...document.querySelectorAll(what)];
