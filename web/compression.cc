@@ -17,7 +17,7 @@ namespace {
 // A smaller answer fits into one packet either way.
 constexpr size_t kMinBytes = 1024;
 // Beyond this size a fast level: the controller may share its processors with a measurement. Level
-// 6 takes some 30 ms for a megabyte of numbers, level 1 a third of that.
+// 6 takes some 30 ms for a megabyte of numbers, level 1 less than half of that.
 constexpr size_t kLarge = 256 << 10;
 
 }  // namespace
