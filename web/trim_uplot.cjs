@@ -2,9 +2,10 @@
 // splines and helpers for plugins. They are a fifth of it. node trim_uplot.cjs FROM TO
 const fs = require("node:fs");
 
-// Each is found so many times; of another version of the package none may fail silently.
+// Each is found so many times. With another version of the package none may fail silently.
 const cuts = [
-  // What it offers beside its constructor. Only chart_axes.ts uses any of it; esbuild drops the rest.
+  // The functions that it offers beside its constructor. Only chart_axes.ts uses any of them.
+  // esbuild drops the rest.
   [
     /\nuPlot\.assign = assign;[^]*?(?=\nexport \{ uPlot as default \})/,
     1,
