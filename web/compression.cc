@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kMinBytes = 1024;
 // Beyond this size a fast level: the controller may share its processors with a measurement. Level
 // 6 takes some 30 ms for a megabyte of numbers, level 1 less than half of that.
-constexpr size_t kLarge = 256 << 10;
+constexpr size_t kQuickBytes = 256 << 10;
 
 }  // namespace
 
@@ -55,7 +55,7 @@ Answer Compressed(Answer answer) {
   // Compression can give away a secret that stands in one answer with words of an attacker
   // (BREACH). Here no answer has a secret: no cookie, no token, nothing that the reader is known
   // by.
-  std::string compressed = Gzip(plain, plain.size() > kLarge ? 1 : 6);
+  std::string compressed = Gzip(plain, plain.size() > kQuickBytes ? 1 : 6);
   if (compressed.size() >= plain.size()) return answer;
   answer.headers.emplace_back("Content-Encoding", "gzip");
   answer.headers.emplace_back("Vary", "Accept-Encoding");
