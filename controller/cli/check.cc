@@ -32,7 +32,8 @@ std::string NameWithSteps(const v1::PhaseSpec& phase) {
   }
   const v1::Sweep& sweep = phase.run().sweep();
   const uint32_t repeat = std::max(1U, sweep.repeat());
-  return absl::StrCat(phase.name(), " at ", CountOf(controller::PointsOf(sweep), "point"),
+  const auto points = static_cast<size_t>(controller::PointsOf(sweep) / repeat);
+  return absl::StrCat(phase.name(), " at ", CountOf(points, "point"),
                       repeat > 1 ? absl::StrCat(", ", repeat, " times each") : "");
 }
 

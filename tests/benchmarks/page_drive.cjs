@@ -61,7 +61,7 @@ async function first(page, context, url, path, times) {
     // All that the page asks for by itself, but its status after ten seconds.
     await tab.waitForLoadState("networkidle");
     const files = await tab.evaluate(() => window.firstLoad);
-    bytes.first = await bytesOf((address) => files.includes(address));
+    bytes.first = await bytesOf((address) => files.includes(address), files);
     bytes.own = await bytesOf((address) => files.includes(address) && !address.includes("/api/"));
     bytes.all = await bytesOf(() => true);
     await tab.close();

@@ -129,7 +129,9 @@ class Percentiles(TruthTest):
         self.assertTrue(all(h["total"]["operations"] < 100 for h in mix["hosts"]))
         wrong = [f"hosts.p99Ns {h['p99Ns']}" for h in mix["hosts"] if h.get("p99Ns")]
         wrong += [f"fairness of {f['of']}" for f in mix["fairness"] if "p99" in f["of"]]
-        wrong += [f"{key} {mix[key]}" for key in ("p99SpreadMedian", "p99SpreadWorst") if mix[key]]
+        wrong += [
+            f"{key} {mix[key]}" for key in ("p99SpreadMedian", "p99SpreadWorst") if key in mix
+        ]
         wrong += [f"live: {p99}" for p99 in re.findall(r"IOPS .*(p99 +\d.*)", done.err)]
         for source in (
             "fleet_timeline WHERE run_id = last_run() AND operations > 0",
@@ -215,7 +217,8 @@ class Percentiles(TruthTest):
         text, markdown = self.printed_last("text"), self.printed_last("markdown")
         self.says(" ".join(text.split("mix", 1)[1].split("\n")[0].split()))
         for form in (text, markdown, self.printed_last("text", "--detail")):
-            self.assertNotIn("1.0000", form)
+            # The one I/O of one thread is sysbench's average of 1.0000 events for each thread.
+            self.assertNotIn("1.0000", form.replace("(avg/stddev) 1.0000/0.00", ""))
 
     @situation("5", "a stall from the first I/O on, longer than the phase: none completes")
     def test_a_load_without_a_completion_has_no_figure(self):

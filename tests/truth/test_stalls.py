@@ -222,9 +222,10 @@ class Stalls(StillTest):
         )
         report = self.run_report(job)
         mix = self.phase(report)
-        self.says({name: host["stalledRatio"] for name, host in self.hosts(mix).items()})
+        self.says({name: host.get("stalledRatio") for name, host in self.hosts(mix).items()})
         self.assertEqual((mix["omissions"], mix["outages"]), ([], []))
-        self.assertLess(max(host["stalledRatio"] for host in mix["hosts"]), 0.08)
+        # Gaps of loads that wait by themselves are not judged.
+        self.assertLess(max(host.get("stalledRatio", 0) for host in mix["hosts"]), 0.08)
         self.assertNotIn("omission", self.report() + self.report("markdown"))
         self.assertEqual(self.found("omission") + self.found("outage"), [])
 
@@ -251,7 +252,7 @@ class Stalls(StillTest):
         self.assert_near(p99, percentile(self.latencies("node2"), 99), 0.02, "as counted")
         self.assert_near(p99, 280e6, 0.2, "15 % of the I/Os wait evenly up to 300 ms")
         self.assert_near(omission["correctedP99Ns"], p99, 0.2, "closed against open")
-        self.assertEqual(mix["hosts"][1]["stalledRatio"], 0)
+        self.assertNotIn("stalledRatio", mix["hosts"][1])
         (row,) = self.found("omission")
         self.assertNotIn("node2", row["sentence"])
 

@@ -68,7 +68,12 @@ class Levels(TruthTest):
         self.assertLess(steady["changedAtSeconds"], 17)
         self.assertTrue(any("STEADY ONLY UNTIL" in remark for remark in mix["remarks"]))
         self.assertFalse(report["expectationsMet"])
-        # If neighbours shake the IOPS before, too, only the latency tells.
+        detail = self.ok(self.fleet.lockstep("report", "--detail"), 4).text
+        self.assertIn("not to the end", detail)
+        self.assertIn(f"found only until {steady['changedAtSeconds']:g} s", detail)
+        # If neighbours shake the IOPS before, too, only the latency tells, or the rounds alone.
+        if not mix["levelChanges"]:
+            return
         change = mix["levelChanges"][0]
         self.assertEqual(change["atSeconds"], steady["changedAtSeconds"])
         if change["figure"] == "IOPS":
@@ -84,9 +89,6 @@ class Levels(TruthTest):
         )
         self.assertEqual(float(row["begin_seconds"]), change["atSeconds"])
         self.assertIn(change["sentence"], row["sentence"])
-        detail = self.ok(self.fleet.lockstep("report", "--detail"), 4).text
-        self.assertIn("not to the end", detail)
-        self.assertIn(f"found only until {change['atSeconds']:g} s", detail)
 
     @situation("6", "steady for 5 s, then a device that stands still until the end, for 2 s")
     def test_a_load_that_stands_still_at_the_end_is_not_steady(self):
@@ -177,7 +179,8 @@ class Levels(TruthTest):
         self.assertIn("3 values are too few", sweep["withoutKnee"][0])
         self.assertIn(sweep["withoutKnee"][0], self.report())
         for point in sweep["points"]:
-            self.assertEqual((point["runs"], point["iopsLow"], point["iopsHigh"]), (3, 0, 0))
+            self.assertEqual(point["runs"], 3)
+            self.assertEqual({"iopsLow", "iopsHigh"} & set(point), set())
 
     @situation("7", "two equal jobs, in turn")
     def test_interleaved_runs_end_in_a_comparison(self):

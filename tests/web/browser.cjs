@@ -166,12 +166,16 @@ const noteFirstLoad = () => {
 };
 
 // Counts what a tab loads from now on. The function that it returns has the bytes on the wire,
-// heads and bodies, of the addresses of which `isMeant` says so.
+// heads and bodies, of the addresses of which `isMeant` says so, once `all` have come.
 function countBytes(page) {
   const asked = [];
   page.on("requestfinished", (request) => asked.push(request));
-  return async (isMeant) => {
-    const meant = asked.filter((request) => isMeant(request.url().split("#")[0]));
+  const addressOf = (request) => request.url().split("#")[0];
+  return async (isMeant, all = []) => {
+    // The browser's timeline knows of a file before its last bytes are here.
+    while (!all.every((one) => asked.some((request) => addressOf(request) === one)))
+      await page.waitForEvent("requestfinished");
+    const meant = asked.filter((request) => isMeant(addressOf(request)));
     const sizes = await Promise.all(meant.map((request) => request.sizes()));
     return sizes.reduce((sum, one) => sum + one.responseBodySize + one.responseHeadersSize, 0);
   };

@@ -71,9 +71,8 @@ function comparisonOf(sets) {
       runs: sets[1].length,
       median: after,
       change,
-      hasInterval: canTell,
-      changeLow,
-      changeHigh,
+      // Of too few runs no interval is known.
+      ...(canTell ? { changeLow, changeHigh } : {}),
       verdict: `CHANGE_${canTell ? verdict : "UNKNOWN"}`,
       mayBeDrift: false,
     },

@@ -312,8 +312,8 @@ async function firstLoad(page) {
   for (const first of ["", "main.css", "main.js", "report_view.js", `api/runs/${still}`])
     assert.ok(names.includes(first), `${first} is in ${names}`);
   if (process.env.LOCKSTEP_PAGE_COVERAGE) return; // its scripts are not minified
-  const bytes = await bytesOf((address) => files.includes(address));
-  assert.ok(bytes > 30 * 1024, `${bytes} bytes`);
+  const bytes = await bytesOf((address) => files.includes(address), files);
+  assert.ok(bytes > 30 * 1024, `${bytes} bytes of ${names}`);
   assert.ok(bytes <= 60 * 1024, `the first load has ${bytes} bytes: ${names}`);
 }
 
