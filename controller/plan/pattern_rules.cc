@@ -76,9 +76,14 @@ class PatternRules {
   void CheckZones(const v1::HotZones& zones) {
     double io = 0;
     double size = 0;
-    for (const v1::HotZone& zone : zones.zones()) {
+    for (int i = 0; i < zones.zones_size(); ++i) {
+      const v1::HotZone& zone = zones.zones(i);
       io += zone.io_ratio();
       size += zone.size_ratio();
+      if (zone.io_ratio() > 0 && zone.size_ratio() == 0) {
+        add_(absl::StrCat(".pattern.hot_zones.zones[", i, "].size"),
+             "is 0%, but the zone has I/Os");
+      }
     }
     if (zones.zones().empty()) add_(".pattern.hot_zones.zones", "is empty");
     // Shares are decimal fractions: ten of 10 % do not add up to exactly 1 in binary.
@@ -167,6 +172,10 @@ class PatternRules {
 
   void CheckSequence() {
     const v1::Pattern& p = w_.pattern();
+    // The field's own range does not apply to a length that is not there.
+    if (w_.sequence().length() == 0) {
+      add_(".sequence.length", "is missing; a sequence has at least two I/Os");
+    }
     if (p.has_sequential() || p.has_shuffled()) {
       add_(".sequence", "follows offsets that are drawn: it needs another pattern");
     }

@@ -57,6 +57,9 @@ void CheckStop(const v1::Sweep& sweep, const Complain& complain) {
 
 void CheckRepetitions(const v1::Sweep& sweep, const Complain& complain) {
   CheckStop(sweep, complain);
+  if (sweep.has_until() && sweep.until().within_ratio() == 0) {
+    complain(".until.within", "is missing; give the largest distance from the mean");
+  }
   const uint32_t repeat = std::max(1U, sweep.repeat());
   if (sweep.warm_up() >= repeat) {
     complain(".warm_up", absl::StrCat("of ", sweep.warm_up(), " leaves none of the ", repeat,
