@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -61,19 +63,39 @@ void SetSizeRange(const Parameter& parameter, const std::vector<std::string>& it
   line->set_up_to_bytes(*most);
 }
 
+// The share of reads, or of writes, that was given last.
+const Parameter* FindReads(const Statement& statement) {
+  const Parameter* last = nullptr;
+  for (const char* key : {"rdpct", "readpct", "wrpct", "writepct"}) {
+    const Parameter* found = statement.Find(key);
+    if (found != nullptr && (last == nullptr || found->order > last->order)) last = found;
+  }
+  return last;
+}
+
+// A percentage of seeks. Words stand for some, and may be cut as keywords may. Nothing if it is
+// neither.
+std::optional<double> SeeksOf(const std::string& text) {
+  if (absl::StartsWith("random", text)) return 100;
+  if (absl::StartsWith("sequential", text) || text == "eof") return 0;
+  const auto percent = ParseNumber(text);
+  return percent && *percent <= 100 ? percent : std::nullopt;
+}
+
 // seekpct: 0 and eof are sequential, 100 is random.
 void SetOrder(const Statement& statement, Load* load, Findings* findings) {
   const Parameter* seek = statement.Find("seekpct");
-  const std::string text = seek == nullptr ? "100" : seek->value;
+  const std::string text = seek == nullptr ? "100" : absl::AsciiStrToLower(seek->value);
   if (seek != nullptr) load->origins["pattern"] = seek->where;
   v1::Workload* w = &load->workload;
-  const bool to_end = absl::EqualsIgnoreCase(text, "eof");
-  const auto percent = to_end ? std::optional<double>(0) : ParseNumber(text);
-  if (absl::EqualsIgnoreCase(text, "poisson")) {
+  const bool to_end = text == "eof";
+  // Its middle may stand behind it: (poisson,3).
+  if (absl::StartsWith("poisson", text) || absl::StartsWith(text, "(poisson")) {
     return findings->Refuse(seek->where, "seeks by a Poisson distribution");
   }
-  if (!percent || *percent > 100) {
-    return findings->Fail(seek->where, "is neither a percentage nor eof");
+  const auto percent = SeeksOf(text);
+  if (!percent) {
+    return findings->Fail(seek->where, "is no percentage, and none of random, sequential and eof");
   }
   if (*percent > 0) {
     w->mutable_pattern()->mutable_random();
@@ -176,10 +198,11 @@ void SetSizes(const Parameter& xfersize, v1::Workload* workload, Findings* findi
   workload->set_block_size_bytes(*size);
 }
 
-void SetReads(const Parameter& rdpct, v1::Workload* workload, Findings* findings) {
-  const auto percent = ParseNumber(rdpct.value);
-  if (!percent || *percent > 100) return findings->Fail(rdpct.where, "is no percentage");
-  workload->set_read_ratio(*percent / 100);
+void SetReads(const Parameter& given, v1::Workload* workload, Findings* findings) {
+  const auto percent = ParseNumber(given.value);
+  if (!percent || *percent > 100) return findings->Fail(given.where, "is no percentage");
+  const double share = *percent / 100;
+  workload->set_read_ratio(given.key[0] == 'w' ? 1 - share : share);
 }
 
 void SetOpenFlags(const Parameter* flags, v1::Workload* workload, Findings* findings) {
@@ -259,7 +282,7 @@ Load ReadLoad(const Statement& statement, Findings* findings) {
     load.workload.set_block_size_bytes(4096);
     load.origins["block_size"] = {"", 0, "vdbench's default: xfersize=4k"};
   }
-  if (const Parameter* reads = statement.Find("rdpct")) {
+  if (const Parameter* reads = FindReads(statement)) {
     SetReads(*reads, &load.workload, findings);
     load.origins["read"] = reads->where;
   }

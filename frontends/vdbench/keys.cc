@@ -9,6 +9,7 @@ constexpr char kShell[] = "a host is one whose worker is connected, however that
 constexpr char kOneWorker[] = "a host has one worker";
 constexpr char kReporting[] = "the report has everything";
 constexpr char kOwnRules[] = "a job has rules of its own for it";
+constexpr char kNoHits[] = "without rhpct and whpct no I/O hits the area";
 constexpr char kReadHits[] = "a share of reads that hit a small area";
 constexpr char kWriteHits[] = "a share of writes that hit a small area";
 constexpr char kCommands[] = "commands; none is ever run";
@@ -37,7 +38,7 @@ constexpr KeyRule kStorageKeys[] = {
     {"align", Fate::kRefused, "an alignment of its own for each storage"},
     {"threads"},
     {"range"},
-    {"hitarea", Fate::kRemarked, "without rhpct and whpct no I/O hits the area"},
+    {"hitarea", Fate::kRemarked, kNoHits},
     {"openflags"},
     {"count"},
     {"journal", Fate::kRefused, kJournal},
@@ -53,6 +54,9 @@ constexpr KeyRule kWorkloadKeys[] = {
     {"host"},
     {"xfersize"},
     {"rdpct"},
+    {"readpct"},
+    {"wrpct"},
+    {"writepct"},
     {"seekpct"},
     {"skew"},
     {"range"},
@@ -84,6 +88,10 @@ constexpr KeyRule kRunKeys[] = {
     {"xfersize"},
     {"rdpct"},
     {"openflags"},
+    {"seekpct", Fate::kRefused, "an order of offsets of the whole run; write it into each wd"},
+    {"rhpct", Fate::kRefused, kReadHits, "0"},
+    {"whpct", Fate::kRefused, kWriteHits, "0"},
+    {"hitarea", Fate::kRemarked, kNoHits},
     {"forxfersize"},
     {"forthreads"},
     {"forrdpct"},

@@ -208,8 +208,7 @@ class Translator {
     // A thread of vdbench has one I/O in flight.
     w->set_engine(v1::ENGINE_SYNC);
     SetThreads(run, load, storage, &flow);
-    if (const Parameter* size = run.Find("xfersize")) SetSizes(*size, w, &findings_);
-    if (const Parameter* reads = run.Find("rdpct")) SetReads(*reads, w, &findings_);
+    SetFromRun(run, &flow);
     const Parameter* flags = run.Find("openflags");
     if (flags == nullptr) flags = load.openflags != nullptr ? load.openflags : storage.openflags;
     SetOpenFlags(flags, w, &findings_);
@@ -229,6 +228,21 @@ class Translator {
     SetHosts(load, storage, w);
     CheckFits(storage, flow);
     return flow;
+  }
+
+  // Sizes and shares of the run go before the workload's own ones.
+  void SetFromRun(const Statement& run, Flow* flow) {
+    v1::Workload* w = &flow->workload;
+    if (const Parameter* size = run.Find("xfersize")) {
+      SetSizes(*size, w, &findings_);
+      flow->origins.erase("block_size");
+      flow->origins.erase("block_sizes");
+      flow->origins[w->block_sizes().empty() ? "block_size" : "block_sizes"] = size->where;
+    }
+    if (const Parameter* reads = run.Find("rdpct")) {
+      SetReads(*reads, w, &findings_);
+      flow->origins["read"] = reads->where;
+    }
   }
 
   // A loop over sizes stands in place of the workload's own one.

@@ -48,9 +48,10 @@ struct Load {
 std::vector<Storage> ReadStorages(const Request& request, const Statement& statement,
                                   Findings* findings);
 Load ReadLoad(const Statement& statement, Findings* findings);
-// Sets the sizes and the mix of a workload. An error names the parameter.
+// Sets the sizes and the mix of a workload, of which a parameter gives the share of reads or of
+// writes. An error names the parameter.
 void SetSizes(const Parameter& xfersize, v1::Workload* workload, Findings* findings);
-void SetReads(const Parameter& rdpct, v1::Workload* workload, Findings* findings);
+void SetReads(const Parameter& given, v1::Workload* workload, Findings* findings);
 // Direct I/O and O_SYNC; without flags I/O is buffered.
 void SetOpenFlags(const Parameter* flags, v1::Workload* workload, Findings* findings);
 // The part of the storage that the workload reaches by the storage's offset and by `range` (null:

@@ -139,6 +139,30 @@ TEST(VdbenchTest, SizesOrderAndRange) {
   EXPECT_FALSE(RunOf(",range=(0,100)").workloads(0).has_region());
 }
 
+TEST(VdbenchTest, OrdersAndSharesHaveOtherWords) {
+  for (const char* word : {"random", "rand", "Random"}) {
+    const v1::Workload w = RunOf(absl::StrCat(",seekpct=", word)).workloads(0);
+    EXPECT_TRUE(w.pattern().has_random() && w.random_ratio() == 1) << word;
+  }
+  for (const char* word : {"sequential", "seq"}) {
+    const v1::Workload w = RunOf(absl::StrCat(",seekpct=", word)).workloads(0);
+    EXPECT_TRUE(w.pattern().has_sequential() && w.passes() == 0) << word;
+  }
+  EXPECT_DOUBLE_EQ(RunOf(",readpct=70").workloads(0).read_ratio(), 0.7);
+  EXPECT_DOUBLE_EQ(RunOf(",writepct=25").workloads(0).read_ratio(), 0.75);
+  EXPECT_DOUBLE_EQ(RunOf(",rdpct=10,wrpct=40").workloads(0).read_ratio(), 0.6);
+}
+
+TEST(VdbenchTest, AShareOfTheRunHasTheLineOfTheRun) {
+  const Translation translation = TranslateVdbench(RequestOf(
+      std::string(kOne) +
+      "wd=w,sd=s,rdpct=0,xfersize=(4k,50,8k,50)\nrd=r,wd=w,iorate=max,rdpct=50,xfersize=8k\n"));
+  EXPECT_EQ(ErrorsOf(translation), "");
+  EXPECT_EQ(translation.origins.at("phases[0].run.workloads[0].read").line, 3);
+  EXPECT_EQ(translation.origins.at("phases[0].run.workloads[0].block_size").line, 3);
+  EXPECT_FALSE(translation.origins.contains("phases[0].run.workloads[0].block_sizes"));
+}
+
 // The region of a workload with these parameters on a storage with those.
 v1::Region RegionOf(const std::string& sd, const std::string& wd, const std::string& rd = "") {
   const v1::JobSpec job = JobOf(absl::StrCat("sd=s,lun=/dev/vdb,", sd, "\nwd=w,sd=s,", wd,
@@ -306,7 +330,10 @@ TEST(VdbenchTest, WhatCannotBeTranslatedIsRefusedByItsLine) {
       {"wd=v,sd=s,priority=1\n", "with a priority"},
       {"wd=v,sd=s,iorate=10\n", "with a priority"},
       {"wd=v,sd=s,seekpct=poisson\n", "Poisson"},
-      {"wd=v,sd=s,seekpct=200\n", "neither a percentage nor eof"},
+      {"wd=v,sd=s,seekpct=200\n", "none of random, sequential and eof"},
+      {"wd=v,sd=s,seekpct=seqnz\n", "none of random, sequential and eof"},
+      {"wd=v,sd=s,seekpct=(poisson,3)\n", "Poisson"},
+      {"wd=v,sd=s,wrpct=101\n", "is no percentage"},
       {"wd=v,sd=s,xfersize=1000\n", "multiple of 512"},
       {"wd=v,sd=s,xfersize=(4k,50,8k,20)\n", "not of 100"},
       {"wd=v,sd=s,xfersize=(4k,64k,8k)\n", "begin elsewhere than at the unit"},
@@ -340,6 +367,7 @@ TEST(VdbenchTest, WhatCannotBeTranslatedIsRefusedByItsLine) {
       {"iorate=curve,forthreads=(1,2)", "a curve at each point of a sweep"},
       {"iorate=max,forhitarea=(1m,2m)", "hit a small area"},
       {"iorate=max,forseekpct=(0,100)", "as an axis"},
+      {"iorate=max,seekpct=0", "write it into each wd"},
       {"iorate=max,sd=x", "names no storage: x"},
       {"iorate=max,openflags=o_excl", "the flag o_excl"},
   };
