@@ -22,13 +22,15 @@ struct Command {
 };
 
 // The command lines of a file, such as a shell script: lines of `sysbench …`, with the shell's
-// quotes and continued lines. Anything else of a shell is an error.
+// quotes and continued lines. A redirected output, and lines that do no I/O (`cd`, `set`, `echo`),
+// are left out with a remark. Anything else of a shell is an error.
 struct Script {
   std::vector<Command> commands;
+  std::vector<Message> remarks;
   std::vector<Message> errors;
 };
 Script ReadScript(const SourceFile& file);
-// Whether the first line of the file is a command line of sysbench.
+// Whether the file is a shell script with a command line of sysbench, or begins with one.
 bool LooksLikeScript(const std::string& text);
 
 // Command lines of sysbench 1.0's fileio, in their order: each is a phase of the job. The request

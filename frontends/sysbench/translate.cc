@@ -237,7 +237,9 @@ Translation TranslateFile(const Request& request) {
     out.errors = std::move(script.errors);
     return out;
   }
-  return TranslateCommands(script.commands, request);
+  Translation out = TranslateCommands(script.commands, request);
+  out.remarks.insert(out.remarks.begin(), script.remarks.begin(), script.remarks.end());
+  return out;
 }
 
 bool Recognizes(const SourceFile& file) {

@@ -64,10 +64,53 @@ TEST(SysbenchScriptTest, ErrorsHaveTheirLine) {
             "prepare|run|cleanup`\n");
   EXPECT_EQ(TextOf(OfFile("sysbench fileio --file-num=$N prepare\n").errors),
             "disks.sh:1: '$' is the shell's; write what it stands for\n");
-  EXPECT_EQ(TextOf(OfFile("sysbench fileio prepare && true\n").errors),
+  EXPECT_EQ(TextOf(OfFile("sysbench fileio prepare &\n").errors),
             "disks.sh:1: '&' is the shell's; a line is one sysbench\n");
+  EXPECT_EQ(TextOf(OfFile("sysbench fileio prepare || true\n").errors),
+            "disks.sh:1: '|' is the shell's; a line is one sysbench\n");
+  EXPECT_EQ(TextOf(OfFile("sysbench fileio prepare >\n").errors),
+            "disks.sh:1: '>' has no file behind it; a line is one sysbench\n");
+  EXPECT_EQ(TextOf(OfFile("sysbench fileio prepare | tee 'a\n").errors),
+            "disks.sh:1: has a quote that does not end\n");
   EXPECT_EQ(TextOf(OfFile("sysbench fileio 'prepare\n").errors),
             "disks.sh:1: has a quote that does not end\n");
+}
+
+TEST(SysbenchScriptTest, ARedirectedOutputIsLeftOutWithARemark) {
+  const Translation translation = OfFile(
+      "sysbench fileio --file-num=4 --file-total-size=16M prepare > /dev/null 2>&1\n"
+      "sysbench fileio --file-num=4 --file-total-size=16M >>'a b' --file-test-mode=rndrd run |\\\n"
+      "  tee -a \"x;y\" | grep IOPS && sysbench fileio --file-num=4 --file-total-size=16M "
+      "cleanup\n");
+  const v1::JobSpec job = JobOf(translation);
+  ASSERT_EQ(job.phases_size(), 3);
+  EXPECT_EQ(job.phases(1).name(), "rndrd");
+  EXPECT_TRUE(job.phases(2).has_cleanup());
+  const std::string remarks = TextOf(translation.remarks);
+  for (const char* part :
+       {"disks.sh:1: > /dev/null: left out", "disks.sh:1: 2>&1: left out",
+        "disks.sh:2: >>'a b': left out", "lockstep report last --format sysbench"}) {
+    EXPECT_TRUE(absl::StrContains(remarks, part)) << remarks;
+  }
+}
+
+TEST(SysbenchScriptTest, LinesThatDoNoIoAreLeftOutWithARemark) {
+  const Translation translation =
+      OfFile("set -e\ncd /mnt/data; echo begin\nsysbench fileio --file-num=4 prepare\n");
+  EXPECT_EQ(JobOf(translation).phases_size(), 1);
+  const std::string remarks = TextOf(translation.remarks);
+  for (const char* part : {"disks.sh:1: set -e: left out; it does no I/O",
+                           "disks.sh:2: cd /mnt/data: left out; --directory stands in its place",
+                           "disks.sh:2: echo begin: left out"}) {
+    EXPECT_TRUE(absl::StrContains(remarks, part)) << remarks;
+  }
+  EXPECT_TRUE(absl::StrContains(
+      TextOf(OfFile("sysbench fileio prepare\necho 3 > /proc/sys/vm/drop_caches\n").errors),
+      "disks.sh:2: 'echo' is no sysbench"));
+  // A script that does more first is refused with its lines, and not as an unknown file.
+  EXPECT_TRUE(
+      absl::StrContains(TextOf(OfFile("#!/bin/bash\nSIZE=2G\nsysbench fileio prepare\n").errors),
+                        "disks.sh:2: 'SIZE=2G' is no sysbench"));
 }
 
 TEST(SysbenchScriptTest, LinesOfAJobHaveTheSameFiles) {
