@@ -233,6 +233,10 @@ class FilePlanner {
     if (files_.from != nullptr && files_.value != static_cast<int64_t>(paths.size())) {
       section_.Remark(*files_.from, "has no effect beside filename, as in fio");
     }
+    const Option* format = section_.Find("filename_format");
+    if (format != nullptr && names.from != nullptr) {
+      section_.Remark(*format, "has no effect beside filename, as in fio");
+    }
     SplitClones(std::move(share));
   }
 

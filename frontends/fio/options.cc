@@ -14,6 +14,8 @@ constexpr char kFigures[] =
 constexpr char kHistory[] = "the store keeps every interval of each host; see lockstep export";
 constexpr char kAccounting[] = "the worker's own measurement is used";
 constexpr char kLayout[] = "the prepare phase lays out the files";
+constexpr char kAllocation[] =
+    "the prepare phase allocates files that are only written, and no write makes one longer";
 constexpr char kZones[] = "zones of zoned devices";
 constexpr char kSearch[] = "a search for the load that keeps a latency";
 constexpr char kReplay[] = "the replay of a recorded trace";
@@ -174,7 +176,7 @@ constexpr OptionRule kRules[] = {
     {"experimental_verify", Fate::kRemarked, "the store knows which blocks were written"},
     {"verify_state_save", Fate::kRemarked, "the store knows which blocks were written"},
     // Lockstep reaches the same effect in another way.
-    {"fallocate", Fate::kRemarked, kLayout},
+    {"fallocate", Fate::kRemarked, kAllocation},
     {"create_serialize", Fate::kRemarked, kLayout},
     {"create_fsync", Fate::kRemarked, kLayout},
     {"create_on_open", Fate::kRemarked, kLayout},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -142,10 +143,14 @@ class Translator {
       group->run.set_drop_caches(true);
       group->origins["drop_caches"] = job.drop_caches_origin;
       Origin where = job.drop_caches_origin;
-      if (where.line == 0) where = {job.where.file, job.where.line, where.option};
-      findings_.Remark(where,
-                       "the worker drops the whole page cache of its host, for which it must be "
-                       "root; invalidate=0 leaves it as it is");
+      const bool is_default = where.line == 0;
+      if (is_default) where = {job.where.file, job.where.line, where.option};
+      // The default holds for every section. The remark about the first one is enough.
+      if (!is_default || !std::exchange(is_default_cache_said_, true)) {
+        findings_.Remark(where,
+                         "the worker drops the whole page cache of its host, for which it must be "
+                         "root; invalidate=0 leaves it as it is");
+      }
     }
     const Value<std::string> scheduler = reader.Text("ioscheduler", "");
     if (scheduler.from == nullptr) return;
@@ -405,6 +410,7 @@ class Translator {
   WorkingSets working_sets_;
   std::map<int, int64_t> verified_;  // block sizes of targets with headers
   std::set<std::string> phase_names_, workload_names_;
+  bool is_default_cache_said_ = false;  // that page caches are dropped
 };
 
 bool RecognizesFio(const SourceFile& file) {

@@ -385,6 +385,22 @@ TEST(FioTranslationTest, EachOptionHasItsField) {
   EXPECT_EQ(JobOf("[a]\nsize=1m\ndescription=why\n").description(), "why");
 }
 
+TEST(FioTranslationTest, RemarksOnDefaultsAndLayoutAreSaidOnce) {
+  const std::string many = RemarksOf(TranslateFio(
+      RequestOf("[global]\nsize=1m\nrw=read\nstonewall\n[a]\n[b]\n[c]\ninvalidate=1\n[d]\n")));
+  EXPECT_NE(many.find("a.fio:5: fio's default: invalidate=1: "), std::string::npos) << many;
+  EXPECT_EQ(many.find("a.fio:6:"), std::string::npos) << many;
+  EXPECT_NE(many.find("a.fio:8: invalidate=1: "), std::string::npos) << many;
+  EXPECT_EQ(many.find("a.fio:9:"), std::string::npos) << many;
+  const std::string layout =
+      RemarksOf(TranslateFio(RequestOf("[a]\nsize=1m\nrw=write\nfallocate=none\nfilename=f\n"
+                                       "filename_format=$jobname.x\n")));
+  EXPECT_NE(layout.find("no write makes one longer"), std::string::npos) << layout;
+  EXPECT_NE(layout.find("a.fio:6: filename_format=$jobname.x: has no effect beside filename"),
+            std::string::npos)
+      << layout;
+}
+
 TEST(FioTranslationTest, TrimsNeedTheirOwnDirection) {
   const v1::Workload w =
       RunsOf(JobOf("[a]\nfilename=/dev/sdx\nsize=1g\nrw=randtrim\nruntime=5\n"))[0].workloads(0);
