@@ -56,7 +56,7 @@ void CheckKeyMode(const std::string& path, Findings* findings) {
   findings->Warn(
       "key",
       absl::StrFormat("%s has mode %04o: other users can read it", path, about.st_mode & 07777),
-      {"whoever reads the key can act in the name of its certificate",
+      {"a person who reads the key can act in the name of its certificate",
        absl::StrCat("chmod 600 ", path)});
 }
 

@@ -74,7 +74,7 @@ absl::Status ReadBlockRuns(const std::string& runs, uint64_t blocks, const TakeB
         !TakeVarint(runs, &at, &value) || count == 0 ||
         value / 2 > std::numeric_limits<uint32_t>::max() || gap > blocks - end ||
         count > blocks - end - gap) {
-      return absl::InvalidArgumentError("what is said of written blocks makes no sense");
+      return absl::InvalidArgumentError("the list of written blocks is malformed");
     }
     take(end + gap, count, static_cast<uint32_t>(value / 2),
          (value & 1) != 0 ? BlockContent::kUnknown : BlockContent::kKnown);

@@ -154,7 +154,7 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--iscsi-secrets", flags->iscsi_secrets,
                   "A file that only its owner reads, with lines of TARGET USER PASSWORD for CHAP; "
                   "or LOCKSTEP_ISCSI_USER and LOCKSTEP_ISCSI_PASSWORD in the environment");
-  app->add_option("--state-dir", flags->state_directory, "Where this worker keeps its identity")
+  app->add_option("--state-dir", flags->state_directory, "The directory of this worker's identity")
       ->capture_default_str();
   app->add_option("--name", flags->name,
                   "Name of this host in reports; its own host name otherwise");

@@ -182,7 +182,7 @@ std::string CauseOfExcess(const PhaseView& view, const v1::PhaseReport& report,
   }
   // Without them the figure may still be beyond the promise, by more than the bytes are known to.
   if (!parts.empty() && promise.found() * (1 - cached.all - kMinCached) > limit) {
-    parts.push_back(served_by.empty() ? "what served the rest is not known"
+    parts.push_back(served_by.empty() ? "the source of the rest is not known"
                                       : absl::StrCat(served_by, " served the rest"));
   }
   if (!parts.empty()) return absl::StrJoin(parts, ", ");

@@ -191,10 +191,10 @@ void AddVerification(const std::string& phase_kind, bool whole, const v1::Worklo
   if (checks && !whole) e->set_found(e->found() + ", and the phase ended before it had read all");
   e->set_met(v.mismatches() == 0 && (!checks || (v.checked() > 0 && whole)));
   if (v.not_checkable() > v.checked()) {
-    report->add_remarks(
-        absl::StrCat(w.name(), ": ", common::FormatCount(v.not_checkable()), " of ", all,
-                     " blocks read could not be checked: what they must hold is not known, so they "
-                     "count as neither right nor wrong"));
+    report->add_remarks(absl::StrCat(
+        w.name(), ": ", common::FormatCount(v.not_checkable()), " of ", all,
+        " blocks read could not be checked: their expected contents are not known, so they "
+        "count as neither right nor wrong"));
   }
   if (v.mismatches() > 0) {
     report->add_remarks(absl::StrCat(w.name(), ": VERIFICATION FAILED: ", v.by_verdict()));

@@ -296,7 +296,7 @@ class Sentence {
       } else if (most <= 1) {
         parts_.push_back(absl::StrCat(beyond, " adds at most ", PercentText(most), " to the IOPS"));
       } else {
-        parts_.push_back(absl::StrCat("what ", beyond, " adds is not known"));
+        parts_.push_back(absl::StrCat("the gain by ", beyond, " is not known"));
       }
     } else if (standing == v1::STANDING_WORSE) {
       parts_.push_back(absl::StrCat(beyond, " adds at most ",

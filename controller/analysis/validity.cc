@@ -105,8 +105,8 @@ void AddEndOfLoad(const PhaseView& view, v1::PhaseReport* report) {
                         wanted));
   } else {
     report->add_remarks(absl::StrFormat(
-        "the load was to end by command after interval %d (%.1f s); who heard of it later ended "
-        "later: %s",
+        "the load was to end by command after interval %d (%.1f s); hosts that heard of it later "
+        "ended later: %s",
         wanted, end, absl::StrJoin(late, ", ")));
   }
 }

@@ -50,7 +50,8 @@ int ShowAudit(const Context& context, AuditFlags flags) {
 void AddAuditCommand(CLI::App* app, const Context* context, int* status) {
   const auto flags = std::make_shared<AuditFlags>();
   CLI::App* audit = app->add_subcommand(
-      "audit", "Who changed what, or was refused, newest first: kept for 400 days (admin)");
+      "audit",
+      "Changes and refused calls, with their callers, newest first: kept for 400 days (admin)");
   audit->add_option("--limit", flags->limit, "The maximum number of entries")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();

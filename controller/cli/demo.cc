@@ -127,10 +127,11 @@ void AddDemoCommand(CLI::App* app, const Context* context, int* status) {
   const auto flags = std::make_shared<DemoFlags>();
   CLI::App* demo = app->add_subcommand(
       "demo", "Run a mixed load on four hosts of this machine, for half a minute");
-  demo->add_option("--state-dir", flags->state_directory, "Where the store lives")
+  demo->add_option("--state-dir", flags->state_directory, "The directory of the store")
       ->capture_default_str();
-  demo->add_option("--directory", flags->directory,
-                   "Where the files go, for a minute; the temporary directory without it");
+  demo->add_option(
+      "--directory", flags->directory,
+      "The directory of the files, which stay for a minute; the temporary directory without it");
   demo->add_option("--workers", flags->workers, "How many hosts")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();

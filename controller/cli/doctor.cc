@@ -146,8 +146,8 @@ void AddDoctorCommand(CLI::App* app, const Context* context, int* status) {
   CLI::App* command = app->add_subcommand(
       "doctor", "Check this host, the controller and the store, and say what helps");
   command->add_option("--allow", given->flags.allow,
-                      "What a worker would be allowed here: say what it finds, and what the guard "
-                      "would refuse");
+                      "A path that a worker would be allowed here: say what it finds, and what the "
+                      "guard would refuse");
   command->add_option("--allow-expendable", given->flags.allow_expendable,
                       "As the worker's --allow-expendable");
   command->add_option("--worker-state-dir", given->flags.state_directory,

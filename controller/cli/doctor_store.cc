@@ -67,7 +67,7 @@ void CheckReader(PGconn* store, doctor::Findings* findings) {
   }
   findings->Problem(
       "reader",
-      writable.empty() ? absl::StrCat("what ", user, " may do cannot be read")
+      writable.empty() ? absl::StrCat("the privileges of ", user, " cannot be read")
                        : absl::StrCat(user, " can change ", writable, " tables of results"),
       {"everybody who may read results can change them, too",
        "REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA lockstep FROM "

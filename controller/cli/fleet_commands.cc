@@ -342,9 +342,10 @@ void AddSshFlags(CLI::App* command, SshFlags* flags) {
   command->add_option("--worker-archive", flags->archive,
                       "The worker's portable archive (tools/package); otherwise the one beside "
                       "this program");
-  command->add_option("--remote-directory", flags->directory,
-                      "Where a host has the worker: local, executable storage that is not under "
-                      "test; otherwise TMPDIR, /tmp, /var/tmp, the home directory or /dev/shm");
+  command->add_option(
+      "--remote-directory", flags->directory,
+      "The host's directory for the worker: local, executable storage that is not under "
+      "test; otherwise TMPDIR, /tmp, /var/tmp, the home directory or /dev/shm");
   command
       ->add_option("--way", flags->way,
                    "How workers reach the controller: a socket or a port of the host that ssh "
@@ -473,8 +474,8 @@ void AddFleetCommand(CLI::App* app, const Context* context, int* status) {
   down->add_option("HOST", flags->names, "These hosts only; all without it");
   down->add_option(
       "--pki", flags->ssh.pki,
-      "Where the authority is now that has signed the workers' certificates; otherwise "
-      "where fleet up found it");
+      "The directory of the authority that has signed the workers' certificates; otherwise "
+      "the one that fleet up used");
   down->add_flag("--now", flags->now, "Also while a run is in progress, whose samples are lost");
   down->add_flag(
       "--forget", flags->forget,

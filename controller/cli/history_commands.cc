@@ -324,7 +324,7 @@ void AddNoteCommand(CLI::App* app, const Context* context, int* status) {
   CLI::App* note = app->add_subcommand(
       "note", "Note what happened at a moment of a run; charts and reports show it (submitter)");
   note->add_option("RUN", flags->run, "The run's id, the start of one, or last")->required();
-  CLI::Option* text = note->add_option("TEXT", flags->sets, "What happened")->expected(-1);
+  CLI::Option* text = note->add_option("TEXT", flags->sets, "The text of the note")->expected(-1);
   CLI::Option* at =
       note->add_option("--at", flags->at,
                        "When: +12s after the run's start, 2026-11-22T08:00 (UTC) or RFC 3339; now "

@@ -269,7 +269,7 @@ void AddListingCommands(CLI::App* app, const Context* context, int* status) {
     command->footer(absl::StrCat("Example:\n  lockstep ", name));
     command->callback([=] { *status = ShowStatus(*context, *format, print); });
   };
-  listing("status", "What the controller is doing", PrintStatus);
+  listing("status", "The controller's activity", PrintStatus);
   listing("hosts", "The attached workers, their clocks and what they may use", PrintHosts);
   const auto host = std::make_shared<std::string>();
   CLI::App* forget = app->add_subcommand(

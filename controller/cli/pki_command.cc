@@ -185,7 +185,7 @@ void AddIssue(CLI::App* pki, const std::shared_ptr<PkiFlags>& flags, int* status
   AddName(issue, flags.get(),
           "Whose it is; of a controller, the host's name or address by which others reach it")
       ->required();
-  issue->add_option("--role", flags->role, "What a user may do")
+  issue->add_option("--role", flags->role, "The rights of a user")
       ->check(CLI::IsMember({"viewer", "submitter", "admin"}))
       ->capture_default_str();
   issue
@@ -223,7 +223,8 @@ void AddPkiCommand(CLI::App* app, const Context* context, int* status) {
 
   AddIssue(pki, flags, status);
 
-  CLI::App* list = pki->add_subcommand("list", "What was issued, and until when it counts");
+  CLI::App* list =
+      pki->add_subcommand("list", "The issued certificates, and until when they are valid");
   list->add_option("--format", flags->format, "How to print")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();

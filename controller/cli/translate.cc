@@ -49,7 +49,7 @@ void AddTranslateFlags(CLI::App* command, TranslateFlags* flags) {
                       "With a file of another tool: the file or device of jobs that name none");
   command
       ->add_option("--disk", flags->disks,
-                   "With a file of Iometer or vdbench: what stands in place of a disk that it "
+                   "With a file of Iometer or vdbench: the device in place of a disk that it "
                    "names: NAME=/dev/…; may be given several times")
       ->allow_extra_args(false);
   command

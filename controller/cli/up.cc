@@ -174,7 +174,7 @@ void AddUpCommand(CLI::App* app, const Context* context, int* status) {
   up->add_flag("--no-web", flags->no_web, "No web page");
   up->add_option("--store", options.store, "postgresql://… instead of the embedded PostgreSQL");
   up->add_option("--state-dir", options.state_directory,
-                 "Where the store and the workers' identities live")
+                 "The directory of the store and of the workers' identities")
       ->capture_default_str();
   up->footer("Example:\n  lockstep up --workers 4 --allow /mnt/san");
   up->callback([=] { *status = Up(*context, *flags); });

@@ -68,7 +68,7 @@ void AddFlags(CLI::App* app, Flags* flags) {
                                  "A file that only its owner reads, with what --store would say: "
                                  "every local user can read the arguments of a process"));
   app->add_option("--state-dir", flags->state_directory,
-                  "Where the embedded PostgreSQL and the spool live")
+                  "The directory of the embedded PostgreSQL and of the spool")
       ->capture_default_str();
   app->add_option("--lease", flags->lease_seconds,
                   "Seconds of silence after which a worker is lost")

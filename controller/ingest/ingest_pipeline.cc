@@ -188,7 +188,7 @@ absl::Status IngestPipeline::TakeLocked(Phase* phase, Feed* feed, const v1::Deli
   if (item.has_interval()) return phase->live->Add(feed->worker_index, item.interval());
   if (item.has_block_writes()) {
     if (item.block_writes().runs().size() > kBlockRunsBytes) {
-      return absl::InvalidArgumentError("what is said of written blocks is too long");
+      return absl::InvalidArgumentError("the list of written blocks is too long");
     }
     // The list is read here only to see that it can be read. Otherwise a verification, perhaps of a
     // later run, would find out.

@@ -35,8 +35,8 @@ void CheckConfirmed(const PlanTokens& tokens, const measure::RunRecord& run,
   if (overwrites.empty() || tokens.IsOf(run.confirm, run.job, workers)) return;
   check->refusals.push_back(absl::StrCat(
       run.confirm.empty() ? "nobody has confirmed what would be overwritten: "
-                          : "what was confirmed is not what is there now: the job, its hosts or "
-                            "what is on their targets has changed since that plan: ",
+                          : "the confirmed plan is out of date: the job, its hosts or the "
+                            "contents of their targets have changed since then: ",
       overwrites[0],
       overwrites.size() > 1 ? absl::StrCat(" (and ", overwrites.size() - 1, " more)") : "",
       "; look at `lockstep plan`, and give its token: --confirm"));

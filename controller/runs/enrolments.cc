@@ -79,9 +79,9 @@ absl::Status Enrolments::CheckConfirmed(const v1::EnrollRequest& request,
   }
   if (tokens_.IsOf(request.confirm(), listing.Text())) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("what was confirmed is not what is there now (the devices that match, their "
-                   "hosts, what was written to them), or it was carried out already: a token "
-                   "counts once",
+      absl::StrCat("the confirmed listing is out of date (the devices that match, their hosts or "
+                   "their contents have changed), or it was carried out already: a token counts "
+                   "once",
                    kAgain));
 }
 

@@ -20,7 +20,7 @@ STUDENT |= {9: 3.250, 10: 3.169, 11: 3.106, 12: 3.055, 13: 3.012, 14: 2.977, 19:
 
 
 def student(freedom):
-    """Of fewer degrees of freedom where the table has no line: it is a little more."""
+    """Falls back to fewer degrees of freedom if the table has no line: a little more."""
     return STUDENT[max(known for known in STUDENT if known <= freedom)]
 
 

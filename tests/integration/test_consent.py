@@ -199,7 +199,7 @@ class Content(unittest.TestCase):
                     before = digest(device.file)
                     done = fleet.run_job(job, "--confirm", planned["token"])
                     self.assertEqual(done.status, 3, str(done))
-                    self.assertIn("what was confirmed is not what is there now", done.text)
+                    self.assertIn("the confirmed plan is out of date", done.text)
                     self.assertEqual(digest(device.file), before)
                     planned = fleet.lockstep("plan", "-", "--format", "json", stdin=job).json()
                     done = fleet.run_job(job, "--confirm", planned["token"])
@@ -252,7 +252,7 @@ class Content(unittest.TestCase):
                 before = digest(path)
                 done = fleet.run_job(brief, "--confirm", old)
                 self.assertEqual(done.status, 3, str(done))
-                self.assertIn("what was confirmed is not what is there now", done.text)
+                self.assertIn("the confirmed plan is out of date", done.text)
                 self.assertEqual(digest(path), before)
                 # Between the run's begin and its first write.
                 running = fleet.start_lockstep("run", "-", "--confirm", token(long), stdin=long)
@@ -285,8 +285,8 @@ class Content(unittest.TestCase):
                 for wrong, status, why in (
                     ("x", 2, "is no token of a plan"),
                     (f"{now - 90000:08x}{token[8:]}", 2, "at most 24 h may pass"),
-                    (f"{now - 60:08x}{token[8:]}", 3, "what was confirmed is not"),
-                    (f"{token[:9]}{'0' * 24}", 3, "what was confirmed is not"),
+                    (f"{now - 60:08x}{token[8:]}", 3, "the confirmed plan is out"),
+                    (f"{token[:9]}{'0' * 24}", 3, "the confirmed plan is out"),
                 ):
                     done = fleet.run_job(job, "--confirm", wrong)
                     self.assertEqual(done.status, status, str(done))

@@ -50,7 +50,7 @@ class ConsentTest(EnrolmentTest):
         """With a token of before; at `path` nothing changes but by what is `dirty` elsewhere."""
         before = ends(path) if dirty else digest(path)
         done = self.ok(fleet.lockstep("devices", "enroll", name, "--confirm", token), 1)
-        self.assertIn("what was confirmed is not what is there now", done.err)
+        self.assertIn("the confirmed listing is out of date", done.err)
         self.assertEqual(ends(path) if dirty else digest(path), before)
         self.assertEqual(read_at(path, PLACE, len(PRECIOUS)), PRECIOUS)
 

@@ -65,7 +65,7 @@ class EnrolmentTest(unittest.TestCase):
         for _ in range(5):
             listed = self.ok(fleet.lockstep("devices", "enroll", *words, "--format", "json")).json()
             done = fleet.lockstep("devices", "enroll", *words, "--confirm", listed["token"])
-            if "what was confirmed is not what is there now" not in done.err:
+            if "the confirmed listing is out of date" not in done.err:
                 break
         return self.ok(done)
 

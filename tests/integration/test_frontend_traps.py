@@ -1,4 +1,4 @@
-"""Where other tools surprise: each row is a trap of a tool's language, a file that steps into it,
+"""Surprises of other tools: each row is a trap of a tool's language, a file that steps into it,
 and what the translation must say.
 """
 

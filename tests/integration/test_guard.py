@@ -262,7 +262,7 @@ class DeviceGuard(unittest.TestCase):
                 # A token that is of no such plan gets as far as the controller.
                 done = fleet.run_job(job, "--confirm", f"{int(time.time()):08x}-{'0' * 24}")
                 self.assertEqual(done.status, 3, str(done))
-                self.assertIn("what was confirmed is not what is there now", done.text)
+                self.assertIn("the confirmed plan is out of date", done.text)
                 planned = fleet.lockstep("plan", "-", stdin=job)
                 self.assertEqual(planned.status, 0, str(planned))
                 self.assertIn("overwrites what Lockstep did not make: target disk", planned.out)
@@ -274,7 +274,7 @@ class DeviceGuard(unittest.TestCase):
                 other = digest(device.file)
                 done = fleet.run_job(job, "--confirm", token)
                 self.assertEqual(done.status, 3, str(done))
-                self.assertIn("what was confirmed is not what is there now", done.text)
+                self.assertIn("the confirmed plan is out of date", done.text)
                 planned = fleet.lockstep("plan", "-", "--format", "json", stdin=job).json()
                 done = fleet.run_job(job.replace("64KiB", "4KiB"), "--confirm", planned["token"])
                 self.assertEqual(done.status, 3, str(done))

@@ -1,4 +1,4 @@
-"""What `lockstep fleet` runs on hosts, run here: the scripts by themselves, and 64 hosts at once
+"""The scripts that `lockstep fleet` runs on hosts, run here: the scripts by themselves, and 64 hosts at once
 with an ssh program that acts for all of them. The archive has a script instead of a worker.
 """
 
@@ -228,7 +228,7 @@ class SideBySide(unittest.TestCase):
         self.addCleanup(self.end_all)
 
     def end_all(self):
-        """What a failure has left."""
+        """The files that a failure has left."""
         for path in glob.glob(f"{self.work}/state/fleets/*"):
             with open(path, encoding="utf-8") as text:
                 control = re.search(r"(?m)^control (/tmp/lockstep-ssh-\S+)$", text.read())

@@ -399,7 +399,7 @@ class Page(TruthTest):
         self.assertEqual(seen.head["pills"], [["data corrupted", "corrupt"]])
         words = seen.words(seen.head)
         self.assertTrue(words[0].startswith("✗ DATA CORRUPTED: 1 block on node1"), words[0])
-        # What, where, and who wrote it last.
+        # Contents, place and last writer.
         self.assertTrue(any("corrupt at offset 8192 of" in word for word in words), words)
         self.says(f"head {seen.head['pills'][0][0]}, list {self.listed('blocks')['verdict']}")
         self.assertEqual(self.listed("blocks")["verdict"], "data corrupted")

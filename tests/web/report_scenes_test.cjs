@@ -126,7 +126,7 @@ async function corruption(page) {
   assert.ok(bottom < expected.top, "it stands above what was expected");
   assert.strictEqual(
     (await page.textContent("#corruption > summary")).trim(),
-    "What, where, and who wrote it last",
+    "Contents, place and last writer",
   );
   const details = page.locator("#corruption li");
   assert.strictEqual(await details.count(), 0);

@@ -309,7 +309,7 @@ function doubts(compared: Compared, titles: string[], { isUnlike }: Alike): HTML
   if (!isUnlike || lines.length === 0) return shortened(lines, shownWarnings);
   // In two experiments there are many figures that only one of them has.
   const summary = plural(lines.length, "remark");
-  return [fold("What cannot be compared", summary, (box) => box.append(...lines), { level: 2 })];
+  return [fold("Not comparable", summary, (box) => box.append(...lines), { level: 2 })];
 }
 
 function setTable(compared: Compared, runs: Run[]): HTMLElement {

@@ -60,7 +60,7 @@ export function environment(report: Report): HTMLElement[] {
     (box) => {
       if (differing.length > 0)
         box.append(
-          element("h3", {}, "Where the hosts differ"),
+          element("h3", {}, "Differences between the hosts"),
           table(columns, differing),
           element("h3", {}, "All facts"),
         );

@@ -27,7 +27,7 @@ export function reach(id: string): void {
   there?.focus({ preventScroll: true });
 }
 
-// Wrong data, before all else: what, where, and who wrote it last is one click away.
+// Wrong data, before all else: contents, place and last writer are one click away.
 export function corruption(report: Report): HTMLElement[] {
   const found = report.phases.flatMap((phase) =>
     phase.workloads.flatMap(({ verification: v }) => (v && v.mismatches > 0 ? [v] : [])),
@@ -47,7 +47,7 @@ export function corruption(report: Report): HTMLElement[] {
     )}: ` + found.map((v) => v.byVerdict).join("; "),
   );
   const list = fold(
-    "What, where, and who wrote it last",
+    "Contents, place and last writer",
     details.length < wrong ? `the first ${details.length} of ${count(wrong)}` : "",
     (into) =>
       into.append(

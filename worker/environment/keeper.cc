@@ -116,7 +116,7 @@ std::vector<std::string> EnvironmentKeeper::Recover() {
   // The file stays for the operator to read, until a later phase replaces or removes it.
   if (!text.ok() || !google::protobuf::util::JsonStringToMessage(*text, &kept).ok()) {
     has_recovered_all_ = false;
-    return {path_ + ": cannot be read; what a phase has changed is not restored"};
+    return {path_ + ": cannot be read; settings that a phase has changed are not restored"};
   }
   if (kept.boot_id() != boot_id_) {
     (void)WriteJournal();

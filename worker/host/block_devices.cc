@@ -147,7 +147,7 @@ absl::Status FilesUnderDevices::Check(const std::string& path, int fd) const {
     const std::string use = ThisKernel().UseOfFileUnder(name);
     if (use.empty()) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat(path, ": the file is underneath ", use, "; what is in use is never written"));
+        absl::StrCat(path, ": the file is underneath ", use, "; storage in use is never written"));
   }
   return absl::OkStatus();
 }

@@ -243,7 +243,7 @@ absl::Status Guard::CheckContent(const std::string& path, const DeviceContent& f
   // The content is compared only before the run's first write: its own may look like anything.
   if (!use.own_data && use.inspected_content && *use.inspected_content != found.fingerprint) {
     return absl::FailedPreconditionError(
-        absl::StrCat(path, ": what it carries (", content, ") has changed since the run was ",
+        absl::StrCat(path, ": its contents (", content, ") have changed since the run was ",
                      use.inspected_content->empty() ? "admitted, when it was blank" : "confirmed",
                      "; nothing was written. Look at `lockstep plan` again"));
   }

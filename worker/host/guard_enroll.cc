@@ -59,9 +59,9 @@ absl::Status CheckSameContent(const v1::StampOrder& order, const DeviceContent& 
                               const std::string& mark) {
   if (content.samples + mark == order.content_fingerprint()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(order.path(), ": what it carries (",
+      absl::StrCat(order.path(), ": its contents (",
                    content.what.empty() ? "nothing that samples find" : content.what,
-                   ") has changed since the listing that was confirmed; nothing was written"));
+                   ") have changed since the listing that was confirmed; nothing was written"));
 }
 
 absl::StatusOr<StampBytes> BytesFor(const v1::StampOrder& order, const v1::BlockDevice& device,
@@ -100,7 +100,7 @@ absl::Status CheckWritten(const v1::StampOrder& order, const absl::StatusOr<Devi
   const bool as_meant = order.release() ? !is_there : stamp->state == DeviceStamp::State::kCounts;
   if (as_meant) return absl::OkStatus();
   return absl::DataLossError(
-      absl::StrCat(order.path(), ": what was written cannot be read back",
+      absl::StrCat(order.path(), ": the written stamp cannot be read back",
                    stamp->words.empty() ? "" : absl::StrCat(": the stamp ", stamp->words)));
 }
 

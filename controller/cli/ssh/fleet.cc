@@ -144,7 +144,7 @@ std::string RemoveAfterFailure(FleetRecord* record, const FleetRecords& records)
   const auto removed = SshConnection(record, &records, ports).Remove(kRemoveLimit);
   std::string left;
   if (!removed.ok()) {
-    left = absl::StrCat("; what is there could not be removed (", removed.status().message(),
+    left = absl::StrCat("; its files could not be removed (", removed.status().message(),
                         "): lockstep fleet down ", record->name);
   }
   if (record->serial.empty()) return left;
