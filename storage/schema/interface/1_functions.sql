@@ -71,7 +71,7 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
   END
 $$;
 COMMENT ON FUNCTION hist_midpoint(integer) IS
-'What a bucket stands for: its midpoint, nanoseconds; within 0.8 % of every latency in it';
+'A bucket''s latency: its midpoint, nanoseconds; within 0.8 % of every latency in it';
 
 -- The state is the count, the sum and the sum of squares. Such states add up, so the server may
 -- compute the index in parallel (jain_combine).
@@ -362,10 +362,10 @@ COMMENT ON FUNCTION ensure_partitions(timestamp with time zone, timestamp with t
 
 REVOKE EXECUTE ON FUNCTION ensure_partitions(timestamptz, timestamptz) FROM PUBLIC;
 
--- What prune() leaves of the samples of devices, hosts, interfaces and NFS mounts: rows of ten
--- seconds, and of more where a phase would have more than 128 of a device. The phase makes up to
--- 126, and where its ramp ends and its drain begins two of them are divided. The controller calls
--- this in the transaction that removes the samples; a second call finds none.
+-- The rows that prune() leaves of the samples of devices, hosts, interfaces and NFS mounts. A row
+-- covers ten seconds, or more if a phase would have more than 128 of a device. The phase makes up
+-- to 126. Two of them are divided: at the end of its ramp and at the begin of its drain. The
+-- controller calls this in the transaction that removes the samples; a second call finds none.
 CREATE OR REPLACE FUNCTION roll_up_samples(pruned uuid[])
 RETURNS void
 LANGUAGE plpgsql AS $$

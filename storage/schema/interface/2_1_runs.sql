@@ -3,8 +3,8 @@
 -- of proto/result.proto: kind 4 is fsync, class 2 measured, metric 1 service time and metric 2
 -- response time.
 --
--- Where a view is over samples, its `phase` is that of phase_overview. Samples have a smallint: if
--- it were converted, a condition on it could not use their index, and would read the whole run.
+-- A view over samples takes its `phase` from phase_overview. Samples have a smallint. If it were
+-- converted, a condition on it could not use their index, and would read the whole run.
 
 -- phases has a row for each attempt, and phase_verdicts one for each phase. Without NOT EXISTS the
 -- reason of a phase that was attempted twice would be listed twice.

@@ -1,6 +1,6 @@
 -- Views of what phases came to, over the fleet, by host and by thread.
 
--- What a phase came to over the whole fleet, one row for each run and phase with load.
+-- The figures of a phase over the whole fleet, one row for each run and phase with load.
 CREATE OR REPLACE VIEW phase_summary AS
 SELECT
   r.run_id,
@@ -54,7 +54,7 @@ WHERE NOT EXISTS (
     AND n.attempt > p.attempt
 );
 COMMENT ON VIEW phase_summary IS
-'What each phase with load came to over the whole fleet: for trends';
+'The figures of each phase with load over the whole fleet: for trends';
 
 -- How long each worker's measured intervals lasted, seconds. An interval has a row for every
 -- workload and kind, so the sum of the lengths would count it several times.
@@ -79,8 +79,8 @@ WHERE c.interval_class = 2
 GROUP BY c.run_id, last.phase, c.attempt, c.worker_index;
 COMMENT ON VIEW measured_seconds IS 'How long each worker measured';
 
--- What every host did, by workload and kind of operation; syncs too (is_io is false: they are no
--- I/Os).
+-- The figures of every host, by workload and kind of operation; syncs too (is_io is false: they
+-- are no I/Os).
 CREATE OR REPLACE VIEW host_operations AS
 SELECT
   f.run_id,
@@ -108,7 +108,7 @@ SELECT
 FROM phase_figures f JOIN phase_overview p USING (run_id, phase)
 WHERE f.worker_index IS NOT null AND f.workload <> '' AND f.kind <> 'total' AND f.is_reported;
 COMMENT ON VIEW host_operations IS
-'What every host did, by workload and kind of operation, syncs too';
+'The figures of every host, by workload and kind of operation, syncs too';
 
 -- Throughput per run, phase, host, workload and kind of I/O.
 CREATE OR REPLACE VIEW host_throughput AS
@@ -129,7 +129,7 @@ FROM host_operations
 WHERE is_io;
 COMMENT ON VIEW host_throughput IS 'Throughput of every host, by workload and kind of I/O';
 
--- Where the time of each phase with load went, over all hosts.
+-- The use of the time of each phase with load, over all hosts.
 CREATE OR REPLACE VIEW phase_time AS
 SELECT
   t.run_id,
@@ -149,9 +149,9 @@ SELECT
   t.interrupts_per_io
 FROM time_figures t JOIN phase_overview p USING (run_id, phase);
 COMMENT ON VIEW phase_time IS
-'Where the time of each phase with load went, over all hosts';
+'The use of the time of each phase with load, over all hosts';
 
--- Where the time of each phase's threads went, as shares of their time; what is left is the
+-- The use of the time of each phase's threads, as shares of their time. The rest is the
 -- threads' own work.
 CREATE OR REPLACE VIEW thread_time AS
 SELECT
@@ -180,7 +180,7 @@ FROM thread_results) t
 JOIN phase_overview p USING (run_id, phase, attempt)
 JOIN run_workers w USING (run_id, worker_index)
 JOIN workloads l USING (run_id, phase, workload);
-COMMENT ON VIEW thread_time IS 'Where the threads'' time went';
+COMMENT ON VIEW thread_time IS 'The use of the threads'' time';
 
 -- With the spread of p99 over the hosts in time.
 CREATE OR REPLACE VIEW phase_fairness AS
@@ -222,5 +222,5 @@ SELECT
   f.sentence
 FROM findings f JOIN phase_overview p USING (run_id, phase);
 COMMENT ON VIEW phase_findings IS
-'What the report concludes: stragglers, starvation, cross-checks, splits, queues, flushes, '
+'The report''s conclusions: stragglers, starvation, cross-checks, splits, queues, flushes, '
 'interference, lost paths, promises that were exceeded';

@@ -1,6 +1,6 @@
 -- Views of sweeps.
 
--- What the report concludes of each sweep.
+-- The report's conclusions of each sweep.
 CREATE OR REPLACE VIEW sweep_conclusions AS
 SELECT
   run_id,
@@ -13,7 +13,7 @@ SELECT
   rounds,
   more_rounds
 FROM sweep_figures;
-COMMENT ON VIEW sweep_conclusions IS 'What the report concludes of each sweep';
+COMMENT ON VIEW sweep_conclusions IS 'The report''s conclusions of each sweep';
 
 -- The points of each sweep, for drawing and for filters by their values.
 CREATE OR REPLACE VIEW sweep_points AS

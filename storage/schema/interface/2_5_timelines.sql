@@ -1,4 +1,4 @@
--- What hosts and the fleet did over time.
+-- Hosts and the fleet over time.
 
 -- Throughput of every interval and host, ramp and drain included; `class` says which it is. A drain
 -- interval is as long as the last I/O took, so its rate means little. All rows of an interval have

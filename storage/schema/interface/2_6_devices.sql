@@ -1,6 +1,6 @@
 -- Views of devices: iostat, paths and layers.
 
--- iostat -x, interval by interval, ramp and drain included. Where the samples of a run were pruned,
+-- iostat -x, interval by interval, ramp and drain included. If the samples of a run were pruned,
 -- its roll-ups of some intervals stand for them. Names are iostat's in lower case, with _ for / and
 -- -, and without %. A rest of less than a tenth of an interval has no rate (rate_length()).
 CREATE OR REPLACE VIEW device_timeline AS
@@ -114,7 +114,7 @@ LEFT JOIN LATERAL (
     k.run_id = c.run_id AND k.boot_id = w.boot_id
     AND t.device = c.device AND t.identity <> ''
 ) i ON true
--- What observe phases see is underneath no target.
+-- Devices of observe phases are underneath no target.
 LEFT JOIN environment_facts e
   ON
     e.run_id = c.run_id AND e.worker_index = c.worker_index
@@ -176,7 +176,7 @@ WHERE d.paths IS NOT null;
 COMMENT ON VIEW device_paths IS
 'Paths to each device of several paths, and how many of them ran, per interval';
 
--- What the workers found underneath the targets. Numbers are as `underneath` names them.
+-- The storage that the workers found underneath the targets. Numbers are those of `underneath`.
 CREATE OR REPLACE VIEW device_layers AS
 SELECT
   w.run_id,
@@ -203,7 +203,7 @@ CROSS JOIN LATERAL jsonb_array_elements(
 COMMENT ON VIEW device_layers IS
 'File systems and devices underneath targets and observed devices, and what each lies on';
 
--- What observe phases say of limits that earlier runs measured.
+-- Observe phases beside the limits that earlier runs measured.
 CREATE OR REPLACE VIEW device_shares AS
 SELECT
   s.run_id,

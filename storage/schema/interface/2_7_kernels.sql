@@ -1,6 +1,6 @@
 -- The view of kernels: vmstat.
 
--- vmstat, interval by interval, ramp and drain included, in vmstat's names and units. Where the
+-- vmstat, interval by interval, ramp and drain included, in vmstat's names and units. If the
 -- samples of a run were pruned, its roll-ups stand for them.
 CREATE OR REPLACE VIEW kernel_timeline AS
 SELECT

@@ -3,7 +3,7 @@
 -- Network interfaces that carry the traffic of targets, interval by interval, ramp and drain
 -- included, in the names of `sar -n DEV,EDEV`; rxutil and txutil are the shares of the line rate in
 -- each direction. Each worker samples the interfaces of its network namespace: workers in one
--- namespace have rows of the same interface. Where the samples of a run were pruned, its roll-ups
+-- namespace have rows of the same interface. If the samples of a run were pruned, its roll-ups
 -- stand for them.
 CREATE OR REPLACE VIEW network_timeline AS
 SELECT

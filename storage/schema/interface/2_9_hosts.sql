@@ -1,6 +1,6 @@
 -- Views of what hosts were, what was set and verified on them, and which were lost.
 
--- What the hosts of each run were: kernel, processor, queue settings of the devices.
+-- The hosts of each run: kernel, processor, queue settings of the devices.
 CREATE OR REPLACE VIEW run_environment AS
 SELECT
   f.run_id,
@@ -13,7 +13,7 @@ FROM environment_facts f JOIN
   USING (run_id, worker_index);
 COMMENT ON VIEW run_environment IS 'Facts about the hosts of a run';
 
--- What people noted, with the phase that was in progress at that moment.
+-- Notes of people, with the phase that was in progress at that moment.
 CREATE OR REPLACE VIEW run_notes AS
 SELECT
   n.run_id,
@@ -40,7 +40,7 @@ LEFT JOIN LATERAL (
 ) p ON true
 -- The last note's number is kept when that note is removed, in a row without a text.
 WHERE n.message <> '';
-COMMENT ON VIEW run_notes IS 'What people noted about runs, and of which moment';
+COMMENT ON VIEW run_notes IS 'Notes of people about runs, and of which moment';
 
 CREATE OR REPLACE VIEW phase_settings AS
 SELECT
@@ -64,7 +64,7 @@ CROSS JOIN LATERAL (
 COMMENT ON VIEW phase_settings IS
 'Settings that hosts had during a phase and no longer: schedulers, queues, mount options';
 
--- What verification found, per phase, host and workload.
+-- Findings of verification, per phase, host and workload.
 CREATE OR REPLACE VIEW verification AS
 SELECT
   r.run_id,
@@ -111,7 +111,7 @@ CROSS JOIN
   FROM jsonb_array_elements(coalesce(r.result -> 'workloads', '[]')) e) v
 JOIN workloads l ON l.run_id = r.run_id AND l.phase = r.phase AND l.workload = v.workload
 WHERE v.found IS NOT null;
-COMMENT ON VIEW verification IS 'What verification found';
+COMMENT ON VIEW verification IS 'Findings of verification';
 
 -- Workers that were given up, and why.
 CREATE OR REPLACE VIEW lost_workers AS

@@ -1,4 +1,4 @@
--- What each column means, for \d+ and for tools that read comments. A column of one name means one
+-- The meaning of each column, for \d+ and for tools that read comments. A column of one name means one
 -- thing wherever it is, but for those of the second list.
 
 COMMENT ON SCHEMA lockstep IS

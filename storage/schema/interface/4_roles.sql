@@ -43,7 +43,7 @@ BEGIN
 END $$;
 
 -- Only the owner makes temporary tables or large objects, fills the lock table with advisory locks,
--- writes into the log of changes, signals others or holds snapshots. Where the owner may not forbid
+-- writes into the log of changes, signals others or holds snapshots. If the owner may not forbid
 -- it, an administrator does (docs/reference/operations.md). In a cluster of Lockstep's own only the
 -- owner enters another database.
 DO $$
