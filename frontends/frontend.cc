@@ -15,6 +15,8 @@ namespace {
 
 // Filled before main() begins, and not changed after.
 std::vector<FrontEnd>* Registered() {
+  // Front ends register before main(), in an order that C++ does not define: the first one makes
+  // the list.
   static auto* const registered = new std::vector<FrontEnd>();
   return registered;
 }
@@ -88,6 +90,8 @@ Translation Translate(const FrontEnd& front_end, const Request& request) {
                                 absl::StrJoin(out.disks, ", ")));
     }
   }
+  // A flag without effect is an error: the person who wrote it expects other targets than the job
+  // has.
   out.errors.insert(out.errors.begin(), unused.begin(), unused.end());
   return out;
 }

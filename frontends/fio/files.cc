@@ -450,7 +450,7 @@ FilePlan PlanFiles(const SectionReader& section, const Request& request, uint32_
   for (const Share& share : plan.shares) {
     const v1::Target* first = share.uses.empty() ? nullptr : &share.uses[0].target;
     const uint32_t files = first == nullptr ? 0 : std::max(1U, first->file().count());
-    // Where clones have files of their own, the count is that of all clones: a thread has several
+    // If clones have files of their own, the count is that of all clones: a thread has several
     // only if there are more files than clones.
     several =
         several || share.uses.size() > 1 || (share.own_files ? files > share.clones : files > 1);

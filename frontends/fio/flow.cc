@@ -24,6 +24,7 @@ void SetFlow(const Job& job, uint32_t clones, v1::Workload* workload, const std:
   // In fio each clone has the flow. A workload has it for all its threads.
   workload->set_flow(static_cast<uint32_t>(std::min(kMaxFlow, job.flow.value * clones)));
   (*origins)[field + "flow"] = job.flow.from->where;
+  // Group 0 is that of all jobs without a flow_id.
   if (job.flow_id.value == 0) return;
   workload->set_flow_group(static_cast<uint32_t>(job.flow_id.value));
   (*origins)[field + "flow_group"] = job.flow_id.from->where;

@@ -80,6 +80,7 @@ bool ChooseEngine(const SectionReader& section, Job* job) {
   job->iscsi = found->engine == v1::ENGINE_ISCSI;
   const Value<int64_t> depth = section.Count("iodepth", 1, kMaxDepth);
   if (depth.value == 0) section.Fail(*depth.from, "is 0: nothing would be in flight");
+  // A workload without a depth has one I/O in flight: a depth of 1 needs no field.
   if (!found->one_by_one && depth.value > 1) {
     w.set_queue_depth(static_cast<uint32_t>(depth.value));
     job->origins["queue_depth"] = depth.from->where;
@@ -102,6 +103,7 @@ void ReadDirect(const SectionReader& section, Job* job) {
   job->buffered = !direct.value && !job->iscsi && !job->null_engine;
   if (job->iscsi || job->null_engine) return;
   const bool is_mmap = job->workload.engine() == v1::ENGINE_MMAP;
+  // A mapping is made of pages of the page cache, which O_DIRECT passes by.
   if (is_mmap && direct.value) section.Fail(*direct.from, "a mapped file has no direct I/O");
   job->workload.set_direct(direct.value);
   job->origins["direct"] = OriginOf(direct, "buffered");
@@ -175,12 +177,14 @@ void ReadEngineOptions(const SectionReader& section, Job* job) {
   const auto polls = [&](const char* option, const char* field, const auto& set) {
     const Value<bool> flag = section.Flag(option, Otherwise::kOff, SectionReader::Bare::kMeansTrue);
     if (!flag.value) return;
+    // Leaving the option out would measure interrupts in place of polling.
     if (!uring) return section.Refuse(*flag.from, "io_uring; other engines do not poll");
     set();
     note(field, flag.from);
   };
   polls("sqthread_poll", "submission_polling", [&] { o->set_submission_polling(true); });
   polls("hipri", "completion_polling", [&] { o->set_completion_polling(true); });
+  // The worker registers buffers and files by itself. Only the wish to do without needs a field.
   for (const char* option : {"fixedbufs", "registerfiles"}) {
     const Value<bool> flag = section.Flag(option, Otherwise::kOn, SectionReader::Bare::kMeansTrue);
     if (flag.value || !uring) continue;
@@ -244,6 +248,8 @@ Job ReadJob(const SectionReader& section) {
   ReadDirection(section, &job);
   ReadEngine(section, &job);
   if (!job.is_engine_known) return job;
+  // The order matters: patterns and priorities look at the block sizes, syncs at the direction,
+  // rates at the sizes again.
   ReadBlocks(section, &job);
   ReadPattern(section, &job);
   ReadPriorities(section, &job);

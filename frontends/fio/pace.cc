@@ -229,6 +229,7 @@ void ReadThinkTime(const SectionReader& section, Job* job) {
   const Value<int64_t> think = section.Time("thinktime", TimeUnit::kMicroseconds);
   if (think.value == 0) return;
   if (think.value > kDay) section.Fail(*think.from, "is longer than a day");
+  // The schedule alone says when an I/O begins.
   if (job->has_schedule) section.Refuse(*think.from, "pauses in a schedule of arrivals");
   job->workload.set_think_time_ns(think.value);
   job->origins["think_time"] = think.from->where;
@@ -240,6 +241,7 @@ void ReadThinkTime(const SectionReader& section, Job* job) {
 
 Value<int64_t> ReadDelay(const SectionReader& section) {
   const Value<std::string> text = section.Text("startdelay", "");
+  // A dash at the start is a sign.
   if (text.from != nullptr && text.value.find('-', 1) != std::string::npos) {
     section.Refuse(*text.from, "a start delay that is drawn from a range");
     return {};
@@ -253,6 +255,7 @@ void ReadTimes(const SectionReader& section, Job* job) {
   job->ramp = section.Time("ramp_time", TimeUnit::kSeconds);
   const Value<bool> based =
       section.Flag("time_based", Otherwise::kOff, SectionReader::Bare::kMeansTrue);
+  // Otherwise the runtime is a maximum, and the size may end the job before.
   job->time_based = based.value && job->runtime.value > 0;
   if (based.value && !job->time_based) {
     section.Remark(*based.from, "has no effect without a runtime, as in fio");
@@ -265,6 +268,7 @@ void ReadExit(const SectionReader& section, Job* job) {
   if (what.value != "group" && what.value != "stonewall" && what.value != "all") {
     return section.Fail(*what.from, "is none of group, stonewall, all");
   }
+  // exit_what says whom exitall ends. Alone it ends nobody.
   if (!all.value) return;
   job->exits = what.from != nullptr ? what.from : all.from;
   job->exit = what.value == "group"       ? Exit::kGroup
@@ -286,6 +290,7 @@ void ReadPriority(const SectionReader& section, Job* job) {
                        : kind.value == 3 ? v1::IO_PRIORITY_CLASS_IDLE
                                          : v1::IO_PRIORITY_CLASS_BEST_EFFORT);
   job->origins["io_priority.class"] = from.where;
+  // The kernel ignores the level of the idle class (ioprio_set(2)).
   if (kind.value == 3) return;
   priority->set_level(static_cast<uint32_t>(level.value));
   job->origins["io_priority.level"] = (level.from != nullptr ? *level.from : from).where;

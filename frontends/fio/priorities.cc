@@ -47,6 +47,7 @@ class PriorityReader {
     if (!HasAny(reads, job_.reads) && !HasAny(writes, job_.writes)) {
       return section_.Remark(*from_, "has no effect: no I/O of the job has a share in it");
     }
+    // The kernel makes the requests of buffered I/O itself, without the priority of the single I/O.
     if (!job_.workload.direct()) {
       return section_.Remark(*from_, "has no effect: the page cache sends buffered I/O");
     }
@@ -96,6 +97,7 @@ class PriorityReader {
     for (const absl::string_view entry :
          absl::StrSplit(PartOf(*from_, direction), ':', absl::SkipEmpty())) {
       const std::vector<std::string> parts = absl::StrSplit(entry, '/');
+      // Two parts take class and level from cmdprio_class and cmdprio. Four have their own.
       if (parts.size() != 2 && parts.size() != 4) {
         if (!is_wrong_) section_.Fail(*from_, "is not of the form 64k/20:1m/10/1/0");
         is_wrong_ = true;

@@ -37,6 +37,8 @@ class Reader {
 
   JobFiles Read() {
     size_t bytes = 0;
+    // The limit refuses a file that was named by mistake, such as an image of a disk, before it is
+    // read as text.
     for (const SourceFile& file : request_.files) bytes += file.text.size();
     if (bytes > static_cast<size_t>(limits::kJobBytes)) {
       Fail({request_.files[0].name, 1, ""},
@@ -92,6 +94,7 @@ class Reader {
                   "is longer than 8,192 bytes, or is no text of UTF-8");
     }
     if (line[0] == '[') {
+      // An included file continues the section that includes it.
       if (depth > 0) return Fail(where, "a file that another one includes has no sections");
       return BeginSection(where);
     }
@@ -140,6 +143,7 @@ class Reader {
   void Include(const Origin& where, size_t depth) {
     const std::string name(absl::StripAsciiWhitespace(where.option.substr(8)));
     if (depth >= kMaxIncludes) {
+      // A file that includes itself would be read forever.
       return Fail(where, absl::StrCat("includes are nested more than ", kMaxIncludes, " deep"));
     }
     if (!request_.read_included) return Fail(where, "no other files can be read here");
@@ -184,6 +188,8 @@ class Reader {
     for (const char* word : {"$pagesize", "$mb_memory", "$ncpus"}) {
       const auto fact = request_.machine.find(word + 1);
       for (size_t at = value->find(word); at != std::string::npos; at = value->find(word)) {
+        // The numbers are those of the machine that translates, as fio takes those of its own
+        // machine.
         if (fact == request_.machine.end() || value->size() > kMaxValueBytes) {
           Fail(where, absl::StrCat(word, " is not known here; write the number"));
           return false;
@@ -215,6 +221,7 @@ class Reader {
     if (option->has_value) option->value = line.substr(equals + 1);
     where.option = line;
     if (!ReplaceFacts(where, &option->value)) return;
+    // An option and its alias are one: the last of both holds.
     option->name = CanonicalName(name);
     option->order = static_cast<int>(lines_);
     option->where = where;

@@ -49,6 +49,7 @@ class StepReader {
     if (length < 2) return;
     v1::Workload& w = job_.workload;
     if (!IsOneSize("sequences")) return;
+    // Sequential I/Os among the random ones would cut sequences into pieces.
     if (w.has_random_ratio()) {
       return section_.Refuse(*from_, "sequences beside a share of random I/Os");
     }
@@ -80,6 +81,8 @@ class StepReader {
                                                   "two blocks, ",
                                                   2 * block, " bytes"));
     }
+    // The skip would move all later I/Os off the sectors, and the kernel would refuse them
+    // (EINVAL).
     if (w.direct() && skip % 512 != 0) {
       return section_.Fail(*from_, "direct I/O needs multiples of 512 bytes");
     }
@@ -138,6 +141,7 @@ Amount FileRegion::InFile(const Amount& amount, Round round) const {
   const auto bytes = static_cast<int64_t>(
       amount.share * static_cast<double>(std::min(file_bytes_, int64_t{1} << 60)));
   const int64_t blocks = (bytes + (round == Round::kUp ? BlockBytes() - 1 : 0)) / BlockBytes();
+  // A size is at least one block. An offset may be 0.
   return {std::max<int64_t>(round == Round::kUp ? 0 : 1, blocks) * BlockBytes(), 0, amount.from};
 }
 
@@ -187,6 +191,7 @@ int64_t FileRegion::EndOf(int64_t bytes) const {
   const double end = static_cast<double>(offset_.bytes) +
                      static_cast<double>(increment_.bytes) * static_cast<double>(clones) +
                      static_cast<double>(bytes);
+  // The sum is computed as a double before, in which it cannot overflow.
   if (end <= kMaxFile) return offset_.bytes + increment_.bytes * clones + bytes;
   section_.Fail(from(), "leads beyond the largest file or device of a job");
   return bytes;

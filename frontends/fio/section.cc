@@ -105,6 +105,7 @@ Value<bool> SectionReader::Flag(absl::string_view name, Otherwise otherwise, Bar
   const Option* option = Find(name);
   if (option == nullptr) return {otherwise == Otherwise::kOn};
   if (!option->has_value && bare == Bare::kMeansTrue) return {true, option};
+  // fio's booleans are numbers: direct=true fails there, too.
   const std::optional<int64_t> number =
       option->has_value ? ParseInteger(option->value) : std::nullopt;
   if (!number) {

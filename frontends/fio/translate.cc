@@ -76,12 +76,14 @@ class Translator {
   void AddJob(const Section& section) {
     SectionReader reader(section, &findings_);
     Job job = ReadJob(reader);
+    // Everything else that could be said of the job depends on its engine.
     if (!job.is_engine_known) return;
     const FilePlan plan = PlanFiles(reader, request_, hosts_, &job);
     ChooseGroup(reader, job.name);
     Group& group = groups_.back();
     group.jobs.push_back(job.name);
     group.times.Add(reader, job, &group.run, &group.origins);
+    // A ramp is a whole number of intervals, which have a second otherwise.
     if (job.ramp.value % kSecond != 0) is_fine_ = job.ramp.from;
     SetEnvironment(reader, job, &group);
     SetSeed(reader, job);
@@ -218,6 +220,7 @@ class Translator {
       w->set_files_per_thread(true);
       group->origins[field + "files_per_thread"] = job.clones.from->where;
     }
+    // Rates count for each clone in fio, and for the whole fleet in a job.
     SetRates(reader, job, static_cast<double>(share.clones) * hosts_, w, field, &group->origins);
     SetFlow(job, share.clones, w, field, &group->origins);
     SetEnd(job, plan, share, w, field, group);
@@ -227,6 +230,8 @@ class Translator {
   void SetEnd(const Job& job, const FilePlan& plan, const Share& share, v1::Workload* w,
               const std::string& field, Group* group) const {
     const auto all = static_cast<int64_t>(share.clones) * hosts_;
+    // The file may have any numbers: their product stays at the largest one, since an overflow
+    // would be undefined.
     const auto times = [](int64_t a, int64_t b) {
       return a > INT64_MAX / std::max<int64_t>(1, b) ? INT64_MAX : a * b;
     };
@@ -323,6 +328,7 @@ class Translator {
   std::string NameOfJob() const {
     std::string name = request_.files[0].name;
     name = name.substr(name.rfind('/') + 1);
+    // `lockstep history` shows the name of the job. People know the file by its name.
     name = std::string(absl::StripSuffix(absl::StripSuffix(name, ".fio"), ".job"));
     return name.empty() || name == "-" ? "fio" : name.substr(0, 100);
   }

@@ -18,6 +18,7 @@ std::optional<int64_t> TakeInteger(absl::string_view* text) {
   absl::string_view rest = absl::StripLeadingAsciiWhitespace(*text);
   const bool negative = !rest.empty() && rest[0] == '-';
   if (!rest.empty() && (rest[0] == '-' || rest[0] == '+')) rest.remove_prefix(1);
+  // A lone 0x is the number 0 with a unit behind it, as for strtoll(3).
   const bool hex = rest.size() > 2 && rest[0] == '0' && (rest[1] == 'x' || rest[1] == 'X') &&
                    absl::ascii_isxdigit(rest[2]);
   if (hex) rest.remove_prefix(2);
@@ -125,6 +126,7 @@ class Expression {
       const char c = Take('*') ? '*' : Take('/') ? '/' : Take('%') ? '%' : 0;
       if (c == 0) break;
       const double by = Power(depth);
+      // Otherwise a size would be infinite, or not a number.
       if (c != '*' && by == 0) return Fail();
       value = c == '*' ? value * by : c == '%' ? std::fmod(value, by) : Quotient(value, by);
     }
@@ -135,6 +137,8 @@ class Expression {
     return units_ == Units::kNone ? std::trunc(value / by) : value / by;
   }
   double Power(int depth) {
+    // Powers group to the right: 2^3^2 is 2^9. A sign binds more tightly than a power. Both are as
+    // in bc(1).
     const double value = Atom(depth);
     if (failed_ || !Take('^')) return value;
     if (depth > kDeepest) return Fail();
@@ -223,6 +227,8 @@ std::optional<double> ParseReal(absl::string_view text) {
 
 Directions SplitDirections(const std::string& text) {
   const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(',', 2));
+  // A value that is missing is that of the direction before it. An empty one, as in `4k,8k,`, stays
+  // empty: its direction keeps the default.
   Directions values;
   values.read = parts[0];
   values.write = parts.size() > 1 ? parts[1] : parts[0];
@@ -233,6 +239,7 @@ Directions SplitDirections(const std::string& text) {
 std::vector<std::string> SplitColons(absl::string_view text) {
   std::vector<std::string> parts(1);
   for (size_t i = 0; i < text.size(); ++i) {
+    // A backslash makes a colon a part of the name. Names under /dev/disk/by-path have colons.
     if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == ':') {
       parts.back() += text[++i];
     } else if (text[i] == ':') {
@@ -264,6 +271,7 @@ std::optional<std::vector<Part>> ParseParts(absl::string_view text) {
     parts.push_back(part);
     if (parts.size() > kMaxParts) return std::nullopt;
   }
+  // Shares with few digits, such as 33.34, may exceed 100 a little in all.
   if (parts.empty() || given > 100.001) return std::nullopt;
   // Parts without a share divide what the others leave.
   for (Part& part : parts) {

@@ -18,6 +18,8 @@ const Origin* WorkingSets::Add(const SectionReader& reader, const Job& job, int6
     reader.Refuse(*percent.from, "the size of the file, of which this is a share");
     return nullptr;
   }
+  // fio's set is a share of the file. A job counts its blocks, so that it does not depend on the
+  // size.
   const double share = static_cast<double>(bytes) * static_cast<double>(percent.value) / 100;
   const double blocks =
       std::max(1.0, share / static_cast<double>(std::max<int64_t>(1, job.smallest_block)));
@@ -28,6 +30,8 @@ const Origin* WorkingSets::Add(const SectionReader& reader, const Job& job, int6
     shared_.push_back(workload);
     return &percent.from->where;
   }
+  // All sets of a job begin with the same blocks, so that the smaller one lies within the larger
+  // one.
   if (has_own_) {
     reader.Remark(*percent.from,
                   "the blocks of a smaller working set are those of a larger one, too");

@@ -66,6 +66,7 @@ void ReadWriteThrough(const SectionReader& section, Job* job) {
   }
   // O_SYNC and O_DSYNC have no effect on reads (open(2)).
   if (!job->writes) return;
+  // Flags of open(2) do not reach pages that are written through a mapping.
   if (job->workload.engine() == v1::ENGINE_MMAP) {
     return section.Refuse(*sync.from, "syncs of a mapped file by msync(2); write fsync");
   }
@@ -120,6 +121,8 @@ void ReadContent(const SectionReader& section, Job* job) {
     }
   }
   if (origins.empty() || !job->writes) return;
+  // A verified block is made from its header and a seed. Only so does the reader know each of its
+  // bytes.
   if (job->verify) {
     return section.Refuse(zeros.value            ? *zeros.from
                           : fresh.value          ? *fresh.from
@@ -137,13 +140,17 @@ void ReadVerify(const SectionReader& section, Job* job) {
       "sha256", "sha512", "sha1",  "sha3-224", "sha3-256",     "sha3-384", "sha3-512", "meta"};
   const Value<std::string> verify = section.Text("verify", "0");
   const Value<bool> reads_back = section.Flag("do_verify", Otherwise::kOn);
+  // verify=null is of fio's own tests: it pretends to check.
   if (verify.from == nullptr || verify.value == "0" || verify.value == "null") return;
   if (verify.value == "pattern" || verify.value == "pattern_hdr") {
     return section.Refuse(*verify.from, "a pattern as the content of blocks");
   }
+  // Blocks get Lockstep's checksum, whichever is named. The names are looked up to find mistakes in
+  // writing.
   if (!kChecksums->contains(verify.value)) {
     return section.Fail(*verify.from, "is no checksum that fio has");
   }
+  // Nothing comes back from the null engine: each block would be wrong.
   if (job->null_engine) return section.Refuse(*verify.from, "storage that keeps something");
   if (job->trims) return section.Refuse(*verify.from, "blocks that are not trimmed");
   if (job->workload.block_size_bytes() == 0 || job->workload.block_size_bytes() % 512 != 0) {
@@ -154,6 +161,7 @@ void ReadVerify(const SectionReader& section, Job* job) {
     return section.Refuse(*verify.from, "blocks that begin at multiples of their size");
   }
   job->verify = true;
+  // With do_verify=0 a job only writes the headers. A later job may check them.
   job->reads_back = job->writes && reads_back.value;
   job->workload.set_verify(true);
   job->origins["verify"] = verify.from->where;

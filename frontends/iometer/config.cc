@@ -69,6 +69,7 @@ class Reader {
         ReadSetup();
       } else if (entry->key == "results display") {
         LeaveOut(*entry);
+        // These keys are of Iometer's window. None of them changes the load.
         while (const Entry* shown = Next()) {
           if (shown->key == "end results display") break;
         }
@@ -167,6 +168,7 @@ class Reader {
     if (!value) return;
     const auto numbers = Numbers(entry, *value, Words(value->text), 3);
     if (!numbers) return;
+    // Together they stay below 32,000,000 seconds, the longest run of a job.
     constexpr int64_t kMaxHours = 8000;
     const Origin where = OriginOf(entry, *value);
     if ((*numbers)[0] > kMaxHours || (*numbers)[1] > kMaxHours || (*numbers)[2] > 1000000) {
@@ -213,6 +215,7 @@ class Reader {
     size_t number = 0;
     for (size_t i = 0; i < std::size(kTestTypes); ++i) {
       if (!absl::EqualsIgnoreCase(value->text, kTestTypes[i])) continue;
+      // The table has the order of TestType.
       config_.setup.type = static_cast<TestType>(i);
       return;
     }
@@ -253,6 +256,8 @@ class Reader {
   }
 
   void ReadAccessLine(const Entry& entry, const Entry::Value& value) {
+    // The columns: size, share, reads and random I/Os in percent, delay in milliseconds, burst and
+    // alignment. The eighth one, the size of a reply, is for networks.
     const auto numbers = Numbers(entry, value, Columns(value.text), 7);
     if (!numbers) return;
     const std::vector<int64_t>& n = *numbers;
@@ -277,6 +282,7 @@ class Reader {
 
   void CheckShares(const Entry& entry) {
     int64_t sum = 0;
+    // Iometer draws the line of each burst by these shares.
     for (const AccessLine& line : config_.specs.back().lines) sum += line.share;
     if (sum == 100) return;
     findings_->Fail(entry.where,
@@ -294,6 +300,7 @@ class Reader {
       }
       const auto value = ValueOf(*entry);
       if (!value) continue;
+      // The number in front only counts the managers.
       const size_t comma = value->text.find(',');
       const std::string name = comma == std::string::npos ? "" : value->text.substr(comma + 1);
       config_.managers.push_back(
@@ -378,6 +385,7 @@ class Reader {
     worker->depth_from = OriginOf(entry, *value);
     // The columns: outstanding I/Os, test connection rate, transactions per connection, whether the
     // seed is fixed, and the seed.
+    // Workers of disks that reopen them measure the opening, too. A job opens its targets once.
     if (columns.size() > 1 && absl::EqualsIgnoreCase(columns[1], "ENABLED")) {
       findings_->Refuse(worker->depth_from, TextOfKey(kRefusedSettings, "test connection rate"));
     }
@@ -395,6 +403,7 @@ class Reader {
     // Older files have no data pattern.
     const auto numbers = Numbers(entry, *value, columns, columns.size() > 2 ? 3 : 2);
     if (!numbers) return;
+    // Sectors have 512 bytes, and 0 is all of the disk.
     worker->max_sectors = (*numbers)[0];
     worker->first_sector = (*numbers)[1];
     worker->size_from = OriginOf(entry, *value);

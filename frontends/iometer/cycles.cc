@@ -13,6 +13,7 @@
 namespace lockstep::frontends::iometer {
 namespace {
 
+// No file has so many targets or workers, and the product of two such numbers fits into 64 bits.
 constexpr int64_t kMany = 1000000;
 constexpr size_t kMaxDepths = 100;  // values of an axis
 
@@ -54,6 +55,7 @@ Counts Choose(const Config& config, size_t spec, int64_t workers, int64_t target
     for (const Worker& worker : manager.workers) {
       const bool takes_part = IsActive(worker, spec) && !worker.targets.empty() && left > 0;
       own.push_back(takes_part ? std::min(worker.targets.size(), static_cast<size_t>(targets)) : 0);
+      // Idle workers take no part in the cycle, and do not count.
       left -= takes_part ? 1 : 0;
     }
   }
@@ -145,6 +147,7 @@ std::vector<Run> RunsFor(const Config& config, size_t spec, Findings* findings) 
       break;
   }
   const Steps& steps = setup.type == TestType::kCycleWorkers ? setup.workers : setup.targets;
+  // The loops above stop one run later than allowed, which shows here.
   if (runs.size() > kMaxRuns) findings->Fail(steps.where, "gives more than 1,000 runs");
   if (runs.empty() && Total(Choose(config, spec, kMany, kMany)) > 0) {
     findings->Fail(steps.where, "begins with 0, so that nothing would run");

@@ -21,6 +21,7 @@ std::string KeyOf(absl::string_view line) {
   line = absl::StripAsciiWhitespace(line.substr(1));
   while (absl::ConsumeSuffix(&line, "=")) {
   }
+  // Iometer compares keys without their case.
   return absl::AsciiStrToLower(absl::StripTrailingAsciiWhitespace(line));
 }
 
@@ -64,6 +65,7 @@ std::vector<Entry> ReadEntries(const SourceFile& file, Findings* findings) {
     }
     if (line.empty()) continue;
     if (!common::IsUtf8({line.data(), line.size()})) {
+      // On Windows Iometer writes names in the code page of the system.
       findings->Fail({file.name, number, ""},
                      "is not UTF-8; iconv -f WINDOWS-1252 -t UTF-8 converts the file");
       break;
@@ -87,6 +89,8 @@ std::vector<Entry> ReadEntries(const SourceFile& file, Findings* findings) {
       findings->Fail(here, "has no key above it, which is a line that begins with '");
       break;
     } else {
+      // A key may have several values below it: the lines of a specification, or the targets of a
+      // worker.
       entries.back().values.push_back({here.option, number});
     }
   }

@@ -53,6 +53,8 @@ std::string TargetTable::FileNameOf(const std::string& disk) {
   for (const char c : disk) {
     const bool is_plain =
         absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' || c == '_';
+    // Disks of Windows have colons, quotes, blanks and backslashes, some of which a shell or a path
+    // takes for its own.
     if (is_plain) {
       name += c;
     } else if (!name.empty() && name.back() != '_') {

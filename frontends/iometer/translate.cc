@@ -90,6 +90,7 @@ class Translator {
     std::vector<std::string> given;
     if (!request_.hosts.empty()) {
       const std::optional<Hosts> hosts = ParseHosts(request_.hosts);
+      // The order of the names assigns hosts to managers. A range hides it.
       const bool are_names = hosts && hosts->selector.count() == 0 &&
                              !absl::StrContains(request_.hosts, "[") && hosts->count == managers;
       if (!are_names) {
@@ -266,6 +267,7 @@ class Translator {
     w->add_targets(target);
     // dynamo uses it on Linux. Windows has something of the same kind.
     w->set_engine(v1::ENGINE_LIBAIO);
+    // Iometer opens disks without the page cache (O_DIRECT).
     w->set_direct(true);
     if (depths_.empty()) w->set_queue_depth(static_cast<uint32_t>(worker.depth));
     SetAccess(*spec->second, worker, w);
@@ -295,6 +297,8 @@ class Translator {
   void SetAccess(const AccessSpec& spec, const Worker& worker, v1::Workload* w) {
     bool writes = false;
     for (const AccessLine& line : spec.lines) {
+      // A line that is never drawn must not count in SetRegion(), which treats a single line in
+      // another way.
       if (line.share == 0) continue;
       v1::AccessLine* out = w->add_access();
       out->set_block_size_bytes(line.size);
@@ -346,6 +350,8 @@ class Translator {
       findings_.Fail(groups[0].spec_from, "is beyond the 1,000 phases of a job");
     }
     if (depths_.empty()) return;
+    // Outstanding I/Os are the inner loop of Iometer, and the axis of a sweep runs within its
+    // phase.
     v1::SweepAxis* axis = run->mutable_sweep()->add_axes();
     axis->set_field("queue_depth");
     for (const int64_t depth : depths_) axis->add_values(absl::StrCat(depth));

@@ -18,6 +18,8 @@
 namespace lockstep::frontends {
 namespace {
 
+// A preset is a whole job with these names in it, which can be read and checked as it is.
+// FillPreset() replaces them.
 constexpr char kDevice[] = "/dev/sdx";
 constexpr char kDirectory[] = "/mnt/test";
 constexpr char kWithDevice[] = "  # with --device";
@@ -50,6 +52,7 @@ std::vector<Preset> MakePresets() {
     preset.takes_purge = absl::StrContains(file.content, kWithPurge);
     presets.push_back(std::move(preset));
   }
+  // The build embeds files in any order. Lists and completions print the presets in this one.
   std::sort(presets.begin(), presets.end(),
             [](const Preset& a, const Preset& b) { return a.name < b.name; });
   return presets;
@@ -97,6 +100,7 @@ absl::Status Check(const Preset& preset, const PresetUse& use) {
 
 // The line with its number times `hosts`. Presets have whole numbers there.
 std::string TimesHosts(absl::string_view line, uint64_t hosts) {
+  // Such numbers of a job are for all hosts together, and those of a preset for one.
   const size_t begin = line.rfind(' ') + 1;
   uint64_t number = 0;
   if (!absl::SimpleAtoi(line.substr(begin), &number)) return std::string(line);
@@ -116,6 +120,7 @@ std::optional<std::string> FillLine(absl::string_view line, const PresetUse& use
 
 std::string HostsLine(const Hosts& hosts) {
   if (hosts.selector.names().empty()) return absl::StrCat("hosts: {count: ", hosts.count, "}");
+  // Without quotes YAML would take some names for numbers or for true and false.
   return absl::StrCat("hosts: {names: [\"", absl::StrJoin(hosts.selector.names(), "\", \""),
                       "\"]}");
 }
@@ -147,6 +152,7 @@ absl::StatusOr<std::string> FillPreset(const Preset& preset, const PresetUse& us
     const std::optional<std::string> filled = FillLine(line, use, hosts->count);
     if (!filled) continue;
     absl::StrAppend(&job, *filled, "\n");
+    // A preset's file names no hosts: each use gives its own.
     if (absl::StartsWith(line, "name: ")) absl::StrAppend(&job, HostsLine(*hosts), "\n");
   }
   return job;

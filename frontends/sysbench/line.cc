@@ -55,6 +55,7 @@ int64_t SizeOf(absl::string_view text) {
   const size_t power = absl::string_view("KMGT").find(unit);
   if (power == absl::string_view::npos) return 0;
   const int shift = 10 * (static_cast<int>(power) + 1);
+  // A size that would overflow becomes the largest number, which Line::Size() refuses.
   return number > (INT64_MAX >> shift) ? INT64_MAX : number << shift;
 }
 
@@ -80,6 +81,8 @@ void Line::Read(const Word& word) {
   if (rule == nullptr) {
     const std::vector<std::string> like = NamesLike(name);
     std::string hint = "is no option of sysbench 1.0's fileio";
+    // Many programs take the beginning of a name, as getopt_long(3) does. sysbench 1.0 parses its
+    // options itself, and does not.
     if (!like.empty() && like.size() <= kMaxLikeNames) {
       absl::StrAppend(&hint, ", which takes no abbreviations: write --",
                       absl::StrJoin(like, " or --"));
@@ -88,7 +91,9 @@ void Line::Read(const Word& word) {
   }
   // The last one of several counts.
   Given given{&word, std::nullopt};
+  // A flag without = is on, and one with nothing behind it is an error: the value tells them apart.
   if (equals != absl::string_view::npos) given.value = std::string(text.substr(equals + 1));
+  // sysbench takes - and _ for the same, so that --file_num overrides an earlier --file-num.
   given_[absl::StrReplaceAll(name, {{"_", "-"}})] = given;
 }
 
@@ -129,6 +134,7 @@ void Line::CheckFates() const {
     const std::string otherwise = rule.otherwise;
     const bool flag = rule.kind == Kind::kFlag;
     // A value that is sysbench's default asks for nothing: no message is worth it.
+    // The rule for the options of databases has neither a name nor a default.
     const bool is_default =
         flag ? !Flag(name).value : *rule.name != '\0' && given.value.value_or("") == otherwise;
     if (is_default) continue;
@@ -163,6 +169,7 @@ Value<int64_t> Line::Count(absl::string_view name) const {
 Value<int64_t> Line::CountOr(absl::string_view name, absl::string_view deprecated) const {
   const Value<int64_t> old = Count(deprecated);
   int64_t otherwise = 0;
+  // sysbench takes a deprecated option at its default for one that was not given.
   if (old.from == nullptr || !absl::SimpleAtoi(FindRule(deprecated)->otherwise, &otherwise) ||
       old.value == otherwise) {
     if (old.from != nullptr) {
@@ -178,6 +185,7 @@ Value<int64_t> Line::CountOr(absl::string_view name, absl::string_view deprecate
 Value<int64_t> Line::Size(absl::string_view name) const {
   Value<int64_t> size;
   size.value = SizeOf(ValueOf(name, &size.from).value_or(""));
+  // For sysbench a size with an unknown suffix is 0, which it refuses.
   if (size.value < 1 || size.value > kMaxBytes) {
     size.value = 0;
     Fail(size.from, name, "is no size for sysbench from 1 byte to 1 EB; write 16384, 16K, 2G");
@@ -230,6 +238,7 @@ void Line::Remark(const Word* from, const std::string& text) const {
 
 void Line::Fail(const Word* from, absl::string_view name, const std::string& text) const {
   if (from != nullptr) return findings_->Fail(from->where, text);
+  // Nobody wrote the option, whose default is wrong here. The message names it all the same.
   Origin where = command_.where;
   where.option = absl::StrCat("--", name);
   findings_->Fail(where, text);

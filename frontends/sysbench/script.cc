@@ -44,6 +44,7 @@ class Splitter {
     if (quote_ != 0 && c == quote_) {
       quote_ = 0;
     } else if (c == '$' || c == '`') {
+      // Only the shell knows what it would put there. A guess would measure something else.
       Fail(line_,
            absl::StrCat("'", std::string(1, c), "' is the shell's; write what it stands for"));
       EndLine();
@@ -84,6 +85,7 @@ class Splitter {
     } else if (c == '|' && !IsNext('|')) {
       SkipPipe();
     } else {
+      // Conditions, variables and patterns need a shell, which a translation never runs.
       Fail(line_, absl::StrCat("'", std::string(1, c), "' is the shell's; a line is one sysbench"));
       SkipLine();
     }
@@ -163,6 +165,7 @@ class Splitter {
   }
 
   void Add(char c) {
+    // A quoted word may have ends of lines in it.
     if (c == '\n') ++line_;
     if (!in_word_) word_line_ = line_;
     in_word_ = true;
@@ -184,6 +187,7 @@ class Splitter {
   void EndLine() {
     EndWord();
     std::vector<Word> words = std::move(words_);
+    // A vector that was moved from is in an unspecified state.
     words_.clear();
     // The line may come from a host on which sysbench needed root. The worker has rights of its
     // own.
@@ -250,6 +254,8 @@ bool LooksLikeScript(const std::string& text) {
     rest = end == absl::string_view::npos ? "" : rest.substr(end + 1);
     if (line.empty() || line[0] == '#') continue;
     if (absl::ConsumePrefix(&line, "sudo")) line = absl::StripLeadingAsciiWhitespace(line);
+    // The first command that does something decides. Files of other tools may mention sysbench
+    // further down.
     const std::string word(line.substr(0, line.find_first_of(" \t\\")));
     if (IsSysbench(word)) return true;
     if (!is_shell && !IsIdle(word)) return false;

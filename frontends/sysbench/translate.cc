@@ -66,6 +66,8 @@ class Translator {
     for (const absl::string_view part : absl::StrSplit(directory, '/')) {
       if (part == "..") return findings_.Fail(flag, "has .. in it; write it out");
     }
+    // The names of the files have {file} already, and {host} keeps the hosts apart. Either name
+    // would make other files than sysbench's.
     for (const char* name : {"{file}", "{worker}"}) {
       if (absl::StrContains(directory, name)) {
         return findings_.Fail(flag, "may have {host} in it, no other name");
@@ -97,6 +99,8 @@ class Translator {
     }
     // A job without a file is named after its first line.
     if (first_.empty()) first_ = phase->name();
+    // `lockstep report --format sysbench` prints the settings of the line, long after it was read.
+    // Labels are stored with the run.
     (*out_.job.mutable_labels())[absl::StrCat(kLabelPrefix, phase->name())] = look;
   }
 
@@ -154,6 +158,7 @@ class Translator {
     AddLook("file-rw-ratio", absl::StrFormat("%.6g", line.Real("file-rw-ratio").value), &look);
     std::vector<std::string> flags = line.List("file-extra-flags").value;
     std::sort(flags.begin(), flags.end());
+    // Flags are a set: a line that names one twice, or in another order, gets the same report.
     flags.erase(std::unique(flags.begin(), flags.end()), flags.end());
     // There are three flags. Others are an error, which the workload reports.
     if (flags.size() <= 3) AddLook("file-extra-flags", absl::StrJoin(flags, ","), &look);
@@ -170,6 +175,7 @@ class Translator {
     if (seed.value < 0) {
       return line.Fail(seed.from, "rand-seed", "cannot be translated: it is negative");
     }
+    // sysbench seeds itself by the time then. A job without a seed gets one, too.
     if (seed.value == 0) return;
     const auto number = static_cast<uint64_t>(seed.value);
     if (out_.job.seed() != 0 && out_.job.seed() != number) {
@@ -208,6 +214,7 @@ class Translator {
   }
 
   std::string UniqueName(const std::string& wanted) {
+    // Phases of a job have different names, and a script may have many lines of one mode.
     const int number = ++names_[wanted];
     return number == 1 ? wanted : absl::StrCat(wanted, " ", number);
   }
@@ -232,6 +239,7 @@ Translation TranslateFile(const Request& request) {
   if (script.commands.empty() && script.errors.empty()) {
     script.errors.push_back({{request.files[0].name, 1, ""}, "has no line of sysbench"});
   }
+  // A line that could not be split would give further errors that say nothing new.
   if (!script.errors.empty()) {
     Translation out;
     out.errors = std::move(script.errors);

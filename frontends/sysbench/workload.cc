@@ -64,6 +64,7 @@ class RunLine {
       w_.mutable_pattern()->mutable_sequential()->set_shared(true);
     }
     w_.set_read_ratio(mode_.reads ? 1 : 0);
+    // seqwr alone begins with empty files. The other modes need those of `prepare`.
     if (absl::string_view(mode_.name) == "seqwr") {
       w_.set_create(true);
       Says("create", from, "file-test-mode");
@@ -113,6 +114,7 @@ class RunLine {
     if (io.value == "sync") {
       w_.set_engine(v1::ENGINE_SYNC);
     } else if (io.value == "async") {
+      // The async mode is Linux AIO, with as many I/Os in flight for each thread.
       w_.set_engine(v1::ENGINE_LIBAIO);
       const Value<int64_t> backlog = line_.Count("file-async-backlog");
       w_.set_queue_depth(static_cast<uint32_t>(CountIn(backlog, "file-async-backlog", 1, 4096)));
@@ -150,6 +152,7 @@ class RunLine {
       return line_.Fail(flags.from, "file-extra-flags",
                         "cannot be translated: these flags have no effect on a mapped file");
     }
+    // The kernel refuses other sizes of direct I/Os with EINVAL (open(2)).
     if (w_.direct() && w_.block_size_bytes() % 512 != 0) {
       line_.Fail(flags.from, "file-extra-flags",
                  "direct needs a --file-block-size that is a multiple of 512");
@@ -178,6 +181,8 @@ class RunLine {
     w_.set_read_ratio(ratio.value / (1 + ratio.value));
     Says("read", ratio.from, "file-rw-ratio");
     if (ratio.value == 0) return;
+    // sysbench draws no numbers for it: the next I/O is a read as long as (reads + 1) / (writes +
+    // 1) is below the ratio.
     w_.set_mix(v1::MIX_EXACT);
     parts_.set("workloads[0].mix", Origin{"", 0, "sysbench keeps the ratio from I/O to I/O"});
     const Value<std::string> io = line_.Text("file-io-mode");
@@ -319,6 +324,7 @@ void SetDrain(const Line& line, const RunParts& parts) {
 void CheckRandom(const Line& line) {
   const Value<std::string> type = line.Text("rand-type");
   if (type.from == nullptr) return;
+  // No offset depends on the name. sysbench refuses an unknown one, and so does this.
   for (const char* known : {"uniform", "gaussian", "special", "pareto"}) {
     if (type.value != known) continue;
     if (type.value != "uniform") {
@@ -336,6 +342,7 @@ const Mode* ModeOf(const Line& line) {
   for (const Mode& mode : kModes) {
     if (name.value == mode.name) return &mode;
   }
+  // The mode has no default in sysbench either.
   line.Fail(name.from, "file-test-mode",
             name.from == nullptr ? "is missing: seqwr, seqrewr, seqrd, rndrd, rndwr or rndrw"
                                  : "is none of seqwr, seqrewr, seqrd, rndrd, rndwr and rndrw");

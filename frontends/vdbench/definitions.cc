@@ -17,6 +17,7 @@ namespace {
 
 constexpr int64_t kMinTarget = 4096;
 constexpr int64_t kMaxTarget = int64_t{1} << 50;
+// A job has at most 256 targets, and each storage becomes one.
 constexpr int64_t kMaxStorages = 256;
 constexpr size_t kMaxSizes = 64;
 
@@ -37,6 +38,8 @@ void SetWeights(const Parameter& parameter, const std::vector<std::string>& item
     line->set_weight(*share);
     sum += *share;
   }
+  // Thirds are often written as 33,33,33, so their sum may miss 100 by one. The weights of a job
+  // are relative, and need no exact sum.
   if (std::abs(sum - 100) > 1) {
     findings->Fail(parameter.where,
                    absl::StrCat("has percentages of ", sum, " in all, not of 100"));
@@ -105,6 +108,7 @@ void SetOrder(const Statement& statement, Load* load, Findings* findings) {
   // vdbench deals the offsets out to its threads one after the other.
   v1::Sequential* order = w->mutable_pattern()->mutable_sequential();
   if (w->block_sizes().empty()) order->set_shared(true);
+  // With eof a run ends at the end of the storage. With 0 vdbench starts there anew.
   if (to_end) w->set_passes(1);
 }
 
@@ -115,6 +119,8 @@ void SetTarget(const Request& request, const Statement& statement, const std::st
   storage->lun_from = lun->where;
   std::string path = lun->value + suffix;
   storage->lun = path;
+  // --disk takes the name of the storage or its lun. A lun of Windows is no path on a Linux host,
+  // and is awkward to write in a shell.
   for (const std::string& name : {storage->name, path}) {
     const auto mapped = request.disks.find(name);
     if (mapped == request.disks.end()) continue;
@@ -140,11 +146,13 @@ void SetTarget(const Request& request, const Statement& statement, const std::st
   storage->target.set_name(storage->name);
   if (absl::StartsWith(path, "/dev/")) {
     storage->target.mutable_device()->set_path(path);
+    // A device without a size is used as a whole. Only its host knows how large it is.
     if (bytes > 0) storage->target.mutable_device()->set_size_bytes(bytes);
     // Every host works on all of it.
     storage->target.set_sharing(v1::SHARING_OVERLAPPED);
     return;
   }
+  // vdbench takes the size of a file that exists. A translation sees no host, so that it cannot.
   if (bytes == 0) return findings->Fail(lun->where, "is a file, and has no size");
   storage->target.mutable_file()->set_path(path);
   storage->target.mutable_file()->set_size_bytes(bytes);
@@ -173,6 +181,8 @@ int64_t CountOf(const Parameter& parameter, int64_t least, int64_t most, Finding
 }
 
 std::vector<std::string> ListOf(const Parameter& parameter, Findings* findings) {
+  // Ranges expand: a short text such as (1-1000000000) is a long list. ParseList() therefore has a
+  // limit.
   auto items = ParseList(parameter.value);
   if (items) return *std::move(items);
   findings->Fail(parameter.where, "is no list of at most 1,000 values");
@@ -180,10 +190,13 @@ std::vector<std::string> ListOf(const Parameter& parameter, Findings* findings) 
 }
 
 void SetSizes(const Parameter& xfersize, v1::Workload* workload, Findings* findings) {
+  // The xfersize of a run replaces that of its workloads, which may have the other form.
   workload->clear_block_sizes();
   workload->clear_block_size_bytes();
   if (xfersize.value[0] == '(') {
     const std::vector<std::string> items = ListOf(xfersize, findings);
+    // Their number tells the two forms apart: three values are a range, pairs are sizes and their
+    // shares.
     if (items.size() == 3) return SetSizeRange(xfersize, items, workload, findings);
     if (items.empty() || items.size() % 2 != 0 || items.size() > 2 * kMaxSizes) {
       return findings->Fail(xfersize.where,
@@ -206,6 +219,8 @@ void SetReads(const Parameter& given, v1::Workload* workload, Findings* findings
 }
 
 void SetOpenFlags(const Parameter* flags, v1::Workload* workload, Findings* findings) {
+  // vdbench goes through the page cache unless a flag forbids it. A job without the field would
+  // not.
   workload->set_direct(false);
   if (flags == nullptr) return;
   for (const std::string& flag : ListOf(*flags, findings)) {
@@ -243,6 +258,8 @@ std::vector<Storage> ReadStorages(const Request& request, const Statement& state
   if (const Parameter* host = statement.Find("host")) common.hosts = ListOf(*host, findings);
   int64_t first = 0;
   int64_t count = 1;
+  // With count=(5,8) one statement defines eight storages. Their numbers, from 5 on, are appended
+  // to the name and to the lun.
   const Parameter* counted = statement.Find("count");
   if (counted != nullptr) {
     const std::vector<std::string> items = ListOf(*counted, findings);

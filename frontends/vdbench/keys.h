@@ -8,7 +8,7 @@
 
 namespace lockstep::frontends::vdbench {
 
-// What becomes of a key.
+// The translation of a key.
 enum class Fate {
   kTranslated,  // into fields of the job, or refused by the translation of its subject
   kRemarked,    // nothing is lost without it

@@ -36,6 +36,7 @@ class PhaseMaker {
     ReadLoops();
     ReadRate();
     if (!findings_->errors.empty()) return;
+    // The percentages of a curve are of a maximum that is not known yet: a phase has to measure it.
     if (is_curve_) return MakeCurve();
     // An axis gives all workloads the same rate. With different shares each rate needs a phase.
     if (rates_.size() > 1 && !AreSharesEqual()) return MakeEachRate();
@@ -64,6 +65,8 @@ class PhaseMaker {
   void ReadLoops() {
     ReadLoop("forxfersize", "block_size", [&](const std::string& text) {
       const auto size = ParseSize(text);
+      // The smallest storage counts, because each size of the loop is used on all storages. A point
+      // that does not fit would fail when the sweep reaches it.
       const bool fits = size && *size >= kMinBlock && *size <= kMaxBlock && *size % 512 == 0 &&
                         *size <= smallest_storage_;
       return fits ? absl::StrCat(*size) : "";
@@ -74,6 +77,8 @@ class PhaseMaker {
     });
     ReadLoop("forrdpct", "read", [](const std::string& text) {
       const auto percent = ParseNumber(text);
+      // Ten digits give a percentage back as it was written. All digits of a double would show the
+      // rounding of its binary form.
       return percent && *percent <= 100 ? absl::StrFormat("%.10g%%", *percent) : "";
     });
     if (const Parameter* rates = Find("foriorate")) {
@@ -171,6 +176,7 @@ class PhaseMaker {
   void ReadDistribution() {
     const Parameter* distribution = Find("distribution");
     if (distribution == nullptr) return;
+    // The first letter tells them apart: deterministic, exponential (the default) and uniform.
     if (absl::StartsWithIgnoreCase(distribution->value, "d")) {
       arrival_ = v1::ARRIVAL_FIXED;
     } else if (!absl::StartsWithIgnoreCase(distribution->value, "e")) {
@@ -180,6 +186,7 @@ class PhaseMaker {
 
   void ReadMaxData(const Parameter& data) {
     const auto bytes = ParseSize(data.value);
+    // vdbench counts the bytes of all workloads together. A job counts those of each workload.
     if (plan_.flows.size() != 1) {
       return findings_->Refuse(data.where, "a limit of the bytes of several workloads together");
     }
@@ -323,6 +330,7 @@ class PhaseMaker {
   std::vector<double> shares_;  // of a curve, percent
   bool is_curve_ = false;
   int64_t max_data_ = 0;
+  // vdbench's default: the gaps between I/Os have an exponential distribution.
   v1::Arrival arrival_ = v1::ARRIVAL_POISSON;
 };
 
@@ -336,6 +344,7 @@ void AddPhases(const RunPlan& plan, int64_t smallest_storage, std::set<std::stri
 size_t StepsOf(const std::vector<Phase>& phases) {
   size_t steps = 0;
   for (const Phase& phase : phases) {
+    // Axes multiply: a sweep runs each combination of their values.
     size_t own = 1;
     for (const v1::SweepAxis& axis : phase.spec.run().sweep().axes()) {
       own *= static_cast<size_t>(axis.values_size());

@@ -44,6 +44,7 @@ class RegionReader {
     const bool is_known = BytesOf(storage_) > 0;
     const bool by_share =
         (low_.is_percent() && low_.number > 0) || (high_.is_percent() && high_.number < kWhole);
+    // A share of a known size becomes bytes here, since vdbench rounds it to the largest block.
     return by_share && !is_known ? SetShares() : SetBytes();
   }
 
@@ -79,6 +80,7 @@ class RegionReader {
 
   // The size of the storage is not known before the run.
   bool SetShares() {
+    // Only the size would say at which share an offset in bytes lies.
     if (storage_.offset_bytes > 0) {
       findings_->Refuse(storage_.offset_from,
                         "a region with an offset in bytes and a size in percent; give the storage "

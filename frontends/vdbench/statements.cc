@@ -32,6 +32,8 @@ const KindRule* RuleFor(const std::string& word) {
 
 // The key of this kind that a word is, or is the begin of. Empty with `why` otherwise.
 std::string FullKey(const KindRule& kind, const std::string& word, std::string* why) {
+  // vdbench takes any beginning of a key that fits one key only: xfer, el, th. A whole key is taken
+  // even if longer keys begin with it, such as report and report_run_totals.
   std::vector<std::string> found;
   for (const KeyRule& rule : kind.keys) {
     if (word == rule.key) return word;
@@ -81,6 +83,7 @@ class Reader {
       }
       // All behind a blank is a comment.
       line = line.substr(0, line.find_first_of(" \t"));
+      // Below eof anything may stand, such as runs that are switched off.
       if (absl::EqualsIgnoreCase(line, "eof")) break;
       if (!common::IsUtf8({line.data(), line.size()})) {
         return findings_->Fail({file.name, number, ""}, "is not UTF-8");
@@ -90,6 +93,7 @@ class Reader {
       if (pending.text.size() > kMaxBytes) {
         return findings_->Fail({file.name, number, ""}, "is a statement of more than 64 KiB");
       }
+      // A comma at the end of a line continues the statement in the next one.
       if (pending.text.back() == ',') continue;
       Take(file, std::exchange(pending, {}), depth);
       if (findings_->errors.size() >= kMaxErrors) return;
@@ -119,6 +123,7 @@ class Reader {
         findings_->Fail(where, "is no KEY=VALUE");
         return {};
       }
+      // Keys have no case. Values keep theirs: they are names and paths.
       parameters.push_back({absl::AsciiStrToLower(piece.substr(0, equals)),
                             piece.substr(equals + 1), ++order_, where});
     }
@@ -205,6 +210,7 @@ class Reader {
   }
 
   void Include(const Parameter& parameter, int depth) {
+    // vdbench follows one level of includes. That also keeps a file from including itself.
     if (depth > 0) return findings_->Fail(parameter.where, "stands in a file that is included");
     if (!request_.read_included) return findings_->Fail(parameter.where, "cannot be read here");
     std::string path = parameter.value;
@@ -240,6 +246,8 @@ std::vector<Statement> ReadStatements(const Request& request, Findings* findings
 }
 
 bool LooksLikeParameters(absl::string_view text) {
+  // No other tool has run definitions. A file may include its runs: its first statement decides
+  // then.
   if (absl::StrContains(text, "\nrd=")) return true;
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     line = absl::StripAsciiWhitespace(line);

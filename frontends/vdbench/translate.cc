@@ -32,6 +32,8 @@ class Translator {
       Read(statement);
     }
     if (findings_.errors.empty()) ChooseHosts();
+    // The shares of a run's storages and workloads depend on the hosts. Runs are therefore read
+    // after the hosts are chosen.
     for (const Statement* run : runs_) {
       if (findings_.errors.empty()) AddRun(*run);
     }
@@ -88,6 +90,8 @@ class Translator {
         return findings_.Fail(parameter.where, "is no ratio from 1 to 100");
       }
       compressed_ = &Keep(statement).parameters.begin()->second;
+      // The ratio of vdbench is the size before compression over that after it. A job has what is
+      // left.
       compressed_ratio_ = 1 / *ratio;
     }
   }
@@ -118,6 +122,7 @@ class Translator {
     }
     if (!request_.hosts.empty()) {
       const auto hosts = ParseHosts(request_.hosts);
+      // A range of names would leave open which definition each host stands for.
       if (!hosts || hosts->selector.names_size() != static_cast<int>(hosts_.size()) ||
           absl::StrContains(request_.hosts, "[")) {
         return findings_.Fail(host_origins_[0],
@@ -128,6 +133,8 @@ class Translator {
     }
     std::set<std::string> taken;
     for (size_t i = 0; i < systems_.size(); ++i) {
+      // In vdbench two definitions may name one system. They would be two workers on a host, which
+      // has one.
       if (!common::IsHostName(systems_[i]) || !taken.insert(systems_[i]).second) {
         return findings_.Fail(host_origins_[i], "is no host's name, or is there twice");
       }
@@ -211,6 +218,7 @@ class Translator {
     SetFromRun(run, &flow);
     const Parameter* flags = run.Find("openflags");
     if (flags == nullptr) flags = load.openflags != nullptr ? load.openflags : storage.openflags;
+    // The flags of the run go before those of the workload, and these before those of the storage.
     SetOpenFlags(flags, w, &findings_);
     flow.origins["direct"] =
         flags != nullptr ? flags->where : Origin{"", 0, "vdbench's default: buffered"};
@@ -220,6 +228,7 @@ class Translator {
     if (!w->block_sizes().empty() && w->pattern().has_sequential()) {
       w->mutable_pattern()->mutable_sequential()->clear_shared();
     }
+    // Without rdpct a workload only reads: it has no content that could be compressed.
     if (compressed_ != nullptr && w->has_read_ratio() && w->read_ratio() < 1) {
       w->mutable_content()->mutable_random();
       w->mutable_content()->set_compressed_ratio(compressed_ratio_);
@@ -294,6 +303,8 @@ class Translator {
       const size_t first = plan.flows.size();
       for (const Storage* storage : storages) {
         plan.flows.push_back(FlowOf(run, *load, *storage, storages.size() == 1));
+        // This is checked within the loop: patterns can multiply 256 storages by thousands of
+        // workloads, and each pair would be kept.
         if (plan.flows.size() > kMaxWorkloads) {
           return findings_.Fail(run.where, "has more than the 64 workloads of a phase");
         }
@@ -322,6 +333,7 @@ class Translator {
       without += load->skew == nullptr ? 1 : 0;
       last = load->skew != nullptr ? load : last;
     }
+    // Skews are decimal fractions whose sum is not exact in binary, hence the tolerance below.
     const double left = 100 - given;
     if (given > 100 + 1e-6 || (without > 0 && left <= 0) || (without == 0 && left > 1e-6)) {
       return findings_.Fail(last->skew->where,
@@ -365,11 +377,13 @@ class Translator {
     if (interval < 1 || interval > 60) {
       return findings_.Fail(interval_from, "is no interval from 1 to 60 seconds");
     }
+    // A job has one interval for all of its phases.
     if (interval_ != 0 && interval_ != interval) {
       return findings_.Refuse(interval_from.line > 0 ? interval_from : run.where,
                               "an interval of each run");
     }
     interval_ = interval;
+    // The warm-up becomes the ramp, which a job ends at the end of an interval.
     if (warmup % interval != 0) {
       return findings_.Fail(warmup_from, "is no multiple of the interval");
     }
@@ -402,6 +416,8 @@ class Translator {
       *out_.job.add_phases() = phase.spec;
       for (const auto& [field, origin] : phase.origins) out_.origins[path + field] = origin;
     }
+    // The controller expands loops, and fills in defaults of about 512 bytes for each workload. It
+    // would refuse such a job, too, but without a line of the file.
     if (StepsOf(phases_) > static_cast<size_t>(limits::kJobSteps) - 1 ||
         out_.job.ByteSizeLong() + 512 * WorkloadsOf(phases_) >
             static_cast<size_t>(limits::kJobBytes) / 2 ||
@@ -426,6 +442,7 @@ class Translator {
         return findings_.Fail(storage.lun_from,
                               absl::StrCat("is the lun of ", known->second, ", too"));
       }
+      // Hosts may have mounted one directory. They would then write to the same file.
       if (is_file && host_count_ > 1 && !absl::StrContains(path, "{host}")) {
         return findings_.Fail(storage.lun_from,
                               "would be one file of several hosts; put {host} into its path");
@@ -438,6 +455,7 @@ class Translator {
       files = files || is_file;
     }
     if (!files) return;
+    // vdbench, too, creates and fills a file that is missing before it starts the load.
     v1::PhaseSpec* prepare = out_.job.add_phases();
     prepare->set_name(UniqueName("prepare files", &phase_names_));
     prepare->mutable_prepare();

@@ -12,6 +12,7 @@
 namespace lockstep::frontends::vdbench {
 namespace {
 
+// Up to here the sum of a size and a step fits into 64 bits, also after the size has been doubled.
 constexpr int64_t kMaxSize = int64_t{1} << 60;
 constexpr int64_t kMaxSeconds = 366LL * 86400;
 
@@ -67,6 +68,7 @@ std::optional<std::vector<std::string>> ExpandRange(absl::string_view text, absl
   if (dash == absl::string_view::npos) return std::nullopt;
   const absl::string_view from = text.substr(0, dash);
   const absl::string_view to = text.substr(dash + 1);
+  // The ends of a range may have units, as in (4k-64k,d).
   const std::optional<int64_t> first = ParseSize(from);
   const std::optional<int64_t> last = ParseSize(to);
   if (first && last) {
