@@ -24,6 +24,8 @@ std::vector<std::string> RolesOf(const common::CertificateFacts& facts) {
   std::vector<std::string> roles;
   for (const std::string& name : facts.dns_names) {
     if (!absl::EndsWith(name, kRoleSuffix)) continue;
+    // Somebody else may have made the certificate: its bytes must not reach the terminal as they
+    // are.
     roles.push_back(common::Printable(name.substr(0, name.size() - strlen(kRoleSuffix)), 40));
   }
   return roles;
@@ -48,7 +50,9 @@ void CheckFile(const std::string& flag, const std::string& path, int64_t now_s,
 
 void CheckKeyMode(const std::string& path, Findings* findings) {
   struct stat about;
+  // ClientCredentials(), which is tried next, says why a key cannot be read.
   if (stat(path.c_str(), &about) != 0) return;
+  // OpenSSL loads a key of any mode without a word.
   if ((about.st_mode & 0077) == 0) {
     findings->Ok("key", absl::StrCat("only its owner uses ", path));
     return;
@@ -69,6 +73,7 @@ void CheckValidity(const common::CertificateFacts& facts, const std::string& who
   const std::string who = absl::StrCat(
       whose, " (", facts.name.empty() ? "without a name" : common::Printable(facts.name, 100),
       roles.empty() ? "" : ", " + absl::StrJoin(roles, ", "), ")");
+  // A new certificate and a clock that is behind look like this. The clock is therefore the advice.
   if (now < facts.not_before) {
     findings->Problem("certificate",
                       absl::StrCat(who, " is not valid before ", Day(facts.not_before)),
@@ -97,7 +102,7 @@ void CheckCertificates(const common::TlsFiles& given, int64_t now_s, Findings* f
   CheckFile("--tls-cert", files.certificate, now_s, findings);
   CheckFile("--tls-ca", files.authority, now_s, findings);
   CheckKeyMode(files.key, findings);
-  // Whatever is wrong with them together: a key of another certificate, a file that is none.
+  // The files must fit together: the key may be of another certificate, or a file may be none.
   const auto usable = common::ClientCredentials(given);
   if (!usable.ok()) {
     findings->Problem("certificate", std::string(usable.status().message()),

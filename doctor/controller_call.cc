@@ -24,6 +24,7 @@ constexpr std::chrono::seconds kCallTime{5};
 constexpr int kCalls = 5;
 // The clock bound, and with it the bound of the start skew, is at least half a round trip.
 constexpr double kSlowCallNs = 20e6;
+// The spool fills while the store is unavailable. At half of it there is still time to act.
 constexpr double kAlmostFull = 0.5;
 
 using std::chrono::steady_clock;
@@ -43,6 +44,8 @@ std::shared_ptr<grpc::Channel> Dial(const std::string& address,
   common::DemandServerName(server_name, &arguments);
   // As the programs dial: not through the proxy that the environment names.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // Channels of a process share their connections otherwise. The time of this one would be that of
+  // a connection which is there already.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   // The status of a large fleet has all hosts' devices, more than gRPC's default of 4 MiB.
   arguments.SetMaxReceiveMessageSize(-1);
@@ -247,6 +250,7 @@ std::unique_ptr<ReachedController> CheckController(const ControllerTarget& targe
     reached = std::make_unique<ReachedController>();
     reached->address = address;
     reached->stub = v1::Controller::NewStub(channel);
+    // The programs, too, stay with the first address that answers.
     if (!Call(reached.get(), now_s, &findings)) return nullptr;
     CheckStatus(reached->status, target.caller, &findings);
     break;
@@ -254,6 +258,7 @@ std::unique_ptr<ReachedController> CheckController(const ControllerTarget& targe
   for (const auto& [address, why] : failed) {
     Findings findings(report, "controller", address);
     const bool is_dialled = WhyNotAllowed(address, target).empty();
+    // An address that fails is a problem only if no other one works.
     if (reached != nullptr) {
       findings.Warn("connection", why,
                     {"this address is tried first, and costs its time",

@@ -63,6 +63,7 @@ void Findings::Problem(const std::string& check, const std::string& found, const
 }
 
 int Conclude(v1::DoctorReport* report) {
+  // Scripts read the status alone: a problem must not hide behind warnings.
   const int status = CountOf(*report, kProblem) > 0 ? 2 : CountOf(*report, kWarning) > 0 ? 1 : 0;
   report->set_exit_status(static_cast<uint32_t>(status));
   return status;
@@ -95,6 +96,7 @@ std::string RenderDoctor(const v1::DoctorReport& report, Colour colour) {
 std::string DoctorJson(const v1::DoctorReport& report) {
   google::protobuf::util::JsonPrintOptions options;
   options.add_whitespace = true;
+  // Readers of the JSON then find each field of a finding, also an empty one.
   options.always_print_primitive_fields = true;
   std::string json;
   const auto status = google::protobuf::util::MessageToJsonString(report, &json, options);
