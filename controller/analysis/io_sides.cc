@@ -29,6 +29,7 @@ double IoSides::ReadShare() const {
 }
 
 double IoSides::Explained() const {
+  // I/Os in flight at the same time add up to more than the time that their thread waited.
   return waited_ns > 0 ? std::min(1.0, (reads.time_ns + writes.time_ns) / waited_ns) : 1;
 }
 

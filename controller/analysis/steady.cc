@@ -44,6 +44,7 @@ void AddSteady(const PhaseView& view, v1::PhaseReport* report) {
   out->set_slope(verdict.fleet.slope);
   out->set_range_limit(rule.range_ratio());
   out->set_slope_limit(rule.slope_ratio());
+  // With each_host one host decides. Without its name nobody could look for the cause.
   if (verdict.worst_worker) {
     out->set_worst_host(view.HostOf(*verdict.worst_worker));
     out->set_worst_range(verdict.worst.range);

@@ -17,6 +17,7 @@ ThreadShares ThreadSharesOf(const v1::PhaseReport& report, const std::string& wo
     shares.cpu += t.cpu_ratio();
     ++shares.threads;
   }
+  // The report has no threads of a workload whose hosts were all lost.
   if (shares.threads == 0) return shares;
   for (double* share : {&shares.io, &shares.fsync, &shares.rate, &shares.think, &shares.cpu}) {
     *share /= shares.threads;
@@ -50,6 +51,7 @@ double PartOfHosts(const PhaseView& view, const v1::Workload& workload) {
   }
   // Nearly always: the selection need not be made again.
   if (!lost) return 1;
+  // The same workers give the same selection as when the phase was planned.
   const auto chosen = Select(workload.hosts(), fleet);
   if (!chosen.ok() || chosen->empty()) return 1;
   double left = 0;

@@ -58,6 +58,7 @@ int Issue(const PkiFlags& flags) {
   if (!life.ok()) return Fail(life.status());
   std::optional<std::string> csr;
   if (!flags.csr.empty()) {
+    // The file comes from another machine: its size is bounded before OpenSSL parses it.
     auto read = common::ReadFile(flags.csr, static_cast<size_t>(limits::kCertificateBytes));
     if (!read.ok()) return Fail(read.status());
     csr = *std::move(read);
@@ -136,6 +137,8 @@ int List(const PkiFlags& flags, size_t width) {
     table.Add({issued.facts.name, pki::HolderName(issued.holder), StateOf(issued, now),
                instant(issued.facts.not_after), issued.facts.serial});
   }
+  // An authority may come from elsewhere (`pki` opens any directory with one): its name is
+  // untrusted text.
   std::cout << "the authority " << common::Printable(directory->authority().name, 80) << " "
             << common::DescribeExpiry(directory->authority(), now) << "\n"
             << (table.empty() ? "nothing was issued yet\n" : table.Render("", width));
@@ -159,6 +162,8 @@ int Renew(const PkiFlags& flags) {
 }
 
 int Revoke(const PkiFlags& flags) {
+  // A name stands for all of its certificates, also those of fleets. Both together could
+  // contradict.
   if (flags.name.empty() == flags.serial.empty()) {
     return Fail("say which: a NAME, or a certificate with --serial; `lockstep pki list` has both");
   }

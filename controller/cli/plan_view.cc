@@ -18,6 +18,7 @@ namespace {
 void PrintObserves(const v1::PlanReply& plan) {
   for (const v1::PlannedWorker& worker : plan.workers()) {
     for (const v1::PlannedObserve& planned : worker.observes()) {
+      // A stack has many devices. The line begins with those that the job or --allow names.
       std::set<std::string> beneath;
       for (const v1::ObservedDevice& device : planned.observed().devices()) {
         beneath.insert(device.on().begin(), device.on().end());

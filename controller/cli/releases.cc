@@ -24,6 +24,7 @@ std::string OtherReleases(const v1::StatusReply& reply) {
   int others = 0;
   for (const v1::AttachedWorker& worker : reply.workers()) {
     const std::string& release = worker.hello().software_version();
+    // A fleet of thousands may have another release. All of them are counted, and a few are shown.
     if (release == reply.version() || ++others > kShownReleases) continue;
     absl::StrAppend(&lines, "RELEASE: ", common::Printable(worker.hello().host().name(), 60),
                     " has ",

@@ -42,6 +42,7 @@ JobFile WrittenJobFile(const std::string& name, frontends::JobText text) {
 
 std::optional<int64_t> FindSize(const std::string& path) {
   struct stat file;
+  // The size of a device's node says nothing of the device.
   if (stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode)) return std::nullopt;
   return file.st_size;
 }

@@ -37,6 +37,7 @@ class PaceRules {
            "has no end: give the run a duration, or the workload operations, io_size, passes or a "
            "runtime");
     }
+    // Without a duration nobody knows how long the load runs: all of it might be ramp.
     if (run_.ramp_ns() != 0 && run_.duration_ns() == 0) {
       add_("", "with a ramp the run needs a duration");
     }
@@ -110,6 +111,7 @@ class PaceRules {
     if (!(least.iops() > 0) && !(least.throughput_bytes_per_second() > 0)) {
       add_(".min_rate", "says nothing: write iops or throughput");
     }
+    // The limit alone would then end each run.
     if (w_.max_iops() > 0 && least.iops() > w_.max_iops()) {
       add_(".min_rate.iops", "is above max_iops");
     }
@@ -117,6 +119,7 @@ class PaceRules {
         least.throughput_bytes_per_second() > w_.max_throughput_bytes_per_second()) {
       add_(".min_rate.throughput", "is above max_throughput");
     }
+    // Only whole windows are judged: this one would never end.
     if (run_.duration_ns() > 0 && least.window_ns() > run_.duration_ns()) {
       add_(".min_rate.window", absl::StrCat("is longer than the run, ", Time(run_.duration_ns())));
     }
@@ -131,6 +134,7 @@ class PaceRules {
         run_.workloads().begin(), run_.workloads().end(), [&](const v1::Workload& other) {
           return &other != &w_ && other.flow() != 0 && other.flow_group() == w_.flow_group();
         });
+    // A flow keeps workloads in proportion to each other. A single one would wait for nobody.
     if (!has_others) {
       add_(".flow",
            "is a share, and no other workload of this phase has a flow with the same flow_group");

@@ -62,6 +62,8 @@ std::string RenderGithub(const v1::Report& report) {
                        absl::StrCat(e.text(), "; found ", e.found()));
     }
   }
+  // Annotations fail no step of a workflow. The exit status does, so that errors and warnings may
+  // stand side by side.
   for (const std::string& warning : report.verdict().warnings()) {
     text += Annotate(Annotation::kWarning, job, warning);
   }

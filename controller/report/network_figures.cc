@@ -38,6 +38,7 @@ std::string Mebibytes(double bytes_per_second) {
 
 // Why interfaces have no line rate: "    veth0, veth1: a virtual interface …".
 std::string WithoutLineRate(const v1::PhaseReport& phase) {
+  // A fleet has the same interface on each host: one line for each reason is enough.
   std::map<std::string, std::set<std::string>> names;  // by the reason
   for (const v1::InterfaceReport& i : phase.interfaces()) {
     if (!i.no_line_rate().empty()) names[i.no_line_rate()].insert(i.name());

@@ -15,6 +15,8 @@ v1::StopOrder EncodeStopOrder(const StopOrder& order) {
                    : order.state == RunState::kCancelled  ? v1::StopOrder::KIND_CANCEL
                    : order.state == RunState::kAborted    ? v1::StopOrder::KIND_ABORT
                                                           : v1::StopOrder::KIND_FAIL);
+  // The reason is a person's text. Workers repeat it to the next controller, and it is bounded for
+  // that.
   encoded.set_reason(common::Printable(order.reason, kReasonColumns));
   encoded.set_skip_cleanup(order.skip_cleanup);
   return encoded;
@@ -22,6 +24,7 @@ v1::StopOrder EncodeStopOrder(const StopOrder& order) {
 
 std::optional<StopOrder> DecodeStopOrder(const v1::StopOrder& order) {
   StopOrder decoded;
+  // A worker has sent it, and may be another program than ours.
   decoded.reason = common::Printable(order.reason(), kReasonColumns);
   decoded.skip_cleanup = order.skip_cleanup();
   decoded.kind = StopOrder::Kind::kEndRun;

@@ -26,6 +26,7 @@ absl::Status CheckCertificates(const HostCertificates& certificates, absl::Time 
         ", is not in your --tls-ca, so that the controller would refuse what it signs; name the "
         "directory whose authority has signed the controller's certificate"));
   }
+  // A certificate is refused as soon as its authority has expired, whatever its own dates are.
   if (now + certificates.life > directory->authority().not_after) {
     return absl::InvalidArgumentError(
         absl::StrCat("--valid-for: the certificates would outlive their authority, which ",
@@ -65,6 +66,7 @@ std::vector<Revocation> RevokeCertificates(const std::string& pki, absl::Time no
   std::map<std::string, std::vector<FleetRecord*>> by_directory;
   for (FleetRecord* record : fleet) {
     if (record->serial.empty()) continue;
+    // A certificate that has expired needs no revocation, which would only lengthen the list.
     if (absl::FromUnixSeconds(record->valid_to_s) <= now) {
       record->serial.clear();
       continue;
@@ -87,6 +89,7 @@ std::vector<Revocation> RevokeCertificates(const std::string& pki, absl::Time no
     }
     revocation.status = directory->RevokeSerials(serials, now).status();
     if (!revocation.status.ok()) continue;
+    // A record without a serial number may be removed. Until then `fleet down` tries again.
     for (FleetRecord* record : records) record->serial.clear();
   }
   return done;
