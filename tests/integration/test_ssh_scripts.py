@@ -1,4 +1,4 @@
-"""The scripts that `lockstep fleet` runs on hosts, run here: the scripts by themselves, and 64 hosts at once
+"""The scripts of `lockstep fleet`, run by themselves, and 64 hosts at once
 with an ssh program that acts for all of them. The archive has a script instead of a worker.
 """
 

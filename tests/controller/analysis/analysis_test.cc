@@ -308,7 +308,7 @@ TEST(ReportTest, WhoHeardOfAnEarlyEndTooLateIsNamed) {
   data.intervals[0].resize(2);
   EXPECT_TRUE(absl::StrContains(RemarksOf(data),
                                 "after interval 1 (2.0 s); hosts that heard of it later ended "
-                                "later: 
+                                "later: "
                                 "node1 after 3.0 s"));
   data.phases[0].phase.end_of_load = 2;
   EXPECT_TRUE(absl::StrContains(RemarksOf(data), "by command after interval 2, on all hosts"));
