@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -72,6 +74,8 @@ class Checker {
 
  private:
   void Add(const std::string& path, const std::string& message) {
+    // The phase has it already: the sweep is not its cause.
+    if (is_point_ && of_phase_.contains({path, message})) return;
     // Those beyond the limit count as well: CheckSweep() goes by the number.
     ++found_;
     if (problems_.size() >= limits::kJobProblems) return;
@@ -297,9 +301,20 @@ class Checker {
     }
   }
 
+  // Remembers the problems of the phase, by the paths that CheckPoint() gives them.
+  void RememberProblemsOf(const std::string& path) {
+    of_phase_.clear();
+    for (const v1::Problem& problem : problems_) {
+      absl::string_view field = problem.path();
+      if (!absl::ConsumePrefix(&field, path)) continue;
+      of_phase_.emplace(field, problem.message());
+    }
+  }
+
   // Whether the sweep's points can be made phases.
   bool CheckSweep(int phase) {
     const std::string path = absl::StrCat("phases[", phase, "].run.sweep");
+    RememberProblemsOf(absl::StrCat("phases[", phase, "].run"));
     const v1::RunPhase& run = job_.phases(phase).run();
     const size_t before = found_;
     if (run.has_curve()) Add(path, "and a curve do not go together; make two phases");
@@ -338,6 +353,8 @@ class Checker {
   std::vector<v1::Problem> problems_;
   size_t found_ = 0;       // problems, with those beyond the limit
   bool is_point_ = false;  // the phase that is checked is a point of a sweep
+  // Paths and messages of the problems of the phase whose points are checked.
+  std::set<std::pair<std::string, std::string>> of_phase_;
 };
 
 }  // namespace

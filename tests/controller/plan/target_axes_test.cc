@@ -68,11 +68,30 @@ TEST(TargetAxesTest, AProblemOfAPointNamesItsField) {
   v1::JobSpec job = Series();
   v1::RunPhase* run = job.mutable_phases(0)->mutable_run();
   run->clear_sweep();
-  AddAxis("block_size", {"4KiB", "8KiB"}, run->mutable_sweep());
+  AddAxis("duration", {"2h", "2s"}, run->mutable_sweep());
+  run->set_duration_ns(7200000000000);
   run->mutable_until_steady();
   const std::string said = Said(job);
-  EXPECT_NE(said.find("run.sweep: at block_size="), std::string::npos) << said;
-  EXPECT_NE(said.find("KiB: until_steady cannot be reached"), std::string::npos) << said;
+  EXPECT_NE(said.find("run.sweep: at duration=2s: until_steady cannot be reached"),
+            std::string::npos)
+      << said;
+}
+
+TEST(TargetAxesTest, AProblemOfThePhaseIsNotToldAgainOfAPoint) {
+  v1::JobSpec job = Series();
+  v1::RunPhase* run = job.mutable_phases(0)->mutable_run();
+  run->clear_sweep();
+  AddAxis("duration", {"1s", "2s"}, run->mutable_sweep());
+  run->mutable_workloads(0)->add_targets("nowhere");
+  EXPECT_EQ(Said(job), "phases[0].run.workloads[0].targets[0]: no target is named 'nowhere'\n");
+  // A problem of a later point's own is told beside it.
+  AddAxis("engine", {"io_uring", "sync"}, run->mutable_sweep());
+  run->mutable_workloads(0)->set_queue_depth(4);
+  const std::string said = Said(job);
+  EXPECT_NE(said.find("engine=sync: workloads[0].queue_depth this engine has one I/O in flight"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(said.find("nowhere"), said.rfind("nowhere")) << said;
 }
 
 TEST(TargetAxesTest, EachValueGivesATargetOfItsOwn) {
