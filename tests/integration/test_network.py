@@ -53,10 +53,13 @@ class Network(unittest.TestCase):
         self.assertNotIn("sentRatio", interface)
         self.assertRegex(self.detail(), r"eth0 +node1 +rx +[\d.]+ +not known +\d")
         routes = self.fleet.sql(
-            "SELECT host, target, protocol, server, interfaces[1], not_sampled FROM "
-            "storage_routes WHERE run_id = last_run()"
+            "SELECT host, target, protocol, server, interfaces[1], not_sampled, no_line_rate[1] "
+            "FROM storage_routes WHERE run_id = last_run()"
         )
+        (why,) = [route.pop() for route in routes]
         self.assertEqual(routes, [["node1", "0", "iscsi", self.line.gateway, "eth0", ""]])
+        self.assertEqual(why, "a virtual interface (veth) has no line rate of its own")
+        self.assertEqual(interface["noLineRate"], why)
         ((rows, total, shares),) = self.fleet.sql(
             "SELECT count(*), sum(sent_bytes), count(txutil) FROM network_timeline "
             "WHERE run_id = last_run() AND interface = 'eth0'"

@@ -172,7 +172,10 @@ SELECT
     SELECT jsonb_array_elements_text(coalesce(e.route -> 'interfaces', '[]'))
   ) AS interfaces,
   coalesce(e.route ->> 'mount', '') AS mount,
-  coalesce(e.route ->> 'notSampled', '') AS not_sampled
+  coalesce(e.route ->> 'notSampled', '') AS not_sampled,
+  ARRAY(
+    SELECT jsonb_array_elements_text(coalesce(e.route -> 'noLineRate', '[]'))
+  ) AS no_line_rate
 FROM worker_results r
 JOIN phase_overview p USING (run_id, phase, attempt)
 JOIN run_workers w USING (run_id, worker_index)

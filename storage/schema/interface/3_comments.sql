@@ -206,6 +206,7 @@ BEGIN
       ('name', 'its name'),
       ('network_namespace', 'the worker''s network namespace, which the interface belongs to'),
       ('never_written', 'blocks without a header'),
+      ('no_line_rate', 'why each of the interfaces has no line rate; empty where it has one'),
       ('not_checkable', 'blocks that could not be checked'),
       ('not_restored', 'why the setting could not be restored; empty where it was'),
       ('not_sampled', 'why no interface is sampled; empty if one is'),
