@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
+#include "controller/analysis/busy_processors.h"
 #include "controller/analysis/devices.h"
 #include "controller/analysis/underneath.h"
 #include "measure/report_states.h"
@@ -48,6 +49,7 @@ struct Device {
   const PhaseView& view;
   const measure::WorkerPhaseData& sampler;  // whose samples the device's are
   const EnginesOn& engines;
+  std::string busy_processors;  // as BusyProcessorsOf() has it
   v1::DeviceReport* out;
 };
 
@@ -108,10 +110,13 @@ void AddQueue(const Device& d) {
     Add(FindingKind::kQueue,
         absl::StrFormat("the engines had %.1f I/Os in flight, the device's queue held %.1f: each "
                         "I/O took %s and its request %s, so the rest of the time it waited above "
-                        "the device (a throttle, a lock, another layer)",
+                        "the device%s",
                         out.engine_queue_size(), out.queue_size(),
                         common::FormatDuration(1e6 * latency_ms),
-                        common::FormatDuration(1e6 * await_ms)),
+                        common::FormatDuration(1e6 * await_ms),
+                        d.busy_processors.empty()
+                            ? " (a throttle, a lock, another layer)"
+                            : absl::StrCat(", probably for a processor: ", d.busy_processors)),
         d.out);
   }
   if (d.engines.buffered && out.queue_size() >= kDeep * std::max(1.0, d.engines.in_flight)) {
@@ -260,7 +265,8 @@ void AddFindings(const PhaseView& view, v1::PhaseReport* report) {
     if (const double most = MostRequestBytes(view, self->worker_index, sampled.name); most > 0) {
       out->set_max_request_bytes(most);
     }
-    const Device device{view, *sampled.sampler, engines, out};
+    const Device device{view, *sampled.sampler, engines,
+                        BusyProcessorsOf(view, *report, self->worker_index), out};
     // All but the last compare the device with the engines.
     if (!view.IsObserve()) {
       AddSplit(device);

@@ -28,6 +28,7 @@
 #include "absl/strings/string_view.h"
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
+#include "controller/analysis/busy_processors.h"
 #include "controller/analysis/devices.h"
 #include "controller/analysis/io_sides.h"
 #include "controller/analysis/io_throttles.h"
@@ -239,6 +240,23 @@ bool HasMostRequests(const LimitEvidence& e, const v1::WorkloadReport& out) {
                            e.under.requests.per_second * seconds);
 }
 
+// If the processors of at least half of the workload's hosts were busy nearly all the time: those
+// of the first. Empty otherwise.
+std::string BusyProcessors(const LimitEvidence& e) {
+  std::string first;
+  int busy = 0;
+  int hosts = 0;
+  for (const v1::HostReport& host : e.report.hosts()) {
+    if (host.lost() || !Runs(host, e.workload)) continue;
+    ++hosts;
+    const std::string text = BusyProcessorsOf(e.view, e.report, host.worker_index());
+    if (text.empty()) continue;
+    ++busy;
+    if (first.empty()) first = text;
+  }
+  return busy >= kMajority * hosts ? first : "";
+}
+
 // Direct I/Os that take much longer than the device's requests wait above it. Then it is not the
 // device that limits, whatever the queue depth.
 bool WaitsAboveDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
@@ -247,10 +265,11 @@ bool WaitsAboveDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
   }
   const std::string longer = LongerThanRequests(e, *out);
   if (!e.waits() || longer.empty() || !HasMostRequests(e, *out)) return false;
+  const std::string busy = BusyProcessors(e);
   Set(Limit::kAboveDevice,
-      absl::StrCat(longer,
-                   ": they waited above it (a throttle, a lock, another layer, a lack of "
-                   "processor)"),
+      absl::StrCat(longer, ": they waited above it",
+                   busy.empty() ? " (a throttle, a lock, another layer, a lack of processor)"
+                                : absl::StrCat(", probably for a processor: ", busy)),
       out);
   return true;
 }

@@ -9,52 +9,25 @@
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
+#include "controller/analysis/busy_processors.h"
 #include "controller/analysis/statistics.h"
 #include "measure/states.h"
 
 namespace lockstep::controller {
 namespace {
 
-constexpr double kBusyProcessors = 0.9;
-// A share of the processors' busy time: with less it was others who took them.
-constexpr double kOwnShare = 0.5;
 // A hiccup at the very end leaves less than this: it is no backlog.
 constexpr double kBacklogShare = 0.01;
 constexpr double kBacklogNs = 1e7;
 
-// The workers' share of the kernel's busy processor time; negative where it is not known.
-double OwnShare(const PhaseView& view, const v1::KernelReport& kernel, double busy) {
-  if (!view.HasMeasuredUsage()) return -1;
-  if (kernel.workers().empty()) return -1;
-  const double cpus = view.FactOf(kernel.workers(0), "cpu.count").value_or(0);
-  double own = 0;
-  double seconds = 0;
-  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
-    if (self == nullptr || self->boot_id != kernel.boot_id() || !worker.has_result) continue;
-    own += static_cast<double>(worker.result.cpu_user_ns() + worker.result.cpu_system_ns()) / 1e9;
-    seconds = std::max(seconds, view.series().Of(worker.worker_index).measured_seconds);
-  }
-  return cpus > 0 && seconds > 0 ? own / (busy * cpus * seconds) : -1;
-}
-
 void AddBusyKernels(const PhaseView& view, v1::PhaseReport* report) {
   for (const v1::KernelReport& kernel : report->kernels()) {
-    // Stolen time counts as busy, because the load generator could not use it either.
-    const double busy = kernel.user_ratio() + kernel.system_ratio() + kernel.steal_ratio();
-    if (busy < kBusyProcessors) continue;
-    const double own = OwnShare(view, kernel, busy);
-    if (own >= 0 && own < kOwnShare) {
-      report->add_remarks(absl::StrFormat(
-          "the processors of %s were busy for %.0f %% of the time, %.0f %% of that with the load "
-          "generator: the rest, other programs and the kernel, may have slowed it down",
-          kernel.hosts(0), 100 * busy, 100 * own));
-      continue;
-    }
-    report->add_remarks(absl::StrFormat(
-        "the processors of %s were busy for %.0f %% of the time: the load generator, not the "
-        "storage, may be what was measured",
-        kernel.hosts(0), 100 * busy));
+    const ProcessorUse use = ProcessorUseOf(view, kernel);
+    if (!use.is_busy) continue;
+    report->add_remarks(absl::StrCat(
+        use.text, use.is_others
+                      ? ": the rest, other programs and the kernel, may have slowed it down"
+                      : ": the load generator, not the storage, may be what was measured"));
   }
 }
 

@@ -153,6 +153,16 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
   return e;
 }
 
+// Whether clearly more threads wait for its processors than on the others.
+bool HasRunQueue(const CauseEvidence& e) {
+  return e.own.run_queue > 2 && e.own.run_queue > 2 * e.OfPeers(&Surroundings::run_queue);
+}
+
+std::string RunQueueText(const CauseEvidence& e) {
+  return absl::StrFormat("%.1f threads were ready to run on it on average, on the others %.1f",
+                         e.own.run_queue, e.OfPeers(&Surroundings::run_queue));
+}
+
 // Something keeps it from working.
 std::optional<Cause> HeldBack(const CauseEvidence& e) {
   const bool is_part = e.slow_share < kPhaseMajority;
@@ -194,12 +204,14 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
     return Cause{
         "above the device",
         absl::StrFormat("its I/Os took %s on average%s (the others' %s), the requests of the "
-                        "device under them %s: they waited above the device, as a throttle, "
-                        "another layer or a lack of processor makes them",
+                        "device under them %s: they waited above the device, %s",
                         common::FormatDuration(1e6 * e.own.latency_ms),
                         e.Before(&Surroundings::latency_ms),
                         common::FormatDuration(1e6 * peer_latency),
-                        common::FormatDuration(1e6 * e.own.await_ms))};
+                        common::FormatDuration(1e6 * e.own.await_ms),
+                        HasRunQueue(e) ? absl::StrCat("probably for a processor: ", RunQueueText(e))
+                                       : "as a throttle, another layer or a lack of processor "
+                                         "makes them")};
   }
   return std::nullopt;
 }
@@ -229,13 +241,7 @@ std::optional<Cause> Slower(const CauseEvidence& e) {
                                             100 * e.self.tcp_retransmit_ratio(),
                                             100 * MedianOf(e.retransmits))};
   }
-  const double peer_run_queue = e.OfPeers(&Surroundings::run_queue);
-  if (e.own.run_queue > 2 && e.own.run_queue > 2 * peer_run_queue) {
-    return Cause{"run queue",
-                 absl::StrFormat("%.1f threads were ready to run on it on average, on the "
-                                 "others %.1f",
-                                 e.own.run_queue, peer_run_queue)};
-  }
+  if (HasRunQueue(e)) return Cause{"run queue", RunQueueText(e)};
   return std::nullopt;
 }
 
