@@ -214,6 +214,10 @@ class FleetChecker {
   const v1::Target& TargetOf(const v1::TargetInspection& found) const {
     return job_.targets(static_cast<int>(found.target()));
   }
+  // The job file's own name of the target. A sweep that varies it has a target for each variant.
+  static const std::string& NameInFile(const v1::Target& target) {
+    return target.variant_of().empty() ? target.name() : target.variant_of();
+  }
   const std::string& HostOf(uint32_t worker) const { return workers_[worker].hello.host().name(); }
 
   void Refuse(const std::string& text) {
@@ -262,16 +266,15 @@ class FleetChecker {
     for (const auto* devices : {&under.top, &under.lower}) {
       for (const std::string& name : *devices) {
         if (store_.device != absl::StrCat(boot_id, "/", name)) continue;
-        // The job's own name of a target that a sweep varies: one line for all its variants.
-        const std::string& of = target.variant_of().empty() ? target.name() : target.variant_of();
+        const std::string& of = NameInFile(target);
         if (warned_.insert(of).second) beside_store_[name].push_back(of);
       }
     }
     WarnOfPageCache(w, found, under);
     if (found.device_name().empty() && !target.has_null() && !worker.inspection.synthetic() &&
-        warned_.insert("memory " + target.name()).second) {
+        warned_.insert("memory " + NameInFile(target)).second) {
       check_.warnings.push_back(absl::StrCat(
-          "target ", target.name(), " has no block device underneath (", found.filesystem(),
+          "target ", NameInFile(target), " has no block device underneath (", found.filesystem(),
           "): memory or a network is measured, and nothing can be cross-checked"));
     }
   }
@@ -295,7 +298,7 @@ class FleetChecker {
   void WarnOfPageCache(uint32_t w, const v1::TargetInspection& found, const TargetDevices& under) {
     const std::string loop = found.page_cached() ? found.device_name()
                                                  : CachedDeviceAmong(workers_[w].inspection, under);
-    const std::string& target = TargetOf(found).name();
+    const std::string& target = NameInFile(TargetOf(found));
     if (loop.empty() || !warned_.insert("cached " + target).second) return;
     check_.warnings.push_back(absl::StrCat(
         "target ", target, TargetOf(found).has_device() && found.page_cached() ? " is" : " lies on",

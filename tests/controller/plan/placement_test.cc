@@ -152,6 +152,32 @@ TEST(PlacementTest, TargetsBesideTheStoreShareOneWarning) {
   EXPECT_EQ(warning_of(6).find("target files lies on sda, where"), 0u);
 }
 
+TEST(PlacementTest, VariantsOfATargetShareTheWarningsOfIt) {
+  v1::JobSpec job = Job();
+  SettledRun run = Settled(job, 1);
+  const v1::Target like = job.targets(0);
+  *job.add_targets() = like;
+  job.mutable_targets(1)->set_name("files file.count=2");
+  for (v1::Target& target : *job.mutable_targets()) target.set_variant_of("files");
+  v1::Inspection& inspection = run.workers[0].inspection;
+  const v1::TargetInspection found = inspection.targets(0);
+  *inspection.add_targets() = found;
+  inspection.mutable_targets(1)->set_target(1);
+  const auto the_warning = [&] {
+    const FleetCheck check = CheckFleet(job, run.workers, {"", "", false});
+    EXPECT_EQ(check.warnings.size(), 1u);
+    return check.warnings.empty() ? std::string() : check.warnings[0];
+  };
+  for (v1::TargetInspection& target : *inspection.mutable_targets()) target.set_page_cached(true);
+  EXPECT_EQ(the_warning().find("target files lies on a loop device without direct I/O (sda"), 0u)
+      << the_warning();
+  for (v1::TargetInspection& target : *inspection.mutable_targets()) {
+    target.set_page_cached(false);
+    target.clear_device_name();
+  }
+  EXPECT_EQ(the_warning().find("target files has no block device underneath"), 0u) << the_warning();
+}
+
 TEST(PlacementTest, OneThingUnderTwoNamesIsRefused) {
   v1::JobSpec job = Job();
   v1::Target* partition = job.add_targets();
