@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <random>
@@ -157,7 +158,7 @@ std::optional<double> NumberOf(const std::string& text) {
   return std::nullopt;
 }
 
-// The points along the last axis, in its order.
+// The points along the last axis, ascending.
 struct Row {
   std::vector<double> x, y;
   std::vector<const v1::SweepPointReport*> points;
@@ -289,39 +290,59 @@ void AddRateKnee(const Row& row, const std::vector<std::vector<double>>& served,
 
 using PointRuns = std::map<std::vector<uint32_t>, Runs>;
 
+// The values of an axis as numbers; empty if they have no order, as those of names.
+std::vector<double> OrderedValuesOf(const v1::SweepAxisReport& axis) {
+  std::vector<double> x;
+  for (const std::string& value : axis.values()) {
+    const auto number = NumberOf(value);
+    if (!number) return {};
+    x.push_back(*number);
+  }
+  const bool ascends = std::adjacent_find(x.begin(), x.end(), std::greater_equal<>()) == x.end();
+  const bool descends = std::adjacent_find(x.begin(), x.end(), std::less_equal<>()) == x.end();
+  if (!ascends && !descends) x.clear();
+  return x;
+}
+
+// The points by the values of the other axes, each row ascending.
+std::map<std::vector<uint32_t>, Row> RowsOf(const PointRuns& points, const std::vector<double>& x,
+                                            const v1::SweepReport& sweep) {
+  std::vector<const v1::SweepPointReport*> ordered;
+  for (const v1::SweepPointReport& point : sweep.points()) {
+    if (point.runs() > 0) ordered.push_back(&point);
+  }
+  // A job may go down from the largest value.
+  if (x.front() > x.back()) std::reverse(ordered.begin(), ordered.end());
+  std::map<std::vector<uint32_t>, Row> rows;
+  for (const v1::SweepPointReport* point : ordered) {
+    const std::vector<uint32_t> indices(point->indices().begin(), point->indices().end());
+    Row& row = rows[{indices.begin(), indices.end() - 1}];
+    row.x.push_back(x[indices.back()]);
+    row.y.push_back(point->iops());
+    row.points.push_back(point);
+    row.runs.push_back(&points.at(indices));
+  }
+  return rows;
+}
+
 // A knee for each combination of the other axes' values.
 void AddKnees(const PointRuns& points, v1::SweepReport* sweep) {
   if (sweep->axes().empty()) return;
-  const int last = sweep->axes_size() - 1;
-  std::vector<double> x;
-  for (const std::string& value : sweep->axes(last).values()) {
-    const auto number = NumberOf(value);
-    // A knee needs an axis with an order. Names such as engines, and values in another order, have
-    // none.
-    if (!number || (!x.empty() && *number <= x.back())) {
-      sweep->add_without_knee(absl::StrCat("no knee: the values of ", sweep->axes(last).field(),
-                                           " are not numbers in ascending order"));
-      return;
-    }
-    x.push_back(*number);
+  const v1::SweepAxisReport& last = *sweep->axes().rbegin();
+  const std::vector<double> x = OrderedValuesOf(last);
+  if (x.empty()) {
+    sweep->add_without_knee(absl::StrCat("no knee: the values of ", last.field(),
+                                         " are not numbers in ascending or descending order"));
+    return;
   }
-  std::map<std::vector<uint32_t>, Row> rows;
-  for (const v1::SweepPointReport& point : sweep->points()) {
-    if (point.runs() == 0) continue;
-    const std::vector<uint32_t> indices(point.indices().begin(), point.indices().end());
-    Row& row = rows[{indices.begin(), indices.end() - 1}];
-    row.x.push_back(x[indices.back()]);
-    row.y.push_back(point.iops());
-    row.points.push_back(&point);
-    row.runs.push_back(&points.at(indices));
-  }
+  const std::map<std::vector<uint32_t>, Row> rows = RowsOf(points, x, *sweep);
   for (const auto& [indices, row] : rows) {
     std::vector<std::string> at;
     for (size_t a = 0; a < indices.size(); ++a) {
       const v1::SweepAxisReport& axis = sweep->axes(static_cast<int>(a));
       at.push_back(absl::StrCat(axis.field(), "=", axis.values(static_cast<int>(indices[a]))));
     }
-    const auto served = ServedOf(row, sweep->axes(last).field());
+    const auto served = ServedOf(row, last.field());
     if (served.empty()) {
       AddGeometricKnee(row, absl::StrJoin(at, " "), sweep);
     } else {

@@ -20,9 +20,10 @@ struct Came {
   double due, iops;
 };
 
-// A sweep of `load` along `field`, from 100 to 400: a run for each value.
+// A sweep of `load` along `field`: a run for each of four values.
 v1::SweepReport SweepAlong(const std::string& field, const v1::RunPhase& load,
-                           const std::function<std::vector<Came>(double value)>& came_at) {
+                           const std::function<std::vector<Came>(double value)>& came_at,
+                           const std::vector<uint32_t>& values = {100, 200, 300, 400}) {
   measure::RunData data;
   v1::RunPhase* run = data.run.job.add_phases()->mutable_run();
   *run = load;
@@ -30,7 +31,7 @@ v1::SweepReport SweepAlong(const std::string& field, const v1::RunPhase& load,
   axis->set_field(field);
   v1::Report report;
   for (uint32_t step = 0; step < 4; ++step) {
-    const uint32_t value = 100 * (step + 1);
+    const uint32_t value = values.at(step);
     axis->add_values(absl::StrCat(value));
     measure::PhaseData& phase = data.phases.emplace_back();
     phase.phase.phase = step;
@@ -93,6 +94,19 @@ TEST(SweepsTest, ALimitSaysItselfWhatIsDue) {
                                       return {{1000, Managed(limit)}};
                                     })),
             "200");
+}
+
+TEST(SweepsTest, AnAxisThatGoesDownHasTheKneeOfTheOneThatGoesUp) {
+  const auto came = [](double limit) -> std::vector<Came> { return {{0, Managed(limit)}}; };
+  EXPECT_EQ(LastServedOf(SweepAlong("max_iops", LoadsOf(1), came, {400, 300, 200, 100})), "200");
+  const v1::SweepReport sweep = SweepAlong("threads", LoadsOf(1), came, {400, 300, 200, 100});
+  ASSERT_TRUE(IsOfBend(sweep)) << sweep.DebugString();
+  EXPECT_EQ(sweep.knees(0).value(),
+            SweepAlong("threads", LoadsOf(1), came, {100, 200, 300, 400}).knees(0).value());
+  const v1::SweepReport mixed = SweepAlong("threads", LoadsOf(1), came, {100, 300, 200, 400});
+  ASSERT_EQ(mixed.without_knee_size(), 1);
+  EXPECT_EQ(mixed.without_knee(0),
+            "no knee: the values of threads are not numbers in ascending or descending order");
 }
 
 TEST(SweepsTest, WhatALimitServedCannotBeToldFromWhatElseRan) {
