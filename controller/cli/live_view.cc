@@ -81,7 +81,7 @@ class Printer {
     EndLineNow();
     const std::string expected =
         phase.expected_seconds() > 0 && measure::Is(phase, measure::PhaseState::kRunning)
-            ? absl::StrFormat(" for %.0f s", phase.expected_seconds())
+            ? absl::StrCat(" for ", common::FormatDigits(phase.expected_seconds(), 3), " s")
             : "";
     std::cerr << Paint(
                      absl::StrFormat("[%d/%d] %s", phase.index() + 1, phase.count(), phase.name()),

@@ -38,10 +38,11 @@ class Local(unittest.TestCase):
         return lockstep(*words, stdin=job)
 
     def test_one_command_runs_a_job_and_keeps_its_result(self):
-        job = files_job(self.data, duration="1s", workload=", max_iops: 500")
+        job = files_job(self.data, duration="1500ms", workload=", max_iops: 500")
         words = ("--workers", "2", "--allow", self.data)
         done = self.run_local(job, *words, "--set", "labels.try=1")
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(": running for 1.5 s\n", done.stderr)
         self.assertIn("2 hosts", done.stdout)
         self.assertEqual([], os.listdir(self.data), "the job's cleanup removes its files")
         done = self.run_local(job, *words, "--ab", os.devnull)
