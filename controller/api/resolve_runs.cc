@@ -9,6 +9,7 @@
 #include "controller/api/await.h"
 #include "controller/api/controller_service.h"
 #include "controller/api/job_problems.h"
+#include "controller/plan/copy_rules.h"
 
 namespace lockstep::controller {
 
@@ -88,6 +89,17 @@ grpc::Status ControllerService::ResolveRuns(v1::JobSpec* job) const {
       return InvalidField(absl::StrCat("phases[", p, "].verify.of_run"), found.error_message());
     }
     verify->set_of_run(run_id);
+    const auto run = parts_.store->GetRun(run_id);
+    if (!run.ok()) return ToGrpc(run.status());
+    // A block that the run has copied names the source, and would be found misplaced.
+    HeaderOwners owners;
+    for (const v1::PhaseSpec& phase : run->job.phases()) owners.Check(phase, [](auto&&...) {});
+    grpc::Status copied;
+    owners.Check(job->phases(p), [&](const std::string& field, const std::string& problem) {
+      copied = InvalidField(absl::StrCat("phases[", p, "].", field),
+                            absl::StrCat("in run ", run_id.substr(0, 8), " ", problem));
+    });
+    if (!copied.ok()) return copied;
   }
   return grpc::Status::OK;
 }

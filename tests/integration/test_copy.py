@@ -150,6 +150,9 @@ class Copies(FleetTest):
         self.assertTrue(filecmp.cmp(self.path("src"), self.path("dst"), shallow=False))
         wrong = exact.replace("[src]}\n", "[dst]}\n")
         self.refused("was copied without verify", self.targets(), wrong)
+        # Also where another job names the run.
+        later = "  - verify: {targets: [dst], block_size: 64KiB, of_run: last}\n"
+        self.refused("'dst' was copied without verify", self.targets(), later)
 
     def refused(self, words, targets, phases):
         done = self.fleet.run_job(copy_job(targets, phases))
