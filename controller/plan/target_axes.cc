@@ -77,10 +77,20 @@ class Expander {
     const std::string shown = common::Printable(name, 100);
     const int index = FindTarget(*job_, name);
     if (name.empty() || index < 0) {
+      // The field goes on behind the dot of such a name, so that it would not be known where.
+      const auto dotted =
+          std::find_if(job_->targets().begin(), job_->targets().end(), [&](const auto& target) {
+            return target.name().find('.') != std::string::npos &&
+                   absl::StartsWith(axis.field(), absl::StrCat("targets.", target.name(), "."));
+          });
       Add(path + ".field",
-          absl::StrCat("'", common::Printable(axis.field(), 200), "': no target is named '", shown,
-                       "'; write targets.NAME.FIELD, as "
-                       "targets.files.file.count"));
+          absl::StrCat(
+              "'", common::Printable(axis.field(), 200), "': ",
+              dotted != job_->targets().end()
+                  ? absl::StrCat("target '", common::Printable(dotted->name(), 100),
+                                 "' cannot be varied, because its name has a dot; rename it")
+                  : absl::StrCat("no target is named '", shown,
+                                 "'; write targets.NAME.FIELD, as targets.files.file.count")));
       return nullptr;
     }
     return &job_->targets(index);

@@ -332,6 +332,11 @@ TEST(TargetAxesTest, WhatCannotBeIsRefusedInWords) {
         [&](v1::JobSpec*, v1::RunPhase* run) { AddAxis(field, {value}, run->mutable_sweep()); });
   };
   EXPECT_NE(axis("targets.0.file.size", "1MiB").find("no target is named '0'"), std::string::npos);
+  EXPECT_NE(with([](v1::JobSpec* job, v1::RunPhase* run) {
+              job->mutable_targets(0)->set_name("my.files");
+              run->mutable_sweep()->mutable_axes(0)->set_field("targets.my.files.file.count");
+            }).find("target 'my.files' cannot be varied, because its name has a dot"),
+            std::string::npos);
   EXPECT_NE(axis("targets.files.null.latency", "1ms").find("is no `null`"), std::string::npos);
   EXPECT_NE(axis("targets.files.name", "x").find("no `name`"), std::string::npos);
   EXPECT_NE(axis("targets.files.variant_of", "x").find("no `variant_of`"), std::string::npos);
