@@ -124,13 +124,26 @@ bool StaysBehind(const PhaseView& view, const v1::WorkloadReport& w,
   return kept < kKeeps * w.due_per_second();
 }
 
-void AddBacklog(const PhaseView& view, v1::WorkloadReport* workload, v1::PhaseReport* report) {
-  const v1::WorkloadReport& w = *workload;
-  if (w.unstarted() <= kBacklogShare * w.total().operations() ||
-      w.longest_backlog_ns() <= kBacklogNs) {
-    return;
+// The I/Os of a workload that were due, from T on. The measured ones and those that were never
+// started are fewer: I/Os of the ramp, and those that were in flight at the end, were due, too.
+double DueOf(const PhaseView& view, int workload) {
+  double due = 0;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    for (const v1::WorkloadResult& result : worker.result.workloads()) {
+      if (result.workload() != static_cast<uint32_t>(workload)) continue;
+      due += static_cast<double>(result.due());
+    }
   }
-  const double share = 100 * w.unstarted() / std::max(1.0, w.unstarted() + w.total().operations());
+  return due;
+}
+
+// `index`: of the workload in its load.
+void AddBacklog(const PhaseView& view, int index, v1::PhaseReport* report) {
+  v1::WorkloadReport* workload = report->mutable_workloads(index);
+  const v1::WorkloadReport& w = *workload;
+  const double due = DueOf(view, index);
+  if (w.unstarted() <= kBacklogShare * due || w.longest_backlog_ns() <= kBacklogNs) return;
+  const double share = 100 * w.unstarted() / std::max(1.0, due);
   if (!StaysBehind(view, w, *report)) {
     report->add_remarks(absl::StrFormat(
         "%s: the load stood still and its end came before it had caught up: %s I/Os that were due "
@@ -180,9 +193,9 @@ void AddRemarks(const PhaseView& view, v1::PhaseReport* report) {
   AddSmallFiles(view, report);
   const std::vector<measure::WorkerPhaseData>& workers = view.phase().workers;
   const bool whole = std::none_of(workers.begin(), workers.end(), &PhaseView::CutShort);
-  for (v1::WorkloadReport& w : *report->mutable_workloads()) {
-    AddBacklog(view, &w, report);
-    AddVerification(view.phase().phase.kind, whole, w, report);
+  for (int i = 0; i < report->workloads_size(); ++i) {
+    AddBacklog(view, i, report);
+    AddVerification(view.phase().phase.kind, whole, report->workloads(i), report);
   }
   if (report->total().errors() > 0) {
     report->add_remarks(absl::StrFormat("%.0f I/Os failed; they are in no rate and no latency",

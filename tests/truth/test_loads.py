@@ -173,7 +173,8 @@ class Loads(TruthTest):
         self.assert_near(in_all, 24000, 0.02, "served and never started")
         self.assertLessEqual(workload["total"]["operations"], 12050)
         share = float(re.search(r"\(([\d.]+) %\) were never started", backlog)[1])
-        self.assertAlmostEqual(share, 100 * workload["unstarted"] / in_all, delta=0.1)
+        # I/Os that were in flight at the end were due, too, and are not in `in_all`.
+        self.assertAlmostEqual(share, 100 * workload["unstarted"] / 24000, delta=0.06)
         # At half of the speed that is due, the last I/O that starts is half of the time late.
         self.assertGreaterEqual(workload["longestBacklogNs"], 1.4e9)
         self.assertNotEqual(self.limit_of(mix), "rate")

@@ -332,6 +332,19 @@ TEST(ReportTest, WhatWasDueOfALoadThatWasEndedIsOverItsOwnTime) {
   EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).workloads(0).due_per_second(), 200);
 }
 
+// I/Os of the ramp and of the drain were due, too, and are no measured operations.
+TEST(ReportTest, ABacklogIsAShareOfAllThatWasDue) {
+  Stored data = TwoWorkers();
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    v1::WorkloadResult* result = worker.result.mutable_workloads(0);
+    result->set_due(100000);
+    result->set_unstarted(25000);
+    result->set_longest_backlog_ns(2000000000);
+  }
+  EXPECT_TRUE(absl::StrContains(RemarksOf(data), "50,000 I/Os that were due (25.0 %)"))
+      << RemarksOf(data);
+}
+
 TEST(ReportTest, AVerifyPhaseThatDidNotReadAllProvesNothing) {
   Stored data = TwoWorkers();
   data.run.job.mutable_phases(0)->mutable_verify();
