@@ -9,12 +9,12 @@ namespace {
 
 // In the order of the enumerators. Stored reports, JSON and SQL have these words: they never
 // change.
-constexpr std::array<std::string_view, 13> kVerdictWords = {
-    "queued",    "running",        "done",
-    "passed",    "failed",         "aborted",
-    "cancelled", "data corrupted", "expectations failed",
-    "invalid",   "degraded",       "errors",
-    "backlog"};
+constexpr std::array<std::string_view, 14> kVerdictWords = {
+    "queued",    "running",         "done",
+    "passed",    "failed",          "aborted",
+    "cancelled", "data corrupted",  "expectations failed",
+    "invalid",   "degraded",        "errors",
+    "backlog",   "nothing measured"};
 constexpr std::array<std::string_view, 10> kFindingKinds = {
     "straggler", "slow",  "starvation", "coalesced",    "amplified",
     "split",     "queue", "flushes",    "interference", "paths"};

@@ -24,6 +24,7 @@ enum class VerdictWord {
   kDegraded,
   kErrors,
   kBacklog,
+  kNothingMeasured,
 };
 // The kinds of findings about hosts or devices. The first three are about hosts.
 enum class FindingKind {

@@ -20,7 +20,7 @@ enum ExitStatus {
   kOk = 0,
   kError = 1,        // the command itself: no controller, bad flag, refused
   kInvalidJob = 2,   // the job file has errors
-  kRunFailed = 3,    // the run failed, was aborted or lost its workers
+  kRunFailed = 3,    // the run failed, was aborted, lost its workers, or a load measured nothing
   kNotMet = 4,       // the run is done, and an expectation was not met
   kCannotTell = 5,   // too few runs to tell
   kCorrupted = 6,    // a block was not as it was written

@@ -56,6 +56,7 @@ int StatusOf(const v1::Report& report, const ReportFormat& format) {
   // phases that are still to come count as not met.
   if (!is_done && !measure::IsInProgress(run)) return kRunFailed;
   if (!report.expectations_met() && is_done) return kNotMet;
+  if (is_done && !controller::UnmeasuredText(report).empty()) return kRunFailed;
   return format.require_all_hosts && report.run().degraded() ? kDegraded : kOk;
 }
 
@@ -350,9 +351,10 @@ void AddRun(CLI::App* app, const Context* context, int* status, const SharedRunF
   AddSshRunFlags(run, &flags->ssh);
   run->footer(
       "Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was "
-      "aborted, 4 an expectation\n"
-      "or a limit of the start skew was not met, 6 data was corrupted, 7 a host was lost with "
-      "--require-all-hosts,\n130 cancelled, 1 anything else.\n\nExamples:\n  "
+      "aborted, or a load\n"
+      "measured nothing, 4 an expectation or a limit of the start skew was not met, 6 data was "
+      "corrupted, 7 a "
+      "host was lost\nwith --require-all-hosts, 130 cancelled, 1 anything else.\n\nExamples:\n  "
       "lockstep run mixed.yaml --set phases.1.run.duration=30s --format json > result.json\n  "
       "lockstep run --ab depth8.yaml depth16.yaml --repeat 8\n  "
       "lockstep run --local mixed.yaml --allow /mnt/san\n  "

@@ -52,6 +52,8 @@ std::string RenderGithub(const v1::Report& report) {
     text += Annotate(
         Annotation::kError, job,
         absl::StrCat("the run is ", run.state(), run.outcome().empty() ? "" : ": ", run.outcome()));
+  } else if (const std::string unmeasured = UnmeasuredText(report); !unmeasured.empty()) {
+    text += Annotate(Annotation::kError, job, unmeasured);
   }
   for (const v1::PhaseReport& phase : report.phases()) {
     // The run's own line has the reason why a phase did not end.

@@ -58,13 +58,16 @@ std::string RenderRunJUnit(const v1::Report& report) {
   Suite suite;
   const std::string& state = report.run().state();
   const std::string corruption = CorruptionText(report);
+  // A run that did nothing would be a passed test.
+  const std::string unmeasured = UnmeasuredText(report);
   suite.Add(report.run().job_name(), "run " + report.run().run_id().substr(0, 8),
             !corruption.empty() ? suite.Error(corruption)
-            : measure::Is(report.run(), measure::RunState::kDone)
-                ? ""
-                : suite.Error(absl::StrCat("the run is ", state,
+            : !measure::Is(report.run(), measure::RunState::kDone)
+                ? suite.Error(absl::StrCat("the run is ", state,
                                            report.run().outcome().empty() ? "" : ": ",
-                                           report.run().outcome())));
+                                           report.run().outcome()))
+            : !unmeasured.empty() ? suite.Error(unmeasured)
+                                  : "");
   for (const v1::PhaseReport& phase : report.phases()) {
     // The run's own case has the reason why a phase did not end. A failure of each of its
     // expectations would count that one cause many times.

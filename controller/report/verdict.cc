@@ -226,16 +226,38 @@ std::string CorruptionText(const v1::Report& report) {
 
 namespace {
 
-// "curve, share=110 % and 2 more"; empty where no load stayed behind its rate.
-std::string PhasesWithBacklog(const v1::Report& report) {
+// "curve, share=110 % and 2 more": the phases for which `is_one` holds; empty if there are none.
+template <typename Predicate>
+std::string NamesOfPhases(const v1::Report& report, Predicate is_one) {
   std::vector<std::string> names;
   for (const v1::PhaseReport& phase : report.phases()) {
-    const bool has = std::any_of(phase.workloads().begin(), phase.workloads().end(),
-                                 [](const auto& workload) { return workload.has_backlog(); });
-    if (has) names.push_back(phase.name());
+    if (is_one(phase)) names.push_back(phase.name());
   }
   if (names.size() < 2) return names.empty() ? "" : names[0];
   return absl::StrCat(names[0], " and ", names.size() - 1, " more");
+}
+
+// Whether a load of the phase stayed behind its rate.
+bool HasBacklog(const v1::PhaseReport& phase) {
+  return std::any_of(phase.workloads().begin(), phase.workloads().end(),
+                     [](const auto& workload) { return workload.has_backlog(); });
+}
+
+// Failed I/Os are a verdict of their own.
+bool HasMeasured(const v1::PhaseReport& phase) {
+  return phase.total().operations() + phase.total().errors() > 0;
+}
+
+bool IsUnmeasured(const v1::PhaseReport& phase) {
+  return measure::Is(phase, measure::PhaseKind::kRun) &&
+         measure::Is(phase, measure::PhaseState::kDone) && !phase.workloads().empty() &&
+         !HasMeasured(phase);
+}
+
+bool HasMeasuredLoad(const v1::Report& report) {
+  return std::any_of(report.phases().begin(), report.phases().end(), [](const auto& phase) {
+    return measure::Is(phase, measure::PhaseKind::kRun) && HasMeasured(phase);
+  });
 }
 
 VerdictSeverity SeverityOf(const Verdict& verdict) {
@@ -276,13 +298,17 @@ Verdict WordOf(const v1::Report& report) {
   } else if (!report.expectations_met()) {
     verdict.word = VerdictWord::kExpectationsFailed;
     if (!run.expectations().empty()) verdict.reasons.push_back(run.expectations());
+  } else if (const std::string unmeasured = UnmeasuredText(report); !unmeasured.empty()) {
+    verdict.word = VerdictWord::kNothingMeasured;
+    // The word says it of all loads.
+    if (HasMeasuredLoad(report)) verdict.reasons.push_back(unmeasured);
   } else if (run.degraded()) {
     verdict.word = VerdictWord::kDegraded;
     verdict.reasons.push_back("a host was lost");
   } else if (errors > 0) {
     verdict.word = VerdictWord::kErrors;
     verdict.reasons.push_back(absl::StrFormat("%.0f I/Os failed", errors));
-  } else if (const std::string behind = PhasesWithBacklog(report);
+  } else if (const std::string behind = NamesOfPhases(report, &HasBacklog);
              expected == 0 && !behind.empty()) {
     // A job that expects something says itself which rate it needs.
     verdict.word = VerdictWord::kBacklog;
@@ -297,6 +323,11 @@ Verdict WordOf(const v1::Report& report) {
 }
 
 }  // namespace
+
+std::string UnmeasuredText(const v1::Report& report) {
+  const std::string phases = NamesOfPhases(report, &IsUnmeasured);
+  return phases.empty() ? "" : absl::StrCat("no I/O was measured in ", phases);
+}
 
 Verdict VerdictOf(const v1::Report& report) {
   Verdict verdict = WordOf(report);

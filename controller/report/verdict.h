@@ -14,8 +14,8 @@ namespace lockstep::controller {
 enum class VerdictSeverity { kUnknown, kGood, kWarning, kBad };
 
 // The outcome of a run, in one word: passed, done, running, queued, data corrupted, expectations
-// failed, degraded, invalid, errors, backlog, failed, aborted, cancelled. "passed" is said only
-// where the job expected something.
+// failed, nothing measured, degraded, invalid, errors, backlog, failed, aborted, cancelled.
+// "passed" is said only where the job expected something.
 struct Verdict {
   // Nothing for a state that is none of ours, as of a newer controller. `text` is that state then.
   std::optional<measure::VerdictWord> word;
@@ -29,7 +29,10 @@ Verdict VerdictOf(const v1::Report& report);
 // The errors that verification found, over all phases: "24 of 4,096 checked blocks are not as
 // written, on vm-3 and vm-6"; empty when there are none.
 std::string CorruptionText(const v1::Report& report);
-// The same, and Warnings(), as the report's `verdict`.
+// The loads that ended as planned although none of their I/Os was completed in the measured time:
+// "no I/O was measured in mix and 1 more"; empty when there are none.
+std::string UnmeasuredText(const v1::Report& report);
+// The verdict, and Warnings(), as the report's `verdict`.
 void AddVerdict(v1::Report* report);
 
 // The warnings for a reader who has one minute, the gravest first: each once, with its phases.

@@ -26,7 +26,7 @@ void ExpectTexts(Enum last, const std::function<std::optional<Enum>(std::string_
 }
 
 TEST(ReportStatesTest, EachTextIsReadBack) {
-  ExpectTexts<VerdictWord>(VerdictWord::kBacklog, &ParseVerdictWord);
+  ExpectTexts<VerdictWord>(VerdictWord::kNothingMeasured, &ParseVerdictWord);
   ExpectTexts<FindingKind>(FindingKind::kPaths, &ParseFindingKind);
   ExpectTexts<Figure>(Figure::kDeviceAwait, &ParseFigure);
   ExpectTexts<Limit>(Limit::kQueueDepth, &ParseLimit);
@@ -43,6 +43,7 @@ TEST(ReportStatesTest, EachTextIsReadBack) {
 // These texts are in stored reports, JSON and SQL.
 TEST(ReportStatesTest, TextsStayAsTheyAre) {
   EXPECT_EQ(Text(VerdictWord::kExpectationsFailed), "expectations failed");
+  EXPECT_EQ(Text(VerdictWord::kNothingMeasured), "nothing measured");
   EXPECT_EQ(Text(FindingKind::kInterference), "interference");
   EXPECT_EQ(Text(Figure::kP999), "p999_ns");
   EXPECT_EQ(Text(Limit::kAboveDevice), "above the device");

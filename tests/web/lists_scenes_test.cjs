@@ -95,6 +95,7 @@ async function severities(page) {
     backlog: "warn",
     degraded: "warn",
     failed: "bad",
+    "nothing measured": "bad",
     cancelled: "plain",
     "data corrupted": "corrupt",
   };

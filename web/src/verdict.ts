@@ -47,6 +47,9 @@ export function verdictOfPhase(phase: PhaseReport): Verdict {
   }
   if (phase.invalid) return { word: "invalid", tone: "bad" };
   if (phase.expectations.some((e) => !e.met)) return { word: "expectations failed", tone: "bad" };
+  const io = (phase.total?.operations ?? 0) + (phase.total?.errors ?? 0);
+  if (phase.kind === "run" && phase.workloads.length > 0 && io === 0)
+    return { word: "nothing measured", tone: "bad" };
   if (phase.workersLost > 0) return { word: "degraded", tone: "warn" };
   if ((phase.total?.errors ?? 0) > 0) return { word: "errors", tone: "warn" };
   if (phase.expectations.length === 0 && phase.workloads.some((w) => w.hasBacklog))

@@ -3,6 +3,8 @@
 #include "controller/report/verdict.h"
 
 #include "absl/strings/match.h"
+#include "controller/report/github.h"
+#include "controller/report/junit.h"
 #include "controller/report/markdown.h"
 #include "gtest/gtest.h"
 
@@ -18,6 +20,8 @@ v1::Report Done() {
     v1::PhaseReport* phase = report.add_phases();
     phase->set_name(name);
     phase->set_state("done");
+    phase->set_kind("run");
+    phase->mutable_total()->set_operations(1000);
     phase->add_workloads();
   }
   return report;
@@ -37,6 +41,47 @@ TEST(VerdictTest, ALoadThatStaysBehindItsRateIsNoGoodEnd) {
   // A job that expects something says itself which rate it needs.
   report.mutable_phases(0)->add_expectations()->set_met(true);
   EXPECT_EQ(VerdictOf(report).word, measure::VerdictWord::kPassed);
+}
+
+// Whoever reads the verdict alone would take a load that did nothing for a good one.
+TEST(VerdictTest, ALoadThatMeasuredNothingIsNoGoodEnd) {
+  v1::Report report = Done();
+  EXPECT_EQ(UnmeasuredText(report), "");
+  EXPECT_TRUE(absl::StrContains(RenderRunJUnit(report), "errors=\"0\""));
+  v1::PhaseReport* second = report.mutable_phases(1);
+  second->mutable_total()->set_operations(0);
+  Verdict verdict = VerdictOf(report);
+  EXPECT_EQ(verdict.text, "nothing measured");
+  EXPECT_EQ(verdict.severity, VerdictSeverity::kBad);
+  EXPECT_FALSE(verdict.good);
+  ASSERT_EQ(verdict.reasons.size(), 1u);
+  EXPECT_EQ(verdict.reasons[0], "no I/O was measured in share=110 %");
+  EXPECT_TRUE(absl::StrContains(RenderMarkdown(report), "❌"));
+  EXPECT_TRUE(absl::StrContains(RenderRunJUnit(report),
+                                "<error message=\"no I/O was measured in share=110 %\"/>"));
+  EXPECT_TRUE(absl::StrContains(RenderGithub(report),
+                                "::error title=lockstep ::no I/O was measured in share=110 %25\n"));
+  // The word says it of all loads.
+  report.mutable_phases(0)->mutable_total()->set_operations(0);
+  EXPECT_TRUE(VerdictOf(report).reasons.empty());
+  EXPECT_EQ(UnmeasuredText(report), "no I/O was measured in share=50 % and 1 more");
+}
+
+TEST(VerdictTest, LoadsThatNeverEndedOrFailedSayOtherwise) {
+  v1::Report report = Done();
+  v1::PhaseReport* second = report.mutable_phases(1);
+  second->mutable_total()->set_operations(0);
+  second->mutable_total()->set_errors(3);
+  EXPECT_EQ(VerdictOf(report).word, measure::VerdictWord::kErrors);
+  second->mutable_total()->set_errors(0);
+  second->set_state("skipped");
+  EXPECT_EQ(VerdictOf(report).word, measure::VerdictWord::kDone);
+  // These do no load.
+  for (const char* kind : {"prepare", "cleanup", "observe"}) {
+    second->set_state("done");
+    second->set_kind(kind);
+    EXPECT_EQ(VerdictOf(report).word, measure::VerdictWord::kDone) << kind;
+  }
 }
 
 TEST(VerdictTest, EachWordHasItsSeverity) {
