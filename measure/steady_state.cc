@@ -10,6 +10,11 @@ namespace {
 // One more than the largest window that a job may ask for (100 rounds).
 constexpr size_t kKept = 101;
 
+// Latencies have no value where no I/O completed. Rates have 0.
+bool IsLatency(v1::SteadyFigure figure) {
+  return figure == v1::STEADY_FIGURE_PERCENTILE || figure == v1::STEADY_FIGURE_MEAN;
+}
+
 }  // namespace
 
 Variation VariationOf(const std::vector<double>& values) {
@@ -53,6 +58,7 @@ void Rounds::Add(uint32_t interval, const MergedInterval::Part& part) {
   open_->last = interval;
   open_->end_seconds = part.begin_seconds + part.seconds;
   open_->value = Value();
+  open_->has_io = operations_ > 0;
   complete_.push_back(*open_);
   if (complete_.size() > kKept) complete_.pop_front();
   open_.reset();
@@ -74,12 +80,10 @@ double Rounds::Value() const {
 std::vector<Rounds::Round> Rounds::LastRounds(uint32_t window) const {
   if (complete_.size() < window) return {};
   const auto from = complete_.end() - static_cast<std::ptrdiff_t>(window);
-  const bool is_latency =
-      figure_ == v1::STEADY_FIGURE_PERCENTILE || figure_ == v1::STEADY_FIGURE_MEAN;
   for (auto round = from; round != complete_.end(); ++round) {
     if (round != from && round->first != std::prev(round)->last + 1) return {};
     // A round with too few I/Os for the percentile has none. Its largest latency is no stand-in.
-    if (is_latency && !(round->value > 0)) return {};
+    if (IsLatency(figure_) && !(round->value > 0)) return {};
   }
   return {from, complete_.end()};
 }
@@ -179,15 +183,19 @@ void SteadyState::FindDeparture() {
 
 void SteadyState::FindDeparture(const Rounds& rounds, double steady_mean,
                                 std::optional<uint32_t> worker) {
-  const std::vector<Rounds::Round> newest = rounds.LastRounds(rule_.window());
-  if (verdict_.departure || newest.empty()) return;
+  if (verdict_.departure || rounds.complete().empty()) return;
   // The mean of a window with a wide range can stay within it while the load stands still for a
-  // whole round. Such a load is not steady, unless its rule allows a range of the whole mean.
-  const Rounds::Round& last = newest.back();
-  if (!(last.value > 0) && rule_.range_ratio() < 1 && last.begin_seconds >= verdict_.end_seconds) {
+  // whole round, and a window of latencies has none then. Such a load is not steady, unless its
+  // rule allows a range of the whole rate.
+  const Rounds::Round& last = rounds.complete().back();
+  const bool stands_still =
+      IsLatency(rule_.figure()) ? !last.has_io : !(last.value > 0) && rule_.range_ratio() < 1;
+  if (stands_still && last.begin_seconds >= verdict_.end_seconds) {
     verdict_.departure = {last.begin_seconds, last.end_seconds, 0, steady_mean, worker};
     return;
   }
+  const std::vector<Rounds::Round> newest = rounds.LastRounds(rule_.window());
+  if (newest.empty()) return;
   double sum = 0;
   for (const Rounds::Round& round : newest) sum += round.value;
   const double mean = sum / static_cast<double>(newest.size());

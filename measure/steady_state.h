@@ -37,6 +37,7 @@ class Rounds {
     uint32_t first = 0, last = 0;  // intervals
     double begin_seconds = 0, end_seconds = 0;
     double value = 0;
+    bool has_io = false;
   };
   const std::deque<Round>& complete() const { return complete_; }
   // The newest `window` of them, if there are so many and none is missing between.

@@ -117,6 +117,25 @@ TEST(SteadyStateTest, ARoundWithoutAnIoIsADepartureWhateverTheRangeAllows) {
   EXPECT_FALSE(departure(1));
 }
 
+// No round without an I/O has a latency, so that no window with it has a mean.
+TEST(SteadyStateTest, ARoundWithoutAnIoEndsASteadyLatency) {
+  v1::SteadyState rule = Rule();
+  for (const v1::SteadyFigure figure : {v1::STEADY_FIGURE_MEAN, v1::STEADY_FIGURE_PERCENTILE}) {
+    rule.set_figure(figure);
+    rule.set_percent(50);
+    SteadyState steady(rule, kSecondNs);
+    for (uint32_t number = 0; number < 8; ++number) {
+      MergedInterval merged = Interval(number, {number < 6 ? 100.0 : 0.0});
+      if (number < 6) merged.workers[0].latencies = {{500, 98}, {600, 2}};
+      steady.Add(merged);
+    }
+    EXPECT_TRUE(steady.verdict().steady);
+    ASSERT_TRUE(steady.verdict().departure);
+    EXPECT_DOUBLE_EQ(steady.verdict().departure->at_seconds, 6);
+    EXPECT_DOUBLE_EQ(steady.verdict().departure->mean, 0);
+  }
+}
+
 TEST(SteadyStateTest, AHostThatIsGoneIsNoDeparture) {
   SteadyState steady(Rule(), kSecondNs);
   for (uint32_t number = 0; number < 12; ++number) {
