@@ -44,6 +44,7 @@ class PhaseOrder {
 struct Side {
   std::vector<const v1::RunFigures*> runs;
   Table table;  // figures that all its runs have; of those that are not judged, that any run has
+  std::set<FigureKey> partial;  // judged figures that only some of its runs have
 };
 
 bool IsNothing(const std::vector<double>& values) {
@@ -138,7 +139,8 @@ class Comparer {
     // The permutation test needs a value of every run in each row. A row that is not tested has the
     // runs that know it.
     std::erase_if(side.table, [&](const auto& entry) {
-      return IsJudged(entry.first) && entry.second.size() != side.runs.size();
+      return IsJudged(entry.first) && entry.second.size() != side.runs.size() &&
+             side.partial.insert(entry.first).second;
     });
     return side;
   }
@@ -301,13 +303,19 @@ class Comparer {
     return kind.id == FigureId::kIops || kind.id == FigureId::kMean || judged_.contains(kind.name);
   }
 
-  // Figures that one of the two has not: a phase that is gone, or one without a single I/O.
+  // Figures that one of the two has not: a phase that is gone, one without a single I/O, or a p99
+  // that no run gives.
   void FindMissing(size_t s) {
-    std::set<std::string> gone, added;
+    std::set<std::string> gone, added, partial;
     for (const auto& [key, values] : sides_[0].table) {
-      if (!TellsPresence(key) || sides_[s].table.contains(key)) continue;
-      gone.insert(absl::StrCat(key.phase, " ", kFigures[key.figure].name));
-      result_.set_missing(result_.missing() + 1);
+      const bool in_some = !TellsPresence(key) && sides_[s].partial.contains(key);
+      if (sides_[s].table.contains(key) || !(TellsPresence(key) || IsJudged(key))) continue;
+      (in_some ? partial : gone).insert(absl::StrCat(key.phase, " ", kFigures[key.figure].name));
+      if (!in_some) result_.set_missing(result_.missing() + 1);
+    }
+    if (!partial.empty()) {
+      Warn(absl::StrCat(absl::StrJoin(partial, ", "), ": not judged, because only some runs of ",
+                        titles_[s], " have it"));
     }
     for (const auto& [key, values] : sides_[s].table) {
       if (TellsPresence(key) && !sides_[0].table.contains(key)) added.insert(key.phase);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/units.h"
 #include "controller/analysis/figure_table.h"
 #include "google/protobuf/util/json_util.h"
 #include "measure/report_states.h"
@@ -182,6 +183,12 @@ class SetSentence {
       const auto found = by_name_.find(name);
       if (found == by_name_.end()) continue;
       const v1::ComparedValue& value = ValueOf(*found->second);
+      // From 0 there is no share.
+      if (const v1::ComparedValue& before = found->second->values(0);
+          name == kIops && !value.has_change() && before.runs() > 0 && value.runs() > 0) {
+        texts.push_back(absl::StrCat("from ", common::FormatCount(before.median()), " to ",
+                                     common::FormatCount(value.median()), " IOPS"));
+      }
       if (!value.has_change()) continue;
       const std::string change = SignedPercent(value.change());
       std::string text =

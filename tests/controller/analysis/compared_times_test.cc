@@ -169,5 +169,46 @@ TEST(TrendsTest, AChangeIsMarkedAtTheRunThatBroughtIt) {
   EXPECT_TRUE(TrendsOf({all[0]}).empty());
 }
 
+void LoseP99(v1::RunFigures* run) {
+  for (v1::FigureRow& row : *run->mutable_phases(0)->mutable_rows()) {
+    std::erase_if(*row.mutable_operation()->mutable_percentiles(),
+                  [](const v1::Percentile& p) { return p.percent() == 99; });
+  }
+}
+
+// A gate that passes for want of a p99 would pass what nobody knows.
+TEST(ComparedTimesTest, AP99ThatNoRunCanGiveIsMissing) {
+  ComparedRuns runs(15);
+  const RunSet a = runs.Set("a", 5);
+  RunSet b = runs.Set("b", 5);
+  LoseP99(&b.runs[0]);
+  const v1::Comparison some = Compare({a, b}, 0.05);
+  EXPECT_EQ(some.missing(), 0u);
+  EXPECT_NE(absl::StrJoin(some.warnings(), "\n")
+                .find("p0 p99: not judged, because only some runs of b have it"),
+            std::string::npos);
+  for (v1::RunFigures& run : b.runs) LoseP99(&run);
+  const v1::Comparison none = Compare({a, b}, 0.05);
+  EXPECT_GT(none.missing(), 0u);
+  EXPECT_NE(absl::StrJoin(none.warnings(), "\n").find("b has not, and a has: p0 p99"),
+            std::string::npos);
+}
+
+TEST(ComparedTimesTest, FromNothingThereIsNoShareButARate) {
+  ComparedRuns runs(16);
+  RunSet none = runs.Set("none", 5);
+  for (v1::RunFigures& run : none.runs) {
+    run.mutable_phases()->DeleteSubrange(1, run.phases_size() - 1);
+    run.mutable_phases(0)->clear_jain();
+    for (v1::FigureRow& row : *run.mutable_phases(0)->mutable_rows()) {
+      const std::string kind = row.operation().kind();
+      row.mutable_operation()->Clear();
+      row.mutable_operation()->set_kind(kind);
+    }
+  }
+  const v1::Comparison c = Compare({none, runs.Set("some", 5)}, 0.05);
+  EXPECT_NE(c.conclusions(0).find("from 0 to "), std::string::npos) << c.conclusions(0);
+}
+
 }  // namespace
 }  // namespace lockstep::controller
