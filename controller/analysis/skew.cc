@@ -13,12 +13,21 @@
 namespace lockstep::controller {
 namespace {
 
+v1::Expectation* ExpectLimit(v1::PhaseReport* report) {
+  v1::Expectation* expectation = report->add_expectations();
+  expectation->set_text(
+      absl::StrCat("start skew <= ", common::FormatDuration(report->start_skew_limit_ns())));
+  return expectation;
+}
+
 void HoldToLimit(v1::PhaseReport* report) {
   const double limit = report->start_skew_limit_ns();
-  const std::string found = absl::StrCat(common::FormatDuration(report->start_skew_ns()), " ± ",
-                                         common::FormatDuration(report->start_skew_bound_ns()));
-  v1::Expectation* expectation = report->add_expectations();
-  expectation->set_text(absl::StrCat("start skew <= ", common::FormatDuration(limit)));
+  const std::string found =
+      report->has_start_skew_ns()
+          ? absl::StrCat(common::FormatDuration(report->start_skew_ns()), " ± ",
+                         common::FormatDuration(report->start_skew_bound_ns()))
+          : "one host began";
+  v1::Expectation* expectation = ExpectLimit(report);
   expectation->set_found(found);
   // The estimate is held to the limit, not its upper bound: otherwise slow links alone would make a
   // phase invalid. The uncertainty gets a remark instead.
@@ -65,7 +74,12 @@ void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
     starts.push_back({start, start - worker.clock.bound_ns, start + worker.clock.bound_ns});
   }
   report->set_start_skew_limit_ns(static_cast<double>(view.load().start_skew_limit_ns()));
-  if (starts.empty()) return;
+  report->set_start_skew_hosts(static_cast<uint32_t>(starts.size()));
+  if (starts.empty()) {
+    // Without this the limit would be met by hosts that never began.
+    if (report->start_skew_limit_ns() > 0) ExpectLimit(report)->set_found("nothing measured");
+    return;
+  }
   const auto by = [&](int64_t Start::*field) {
     return std::minmax_element(
         starts.begin(), starts.end(),
@@ -83,9 +97,12 @@ void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
   }
   const int64_t narrowest =
       std::max<int64_t>(0, by(&Start::low).second->low - by(&Start::high).first->high);
-  report->set_start_skew_ns(static_cast<double>(skew));
-  // The report prints one symmetric bound, which has to cover both directions.
-  report->set_start_skew_bound_ns(static_cast<double>(std::max(widest - skew, skew - narrowest)));
+  // One host has no spread, and 0 would be the best one.
+  if (starts.size() > 1) {
+    report->set_start_skew_ns(static_cast<double>(skew));
+    // The report prints one symmetric bound, which has to cover both directions.
+    report->set_start_skew_bound_ns(static_cast<double>(std::max(widest - skew, skew - narrowest)));
+  }
   for (v1::HostReport& host : *report->mutable_hosts()) {
     for (const measure::WorkerPhaseData& worker : view.phase().workers) {
       if (worker.worker_index != host.worker_index() || worker.result.first_io_ns() == 0) continue;
@@ -93,7 +110,6 @@ void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
       host.set_start_bound_ns(static_cast<double>(worker.clock.bound_ns));
     }
   }
-  report->set_start_skew_hosts(static_cast<uint32_t>(starts.size()));
   if (report->start_skew_limit_ns() > 0) HoldToLimit(report);
 }
 

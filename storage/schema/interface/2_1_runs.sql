@@ -67,8 +67,14 @@ SELECT
   v.window_end,
   v.workers,
   v.workers_lost,
-  v.start_skew_ns,
-  v.start_skew_bound_ns,
+  -- Two starts have a bound above 0. Where fewer than two hosts began, both figures are stored as 0,
+  -- and neither is known.
+  CASE
+    WHEN v.start_skew_ns > 0 OR v.start_skew_bound_ns > 0 THEN v.start_skew_ns
+  END AS start_skew_ns,
+  CASE
+    WHEN v.start_skew_ns > 0 OR v.start_skew_bound_ns > 0 THEN v.start_skew_bound_ns
+  END AS start_skew_bound_ns,
   v.limited_by,
   v.remarks,
   p.point

@@ -331,7 +331,7 @@ BEGIN
       ('spec', 'protobuf''s JSON of what was asked for'),
       ('stale', 'blocks with earlier content'),
       ('start_skew_bound_ns', 'bound of start_skew_ns'),
-      ('start_skew_ns', 'spread of the observed starts, nanoseconds'),
+      ('start_skew_ns', 'spread of the observed starts, nanoseconds; NULL if fewer than two hosts began'),
       ('started_at', 'when it began'),
       ('state',
           'queued, running, done, failed, aborted, cancelled; of an attempt also arming and ' ||

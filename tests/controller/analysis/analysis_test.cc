@@ -443,35 +443,6 @@ TEST(ReportTest, FiguresThatAreMadeUpSaySo) {
       absl::StrContains(absl::StrJoin(ReportOf(data).phases(0).remarks(), "\n"), "SYNTHETIC"));
 }
 
-TEST(ReportTest, StartSkewBeyondTheLimitInvalidates) {
-  Stored data = TwoWorkers();
-  SetSkewLimit(&data, 1000);
-  const v1::Report report = ReportOf(data);
-  EXPECT_TRUE(report.phases(0).invalid());
-  EXPECT_FALSE(report.expectations_met());
-  EXPECT_EQ(report.run().expectations(), "2 of 3 met");
-  // 2 µs ± 20 µs: within 5 µs, or not.
-  SetSkewLimit(&data, 5000);
-  const v1::Report unsure = ReportOf(data);
-  EXPECT_FALSE(unsure.phases(0).invalid());
-  EXPECT_TRUE(unsure.expectations_met());
-  EXPECT_TRUE(absl::StrContains(absl::StrJoin(unsure.phases(0).remarks(), "\n"), "may be beyond"));
-  SetSkewLimit(&data, 50000);
-  EXPECT_FALSE(
-      absl::StrContains(absl::StrJoin(ReportOf(data).phases(0).remarks(), "\n"), "may be beyond"));
-}
-
-// One host's doubtful clock widens the bound by its own doubt, once.
-TEST(ReportTest, TheSkewsBoundIsOfTwoDifferentHosts) {
-  Stored data = TwoWorkers();
-  data.phases[0].workers[0].clock.bound_ns = 10000000;
-  data.phases[0].workers[1].clock.bound_ns = 10;
-  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).start_skew_ns(), 2000);
-  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).start_skew_bound_ns(), 10000010);
-  data.phases[0].workers.resize(1);
-  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).start_skew_bound_ns(), 0);
-}
-
 TEST(ReportTest, APhaseThatNeverCameHoldsNoExpectation) {
   Stored data = TwoWorkers();
   data.phases.clear();
