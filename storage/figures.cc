@@ -414,9 +414,10 @@ class FigureRows {
                         .AddExact(phase.window_end_seconds())
                         .AddExact(phase.start_skew_ns())
                         .AddExact(phase.start_skew_bound_ns());
-    // The report's first entry is about the hosts' IOPS. Without operations there is nothing to
-    // share: Jain's index of nothing is 1 and would look like perfect fairness.
-    if (phase.fairness().empty() || phase.total().operations() == 0) {
+    // The report's first entry is about the hosts' IOPS. A single host that did I/O shares nothing:
+    // its index is 1 and would look like perfect fairness.
+    if (phase.fairness().empty() || phase.total().operations() == 0 ||
+        phase.fairness(0).count() < 2) {
       row.AddNull().AddNull();
     } else {
       const v1::Fairness& hosts = phase.fairness(0);
