@@ -303,7 +303,10 @@ std::string VdbenchLine(const v1::PhaseReport& phase, const VdbenchRow& row) {
                     {"write_resp", "write_max", &row.written}};
   for (const auto& [mean, max, of] : kLatencies) {
     cells[mean] = VdbenchNumber(of->AverageMs(), 4);
-    cells[max] = VdbenchNumber(of->max_ns / kNsPerMs, 4);
+    // A single interval's largest latency is not known. 0 would be below the mean.
+    if (of->max_ns > 0 || of->operations == 0) {
+      cells[max] = VdbenchNumber(of->max_ns / kNsPerMs, 4);
+    }
   }
   if (phase.workloads_size() == 1) {
     const v1::WorkloadReport& workload = phase.workloads(0);
@@ -348,6 +351,24 @@ VdbenchRow AverageOf(const v1::PhaseReport& phase, size_t intervals) {
   return row;
 }
 
+// Rows for intervals without a read or a write, which have no histogram. A stall would be a hole in
+// the table otherwise, and the later intervals would have wrong numbers. Without any row the
+// samples were pruned.
+void AddIdleRows(const v1::PhaseReport& phase, std::map<double, VdbenchRow>* rows) {
+  // The points of a long phase are means of several intervals, and do not tell which were idle.
+  if (rows->empty() || phase.intervals_per_point() > 1) return;
+  const double step = phase.interval_seconds();
+  for (int i = 0; i < phase.iops_by_interval_size(); ++i) {
+    const double begin = phase.points_begin_seconds() + i * step;
+    // The last interval of a phase may be shorter.
+    const double end = std::min(begin + step, phase.window_end_seconds());
+    const double within = begin + step * 1e-3;
+    const auto next = rows->lower_bound(within);
+    const bool has_row = next != rows->end() && next->first <= begin + step * 1.001;
+    if (!has_row && end > within) (*rows)[end].at_seconds = end;
+  }
+}
+
 std::string VdbenchRows(const v1::PhaseReport& phase,
                         const std::vector<v1::LatencyHistogram>& intervals) {
   std::map<double, VdbenchRow> rows;  // by the interval's end
@@ -368,6 +389,7 @@ std::string VdbenchRows(const v1::PhaseReport& phase,
     o.set_latency_max_ns(h.max_ns());
     (measure::Is(h, measure::Operations::kRead) ? row.read : row.written).Add(o);
   }
+  AddIdleRows(phase, &rows);
   std::string text;
   size_t number = 0;
   for (auto& [end, row] : rows) {

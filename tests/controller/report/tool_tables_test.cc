@@ -1,5 +1,6 @@
 #include "controller/report/tool_tables.h"
 
+#include <algorithm>
 #include <map>
 
 #include "absl/strings/match.h"
@@ -163,6 +164,44 @@ TEST(VdbenchTableTest, ARowForEachIntervalAndTheAverage) {
   for (const char* unknown : {"reqrate", "resp_std", "lunsize", "cpu_used"}) {
     EXPECT_EQ(rows[2][unknown], "n/a") << unknown;
   }
+}
+
+// A stall is a row of zeros, not a hole, and a maximum that is not known is not below the mean.
+TEST(VdbenchTableTest, AnIntervalWithoutIoHasARowToo) {
+  v1::Report report = TwoHosts();
+  v1::PhaseReport* phase = report.mutable_phases(1);
+  phase->set_interval_seconds(1);
+  phase->set_intervals_per_point(1);
+  phase->set_window_end_seconds(3);
+  for (const double iops : {100, 0, 100}) phase->add_iops_by_interval(iops);
+  std::vector<v1::LatencyHistogram> intervals;
+  for (const double end : {1.0, 3.0}) {
+    v1::LatencyHistogram h;
+    h.set_phase(1);
+    h.set_kind("read");
+    h.set_is_reported(true);
+    h.set_begin_seconds(end - 1);
+    h.set_end_seconds(end);
+    h.set_mean_ns(1e6);
+    h.add_buckets(common::BucketOf(1000000));
+    h.add_counts(100);
+    intervals.push_back(h);
+  }
+  const std::vector<std::string> lines = absl::StrSplit(RenderVdbench(report, intervals), '\n');
+  ASSERT_EQ(lines.size(), 7u);
+  const std::vector<std::string> columns = Words(lines[1]);
+  const auto cell = [&](size_t line, const std::string& column) {
+    const auto at = std::find(columns.begin(), columns.end(), column);
+    return Words(lines[line]).at(static_cast<size_t>(at - columns.begin()));
+  };
+  EXPECT_EQ(cell(3, "Interval"), "2");
+  EXPECT_EQ(cell(3, "tod"), "18:00:02.000");
+  EXPECT_EQ(cell(3, "rate"), "0.0000");
+  EXPECT_EQ(cell(3, "bytes/io"), "n/a");
+  EXPECT_EQ(cell(4, "Interval"), "3");
+  EXPECT_EQ(cell(4, "resp"), "1.0000");
+  EXPECT_EQ(cell(4, "resp_max"), "n/a");
+  EXPECT_EQ(cell(5, "Interval"), "avg_1-3");
 }
 
 TEST(VdbenchTableTest, ARunWithoutLoadHasNoTable) {
