@@ -214,6 +214,14 @@ class Percentiles(TruthTest):
             self.assertEqual({"p50Ns", "p99Ns"} & set(host), set(), host)
         self.assertNotIn("latencyMaxNs", idle["total"])
         self.assertNotIn("lastDoneSeconds", idle)
+        # One host that began has no spread, and shares with nobody.
+        self.assertEqual(mix["startSkewHosts"], 1)
+        self.assertNotIn("startSkewNs", mix)
+        (spread,) = self.rows(
+            "SELECT o.start_skew_ns, o.start_skew_bound_ns, s.jain_iops FROM phase_overview o "
+            "JOIN phase_summary s USING (run_id, phase) WHERE run_id = last_run()"
+        )
+        self.assertEqual(set(spread.values()), {""})
         text, markdown = self.printed_last("text"), self.printed_last("markdown")
         self.says(" ".join(text.split("mix", 1)[1].split("\n")[0].split()))
         for form in (text, markdown, self.printed_last("text", "--detail")):

@@ -1,5 +1,6 @@
 // Figures of a comparison that nobody judges unless asked: where the time went, and what limited.
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -171,8 +172,10 @@ TEST(TrendsTest, AChangeIsMarkedAtTheRunThatBroughtIt) {
 
 void LoseP99(v1::RunFigures* run) {
   for (v1::FigureRow& row : *run->mutable_phases(0)->mutable_rows()) {
-    std::erase_if(*row.mutable_operation()->mutable_percentiles(),
-                  [](const v1::Percentile& p) { return p.percent() == 99; });
+    auto* all = row.mutable_operation()->mutable_percentiles();
+    all->erase(std::remove_if(all->begin(), all->end(),
+                              [](const v1::Percentile& p) { return p.percent() == 99; }),
+               all->end());
   }
 }
 
