@@ -44,7 +44,7 @@ class PhaseOrder {
 struct Side {
   std::vector<const v1::RunFigures*> runs;
   Table table;  // figures that all its runs have; of those that are not judged, that any run has
-  std::set<FigureKey> partial;  // judged figures that only some of its runs have
+  std::set<FigureKey> partial;  // judged figures of only some of its runs
 };
 
 bool IsNothing(const std::vector<double>& values) {
@@ -136,11 +136,10 @@ class Comparer {
         side.table[order_.Of(key)].push_back(value);
       }
     }
-    // The permutation test needs a value of every run in each row. A row that is not tested has the
-    // runs that know it.
+    // The permutation test needs a value of every run. Other rows have the runs that know it.
     std::erase_if(side.table, [&](const auto& entry) {
-      return IsJudged(entry.first) && entry.second.size() != side.runs.size() &&
-             side.partial.insert(entry.first).second;
+      const bool is_partial = entry.second.size() != side.runs.size();
+      return IsJudged(entry.first) && is_partial && side.partial.insert(entry.first).second;
     });
     return side;
   }
@@ -296,20 +295,21 @@ class Comparer {
     return DriftTests(in_order, is_second);
   }
 
-  // A percentile may be missing only because a run has a few I/Os less: its absence says nothing
-  // about the phase. A figure that the request asks to judge must not pass for want of a value.
+  // A run may lack a percentile for a few I/Os. What the request asks to judge must not pass so.
   bool TellsPresence(const FigureKey& key) const {
     const FigureKind& kind = kFigures[key.figure];
     return kind.id == FigureId::kIops || kind.id == FigureId::kMean || judged_.contains(kind.name);
   }
 
-  // Figures that one of the two has not: a phase that is gone, one without a single I/O, or a p99
-  // that no run gives.
+  // A phase that is gone, one without a single I/O, or a percentile that none of the runs gives.
   void FindMissing(size_t s) {
     std::set<std::string> gone, added, partial;
     for (const auto& [key, values] : sides_[0].table) {
+      if (sides_[s].table.contains(key)) continue;
+      const bool is_tail = kFigures[key.figure].id == FigureId::kPercentile &&
+                           sides_[s].table.contains(MeanBeside(key));
       const bool in_some = !TellsPresence(key) && sides_[s].partial.contains(key);
-      if (sides_[s].table.contains(key) || !(TellsPresence(key) || IsJudged(key))) continue;
+      if (!is_tail && !TellsPresence(key)) continue;
       (in_some ? partial : gone).insert(absl::StrCat(key.phase, " ", kFigures[key.figure].name));
       if (!in_some) result_.set_missing(result_.missing() + 1);
     }

@@ -98,6 +98,12 @@ const FigureKind kFigures[] = {
 };
 const int kFigureCount = static_cast<int>(std::size(kFigures));
 
+FigureKey MeanBeside(FigureKey key) {
+  key.figure = 0;
+  while (kFigures[key.figure].id != FigureId::kMean) ++key.figure;
+  return key;
+}
+
 std::vector<std::string> JudgedOnRequest() {
   std::vector<std::string> names;
   for (const FigureKind& kind : kFigures) {

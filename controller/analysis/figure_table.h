@@ -37,6 +37,8 @@ struct FigureKind {
 };
 extern const FigureKind kFigures[];
 extern const int kFigureCount;
+// The mean latency of the same I/Os.
+FigureKey MeanBeside(FigureKey key);
 
 // All figures of a run that can be compared. If a phase has a single kind of I/O, only the total.
 std::map<FigureKey, double> FiguresOf(const v1::RunFigures& run);
