@@ -2,7 +2,7 @@
 // figures.
 
 import { banner, element, signs, type Tone } from "./dom";
-import { clock, count, percent, wholeSeconds } from "./format";
+import { clock, count, passedOf, percent, wholeSeconds } from "./format";
 import type { LiveRun } from "./live_run";
 import { awaited, type Notice } from "./live_state";
 import { factsOf, isLaidOut, tilesOf } from "./live_tiles";
@@ -124,9 +124,7 @@ export class LiveHead {
     const kind = last.intervalClass === "measured" ? "" : ` (${last.intervalClass})`;
     if (expected > 0) {
       this.bar.value = Math.min(1, passed / expected);
-      const left = Math.max(0, expected - passed);
-      const done = `${clock(Math.min(passed, expected))} of ${clock(expected)}`;
-      this.time.textContent = `${done}, ${clock(left)} left${kind}`;
+      this.time.textContent = `${passedOf(passed, expected)}${kind}`;
     } else {
       this.time.textContent = `${clock(passed)}${kind}`;
     }

@@ -158,13 +158,20 @@ function ofStore({ store, endProblem }: Facts): Notice[] {
   return notices;
 }
 
+// Without I/Os there is no percentile: the limit was missed before, and may still be.
+function headlineOf(state: LimitState): string {
+  const what = state.isAbort ? "reached" : "missed";
+  if (state.found === undefined) return `${state.text} was ${what}; the figure is not known now`;
+  return `${state.text} is ${what}: ${foundOf(state)}`;
+}
+
 // An interval that misses a limit can be chance; two in a row are told. Errors stay.
 function ofLimits({ limits, lastEnd }: Facts): Notice[] {
   return limits
     .filter((state) => state.missed >= (state.isTotal ? 1 : 2))
     .map((state) => ({
       tone: "bad",
-      headline: `${state.text} is ${state.isAbort ? "reached" : "missed"}: ${foundOf(state)}`,
+      headline: headlineOf(state),
       detail: state.isTotal ? "" : `for ${wholeSeconds(lastEnd - state.missedFrom)}`,
       short: state.text,
     }));

@@ -140,14 +140,17 @@ export function tilesOf(live: LiveRun): HTMLElement[] {
 
 // The extremes of hosts that differ: which of a hundred equal ones is the slowest is chance.
 const equalHosts = 1.05;
+const mostNamed = 3; // of each
 function hostFacts(live: LiveRun, last: FleetInterval): [string, string][] {
   const [least, most] = [last.worstIops[0] ?? 0, last.bestIops[0] ?? 0];
   if (most <= 0) return [];
   if (most <= equalHosts * least)
     return [["hosts, IOPS", `${count(least)} to ${count(most)} each`]];
+  // Of few hosts the slowest would also be among the fastest: each is named once.
+  const named = Math.min(mostNamed, Math.max(1, Math.floor(last.hosts / 2)));
   const list = (places: number[], iops: number[]) =>
     places
-      .slice(0, 3)
+      .slice(0, named)
       .map((place, i) => `${live.nameOf(place)} ${count(iops[i] ?? 0)}`)
       .join(", ") || none;
   return [
