@@ -53,6 +53,18 @@ export function axisOf(
   };
 }
 
+// The width of an axis in which the longest of its texts is whole. It is at least that of other
+// charts, so that charts below each other begin at one edge.
+const gap = 7;
+export function widthOf(plot: uPlot, texts: string[] | null, least: number, font: string): number {
+  const { ctx } = plot;
+  ctx.save();
+  ctx.font = font;
+  const width = Math.max(0, ...(texts ?? []).map((text) => ctx.measureText(text).width));
+  ctx.restore();
+  return Math.max(least, Math.ceil(width) + gap);
+}
+
 // The texts where nothing gives the axis a scale: its other ticks would be invented.
 export const onlyZero = (splits: (number | null)[]): string[] =>
   splits.map((value) => (value === 0 ? "0" : ""));

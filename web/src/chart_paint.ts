@@ -22,9 +22,27 @@ function font(pixels: number): string {
   return `${pixels * devicePixelRatio}px system-ui`;
 }
 
+// What a span is, for those who do not see its colour; nothing where there is no room for it.
+const spanWords: Record<Shade["kind"], string> = { outage: "no I/O", away: "not known" };
+function nameSpan(plot: uPlot, kind: Shade["kind"], from: number, to: number, type: number): void {
+  const { ctx } = plot;
+  const { top, height } = plot.bbox;
+  const words = spanWords[kind];
+  ctx.save();
+  ctx.font = font(type);
+  if (ctx.measureText(words).width + 4 * devicePixelRatio <= to - from) {
+    ctx.fillStyle = color(kind === "outage" ? "--bad" : "--muted");
+    ctx.textAlign = "center";
+    ctx.textBaseline = "middle";
+    ctx.fillText(words, (from + to) / 2, top + height / 2);
+  }
+  ctx.restore();
+}
+
 export function paintShades(
   plot: uPlot,
   shades: { from: number; to: number; kind: Shade["kind"] | "ramp" }[],
+  type: number,
 ): void {
   const { ctx } = plot;
   const { left, top, width, height } = plot.bbox;
@@ -36,6 +54,7 @@ export function paintShades(
     ctx.fillStyle = color(`--${kind}`);
     if (kind !== "away") {
       ctx.fillRect(a, top, b - a, height);
+      if (kind === "outage") nameSpan(plot, kind, a, b, type);
       continue;
     }
     // Nothing is known: hatched, not filled.
@@ -53,6 +72,7 @@ export function paintShades(
     }
     ctx.stroke();
     ctx.restore();
+    nameSpan(plot, kind, a, b, type);
   }
   ctx.restore();
 }

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 
-import { axisOf, fromZero, gridOf, logRange, onlyZero, stepsOf } from "./chart_axes";
+import { axisOf, fromZero, gridOf, logRange, onlyZero, stepsOf, widthOf } from "./chart_axes";
 import { csvOf, pictureOf } from "./chart_files";
 import { aloneIn, usualLook, type Interval, type Line, type Look, type Timed } from "./chart_lines";
 import { flagsAt, paintFlags, paintLabels, paintLimits, paintShades } from "./chart_paint";
@@ -369,7 +369,7 @@ export class TimeChart implements Member {
           {
             ...axis,
             ...gridOf(grid, Boolean(log)),
-            size: 6 * type,
+            size: (plot, values) => widthOf(plot, values, 6 * type, font),
             values: (plot, splits) =>
               this.isScaled ? axisOf(show, kind)(plot, splits) : onlyZero(splits),
             incrs: stepsOf(kind),
@@ -460,7 +460,7 @@ export class TimeChart implements Member {
     const shades: { from: number; to: number; kind: Shade["kind"] | "ramp" }[] = [];
     if (from > 0) shades.push({ from: Math.min(0, this.range()[0]), to: from, kind: "ramp" });
     if (to > from && to < this.last) shades.push({ from: to, to: this.last, kind: "ramp" });
-    paintShades(plot, [...shades, ...(this.options.shades?.() ?? [])]);
+    paintShades(plot, [...shades, ...(this.options.shades?.() ?? [])], this.type);
   }
 
   private annotate(plot: uPlot): void {
