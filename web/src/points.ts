@@ -21,9 +21,11 @@ export function bestPoint(sweep: SweepReport): Point | undefined {
   );
 }
 // What a point may be called: the best one only where the others are worse.
-export function standingOf(point: Point): string {
-  const standing = String(point.comparison?.standing);
-  return standing === "STANDING_BEST" || standing === "STANDING_ALONE" ? "best" : "leads";
+export function standingOf(sweep: SweepReport, point: Point): string {
+  const of = (one: Point) => String(one.comparison?.standing);
+  if (of(point) === "STANDING_ALONE") return "best";
+  const isTied = sweep.points.some((one) => of(one) === "STANDING_NOT_DISTINGUISHABLE");
+  return of(point) === "STANDING_BEST" && !isTied ? "best" : "leads";
 }
 export function pointName(sweep: SweepReport, point: Point): string {
   return sweep.axes

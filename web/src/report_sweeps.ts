@@ -68,6 +68,20 @@ function kneeText(knee: KneeReport): string {
   return knee.reason + sure;
 }
 
+// "block_size=4KiB: no knee: 3 values are too few" of each row is one sentence that names the rows.
+function reasonsOf(withoutKnee: string[]): string[] {
+  const rows = new Map<string, string[]>();
+  for (const words of withoutKnee) {
+    const at = words.indexOf(": no knee: ");
+    const reason = words.slice(at < 0 ? 0 : at + 2);
+    rows.set(reason, [...(rows.get(reason) ?? []), ...(at < 0 ? [] : [words.slice(0, at)])]);
+  }
+  return [...rows].map(([reason, names]) => {
+    if (names.length < 2) return [...names, reason].join(": ");
+    return `${reason} (${plural(names.length, "row")}: ${names.join(", ")})`;
+  });
+}
+
 function warmUp(runs: number): HTMLElement[] {
   if (runs === 0) return [];
   const words = runs === 1 ? "first run of each point" : `first ${runs} runs of each point`;
@@ -126,7 +140,10 @@ function cellsOf(sweep: SweepReport, chosen: Figure, others: number[]): HTMLElem
     if (!point) return made;
     const plain = point.runs > 0 ? shortWords(chosen)(of(point)) : none;
     made.title = `${pointName(sweep, point)}: ${chosen[2](of(point))}`;
-    made.append(plain, ...(point === best ? [element("b", {}, ` ★ ${standingOf(point)}`)] : []));
+    made.append(
+      plain,
+      ...(point === best ? [element("b", {}, ` ★ ${standingOf(sweep, point)}`)] : []),
+    );
     if (point === best) made.classList.add("best");
     if (plain === none) return made;
     made.dataset.value = String(of(point));
@@ -278,7 +295,7 @@ class SweepCharts {
             ...of(p),
             x: numberOf(sweep.axes[this.across].values[p.indices[this.across]]),
             title: `${pointName(sweep, p)}: ${count(p.iops)} IOPS, ${throughput(p.bytesPerSecond)}`,
-            mark: p === best && sweep.points.length > 1 ? `★ ${standingOf(p)}` : undefined,
+            mark: p === best && sweep.points.length > 1 ? `★ ${standingOf(sweep, p)}` : undefined,
           })),
       }));
     const [rates, times] = this.charts;
@@ -348,7 +365,7 @@ function sweepSection(sweep: SweepReport, number: number): Section {
     ...(isMatrix ? [] : [list]),
     ...sweep.knees.map((knee) => element("p", {}, `Knee: ${kneeText(knee)}`)),
     ...sweep.remarks.map((remark) => element("p", {}, remark)),
-    ...sweep.withoutKnee.map((reason) => element("p", { class: "muted" }, reason)),
+    ...reasonsOf(sweep.withoutKnee).map((reason) => element("p", { class: "muted" }, reason)),
     ...warmUp(sweep.warmUp),
     ...(sweep.ended ? [element("p", { class: "muted" }, sweep.ended)] : []),
     ...(isMatrix

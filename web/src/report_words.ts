@@ -216,6 +216,17 @@ function group(
 export const isGrouped = (warning: string): boolean =>
   / is a straggler: | got almost nothing from /.test(warning);
 
+// "no storage" and "not clear" are told in a column; in a sentence they are no names.
+function limitPart(limits: string[]): string[] {
+  const others: Record<string, string> = {
+    "no storage": "no storage took part",
+    "not clear": "the limit is not clear",
+  };
+  const named = limits.filter((limit) => !(limit in others));
+  if (named.length > 0) return [`limited by ${named.join(" or ")}`];
+  return limits.slice(0, 1).map((limit) => others[limit]);
+}
+
 // The conclusion of a phase, in one sentence.
 export function sentenceOf(phase: PhaseReport): string {
   const { total } = phase;
@@ -231,7 +242,7 @@ export function sentenceOf(phase: PhaseReport): string {
     ...(jain?.jain !== undefined
       ? [`Jain ${jain.jain.toFixed(4)} over ${plural(jain.count, "host")}`]
       : []),
-    ...(limits.length > 0 ? [`limited by ${limits.join(" or ")}`] : []),
+    ...limitPart(limits),
   ];
   return parts.join(", ") + ".";
 }
