@@ -157,9 +157,11 @@ export class FleetView implements View {
     const buttons = [...states].reverse().map((state) => {
       const isChosen = this.find.value === state;
       const name = { "needs you": "needs", busy: "busy", ready: "ready" }[state];
+      // Nobody is looked for by a colour that no worker has.
+      const look = of(state) > 0 ? name : `${name} nobody`;
       const button = element(
         "button",
-        { type: "button", class: name, "aria-pressed": String(isChosen) },
+        { type: "button", class: look, "aria-pressed": String(isChosen) },
         element("b", {}, count(of(state))),
         ` ${state === "needs you" && of(state) !== 1 ? "need you" : state}`,
       );

@@ -192,7 +192,9 @@ export class RunsView implements View {
     const title = exactFigures(run);
     const verdict = verdictOf(run);
     const isWrong = verdict.tone !== "good" && verdict.tone !== "plain";
-    const reason = isWrong ? [element("span", { class: "reason" }, reasonOf(run))] : [];
+    const reason = isWrong
+      ? [element("span", { class: `reason ${verdict.tone}` }, reasonOf(run))]
+      : [];
     return [
       { show: this.tick(run) },
       { show: element("span", {}, pill(verdict), " ", ...syntheticMark(run)) },
@@ -250,7 +252,7 @@ function chips(run: RunSummary): HTMLElement {
   const all = labelsOf(run.labels);
   const links = all.slice(0, shownLabels).map((label) => {
     const href = `#/?${new URLSearchParams({ label })}`;
-    return element("a", { class: "chip", href, tabindex: "-1" }, label);
+    return element("a", { class: "chip", href, tabindex: "-1", title: label }, label);
   });
   const rest = all.slice(shownLabels);
   const more =
