@@ -436,7 +436,13 @@ async function fewAndShort(page) {
   assert.strictEqual(Number(passed) + Number(left), 40);
   await open(page);
   await tell(page, phase({ expectedSeconds: 0.8, hosts: hosts.slice(0, 2), runHosts: 2 }));
-  const two = { hosts: 2, worst: [1, 0], worstIops: [10, 5500], best: [0, 1], bestIops: [5500, 10] };
+  const two = {
+    hosts: 2,
+    worst: [1, 0],
+    worstIops: [10, 5500],
+    best: [0, 1],
+    bestIops: [5500, 10],
+  };
   await tell(page, second(0, { ...two, endSeconds: 0.4 }));
   await page.locator("#live-line", { hasText: /^0\.\d of 0\.8 s/ }).waitFor();
   const facts = await page.textContent(".facts");
