@@ -30,16 +30,16 @@ Memory Reader(const std::string& text) {
   return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free};
 }
 
+// Without this, OpenSSL asks for a password on the terminal. Any kind of PEM may be encrypted.
+int NoPasswordFor(char*, int, int, void*) { return 0; }
+
 Certificate NextCertificate(BIO* memory) {
-  Certificate read(PEM_read_bio_X509(memory, nullptr, nullptr, nullptr), X509_free);
+  Certificate read(PEM_read_bio_X509(memory, nullptr, NoPasswordFor, nullptr), X509_free);
   // gRPC uses OpenSSL on the same threads, and takes what is left in their queues for errors of its
   // own calls.
   if (read == nullptr) ERR_clear_error();
   return read;
 }
-
-// Without this, OpenSSL asks for a password on the terminal.
-int NoPasswordFor(char*, int, int, void*) { return 0; }
 
 absl::Time TimeOf(const ASN1_TIME* time) {
   tm parts = {};
@@ -152,6 +152,16 @@ absl::StatusOr<CertificateFacts> ReadCertificate(const std::string& pem) {
   return facts;
 }
 
+std::string CertificatesOnly(const std::string& pem) {
+  const Memory memory(BIO_new(BIO_s_mem()), BIO_free);
+  for (const Certificate& one : CertificatesIn(pem)) {
+    if (memory == nullptr || PEM_write_bio_X509(memory.get(), one.get()) != 1) return "";
+  }
+  char* text = nullptr;
+  const auto length = BIO_get_mem_data(memory.get(), &text);
+  return {text, static_cast<size_t>(length)};
+}
+
 bool HasCertificate(const std::string& pem, const std::string& certificate_pem) {
   const Certificate wanted = NextCertificate(Reader(certificate_pem).get());
   if (wanted == nullptr) return false;
@@ -183,7 +193,7 @@ absl::StatusOr<RevocationList> RevocationList::Parse(const std::string& pem,
   const Memory memory = Reader(pem);
   while (true) {
     const std::unique_ptr<X509_CRL, decltype(&X509_CRL_free)> crl(
-        PEM_read_bio_X509_CRL(memory.get(), nullptr, nullptr, nullptr), X509_CRL_free);
+        PEM_read_bio_X509_CRL(memory.get(), nullptr, NoPasswordFor, nullptr), X509_CRL_free);
     // The end of the text is no error. A list that is damaged must not end the reading unnoticed.
     const bool is_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
     if (crl == nullptr && is_end) break;

@@ -29,6 +29,9 @@ std::string DescribeExpiry(const CertificateFacts& facts, absl::Time now);
 
 // The first certificate in the text. INVALID_ARGUMENT where there is none in PEM.
 absl::StatusOr<CertificateFacts> ReadCertificate(const std::string& pem);
+// The certificates in the text, in PEM and in their order, without anything else that it has. A
+// file of authorities may also have a key.
+std::string CertificatesOnly(const std::string& pem);
 // Whether the first certificate of `certificate_pem` is among those of `pem`.
 bool HasCertificate(const std::string& pem, const std::string& certificate_pem);
 // OK when the key is the first certificate's.

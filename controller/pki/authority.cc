@@ -62,7 +62,8 @@ std::string Written(const Write& write) {
   return {text, static_cast<size_t>(length)};
 }
 
-// Without this, OpenSSL asks for a password on the terminal.
+// Without this, OpenSSL asks for a password on the terminal. Any kind of PEM may be encrypted, also
+// a request that another host sends.
 int NoPassword(char*, int, int, void*) { return 0; }
 
 Key ReadKey(const std::string& pem) {
@@ -72,7 +73,7 @@ Key ReadKey(const std::string& pem) {
 }
 
 Certificate ReadX509(const std::string& pem) {
-  Certificate read(PEM_read_bio_X509(Reader(pem).get(), nullptr, nullptr, nullptr), X509_free);
+  Certificate read(PEM_read_bio_X509(Reader(pem).get(), nullptr, NoPassword, nullptr), X509_free);
   ERR_clear_error();
   return read;
 }
@@ -324,7 +325,7 @@ absl::StatusOr<std::string> Authority::IssueForCsr(const Request& request,
                                                    const std::string& csr_pem,
                                                    const std::string& challenge) const {
   const std::unique_ptr<X509_REQ, decltype(&X509_REQ_free)> csr(
-      PEM_read_bio_X509_REQ(Reader(csr_pem).get(), nullptr, nullptr, nullptr), X509_REQ_free);
+      PEM_read_bio_X509_REQ(Reader(csr_pem).get(), nullptr, NoPassword, nullptr), X509_REQ_free);
   EVP_PKEY* key = csr == nullptr ? nullptr : X509_REQ_get0_pubkey(csr.get());
   ERR_clear_error();
   if (key == nullptr) return absl::InvalidArgumentError("no certificate request in PEM");
@@ -364,7 +365,7 @@ absl::StatusOr<std::string> Authority::Revoke(const std::string& list_pem,
     if (const auto old = common::RevocationList::Parse(list_pem, certificate_pem_); !old.ok()) {
       return old.status();
     }
-    list.reset(PEM_read_bio_X509_CRL(Reader(list_pem).get(), nullptr, nullptr, nullptr));
+    list.reset(PEM_read_bio_X509_CRL(Reader(list_pem).get(), nullptr, NoPassword, nullptr));
   }
   const std::unique_ptr<ASN1_TIME, decltype(&ASN1_TIME_free)> at(ASN1_TIME_new(), ASN1_TIME_free);
   // No nextUpdate: a list that nobody renews must not let in whom it keeps out, or keep out all.

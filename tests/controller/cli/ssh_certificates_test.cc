@@ -3,6 +3,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -138,6 +139,27 @@ TEST_F(CertificatesTest, RequestsThatAreNotInOrderAreNotSigned) {
   EXPECT_EQ(record_.serial, "");
 }
 
+// Without a terminal OpenSSL reads a password from standard input.
+TEST_F(CertificatesTest, AnEncryptedRequestAsksForNoPassword) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "secret\n", 7), 7);
+  close(ends[1]);
+  const int before = dup(STDIN_FILENO);
+  ASSERT_EQ(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+  EXPECT_THAT(WhyNot("-----BEGIN CERTIFICATE REQUEST-----\nProc-Type: 4,ENCRYPTED\n"
+                     "DEK-Info: AES-256-CBC,00112233445566778899AABBCCDDEEFF\n\n"
+                     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"
+                     "-----END CERTIFICATE REQUEST-----\n"),
+              HasSubstr("no certificate request in PEM"));
+  int unread = 0;
+  EXPECT_EQ(ioctl(ends[0], FIONREAD, &unread), 0);
+  EXPECT_EQ(unread, 7);
+  if (before >= 0) dup2(before, STDIN_FILENO);
+  close(before);
+  close(ends[0]);
+}
+
 TEST_F(CertificatesTest, NoChallengeComesTwice) {
   const std::string challenge = NewChallenge();
   EXPECT_EQ(challenge.size(), 32u);
@@ -157,6 +179,14 @@ TEST_F(CertificatesTest, TheAuthorityMustBeOneThatTheControllerKnows) {
   certificates_.authority = Read(other + "/ca.pem");
   const absl::Status refused = CheckCertificates(certificates_, absl::Now());
   EXPECT_THAT(std::string(refused.message()), HasSubstr("is not in your --tls-ca"));
+}
+
+TEST_F(CertificatesTest, AFileOfAuthoritiesMayHaveAKey) {
+  const std::string authority = certificates_.authority;
+  const std::string key = Read(certificates_.pki + "/ca.key");
+  EXPECT_EQ(common::CertificatesOnly("mine\n" + key + authority), authority);
+  EXPECT_EQ(common::CertificatesOnly(authority + key + authority), authority + authority);
+  EXPECT_EQ(common::CertificatesOnly(key), "");
 }
 
 TEST_F(CertificatesTest, WhatCannotSignIsRefusedBeforeAnyHost) {
