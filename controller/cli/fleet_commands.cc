@@ -84,12 +84,15 @@ absl::Status AddCertificates(const Context& context, const SshFlags& flags,
   if (flags.pki.empty()) return absl::OkStatus();
   const auto life = pki::ParseLife("--valid-for", flags.valid_for);
   if (!life.ok()) return life.status();
-  const common::TlsFiles files = common::WithoutDirectory(context.tls);
-  const auto tls = common::TlsStore::Open(files);
+  // As they were given: a list of revocations must be there only where it was named.
+  const auto tls = common::TlsStore::Open(context.tls);
   if (!tls.ok()) return tls.status();
-  // Workers take for the controller what this command takes for it, and nothing else.
-  options->certificates = {common::AbsolutePath(flags.pki), *life, (*tls)->Current()->authority,
+  // Workers take for the controller what this command takes for it, and nothing else. The file may
+  // also have a key, which is not for them.
+  options->certificates = {common::AbsolutePath(flags.pki), *life,
+                           common::CertificatesOnly((*tls)->Current()->authority),
                            common::HostOf(options->controller)};
+  const common::TlsFiles files = common::WithoutDirectory(context.tls);
   options->tls_certificate = common::AbsolutePath(files.certificate);
   options->tls_key = common::AbsolutePath(files.key);
   options->tls_authority = common::AbsolutePath(files.authority);
@@ -261,12 +264,18 @@ std::vector<std::string> Busy(const Context& context, const std::vector<FleetRec
 }
 
 // Forgets hosts that were lost for good. A host that answers, and names what is left, keeps its
-// record.
+// record, as does one whose certificate is not revoked: nobody would revoke it any more.
 void ForgetUnreachable(std::vector<FleetRecord> fleet, const FleetRecords& records,
                        std::vector<HostOutcome>* outcomes) {
   for (size_t i = 0; i < fleet.size(); ++i) {
     absl::Status& status = (*outcomes)[i].status;
     if (status.ok() || absl::IsFailedPrecondition(status)) continue;
+    if ((*outcomes)[i].is_certified) {
+      std::cerr << fleet[i].name
+                << ": not forgotten, because its certificate is not revoked; --pki "
+                << "names where its authority is now\n";
+      continue;
+    }
     status = SshConnection(&fleet[i], &records, {}).Forget();
     if (status.ok()) {
       std::cout << fleet[i].name << ": forgotten; a worker that is still there ends by itself\n";

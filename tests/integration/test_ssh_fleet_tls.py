@@ -191,7 +191,8 @@ class SshFleetsWithTls(SshFleetTest):
             host.write("etc/request", answers[host.name] + "\n")
         before = [host.find() for host in self.hosts]
         self.before = before
-        up = fleet.up("--ssh", "node[1-6]", "--worker-archive", self.replace_worker())
+        fleet.flags[fleet.flags.index(self.archive)] = self.replace_worker()
+        up = fleet.up("--ssh", "node[1-6]")
         self.assertEqual(up.status, 7, up)
         said = dict(line.split(maxsplit=1) for line in up.err.splitlines() if "node" in line[:4])
         self.assertIn("up in", said["node1"])
@@ -237,6 +238,140 @@ class SshFleetsWithTls(SshFleetTest):
         self.assertIn("certificates revoked: node1", down.err)
         self.assertEqual(self.records(), [])
         self.assert_nothing_is_left()
+
+
+# In place of ssh: a host that answers the scripts as it likes. Beside it lies what it sends as its
+# request; without that it has a real worker make one. It keeps what it is told.
+FAKE_SSH = """#!/usr/bin/env python3
+import os, re, subprocess, sys
+if os.path.exists(f"{HERE}/away"):
+    sys.exit("ssh: no route to host")
+if "-O" in sys.argv:
+    sys.exit(0)
+count = int(re.search(r"count=(\\d+)", sys.argv[-1]).group(1))
+script = sys.stdin.buffer.read(count).decode()
+token, second, third = (sys.stdin.buffer.readline().decode().strip() for _ in range(3))
+if "Copies the worker" in script:
+    answer = ["version " + VERSION, "directory /tmp/lockstep-fleet." + token]
+elif "--request-certificate" in script:
+    if os.path.exists(f"{HERE}/request"):
+        with open(f"{HERE}/request") as text:
+            request = text.read()
+    else:
+        words = [WORKER, "--request-certificate", f"{HERE}/{token}"]
+        made = subprocess.run(words, input=third + "\\n", capture_output=True, text=True)
+        request = made.stdout
+    answer = ["csr " + line for line in request.splitlines()] + ["requested"]
+elif "supervisor the worker's arguments" in script:
+    with open(f"{HERE}/told", "w") as file:
+        file.write(sys.stdin.buffer.read().decode())
+    answer = ["failed as told" if os.path.exists(f"{HERE}/fail") else "started"]
+else:
+    answer = ["gone"]
+for line in answer:
+    print(token, line, flush=True)
+"""
+ENCRYPTED = """-----BEGIN CERTIFICATE REQUEST-----
+Proc-Type: 4,ENCRYPTED
+DEK-Info: AES-256-CBC,00112233445566778899AABBCCDDEEFF
+
+AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=
+-----END CERTIFICATE REQUEST-----
+"""
+
+
+class FakeHost(unittest.TestCase):
+    """The command line alone, with a program in place of ssh."""
+
+    def setUp(self):
+        self.pki = Pki()
+        self.addCleanup(self.pki.close)
+        self.pki.ok("init")
+        self.pki.ok("issue", "controller", "localhost", "--address", "127.0.0.1")
+        self.pki.ok("issue", "user", "alma", "--role", "admin")
+        self.fleet = TlsFleet("none", f"{BIN}/lockstep", self.pki)
+        self.fleet.__enter__()
+        self.addCleanup(self.fleet.__exit__)
+        self.host = f"{self.pki.base}/host"
+        os.mkdir(self.host)
+        version = subprocess.run(
+            [f"{BIN}/lockstep", "--version"], check=True, capture_output=True, text=True
+        ).stdout.strip()
+        facts = f"HERE, VERSION = {self.host!r}, {version!r}\nWORKER = '{BIN}/lockstep-worker'\n"
+        first, rest = FAKE_SSH.split("\n", 1)
+        with open(f"{self.host}/ssh", "w", encoding="ascii") as file:
+            file.write(f"{first}\n{facts}{rest}")
+        os.chmod(f"{self.host}/ssh", 0o755)
+
+    def lockstep(self, *words, stdin=None, **environment):
+        path = {"PATH": f"{self.host}:{os.environ['PATH']}"}
+        # Without a terminal, so that a question would be asked here.
+        return subprocess.run(
+            [f"{BIN}/lockstep", "fleet", *words],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            start_new_session=True,
+            env={**self.fleet.environment(), **path, **environment},
+        )
+
+    def up(self, **options):
+        words = [*self.fleet.flags, "--ssh", "node1", "--pki", self.pki.directory]
+        return self.lockstep("up", *words, **options)
+
+    def test_a_directory_without_a_list_is_enough(self):
+        # `pki issue user` gives no crl.pem.
+        up = self.up()
+        self.assertEqual(up.returncode, 0, up)
+        self.assertIn("certificates revoked: node1", self.lockstep("down").stderr)
+
+    def test_an_encrypted_request_asks_for_no_password(self):
+        with open(f"{self.host}/request", "w", encoding="ascii") as file:
+            file.write(ENCRYPTED)
+        up = self.up(stdin="secret\n")
+        self.assertEqual(up.returncode, 1, up)
+        self.assertNotIn("pass phrase", up.stderr + up.stdout)
+        self.assertIn("no certificate request in PEM", up.stderr)
+
+    def test_a_key_beside_the_authorities_stays_here(self):
+        both = f"{self.pki.base}/both.pem"
+        with open(both, "w", encoding="ascii") as file:
+            file.write(self.pki.read("alma", "key.pem") + self.pki.read("ca.pem"))
+        os.chmod(both, 0o600)
+        up = self.up(LOCKSTEP_TLS_CA=both)
+        self.assertEqual(up.returncode, 0, up)
+        with open(f"{self.host}/told", encoding="ascii") as text:
+            told = text.read()
+        self.assertIn(self.pki.read("ca.pem"), told)
+        self.assertNotIn("PRIVATE", told)
+        self.assertEqual(self.lockstep("down").returncode, 0)
+
+    def test_a_start_that_fails_revokes(self):
+        with open(f"{self.host}/fail", "w", encoding="ascii"):
+            pass
+        up = self.up()
+        self.assertEqual(up.returncode, 1, up)
+        self.assertIn("node1  FAILED: as told", up.stderr)
+        self.assertRegex(self.pki.ok("list"), r"(?m)^node1 +worker +revoked ")
+        self.assertIn("no such host is up", self.lockstep("down").stdout)
+
+    def test_a_host_is_not_forgotten_before_its_certificate(self):
+        self.assertEqual(self.up().returncode, 0)
+        moved = f"{self.pki.base}/moved"
+        os.mkdir(moved, 0o700)
+        for name in ("ca.key", "ca.pem", "crl.pem", "issued"):
+            shutil.move(self.pki.path(name), f"{moved}/{name}")
+        with open(f"{self.host}/away", "w", encoding="ascii"):
+            pass
+        down = self.lockstep("down", "node1", "--forget")
+        self.assertEqual(down.returncode, 1, down)
+        self.assertIn("not forgotten, because its certificate is not revoked", down.stderr)
+        down = self.lockstep("down", "node1", "--forget", "--pki", moved)
+        self.assertEqual(down.returncode, 0, down)
+        self.assertIn("certificates revoked: node1", down.stderr)
+        self.assertIn("forgotten", down.stdout)
 
 
 class ServerName(unittest.TestCase):

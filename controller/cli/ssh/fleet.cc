@@ -214,6 +214,7 @@ void RevokeAll(const std::string& pki, const FleetRecords& records, std::vector<
   const std::map<std::string, absl::Status> failed = RevokeAndSay(pki, certified);
   for (const size_t i : indexes) {
     const FleetRecord& record = (*fleet)[i];
+    (*outcomes)[i].is_certified = !record.serial.empty();
     absl::Status& status = (*outcomes)[i].status;
     const absl::Status settled = Settle(record, status.ok(), records);
     if (!status.ok()) continue;

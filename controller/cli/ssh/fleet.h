@@ -34,7 +34,9 @@ struct HostOutcome {
   std::string name;
   std::string token;  // of the host's record
   absl::Status status;
-  std::vector<std::string> targets;  // of TakeDown(): files of jobs that are left
+  // Of TakeDown().
+  std::vector<std::string> targets;  // files of jobs that are left
+  bool is_certified = false;         // its certificate counts, and could not be revoked
 };
 
 // The portable archive at `path`, or the one that lies beside this program, or that tools/package
