@@ -299,20 +299,18 @@ absl::StatusOr<size_t> PkiDirectory::Revoke(const std::string& name, const std::
   return AddToRevocations(*list, meant, now);
 }
 
-absl::StatusOr<size_t> PkiDirectory::RevokeSerials(const std::vector<std::string>& serials,
-                                                   absl::Time now) {
+absl::StatusOr<std::set<std::string>> PkiDirectory::RevokeSerials(
+    const std::vector<std::string>& serials, absl::Time now) {
   const auto list = List();
   if (!list.ok()) return list.status();
-  std::set<std::string> wanted(serials.begin(), serials.end());
+  std::set<std::string> unknown(serials.begin(), serials.end());
   std::vector<const Issued*> meant;
   for (const Issued& one : *list) {
-    if (wanted.erase(one.facts.serial) != 0) meant.push_back(&one);
+    if (unknown.erase(one.facts.serial) != 0) meant.push_back(&one);
   }
-  if (!wanted.empty()) {
-    return absl::NotFoundError(absl::StrCat(path_, ": has not issued the certificate ",
-                                            common::Printable(*wanted.begin(), 80)));
-  }
-  return AddToRevocations(*list, meant, now);
+  const auto added = AddToRevocations(*list, meant, now);
+  if (!added.ok()) return added.status();
+  return unknown;
 }
 
 absl::StatusOr<size_t> PkiDirectory::AddToRevocations(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,9 +58,10 @@ class PkiDirectory {
   // Revokes every certificate of the name that has not expired, or the one with the serial number
   // `serial`. How many are newly revoked; NOT_FOUND where there is none.
   absl::StatusOr<size_t> Revoke(const std::string& name, const std::string& serial, absl::Time now);
-  // Revokes the certificates with these serial numbers at once. How many are newly revoked;
-  // NOT_FOUND, and none is, where it has not issued one of them.
-  absl::StatusOr<size_t> RevokeSerials(const std::vector<std::string>& serials, absl::Time now);
+  // Revokes at once those certificates with these serial numbers that it has issued. Returns the
+  // serial numbers that it has not: another authority's, perhaps one that was here before.
+  absl::StatusOr<std::set<std::string>> RevokeSerials(const std::vector<std::string>& serials,
+                                                      absl::Time now);
 
   // By name, the newest first.
   absl::StatusOr<std::vector<Issued>> List() const;

@@ -1,6 +1,8 @@
 #include "controller/cli/ssh/certificates.h"
 
 #include <map>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -13,6 +15,29 @@ namespace {
 
 absl::Status Named(const std::string& what, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(what, std::string(status.message())));
+}
+
+// The records' certificates, in one step. One that is another authority's keeps no other from being
+// revoked.
+void RevokeIn(const std::string& path, const std::vector<FleetRecord*>& records, absl::Time now,
+              std::vector<Revocation>* done) {
+  std::vector<std::string> serials;
+  for (const FleetRecord* record : records) serials.push_back(record->serial);
+  auto directory = pki::PkiDirectory::Open(path);
+  const auto unknown = directory.ok() ? directory->RevokeSerials(serials, now)
+                                      : absl::StatusOr<std::set<std::string>>(directory.status());
+  Revocation revoked{path, {}, absl::OkStatus()};
+  Revocation failed{path, {}, unknown.status()};
+  if (unknown.ok()) {
+    failed.status = absl::NotFoundError(absl::StrCat(path, ": has not issued this certificate"));
+  }
+  for (FleetRecord* record : records) {
+    const bool is_revoked = unknown.ok() && !unknown->contains(record->serial);
+    (is_revoked ? revoked : failed).names.push_back(record->name);
+    if (is_revoked) record->serial.clear();
+  }
+  if (!revoked.names.empty()) done->push_back(std::move(revoked));
+  if (!failed.names.empty()) done->push_back(std::move(failed));
 }
 
 }  // namespace
@@ -74,24 +99,7 @@ std::vector<Revocation> RevokeCertificates(const std::string& pki, absl::Time no
     by_directory[pki.empty() ? record->pki : pki].push_back(record);
   }
   std::vector<Revocation> done;
-  for (const auto& [path, records] : by_directory) {
-    Revocation& revocation = done.emplace_back();
-    revocation.pki = path;
-    std::vector<std::string> serials;
-    for (const FleetRecord* record : records) {
-      revocation.names.push_back(record->name);
-      serials.push_back(record->serial);
-    }
-    auto directory = pki::PkiDirectory::Open(path);
-    if (!directory.ok()) {
-      revocation.status = directory.status();
-      continue;
-    }
-    revocation.status = directory->RevokeSerials(serials, now).status();
-    if (!revocation.status.ok()) continue;
-    // A record without a serial number may be removed. Until then `fleet down` tries again.
-    for (FleetRecord* record : records) record->serial.clear();
-  }
+  for (const auto& [path, records] : by_directory) RevokeIn(path, records, now, &done);
   return done;
 }
 

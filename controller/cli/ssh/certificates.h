@@ -42,7 +42,8 @@ struct Revocation {
 // Revokes the certificates of the records, those of one directory at once, and takes what needs no
 // revoking any more out of the records: `serial` is empty afterwards. Certificates that have
 // expired need none. `pki` is used instead of the records' own directories, unless it is empty.
-// Returns a line for each directory with certificates that needed it. Saves nothing.
+// Returns a line for each directory with certificates that needed it, and one more for those that
+// its authority has not issued. Saves nothing.
 std::vector<Revocation> RevokeCertificates(const std::string& pki, absl::Time now,
                                            const std::vector<FleetRecord*>& fleet);
 

@@ -222,6 +222,23 @@ TEST_F(CertificatesTest, RevokingIsOneStepAndSparesWhatHasExpired) {
   for (const pki::Issued& one : List()) EXPECT_EQ(one.revoked, one.facts.name != "node2");
 }
 
+TEST_F(CertificatesTest, AnOldAuthoritysCertificateKeepsNoOther) {
+  ASSERT_TRUE(Sign(RequestOf("c")).ok());
+  FleetRecord old = record_;
+  std::filesystem::rename(certificates_.pki, base_ + "/old");
+  MakeAuthority("pki");
+  record_.name = "node2";
+  ASSERT_TRUE(Sign(RequestOf("c")).ok());
+  const auto done = RevokeCertificates("", absl::Now(), {&old, &record_});
+  ASSERT_EQ(done.size(), 2u);
+  EXPECT_TRUE(done[0].status.ok()) << done[0].status;
+  EXPECT_THAT(done[0].names, ElementsAre("node2"));
+  EXPECT_TRUE(absl::IsNotFound(done[1].status)) << done[1].status;
+  EXPECT_THAT(done[1].names, ElementsAre("node1"));
+  EXPECT_EQ(record_.serial, "");
+  EXPECT_NE(old.serial, "");
+}
+
 TEST_F(CertificatesTest, AnAuthorityThatIsAwayLeavesTheRecord) {
   ASSERT_TRUE(Sign(RequestOf("c")).ok());
   const std::string serial = record_.serial;
