@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <set>
 
@@ -19,6 +18,7 @@
 #include "common/tls.h"
 #include "common/version_text.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/fleet_busy.h"
 #include "controller/cli/local_fleet.h"
 #include "controller/cli/local_signals.h"
 #include "controller/cli/ssh/fleet.h"
@@ -225,44 +225,6 @@ int FleetUp(const Context& context, const SshFlags& flags) {
   return up == options->hosts.size() ? kOk : kDegraded;
 }
 
-// The workers of a controller that are part of a run; none where it does not answer.
-std::set<std::string> BusyWorkers(const Context& context) {
-  std::set<std::string> busy;
-  const auto stub = context.Connect();
-  if (!stub.ok()) return busy;
-  grpc::ClientContext call;
-  v1::StatusReply reply;
-  if (!(*stub)->GetStatus(&call, {}, &reply).ok()) return busy;
-  for (const v1::AttachedWorker& worker : reply.workers()) {
-    if (!worker.run_id().empty()) busy.insert(worker.hello().host().name());
-  }
-  return busy;
-}
-
-// The hosts among `fleet` on which a run is in progress, as far as their controllers say so. Each
-// has the controller of the command that started it, which may be another than the caller's.
-std::vector<std::string> Busy(const Context& context, const std::vector<FleetRecord>& fleet) {
-  std::map<std::string, std::set<std::string>> by_controller;
-  std::vector<std::string> busy;
-  for (const FleetRecord& record : fleet) {
-    const auto [at, is_new] = by_controller.try_emplace(record.controller);
-    if (is_new) {
-      Context asked = context;
-      const bool is_callers = record.controller == context.controller &&
-                              context.tls.any() != record.tls_certificate.empty();
-      if (!record.controller.empty() && !is_callers) {
-        asked.controller = record.controller;
-        // As `fleet up` called it, which has accepted where it is.
-        asked.tls = {record.tls_certificate, record.tls_key, record.tls_authority};
-        asked.insecure = true;
-      }
-      at->second = BusyWorkers(asked);
-    }
-    if (at->second.contains(record.name)) busy.push_back(record.name);
-  }
-  return busy;
-}
-
 // Forgets hosts that were lost for good. A host that answers, and names what is left, keeps its
 // record, as does one whose certificate is not revoked: nobody would revoke it any more.
 void ForgetUnreachable(std::vector<FleetRecord> fleet, const FleetRecords& records,
@@ -300,10 +262,10 @@ int FleetDown(const Context& context, const FleetFlags& flags) {
     return kOk;
   }
   // The samples of a run are delivered when it ends; a worker that ends before takes them with it.
-  const std::vector<std::string> busy =
-      flags.now ? std::vector<std::string>() : Busy(context, *fleet);
-  if (!busy.empty()) {
-    return Fail(absl::StrCat("a run is in progress on ", absl::StrJoin(busy, " "),
+  const auto busy = flags.now ? std::vector<std::string>() : BusyHosts(context, *fleet);
+  if (!busy.ok()) return Fail(busy.status());
+  if (!busy->empty()) {
+    return Fail(absl::StrCat("a run is in progress on ", absl::StrJoin(*busy, " "),
                              "; wait for its end, or stop it (lockstep stop last), or give --now"));
   }
   std::vector<HostOutcome> outcomes =

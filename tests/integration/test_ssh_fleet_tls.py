@@ -317,8 +317,8 @@ class FakeHost(unittest.TestCase):
             env={**self.fleet.environment(), **path, **environment},
         )
 
-    def up(self, **options):
-        words = [*self.fleet.flags, "--ssh", "node1", "--pki", self.pki.directory]
+    def up(self, *more, **options):
+        words = [*self.fleet.flags, "--ssh", "node1", "--pki", self.pki.directory, *more]
         return self.lockstep("up", *words, **options)
 
     def test_a_directory_without_a_list_is_enough(self):
@@ -347,6 +347,28 @@ class FakeHost(unittest.TestCase):
         self.assertIn(self.pki.read("ca.pem"), told)
         self.assertNotIn("PRIVATE", told)
         self.assertEqual(self.lockstep("down").returncode, 0)
+
+    def test_down_ends_no_run_that_it_cannot_ask_for(self):
+        self.assertEqual(self.up().returncode, 0)
+        os.rename(self.pki.path("alma", "key.pem"), self.pki.path("alma", "old.pem"))
+        down = self.lockstep("down")
+        self.assertEqual(down.returncode, 1, down)
+        self.assertIn("cannot be asked whether a run is in progress", down.stderr)
+        self.assertRegex(self.pki.ok("list"), r"(?m)^node1 +worker +valid ")
+        self.assertEqual(self.lockstep("down", "--now").returncode, 0)
+        self.assertRegex(self.pki.ok("list"), r"(?m)^node1 +worker +revoked ")
+
+    def test_a_certificate_that_has_expired_needs_no_revoking(self):
+        for nonsense in ("0", "0d", "-1d", "100000d", "99999999999999999999d", "1ms", ""):
+            up = self.up(f"--valid-for={nonsense}")
+            self.assertEqual(up.returncode, 1, up)
+            self.assertIn("--valid-for", up.stderr)
+        self.assertEqual(self.up("--valid-for", "1s").returncode, 0)
+        wait_for("the end", lambda: "CERTIFICATE EXPIRED" in self.lockstep("list").stdout)
+        down = self.lockstep("down")
+        self.assertEqual(down.returncode, 0, down)
+        self.assertNotIn("revoked", down.stderr.lower())
+        self.assertIn("no host is up", self.lockstep("list").stderr)
 
     def test_a_start_that_fails_revokes(self):
         with open(f"{self.host}/fail", "w", encoding="ascii"):
