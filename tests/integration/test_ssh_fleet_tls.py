@@ -158,6 +158,7 @@ class SshFleetsWithTls(SshFleetTest):
         away = fleet.up("--ssh", "node1")
         self.assertEqual(away.status, 1, away)
         self.assertIn("has no ca.key", away.err)
+        os.rename(f"{self.pki.base}/ca.key", self.pki.path("ca.key"))
         self.assertEqual(self.states(), [])
         self.assertEqual(self.records(), [])
         self.assert_nothing_is_left()
