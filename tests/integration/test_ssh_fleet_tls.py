@@ -303,6 +303,8 @@ class FakeHost(unittest.TestCase):
         with open(f"{self.host}/ssh", "w", encoding="ascii") as file:
             file.write(f"{first}\n{facts}{rest}")
         os.chmod(f"{self.host}/ssh", 0o755)
+        # After a failure, too, no control directory stays in /tmp.
+        self.addCleanup(self.lockstep, "down", "--now")
 
     def lockstep(self, *words, stdin=None, **environment):
         path = {"PATH": f"{self.host}:{os.environ['PATH']}"}
