@@ -187,8 +187,8 @@ export function clock(seconds: number): string {
   const rest = two(whole % 60);
   return hours > 0 ? `${hours}:${two(minutes)}:${rest}` : `${minutes}:${rest}`;
 }
-// The part of a span that has passed, and the rest: whole seconds whose sum is the span. A clock would
-// say 0:00 of the points of a sweep, which are shorter than a second or little longer.
+// The part of a span that has passed, and the rest: whole seconds whose sum is the span. A clock
+// would say 0:00 of the points of a sweep, which are shorter than a second or little longer.
 const leastClocked = 10;
 export function passedOf(passed: number, expected: number): string {
   const by = Math.min(passed, expected);

@@ -67,7 +67,7 @@ SELECT
   v.window_end,
   v.workers,
   v.workers_lost,
-  -- Two starts have a bound above 0. Where fewer than two hosts began, both figures are stored as 0,
+  -- Two starts have a bound above 0. If fewer than two hosts began, both figures are stored as 0
   -- and neither is known.
   CASE
     WHEN v.start_skew_ns > 0 OR v.start_skew_bound_ns > 0 THEN v.start_skew_ns

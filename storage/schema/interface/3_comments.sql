@@ -1,5 +1,5 @@
--- The meaning of each column, for \d+ and for tools that read comments. A column of one name means one
--- thing wherever it is, but for those of the second list.
+-- The meaning of each column, for \d+ and for tools that read comments. A column of one name means
+-- one thing wherever it is, but for those of the second list.
 
 COMMENT ON SCHEMA lockstep IS
 'Lockstep''s results; docs/reference/sql.md and docs/reference/sql-cookbook.md say how to ask';
@@ -331,7 +331,7 @@ BEGIN
       ('spec', 'protobuf''s JSON of what was asked for'),
       ('stale', 'blocks with earlier content'),
       ('start_skew_bound_ns', 'bound of start_skew_ns'),
-      ('start_skew_ns', 'spread of the observed starts, nanoseconds; NULL if fewer than two hosts began'),
+      ('start_skew_ns', 'spread of the observed starts, nanoseconds; NULL of a single start'),
       ('started_at', 'when it began'),
       ('state',
           'queued, running, done, failed, aborted, cancelled; of an attempt also arming and ' ||
