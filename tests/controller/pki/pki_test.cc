@@ -221,7 +221,7 @@ TEST_F(PkiTest, AKilledCommandLeavesAWholeHolderOrNone) {
     std::filesystem::remove_all(path_);
     const pid_t init = fork();
     if (init == 0) {
-      (void)PkiDirectory::Init(path_ + "/", "storage lab", absl::Now(), kYear);
+      (void)PkiDirectory::Init(path_ + "/", "storage lab", absl::Now(), 2 * kYear);
       _exit(0);
     }
     usleep(static_cast<useconds_t>(i) * 150);
