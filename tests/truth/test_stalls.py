@@ -121,9 +121,9 @@ class Stalls(StillTest):
         )
         report = self.run_report(job)
         mix = self.phase(report)
-        (omission,) = mix["omissions"]
+        # A busy machine can make the others stand still, too.
+        (omission,) = (found for found in mix["omissions"] if found["workload"] == "node1")
         self.says(omission["sentence"])
-        self.assertEqual(omission["workload"], "node1")
         shares = {name: host["stalledRatio"] for name, host in self.hosts(mix).items()}
         # The machine's own stalls, which the other hosts have, too, are on top of it.
         others = min(shares["node2"], shares["node3"])
@@ -141,8 +141,8 @@ class Stalls(StillTest):
             self.assertIn(f"completed nothing for {100 * shares['node1']:.0f} %", text)
             shown = re.search(r"p99 would be about ([\d.]+) ms", text)[1]
             self.assert_near(shown, corrected / 1e6, 0.03, "as printed")
-        (row,) = self.found("omission")
-        self.assertEqual((row["kind"], row["sentence"]), ("omission", omission["sentence"]))
+        rows = {(row["kind"], row["sentence"]) for row in self.found("omission")}
+        self.assertIn(("omission", omission["sentence"]), rows)
         self.assertAlmostEqual(float(row["share"]), shares["node1"], places=6)
 
     @situation("18", "node2 stands still for 400 ms of each second, node1 does not")

@@ -300,6 +300,10 @@ async function keyboard(page) {
 // answers. What is folded or below comes later.
 async function firstLoad(page) {
   step("the first load");
+  // The tests of one class share a browser's directory, and so its cache.
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.clearBrowserCache");
+  await session.detach();
   const bytesOf = countBytes(page);
   await page.addInitScript(noteFirstLoad);
   await page.goto(`${url}#/run/${still}`);
