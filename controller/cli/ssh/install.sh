@@ -46,7 +46,10 @@ try() {
   # The worker's loader takes blanks and ':' in its own path for separators, and '$' for a variable.
   # ssh takes ':', brackets and backslashes in the socket's path for something else.
   case $where in
-    *['][ 	:;$\']*) note "$where has a character that its loader or ssh would misread"; return 1 ;;
+    *["][ 	:;\$\\"]*)
+      note "$where has a character that its loader or ssh would misread"
+      return 1
+      ;;
   esac
   if [ ! -w "$where" ]; then note "$where may not be written to"; return 1; fi
   case $(ls -ld "$where/.") in

@@ -89,7 +89,7 @@ class CertificatesTest : public ::testing::Test {
     EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
     return std::string(refused.status().message());
   }
-  std::vector<pki::Issued> List() {
+  std::vector<pki::Issued> List() const {
     const auto directory = pki::PkiDirectory::Open(certificates_.pki);
     EXPECT_TRUE(directory.ok()) << directory.status();
     return *directory->List();
