@@ -24,6 +24,11 @@ from fleet import ROOM_OF_STORES
 def pytest_configure(config):
     """The folder of the store that fleet.py copies, for all processes."""
     if not hasattr(config, "workerinput"):
+        # nohup, or a shell's background, lets this process ignore these signals. Children inherit
+        # that, and tests that interrupt programs would wait for ever. A handler ends at an exec.
+        for name in (signal.SIGINT, signal.SIGHUP):
+            if signal.getsignal(name) is signal.SIG_IGN:
+                signal.signal(name, lambda *_: None)
         os.environ["LOCKSTEP_TEST_STORE"] = tempfile.mkdtemp(prefix="ls", dir=ROOM_OF_STORES)
         os.chmod(os.environ["LOCKSTEP_TEST_STORE"], 0o755)
 

@@ -136,6 +136,8 @@ phases:
             running = fleet.start_lockstep(
                 "run", "-", "--format", "json", stdin=files_job(fleet.data, duration="5s")
             )
+            # Before its answer the client does not know that there is a run to wait for.
+            self.assertTrue(any(line.startswith("run ") for line in running.stderr))
             for rows in (
                 "runs WHERE run_id = last_run()",
                 "phases WHERE run_id = last_run() AND name = 'prepare'",
