@@ -184,9 +184,9 @@ void SteadyState::FindDeparture() {
 void SteadyState::FindDeparture(const Rounds& rounds, double steady_mean,
                                 std::optional<uint32_t> worker) {
   if (verdict_.departure || rounds.complete().empty()) return;
-  // The mean of a window with a wide range can stay within it while the load stands still for a
-  // whole round, and a window of latencies has none then. Such a load is not steady, unless its
-  // rule allows a range of the whole rate.
+  // The mean of a window can stay within a wide range while the load stands still for a whole
+  // round. A window of latencies has no mean then. A load that stands still is not steady, unless
+  // its rule allows a range of the whole rate.
   const Rounds::Round& last = rounds.complete().back();
   const bool stands_still =
       IsLatency(rule_.figure()) ? !last.has_io : !(last.value > 0) && rule_.range_ratio() < 1;
