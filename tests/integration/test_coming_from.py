@@ -22,13 +22,13 @@ def rows(name):
     return found
 
 
-def job_of(data, table):
+def job_of(data, table, short, long):
     """One job with a phase for each row: the rows of the workload on common files, the others each
-    with what they change.
+    with what they change. A phase lasts `short`, or `long` where the row is about the run.
     """
     targets, phases, top = [], [], []
     for number, fragment, where in table:
-        workload, run, own = "", "duration: 200ms", ""
+        workload, run, own = "", f"duration: {short}", ""
         target = "files"
         if where == "workload":
             workload = ", " + fragment
@@ -43,9 +43,9 @@ def job_of(data, table):
             run = (
                 fragment
                 if "ramp" in fragment
-                else re.sub(r"duration: \w+", "duration: 300ms", fragment)
+                else re.sub(r"duration: \w+", f"duration: {long}", fragment)
             )
-            run = run if "duration" in run else run + ", duration: 300ms"
+            run = run if "duration" in run else run + f", duration: {long}"
         elif where == "job":
             top.append(fragment)
             continue
@@ -81,27 +81,34 @@ phases:
 class ComingFrom(FleetTest):
     workers = 1
 
+    def run_rows(self, table, short="200ms", long="300ms"):
+        """The phases of the report by name, and the phases in which no I/O was
+        measured: beside busy neighbours a short phase may pass before its threads are scheduled,
+        or complete all its I/O in its drain.
+        """
+        job = job_of(self.fleet.data, table, short, long)
+        ran = self.fleet.run_job(job, "--format", "json", timeout=300)
+        phases = {phase["name"]: phase for phase in ran.json()["phases"]}
+        idle = [
+            name
+            for name, phase in phases.items()
+            if name.startswith("line") and phase["total"]["operations"] == 0
+        ]
+        # Nothing measured, or an expectation of a phase without I/O.
+        if not (idle and ran.status in (3, 4)):
+            self.ok(ran)
+        return phases, idle
+
     def check(self, name, least, first=0, step=1):
         table = rows(name)
         self.assertGreaterEqual(len(table), least)
         table = table[first::step]
-        ran = self.fleet.run_job(job_of(self.fleet.data, table), "--format", "json", timeout=300)
-        report = ran.json()
-        phases = {phase["name"]: phase for phase in report["phases"]}
-        # On a busy disk a short phase may complete all its I/O in its drain, which no figure has.
-        done = dict(
-            self.fleet.sql(
-                "SELECT p.name, sum(c.operations) FROM interval_operations c JOIN phase_overview p "
-                "USING (run_id, phase, attempt) WHERE run_id = last_run() GROUP BY p.name"
-            )
-        )
-        # Beside busy neighbours all 200 ms of a phase may pass before its threads are scheduled.
-        idle = [
-            name for name in phases if name.startswith("line") and int(done.get(name) or 0) == 0
-        ]
-        self.assertLessEqual(len(idle), 2, idle)
-        # An expectation of a phase without I/O is not met.
-        self.ok(ran, 4 if ran.status == 4 and idle else 0)
+        phases, idle = self.run_rows(table)
+        if idle:
+            again = [row for row in table if row[2] == "job" or f"line {row[0]}" in idle]
+            more, still = self.run_rows(again, "5s", "5s")
+            self.assertEqual(still, [])
+            phases.update(more)
         for number, fragment, where in table:
             if where == "job":
                 continue
