@@ -16,25 +16,18 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/openssl_text.h"
 
 namespace lockstep::common {
 namespace {
 
-using Memory = std::unique_ptr<BIO, decltype(&BIO_free)>;
 using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
 
 constexpr absl::Duration kSoon = absl::Hours(30 * 24);
 constexpr int kSoonShare = 3;  // of a life that is shorter
 
-Memory Reader(const std::string& text) {
-  return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free};
-}
-
-// Without this, OpenSSL asks for a password on the terminal. Any kind of PEM may be encrypted.
-int NoPasswordFor(char*, int, int, void*) { return 0; }
-
 Certificate NextCertificate(BIO* memory) {
-  Certificate read(PEM_read_bio_X509(memory, nullptr, NoPasswordFor, nullptr), X509_free);
+  Certificate read(PEM_read_bio_X509(memory, nullptr, NoPassword, nullptr), X509_free);
   // gRPC uses OpenSSL on the same threads, and takes what is left in their queues for errors of its
   // own calls.
   if (read == nullptr) ERR_clear_error();
@@ -84,7 +77,7 @@ std::string CommonNameOf(const X509* certificate) {
 
 std::vector<Certificate> CertificatesIn(const std::string& pem) {
   std::vector<Certificate> found;
-  const Memory memory = Reader(pem);
+  const OpensslMemory memory = ReaderOf(pem);
   while (Certificate next = NextCertificate(memory.get())) found.push_back(std::move(next));
   return found;
 }
@@ -138,7 +131,7 @@ std::string DescribeExpiry(const CertificateFacts& facts, absl::Time now) {
 }
 
 absl::StatusOr<CertificateFacts> ReadCertificate(const std::string& pem) {
-  const Certificate certificate = NextCertificate(Reader(pem).get());
+  const Certificate certificate = NextCertificate(ReaderOf(pem).get());
   if (certificate == nullptr) return absl::InvalidArgumentError("no certificate in PEM");
   CertificateFacts facts;
   facts.name = CommonNameOf(certificate.get());
@@ -153,7 +146,7 @@ absl::StatusOr<CertificateFacts> ReadCertificate(const std::string& pem) {
 }
 
 std::string CertificatesOnly(const std::string& pem) {
-  const Memory memory(BIO_new(BIO_s_mem()), BIO_free);
+  const OpensslMemory memory(BIO_new(BIO_s_mem()), BIO_free);
   for (const Certificate& one : CertificatesIn(pem)) {
     if (memory == nullptr || PEM_write_bio_X509(memory.get(), one.get()) != 1) return "";
   }
@@ -163,7 +156,7 @@ std::string CertificatesOnly(const std::string& pem) {
 }
 
 bool HasCertificate(const std::string& pem, const std::string& certificate_pem) {
-  const Certificate wanted = NextCertificate(Reader(certificate_pem).get());
+  const Certificate wanted = NextCertificate(ReaderOf(certificate_pem).get());
   if (wanted == nullptr) return false;
   const std::vector<Certificate> all = CertificatesIn(pem);
   return std::any_of(all.begin(), all.end(), [&](const Certificate& one) {
@@ -172,10 +165,10 @@ bool HasCertificate(const std::string& pem, const std::string& certificate_pem) 
 }
 
 absl::Status CheckKeyOf(const std::string& certificate_pem, const std::string& key_pem) {
-  const Certificate certificate = NextCertificate(Reader(certificate_pem).get());
+  const Certificate certificate = NextCertificate(ReaderOf(certificate_pem).get());
   if (certificate == nullptr) return absl::InvalidArgumentError("no certificate in PEM");
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
-      PEM_read_bio_PrivateKey(Reader(key_pem).get(), nullptr, NoPasswordFor, nullptr),
+      PEM_read_bio_PrivateKey(ReaderOf(key_pem).get(), nullptr, NoPassword, nullptr),
       EVP_PKEY_free);
   const bool matches = key != nullptr && X509_check_private_key(certificate.get(), key.get()) == 1;
   ERR_clear_error();
@@ -190,10 +183,10 @@ absl::StatusOr<RevocationList> RevocationList::Parse(const std::string& pem,
   RevocationList list;
   size_t lists = 0;
   ERR_clear_error();
-  const Memory memory = Reader(pem);
+  const OpensslMemory memory = ReaderOf(pem);
   while (true) {
     const std::unique_ptr<X509_CRL, decltype(&X509_CRL_free)> crl(
-        PEM_read_bio_X509_CRL(memory.get(), nullptr, NoPasswordFor, nullptr), X509_CRL_free);
+        PEM_read_bio_X509_CRL(memory.get(), nullptr, NoPassword, nullptr), X509_CRL_free);
     // The end of the text is no error. A list that is damaged must not end the reading unnoticed.
     const bool is_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
     if (crl == nullptr && is_end) break;

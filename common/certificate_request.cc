@@ -9,50 +9,29 @@
 
 #include <memory>
 
-#include "absl/strings/str_cat.h"
+#include "common/openssl_text.h"
 
 namespace lockstep::common {
 namespace {
 
 using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
-using Memory = std::unique_ptr<BIO, decltype(&BIO_free)>;
-
-absl::Status Failed(const std::string& what) {
-  char text[256] = {};
-  ERR_error_string_n(ERR_peek_last_error(), text, sizeof text);
-  ERR_clear_error();
-  return absl::InternalError(absl::StrCat("OpenSSL cannot ", what, ": ", text));
-}
-
-// The memory is wiped, because it may have held a key.
-template <typename Write>
-std::string Written(const Write& write) {
-  const Memory memory(BIO_new(BIO_s_secmem()), BIO_free);
-  if (memory == nullptr || write(memory.get()) != 1) return "";
-  char* text = nullptr;
-  const auto length = BIO_get_mem_data(memory.get(), &text);
-  return {text, static_cast<size_t>(length)};
-}
-
-// Without this, OpenSSL asks for a password on the terminal.
-int NoPassword(char*, int, int, void*) { return 0; }
 
 }  // namespace
 
 absl::StatusOr<std::string> MakePrivateKey() {
   const Key key(EVP_EC_gen("P-256"), EVP_PKEY_free);
-  if (key == nullptr) return Failed("make a key");
-  std::string pem = Written([&](BIO* out) {
+  if (key == nullptr) return OpensslError("make a key");
+  std::string pem = WrittenText([&](BIO* out) {
     return PEM_write_bio_PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
   });
-  if (pem.empty()) return Failed("write a key");
+  if (pem.empty()) return OpensslError("write a key");
   return pem;
 }
 
 absl::StatusOr<std::string> MakeCertificateRequest(const std::string& key_pem,
                                                    const std::string& challenge) {
-  const Memory memory(BIO_new_mem_buf(key_pem.data(), static_cast<int>(key_pem.size())), BIO_free);
-  const Key key(PEM_read_bio_PrivateKey(memory.get(), nullptr, NoPassword, nullptr), EVP_PKEY_free);
+  const Key key(PEM_read_bio_PrivateKey(ReaderOf(key_pem).get(), nullptr, NoPassword, nullptr),
+                EVP_PKEY_free);
   if (key == nullptr) {
     ERR_clear_error();
     return absl::InvalidArgumentError("no key in PEM without a password");
@@ -65,10 +44,11 @@ absl::StatusOr<std::string> MakeCertificateRequest(const std::string& key_pem,
                                  reinterpret_cast<const unsigned char*>(challenge.data()),
                                  static_cast<int>(challenge.size())) != 1) ||
       X509_REQ_sign(request.get(), key.get(), EVP_sha256()) == 0) {
-    return Failed("make a certificate request");
+    return OpensslError("make a certificate request");
   }
-  std::string pem = Written([&](BIO* out) { return PEM_write_bio_X509_REQ(out, request.get()); });
-  if (pem.empty()) return Failed("write a certificate request");
+  std::string pem =
+      WrittenText([&](BIO* out) { return PEM_write_bio_X509_REQ(out, request.get()); });
+  if (pem.empty()) return OpensslError("write a certificate request");
   return pem;
 }
 

@@ -20,12 +20,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/certificate.h"
+#include "common/openssl_text.h"
 #include "common/text.h"
 
 namespace lockstep::pki {
 namespace {
 
-using Memory = std::unique_ptr<BIO, decltype(&BIO_free)>;
+using common::NoPassword;
+using common::OpensslError;
+using common::ReaderOf;
+using common::WrittenText;
+
 using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
 using Crl = std::unique_ptr<X509_CRL, decltype(&X509_CRL_free)>;
@@ -39,41 +44,15 @@ constexpr char kRoleEnd[] = ".role.lockstep";
 constexpr Holder kHolders[] = {Holder::kController, Holder::kWorker, Holder::kViewer,
                                Holder::kSubmitter, Holder::kAdmin};
 
-absl::Status Failed(const std::string& what) {
-  char text[256] = {};
-  ERR_error_string_n(ERR_peek_last_error(), text, sizeof text);
-  // OpenSSL keeps errors in a queue of the thread. One that stays would explain a later failure.
-  ERR_clear_error();
-  return absl::InternalError(absl::StrCat("OpenSSL cannot ", what, ": ", text));
-}
-
-Memory Reader(const std::string& text) {
-  return {BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free};
-}
-
-// The text that `write` puts into a memory of OpenSSL; empty after an error. The memory is wiped,
-// because it may have held a key.
-template <typename Write>
-std::string Written(const Write& write) {
-  const Memory memory(BIO_new(BIO_s_secmem()), BIO_free);
-  if (memory == nullptr || write(memory.get()) != 1) return "";
-  char* text = nullptr;
-  const auto length = BIO_get_mem_data(memory.get(), &text);
-  return {text, static_cast<size_t>(length)};
-}
-
-// Without this, OpenSSL asks for a password on the terminal. Any kind of PEM may be encrypted, also
-// a request that another host sends.
-int NoPassword(char*, int, int, void*) { return 0; }
-
 Key ReadKey(const std::string& pem) {
-  Key key(PEM_read_bio_PrivateKey(Reader(pem).get(), nullptr, NoPassword, nullptr), EVP_PKEY_free);
+  Key key(PEM_read_bio_PrivateKey(ReaderOf(pem).get(), nullptr, NoPassword, nullptr),
+          EVP_PKEY_free);
   ERR_clear_error();
   return key;
 }
 
 Certificate ReadX509(const std::string& pem) {
-  Certificate read(PEM_read_bio_X509(Reader(pem).get(), nullptr, NoPassword, nullptr), X509_free);
+  Certificate read(PEM_read_bio_X509(ReaderOf(pem).get(), nullptr, NoPassword, nullptr), X509_free);
   ERR_clear_error();
   return read;
 }
@@ -170,7 +149,8 @@ absl::StatusOr<std::string> Issue(const Request& request, EVP_PKEY* public_key,
   const Certificate authority = ReadX509(authority_pem);
   const Key key = ReadKey(key_pem);
   const auto facts = common::ReadCertificate(authority_pem);
-  if (authority == nullptr || key == nullptr || !facts.ok()) return Failed("read the authority");
+  if (authority == nullptr || key == nullptr || !facts.ok())
+    return OpensslError("read the authority");
   // A certificate is invalid as soon as its authority is: a longer one would promise too much.
   if (request.not_after > facts->not_after) {
     return absl::InvalidArgumentError(
@@ -190,9 +170,9 @@ absl::StatusOr<std::string> Issue(const Request& request, EVP_PKEY* public_key,
       !AddExtension(made.get(), authority.get(), NID_authority_key_identifier, "keyid:always") ||
       !AddExtension(made.get(), authority.get(), NID_subject_alt_name, AlternativeNames(request)) ||
       X509_sign(made.get(), key.get(), EVP_sha256()) == 0) {
-    return Failed("make the certificate");
+    return OpensslError("make the certificate");
   }
-  return Written([&](BIO* out) { return PEM_write_bio_X509(out, made.get()); });
+  return WrittenText([&](BIO* out) { return PEM_write_bio_X509(out, made.get()); });
 }
 
 // The text of the request's only challengePassword; empty without one.
@@ -290,7 +270,7 @@ absl::StatusOr<std::string> MakeAuthority(const std::string& key_pem, const std:
         absl::StrCat("an authority's name is text on one line, of at most ", kMaxName, " bytes"));
   }
   const Key key = ReadKey(key_pem);
-  if (key == nullptr) return Failed("read the key");
+  if (key == nullptr) return OpensslError("read the key");
   const Certificate made = Blank(name, key.get(), not_before, not_after);
   // With a path length of 0 no certificate that it signs can sign others.
   if (made == nullptr || X509_set_issuer_name(made.get(), X509_get_subject_name(made.get())) != 1 ||
@@ -298,9 +278,9 @@ absl::StatusOr<std::string> MakeAuthority(const std::string& key_pem, const std:
       !AddExtension(made.get(), made.get(), NID_key_usage, "critical,keyCertSign,cRLSign") ||
       !AddExtension(made.get(), made.get(), NID_subject_key_identifier, "hash") ||
       X509_sign(made.get(), key.get(), EVP_sha256()) == 0) {
-    return Failed("make the authority's certificate");
+    return OpensslError("make the authority's certificate");
   }
-  return Written([&](BIO* out) { return PEM_write_bio_X509(out, made.get()); });
+  return WrittenText([&](BIO* out) { return PEM_write_bio_X509(out, made.get()); });
 }
 
 absl::StatusOr<Authority> Authority::Open(std::string certificate_pem, std::string key_pem) {
@@ -325,7 +305,7 @@ absl::StatusOr<std::string> Authority::IssueForCsr(const Request& request,
                                                    const std::string& csr_pem,
                                                    const std::string& challenge) const {
   const std::unique_ptr<X509_REQ, decltype(&X509_REQ_free)> csr(
-      PEM_read_bio_X509_REQ(Reader(csr_pem).get(), nullptr, NoPassword, nullptr), X509_REQ_free);
+      PEM_read_bio_X509_REQ(ReaderOf(csr_pem).get(), nullptr, NoPassword, nullptr), X509_REQ_free);
   EVP_PKEY* key = csr == nullptr ? nullptr : X509_REQ_get0_pubkey(csr.get());
   ERR_clear_error();
   if (key == nullptr) return absl::InvalidArgumentError("no certificate request in PEM");
@@ -359,13 +339,13 @@ absl::StatusOr<std::string> Authority::Revoke(const std::string& list_pem,
                                               absl::Time now) const {
   const Certificate authority = ReadX509(certificate_pem_);
   const Key key = ReadKey(key_pem_);
-  if (authority == nullptr || key == nullptr) return Failed("read the authority");
+  if (authority == nullptr || key == nullptr) return OpensslError("read the authority");
   Crl list(X509_CRL_new(), X509_CRL_free);
   if (!list_pem.empty()) {
     if (const auto old = common::RevocationList::Parse(list_pem, certificate_pem_); !old.ok()) {
       return old.status();
     }
-    list.reset(PEM_read_bio_X509_CRL(Reader(list_pem).get(), nullptr, NoPassword, nullptr));
+    list.reset(PEM_read_bio_X509_CRL(ReaderOf(list_pem).get(), nullptr, NoPassword, nullptr));
   }
   const std::unique_ptr<ASN1_TIME, decltype(&ASN1_TIME_free)> at(ASN1_TIME_new(), ASN1_TIME_free);
   // No nextUpdate: a list that nobody renews must not let in whom it keeps out, or keep out all.
@@ -373,17 +353,18 @@ absl::StatusOr<std::string> Authority::Revoke(const std::string& list_pem,
       X509_CRL_set_version(list.get(), X509_CRL_VERSION_2) != 1 ||
       X509_CRL_set_issuer_name(list.get(), X509_get_subject_name(authority.get())) != 1 ||
       X509_CRL_set1_lastUpdate(list.get(), at.get()) != 1) {
-    return Failed("make the revocation list");
+    return OpensslError("make the revocation list");
   }
   for (const std::string& pem : certificates_pem) {
     const Certificate certificate = ReadX509(pem);
     if (certificate == nullptr) return absl::InvalidArgumentError("no certificate in PEM");
-    if (!AddRevoked(list.get(), certificate.get(), now)) return Failed("revoke the certificate");
+    if (!AddRevoked(list.get(), certificate.get(), now))
+      return OpensslError("revoke the certificate");
   }
   if (X509_CRL_sort(list.get()) != 1 || X509_CRL_sign(list.get(), key.get(), EVP_sha256()) == 0) {
-    return Failed("sign the revocation list");
+    return OpensslError("sign the revocation list");
   }
-  return Written([&](BIO* out) { return PEM_write_bio_X509_CRL(out, list.get()); });
+  return WrittenText([&](BIO* out) { return PEM_write_bio_X509_CRL(out, list.get()); });
 }
 
 absl::StatusOr<Request> RequestOf(const std::string& certificate_pem) {
