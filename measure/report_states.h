@@ -1,8 +1,6 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
+#include "measure/enum_texts.h"
 
 namespace lockstep::measure {
 
@@ -88,83 +86,54 @@ enum class SweepFigure { kIops, kThroughput, kP50, kP99 };
 // The unit of a figure in a comparison, or of a steady load. A figure without one has no unit.
 enum class Unit { kPerSecond, kPerIo, kBytesPerSecond, kBytesPerByte, kNanoseconds, kRatio };
 
-// "data corrupted", "straggler", "p999_ns", "generator CPU", "total", "response_time", "verify",
-// "programs", "label", "throughput", "B/s".
-std::string Text(VerdictWord word);
-std::string Text(FindingKind kind);
-std::string Text(Figure figure);
-std::string Text(Limit limit);
-std::string Text(Operations operations);
-std::string Text(LatencyMetric metric);
-std::string Text(IntervalClass interval_class);
-std::string Text(HeadlineKind kind);
-std::string Text(ObservedKind kind);
-std::string Text(DifferenceKind kind);
-std::string Text(SweepFigure figure);
-std::string Text(Unit unit);
-// Nothing where the text is none of these, as of a newer controller.
-std::optional<VerdictWord> ParseVerdictWord(std::string_view text);
-std::optional<FindingKind> ParseFindingKind(std::string_view text);
-std::optional<Figure> ParseFigure(std::string_view text);
-std::optional<Limit> ParseLimit(std::string_view text);
-std::optional<Operations> ParseOperations(std::string_view text);
-std::optional<LatencyMetric> ParseLatencyMetric(std::string_view text);
-std::optional<IntervalClass> ParseIntervalClass(std::string_view text);
-std::optional<HeadlineKind> ParseHeadlineKind(std::string_view text);
-std::optional<ObservedKind> ParseObservedKind(std::string_view text);
-std::optional<DifferenceKind> ParseDifferenceKind(std::string_view text);
-std::optional<SweepFigure> ParseSweepFigure(std::string_view text);
-std::optional<Unit> ParseUnit(std::string_view text);
+// In the order of the enumerators. Stored reports, JSON and SQL have these words: they never
+// change. The fields are those of FindingGroup, Finding; Expectation, FigureLimit, PromiseReport;
+// WorkloadReport; OperationReport, KindRate and LatencyHistogram; FleetInterval; Headline;
+// ObservedSentence; SetDifference; SweepConclusion; SteadyReport.
+template <>
+inline constexpr auto kTexts<VerdictWord> = EnumTexts(kStateField, "queued", "running", "done",
+                                                      "passed", "failed", "aborted", "cancelled",
+                                                      "data corrupted", "expectations failed",
+                                                      "invalid", "degraded", "errors", "backlog",
+                                                      "nothing measured");
+template <>
+inline constexpr auto kTexts<FindingKind> = EnumTexts(kKindField, "straggler", "slow", "starvation",
+                                                      "coalesced", "amplified", "split", "queue",
+                                                      "flushes", "interference", "paths");
+template <>
+inline constexpr auto kTexts<Figure> = EnumTexts(kFigureField, "iops", "bytes_per_second", "p50_ns",
+                                                 "p95_ns", "p99_ns", "p999_ns", "errors",
+                                                 "fairness", "uncopied_blocks", "await_ns");
+template <>
+inline constexpr auto kTexts<Limit> = EnumTexts(kLimitedByField, "think time", "rate",
+                                                "rate in part", "flow", "fsync", "no storage",
+                                                "not clear", "page cache", "generator CPU",
+                                                "CPU quota", "I/O throttle", "above the device",
+                                                "network", "server or network", "device",
+                                                "queue depth");
+template <>
+inline constexpr auto kTexts<Operations> = EnumTexts(kKindField, "total", "read", "write", "trim",
+                                                     "fsync");
+template <>
+inline constexpr auto kTexts<LatencyMetric> = EnumTexts(kMetricField, "service_time",
+                                                        "response_time", "submission_latency");
+template <>
+inline constexpr auto kTexts<IntervalClass> = EnumTexts(kIntervalClassField, "ramp", "measured",
+                                                        "drain");
+template <>
+inline constexpr auto kTexts<HeadlineKind> = EnumTexts(kKindField, "load", "curve", "sweep",
+                                                       "verify", "observe", "files");
+template <>
+inline constexpr auto kTexts<ObservedKind> = EnumTexts(kKindField, "observed", "mount", "programs");
+template <>
+inline constexpr auto kTexts<DifferenceKind> = EnumTexts(kKindField, "label", "job", "fact");
+template <>
+inline constexpr auto kTexts<SweepFigure> = EnumTexts(kFigureField, "IOPS", "throughput", "p50",
+                                                      "p99");
+template <>
+inline constexpr auto kTexts<Unit> = EnumTexts(kUnitField, "1/s", "1/IO", "B/s", "B/B", "ns", "%");
 
 // Whether hosts are what the finding is about.
 inline bool IsOfHosts(FindingKind kind) { return kind <= FindingKind::kStarvation; }
-
-// A message's field with such a word: FindingGroup, Finding; Expectation, FigureLimit,
-// PromiseReport; WorkloadReport; OperationReport, KindRate and LatencyHistogram; FleetInterval;
-// Headline; ObservedSentence; SetDifference; SweepConclusion; SteadyReport.
-template <typename Message>
-bool Is(const Message& message, FindingKind kind) {
-  return ParseFindingKind(message.kind()) == kind;
-}
-template <typename Message>
-bool Is(const Message& message, Figure figure) {
-  return ParseFigure(message.figure()) == figure;
-}
-template <typename Message>
-bool Is(const Message& message, Limit limit) {
-  return ParseLimit(message.limited_by()) == limit;
-}
-template <typename Message>
-bool Is(const Message& message, Operations operations) {
-  return ParseOperations(message.kind()) == operations;
-}
-template <typename Message>
-bool Is(const Message& message, LatencyMetric metric) {
-  return ParseLatencyMetric(message.metric()) == metric;
-}
-template <typename Message>
-bool Is(const Message& message, IntervalClass interval_class) {
-  return ParseIntervalClass(message.interval_class()) == interval_class;
-}
-template <typename Message>
-bool Is(const Message& message, HeadlineKind kind) {
-  return ParseHeadlineKind(message.kind()) == kind;
-}
-template <typename Message>
-bool Is(const Message& message, ObservedKind kind) {
-  return ParseObservedKind(message.kind()) == kind;
-}
-template <typename Message>
-bool Is(const Message& message, DifferenceKind kind) {
-  return ParseDifferenceKind(message.kind()) == kind;
-}
-template <typename Message>
-bool Is(const Message& message, SweepFigure figure) {
-  return ParseSweepFigure(message.figure()) == figure;
-}
-template <typename Message>
-bool Is(const Message& message, Unit unit) {
-  return ParseUnit(message.unit()) == unit;
-}
 
 }  // namespace lockstep::measure

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
+#include "measure/enum_texts.h"
 
 namespace lockstep::measure {
 
@@ -28,14 +26,21 @@ enum class Severity { kInfo, kWarning, kError };
 // The severity of a person's note in reports. The store keeps notes apart: no event has it.
 inline constexpr char kNoteSeverity[] = "note";
 
-// As SQL, JSON and people have them: "queued", "arming", "warning"; "" for PhaseState::kNone.
-std::string Text(RunState state);
-std::string Text(PhaseState state);
-std::string Text(PhaseKind kind);
-std::string Text(Severity severity);
-// Nothing where the text is none of these.
-std::optional<RunState> ParseRunState(std::string_view text);
-std::optional<PhaseState> ParsePhaseState(std::string_view text);
+// In the order of the enumerators. The store holds these words, and its schema checks those of runs
+// and events: a new or changed one there needs a migration. The fields are those of RunSummary,
+// RunFigures' run, PhaseReport, PhaseChange and EventReport.
+template <>
+inline constexpr auto kTexts<RunState> = EnumTexts(kStateField, "queued", "running", "done",
+                                                   "failed", "aborted", "cancelled");
+template <>
+inline constexpr auto kTexts<PhaseState> = EnumTexts(kStateField, "", "arming", "running",
+                                                     "draining", "done", "failed", "aborted",
+                                                     "cancelled", "void");
+template <>
+inline constexpr auto kTexts<PhaseKind> = EnumTexts(kKindField, "prepare", "precondition", "run",
+                                                    "verify", "cleanup", "observe");
+template <>
+inline constexpr auto kTexts<Severity> = EnumTexts(kSeverityField, "info", "warning", "error");
 
 // It has ended, one way or another.
 inline bool IsOver(RunState state) {
@@ -44,26 +49,6 @@ inline bool IsOver(RunState state) {
 inline bool IsOver(PhaseState state) {
   return state != PhaseState::kArming && state != PhaseState::kRunning &&
          state != PhaseState::kDraining && state != PhaseState::kNone;
-}
-// A message's state or severity, which is text where JSON has it: RunSummary, RunFigures' run,
-// PhaseReport, PhaseChange, EventReport. A text that is none of ours, as of a newer controller, is
-// no state.
-template <typename Message>
-bool Is(const Message& message, RunState state) {
-  return message.state() == Text(state);
-}
-template <typename Message>
-bool Is(const Message& message, PhaseState state) {
-  return message.state() == Text(state);
-}
-template <typename Message>
-bool Is(const Message& message, Severity severity) {
-  return message.severity() == Text(severity);
-}
-// Likewise the kind of PhaseReport and PhaseChange.
-template <typename Message>
-bool Is(const Message& message, PhaseKind kind) {
-  return message.kind() == Text(kind);
 }
 template <typename Summary>
 bool IsInProgress(const Summary& run) {

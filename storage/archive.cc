@@ -429,7 +429,8 @@ absl::Status ExportTables(PgConnection* connection, const std::string& run_id,
   auto run = connection->Query("SELECT state FROM runs WHERE run_id = $1", {run_id});
   if (!run.ok()) return run.status();
   if (run->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id));
-  if (const auto state = measure::ParseRunState(run->Text(0, "state")); state && !IsOver(*state)) {
+  if (const auto state = measure::Parse<measure::RunState>(run->Text(0, "state"));
+      state && !IsOver(*state)) {
     return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is ", run->Text(0, "state"),
                                                       "; it is exported when it has ended"));
   }

@@ -33,14 +33,14 @@ std::string TextArray(const google::protobuf::RepeatedPtrField<std::string>& tex
 }
 
 absl::StatusOr<measure::RunState> RunStateOf(const std::string& text) {
-  const auto state = measure::ParseRunState(text);
+  const auto state = measure::Parse<measure::RunState>(text);
   if (state) return *state;
   return absl::DataLossError(absl::StrCat("the run's state '", common::Printable(text, 40),
                                           "' is none that this version knows"));
 }
 
 absl::StatusOr<measure::PhaseState> PhaseStateOf(const std::string& text) {
-  const auto state = measure::ParsePhaseState(text);
+  const auto state = measure::Parse<measure::PhaseState>(text);
   if (state) return *state;
   return absl::DataLossError(absl::StrCat("the phase's state '", common::Printable(text, 40),
                                           "' is none that this version knows"));

@@ -61,7 +61,7 @@ Rates EnginesUnder(const std::string& throttle, const v1::PhaseReport& report,
     if (&host != &self && !shares) continue;
     for (const v1::HostWorkloadReport& workload : host.workloads()) {
       for (const v1::OperationReport& o : workload.operations()) {
-        const auto kind = measure::ParseOperations(o.kind());
+        const auto kind = measure::Parse<measure::Operations>(o.kind());
         const bool reads = kind == measure::Operations::kRead;
         if (!reads && kind != measure::Operations::kWrite) continue;
         (reads ? rates.reads : rates.writes) += o.iops();

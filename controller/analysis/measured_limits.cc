@@ -55,7 +55,7 @@ struct Measured {
 bool IsHeld(const v1::PhaseReport& phase) {
   const auto& workloads = phase.workloads();
   return std::all_of(workloads.begin(), workloads.end(), [](const v1::WorkloadReport& w) {
-    const auto limit = measure::ParseLimit(w.limited_by());
+    const auto limit = measure::Parse<measure::Limit>(w.limited_by());
     return limit == Limit::kRate || limit == Limit::kRateInPart || limit == Limit::kFlow ||
            limit == Limit::kThinkTime || limit == Limit::kNoStorage;
   });

@@ -198,7 +198,7 @@ absl::Status ExportTables(v1::Controller::Stub* stub, const std::vector<std::str
     const std::string run_id = ColumnText(found->get(), 0, "run_id");
     const std::string month = ColumnText(found->get(), 0, "month");
     const std::string state = ColumnText(found->get(), 0, "state");
-    const auto known = measure::ParseRunState(state);
+    const auto known = measure::Parse<measure::RunState>(state);
     if (known.has_value() && !measure::IsOver(*known)) {
       return absl::FailedPreconditionError(
           absl::StrCat("run ", run_id, " is ", state, "; it is exported when it has ended"));

@@ -23,7 +23,7 @@ std::string Value(const std::string& unit, double value) {
   // Only Jain's index has no unit (figure_table.cc). It is close to 1, so its last digits matter.
   if (unit.empty()) return absl::StrFormat("%.4f", value);
   // A newer controller's report may have a unit that this program does not know.
-  switch (measure::ParseUnit(unit).value_or(Unit::kPerSecond)) {
+  switch (measure::Parse<measure::Unit>(unit).value_or(Unit::kPerSecond)) {
     case Unit::kNanoseconds:
       return common::FormatDuration(value);
     case Unit::kRatio:

@@ -34,7 +34,7 @@ std::string SpanText(double seconds) {
 // side that a reader could name.
 std::string LimitPhrase(const std::string& text) {
   if (text.empty()) return "";
-  const std::optional<Limit> limit = measure::ParseLimit(text);
+  const std::optional<Limit> limit = measure::Parse<measure::Limit>(text);
   if (!limit) return absl::StrCat("the ", text);  // of a newer controller
   switch (*limit) {
     case Limit::kNotClear:
@@ -99,7 +99,7 @@ std::string AboveText(double value, double required, const std::string& bound) {
 // How far an expectation was missed: "4,461 IOPS, 9 % of the 50,000 required".
 std::string MissText(const v1::Expectation& e) {
   if (!e.has_value() || !e.has_required()) return absl::StrCat(e.text(), " not met: ", e.found());
-  const std::optional<measure::Figure> figure = measure::ParseFigure(e.figure());
+  const std::optional<measure::Figure> figure = measure::Parse<measure::Figure>(e.figure());
   if (figure == measure::Figure::kIops) {
     return absl::StrCat(FormatCount(e.value()), " IOPS, ", PercentOf(e.value() / e.required()),
                         " the ", FormatCount(e.required()), " required");

@@ -99,7 +99,7 @@ void DetailWriter::Fairness(const v1::PhaseReport& phase) {
   }
   // Devices() has what is of devices.
   for (const v1::FindingGroup& group : FindingGroupsOf(phase)) {
-    const auto kind = measure::ParseFindingKind(group.kind());
+    const auto kind = measure::Parse<measure::FindingKind>(group.kind());
     if (kind && IsOfHosts(*kind)) Group(group);
   }
 }

@@ -18,7 +18,7 @@ namespace {
 
 // The operations for the words "read", "write" and "trim", which fio prints, too.
 measure::Operations OperationsOf(const std::string& kind) {
-  return measure::ParseOperations(kind).value_or(measure::Operations::kTotal);
+  return measure::Parse<measure::Operations>(kind).value_or(measure::Operations::kTotal);
 }
 
 using FioHistograms = std::vector<v1::LatencyHistogram>;

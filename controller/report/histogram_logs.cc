@@ -131,7 +131,7 @@ double FirstGo(const std::vector<v1::LatencyHistogram>& histograms) {
 
 // fio's numbers of the directions.
 int DirectionOf(const v1::LatencyHistogram& h) {
-  const auto kind = measure::ParseOperations(h.kind());
+  const auto kind = measure::Parse<measure::Operations>(h.kind());
   return kind == measure::Operations::kRead    ? 0
          : kind == measure::Operations::kWrite ? 1
          : kind == measure::Operations::kTrim  ? 2

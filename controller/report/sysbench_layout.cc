@@ -119,7 +119,7 @@ std::string IntervalLines(const v1::PhaseReport& phase, const SysbenchLook& look
     const double number = std::ceil(end / step - kRounding) - 1;
     if (!(number >= 0) || number >= lines) continue;
     SysbenchInterval& interval = intervals[static_cast<size_t>(number)];
-    const std::optional<Operations> kind = measure::ParseOperations(h.kind());
+    const std::optional<Operations> kind = measure::Parse<measure::Operations>(h.kind());
     if (kind == Operations::kRead) interval.read_bytes += h.bytes();
     if (kind == Operations::kWrite) interval.written_bytes += h.bytes();
     const bool is_event = IsEvent(h, phase, look);

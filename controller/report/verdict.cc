@@ -134,7 +134,7 @@ void AddPhase(const v1::PhaseReport& phase, Expectations expectations, Collected
   }
   for (const std::string& remark : phase.remarks()) add_alike(2, remark);
   const auto is_of_hosts = [](const v1::FindingGroup& group) {
-    const std::optional<FindingKind> kind = measure::ParseFindingKind(group.kind());
+    const std::optional<FindingKind> kind = measure::Parse<measure::FindingKind>(group.kind());
     return kind && IsOfHosts(*kind);
   };
   // A host that was slower than the others comes before what devices saw beside the load.
@@ -149,7 +149,7 @@ void AddPhase(const v1::PhaseReport& phase, Expectations expectations, Collected
   for (const v1::WorkloadReport& w : phase.workloads()) {
     for (const std::string& error : w.errors()) add(2, absl::StrCat("first error on ", error));
     // With these two limits the storage was not seen at its own. All other limits are results.
-    const std::optional<Limit> limit = measure::ParseLimit(w.limited_by());
+    const std::optional<Limit> limit = measure::Parse<measure::Limit>(w.limited_by());
     if (limit == Limit::kGeneratorCpu || limit == Limit::kPageCache) {
       add(5, absl::StrCat(w.name(), " is limited by: ", w.limited_by(), " (", w.limited_because(),
                           ")"));
@@ -291,7 +291,7 @@ Verdict WordOf(const v1::Report& report) {
   if (!corruption.empty() && !measure::IsInProgress(run)) {
     verdict.word = VerdictWord::kDataCorrupted;
   } else if (!measure::Is(run, measure::RunState::kDone)) {
-    verdict.word = measure::ParseVerdictWord(run.state());
+    verdict.word = measure::Parse<measure::VerdictWord>(run.state());
     verdict.over = !measure::IsInProgress(run);
   } else if (invalid) {
     verdict.word = VerdictWord::kInvalid;
