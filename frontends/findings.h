@@ -9,6 +9,7 @@
 
 namespace lockstep::frontends {
 
+// Errors beyond this are not told.
 inline constexpr size_t kMaxErrors = 20;
 
 // Collects what is said about a translation.

@@ -25,7 +25,7 @@ constexpr char kCommands[] = "commands on the hosts, which a job never runs";
 constexpr char kSteady[] = "fio's criterion for a steady state; a job has until_steady";
 constexpr char kHarness[] = "the worker decides how it does this";
 
-constexpr OptionRule kRules[] = {
+constexpr Rule kRules[] = {
     // The load itself.
     {"rw", Fate::kTranslated, ""},
     {"bs", Fate::kTranslated, ""},
@@ -309,12 +309,12 @@ constexpr Alias kAliases[] = {
 
 }  // namespace
 
-absl::Span<const OptionRule> AllRules() { return kRules; }
+absl::Span<const Rule> AllRules() { return kRules; }
 
-const OptionRule* FindRule(absl::string_view name) {
+const Rule* FindRule(absl::string_view name) {
   static const auto* const kByName = [] {
-    auto* const by_name = new absl::flat_hash_map<absl::string_view, const OptionRule*>();
-    for (const OptionRule& rule : kRules) by_name->emplace(rule.name, &rule);
+    auto* const by_name = new absl::flat_hash_map<absl::string_view, const Rule*>();
+    for (const Rule& rule : kRules) by_name->emplace(rule.name, &rule);
     return by_name;
   }();
   const auto found = kByName->find(name);
@@ -332,7 +332,7 @@ std::string NearestOption(absl::string_view name) {
     least = distance;
     nearest = known;
   };
-  for (const OptionRule& rule : kRules) compare(rule.name);
+  for (const Rule& rule : kRules) compare(rule.name);
   for (const Alias& alias : kAliases) compare(alias.alias);
   return nearest;
 }
@@ -344,7 +344,7 @@ std::string CanonicalName(absl::string_view name) {
   return std::string(name);
 }
 
-bool IsIdle(const OptionRule& rule, absl::string_view value) {
+bool IsIdle(const Rule& rule, absl::string_view value) {
   for (const absl::string_view idle : absl::StrSplit(rule.idle, ',', absl::SkipEmpty())) {
     if (value == idle) return true;
   }

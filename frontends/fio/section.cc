@@ -123,13 +123,16 @@ void SectionReader::Fail(const Option& option, const std::string& text) const {
 }
 void SectionReader::Fail(const std::string& text) const { findings_->Fail(section_.where, text); }
 void SectionReader::Refuse(const Option& option, const std::string& need) const {
-  Fail(option, absl::StrCat("cannot be translated; a job would need ", need));
+  findings_->Refuse(option.where, need);
+}
+void SectionReader::Apply(const Rule& rule, const Option& option) const {
+  ApplyRule(rule, option.where, findings_);
 }
 
 void CheckOptions(const SectionReader& section) {
   // No option is ignored: each is translated, has its default, or gets a remark or an error.
   for (const auto& [name, option] : section.section().options) {
-    const OptionRule* rule = FindRule(name);
+    const Rule* rule = FindRule(name);
     if (rule == nullptr) {
       const std::string nearest = NearestOption(name);
       section.Fail(*option, nearest.empty()
@@ -138,10 +141,8 @@ void CheckOptions(const SectionReader& section) {
                                 : absl::StrCat("is no option of fio; did you mean ", nearest, "?"));
     } else if (option->has_value && IsIdle(*rule, option->value)) {
       continue;
-    } else if (rule->fate == Fate::kRefused) {
-      section.Refuse(*option, rule->text);
-    } else if (rule->fate == Fate::kRemarked) {
-      section.Remark(*option, absl::StrCat("left out; ", rule->text));
+    } else {
+      section.Apply(*rule, *option);
     }
   }
 }

@@ -10,6 +10,7 @@
 #include "frontends/fio/reader.h"
 #include "frontends/fio/values.h"
 #include "frontends/frontend.h"
+#include "frontends/rules.h"
 
 namespace lockstep::frontends::fio {
 
@@ -50,6 +51,7 @@ class SectionReader {
   // The job as a whole.
   void Fail(const std::string& text) const;
   void Refuse(const Option& option, const std::string& need) const;
+  void Apply(const Rule& rule, const Option& option) const;
 
  private:
   const Section& section_;

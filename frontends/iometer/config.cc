@@ -34,28 +34,28 @@ constexpr const char* kTestTypes[] = {
 };
 
 constexpr char kWorkersToSpawn[] = "the managers of the file have their workers";
-constexpr KeyText kLeftOutKeys[] = {
-    {"default disk workers to spawn", kWorkersToSpawn},
-    {"default network workers to spawn", kWorkersToSpawn},
-    {"record results", "the store keeps the results of every host"},
-    {"results display", "it is of Iometer's window"},
-    {"manager network address", "workers connect to the controller, and need no address"},
-};
-
 constexpr char kNetworks[] = "traffic between hosts; only disks are translated";
-constexpr KeyText kRefusedSettings[] = {
-    {"worker type", kNetworks},
-    {"target type", kNetworks},
-    {"test connection rate",
+constexpr Rule kRules[] = {
+    {"default disk workers to spawn", Fate::kRemarked, kWorkersToSpawn},
+    {"default network workers to spawn", Fate::kRemarked, kWorkersToSpawn},
+    {"record results", Fate::kRemarked, "the store keeps the results of every host"},
+    {"results display", Fate::kRemarked, "it is of Iometer's window"},
+    {"manager network address", Fate::kRemarked,
+     "workers connect to the controller, and need no address"},
+    // Only some values of these.
+    {"worker type", Fate::kRefused, kNetworks},
+    {"target type", Fate::kRefused, kNetworks},
+    {"test connection rate", Fate::kRefused,
      "opening and closing a target after so many I/Os (test connection rate)"},
 };
 
-// Empty if the key is not in the table.
-std::string TextOfKey(absl::Span<const KeyText> table, absl::string_view key) {
-  for (const KeyText& each : table) {
-    if (key == each.key) return each.text;
+constexpr Rule kTranslated = {"", Fate::kTranslated};
+
+const Rule& RuleOf(absl::string_view key) {
+  for (const Rule& rule : kRules) {
+    if (key == rule.name) return rule;
   }
-  return "";
+  return kTranslated;
 }
 
 class Reader {
@@ -94,9 +94,9 @@ class Reader {
 
   // Remarks an entry that is left out. False for any other one.
   bool LeaveOut(const Entry& entry) {
-    const std::string text = TextOfKey(kLeftOutKeys, entry.key);
-    if (text.empty()) return false;
-    findings_->Remark(entry.where, absl::StrCat("left out; ", text));
+    const Rule& rule = RuleOf(entry.key);
+    if (rule.fate != Fate::kRemarked) return false;
+    ApplyRule(rule, entry.where, findings_);
     return true;
   }
 
@@ -365,7 +365,7 @@ class Reader {
     const auto value = ValueOf(entry);
     if (!value) return false;
     if (absl::EqualsIgnoreCase(value->text, "DISK")) return true;
-    findings_->Refuse(OriginOf(entry, *value), TextOfKey(kRefusedSettings, entry.key));
+    ApplyRule(RuleOf(entry.key), OriginOf(entry, *value), findings_);
     return false;
   }
 
@@ -387,7 +387,7 @@ class Reader {
     // seed is fixed, and the seed.
     // Workers of disks that reopen them measure the opening, too. A job opens its targets once.
     if (columns.size() > 1 && absl::EqualsIgnoreCase(columns[1], "ENABLED")) {
-      findings_->Refuse(worker->depth_from, TextOfKey(kRefusedSettings, "test connection rate"));
+      ApplyRule(RuleOf("test connection rate"), worker->depth_from, findings_);
     }
     if (columns.size() < 5 || !absl::EqualsIgnoreCase(columns[3], "ENABLED")) return;
     worker->fixed_seed = true;
@@ -422,8 +422,7 @@ class Reader {
 
 }  // namespace
 
-absl::Span<const KeyText> LeftOutKeys() { return kLeftOutKeys; }
-absl::Span<const KeyText> RefusedSettings() { return kRefusedSettings; }
+absl::Span<const Rule> Rules() { return kRules; }
 
 Config ReadConfig(const SourceFile& file, Findings* findings) {
   return Reader(file, findings).Read();

@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "frontends/findings.h"
 #include "frontends/frontend.h"
+#include "frontends/rules.h"
 
 namespace lockstep::frontends::iometer {
 
@@ -91,15 +92,9 @@ struct Config {
   std::vector<Manager> managers;
 };
 
-// A key, or a setting below it, in small letters, and what is said about it.
-struct KeyText {
-  const char* key;
-  const char* text;
-};
-// Keys that nothing is lost without. `text`: what there is instead.
-absl::Span<const KeyText> LeftOutKeys();
-// Settings that jobs cannot express. `text`: what a job would need.
-absl::Span<const KeyText> RefusedSettings();
+// Keys, or settings below one, in small letters, that are not translated. A setting is refused
+// for some of its values.
+absl::Span<const Rule> Rules();
 
 // Reads a file. Errors go to the findings, with their lines.
 Config ReadConfig(const SourceFile& file, Findings* findings);

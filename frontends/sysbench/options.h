@@ -7,16 +7,10 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "frontends/rules.h"
 #include "frontends/sysbench/sysbench.h"
 
 namespace lockstep::frontends::sysbench {
-
-// How the translation treats an option.
-enum class Fate {
-  kTranslated,
-  kRemarked,  // left out, which changes no figure; a remark says so
-  kRefused,   // unless it has its default
-};
 
 // How sysbench reads an option.
 enum class Kind {
@@ -33,7 +27,7 @@ struct OptionRule {
   const char* name;
   Kind kind;
   const char* otherwise;  // its default
-  Fate fate;
+  Fate fate;              // a refused or remarked option may have its default
   const char* text;  // of a refusal: what the person does instead; of a remark: why it is left out
 };
 const std::vector<OptionRule>& Rules();

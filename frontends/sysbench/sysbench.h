@@ -3,12 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "frontends/findings.h"
 #include "frontends/frontend.h"
 
 namespace lockstep::frontends::sysbench {
-
-// Errors beyond this are not told.
-inline constexpr size_t kMaxErrors = 20;
 
 // A word of a command line, and its place for messages.
 struct Word {

@@ -161,13 +161,10 @@ void SetTarget(const Request& request, const Statement& statement, const std::st
 }  // namespace
 
 void CheckParameters(const Statement& statement, Findings* findings) {
-  for (const KeyRule& rule : RuleOf(statement.kind).keys) {
-    const Parameter* parameter = statement.Find(rule.key);
+  for (const Rule& rule : RuleOf(statement.kind).keys) {
+    const Parameter* parameter = statement.Find(rule.name);
     if (parameter == nullptr || parameter->value == rule.idle) continue;
-    if (rule.fate == Fate::kRefused) findings->Refuse(parameter->where, rule.text);
-    if (rule.fate == Fate::kRemarked) {
-      findings->Remark(parameter->where, absl::StrCat("left out; ", rule.text));
-    }
+    ApplyRule(rule, parameter->where, findings);
   }
 }
 

@@ -20,7 +20,7 @@ constexpr char kStreams[] = "several streams of one workload";
 constexpr char kTrims[] = "trims beside other I/Os by a share of their own";
 constexpr char kJournal[] = "vdbench's journal; use verify in a job of your own";
 
-constexpr KeyRule kHostKeys[] = {
+constexpr Rule kHostKeys[] = {
     {"system"},
     {"user", Fate::kRemarked, kShell},
     {"shell", Fate::kRemarked, kShell},
@@ -30,7 +30,7 @@ constexpr KeyRule kHostKeys[] = {
     {"mount", Fate::kRefused, "mounting of file systems"},
 };
 
-constexpr KeyRule kStorageKeys[] = {
+constexpr Rule kStorageKeys[] = {
     {"lun"},
     {"size"},
     {"host"},
@@ -49,7 +49,7 @@ constexpr KeyRule kStorageKeys[] = {
     {"unmap", Fate::kRefused, kTrims, "no"},
 };
 
-constexpr KeyRule kWorkloadKeys[] = {
+constexpr Rule kWorkloadKeys[] = {
     {"sd"},
     {"host"},
     {"xfersize"},
@@ -73,7 +73,7 @@ constexpr KeyRule kWorkloadKeys[] = {
     {"unmap", Fate::kRefused, kTrims, "no"},
 };
 
-constexpr KeyRule kRunKeys[] = {
+constexpr Rule kRunKeys[] = {
     {"wd"},
     {"sd"},
     {"iorate"},
@@ -111,7 +111,7 @@ constexpr KeyRule kRunKeys[] = {
     {"stopafter", Fate::kRefused, "an end of each workload after so many I/Os"},
 };
 
-constexpr KeyRule kGeneralKeys[] = {
+constexpr Rule kGeneralKeys[] = {
     {"compratio"},
     {"compression"},
     {"concatenatesds", Fate::kRefused, "one address space over several devices", "no"},

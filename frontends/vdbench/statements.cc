@@ -35,9 +35,9 @@ std::string FullKey(const KindRule& kind, const std::string& word, std::string* 
   // vdbench takes any beginning of a key that fits one key only: xfer, el, th. A whole key is taken
   // even if longer keys begin with it, such as report and report_run_totals.
   std::vector<std::string> found;
-  for (const KeyRule& rule : kind.keys) {
-    if (word == rule.key) return word;
-    if (absl::StartsWith(rule.key, word)) found.emplace_back(rule.key);
+  for (const Rule& rule : kind.keys) {
+    if (word == rule.name) return word;
+    if (absl::StartsWith(rule.name, word)) found.emplace_back(rule.name);
   }
   if (found.size() == 1) return found[0];
   *why = found.empty() ? "is no parameter of vdbench at this place"

@@ -19,7 +19,7 @@ TEST(FioRefusalsTest, EveryOptionOfFioHasARule) {
 
 TEST(FioRefusalsTest, ARuleSaysWhatBecomesOfItsOption) {
   std::set<std::string> names;
-  for (const OptionRule& rule : AllRules()) {
+  for (const Rule& rule : AllRules()) {
     EXPECT_TRUE(names.insert(rule.name).second) << rule.name << " has two rules";
     EXPECT_EQ(CanonicalName(rule.name), rule.name) << "is another name of an option";
     const bool has_text = *rule.text != '\0';
@@ -29,7 +29,7 @@ TEST(FioRefusalsTest, ARuleSaysWhatBecomesOfItsOption) {
 
 TEST(FioRefusalsTest, EachRefusedOptionIsNamedWithItsLineAndItsNeed) {
   int refused = 0;
-  for (const OptionRule& rule : AllRules()) {
+  for (const Rule& rule : AllRules()) {
     if (rule.fate != Fate::kRefused) continue;
     ++refused;
     const std::string line = absl::StrCat(rule.name, "=7");
@@ -46,7 +46,7 @@ TEST(FioRefusalsTest, EachRefusedOptionIsNamedWithItsLineAndItsNeed) {
 }
 
 TEST(FioRefusalsTest, ARefusedOptionThatAsksForNothingIsFine) {
-  for (const OptionRule& rule : AllRules()) {
+  for (const Rule& rule : AllRules()) {
     if (rule.fate != Fate::kRefused) continue;
     for (const absl::string_view idle : absl::StrSplit(rule.idle, ',', absl::SkipEmpty())) {
       EXPECT_EQ(ErrorsOf(absl::StrCat("[a]\nsize=1m\n", rule.name, "=", idle, "\n")), "")
@@ -56,7 +56,7 @@ TEST(FioRefusalsTest, ARefusedOptionThatAsksForNothingIsFine) {
 }
 
 TEST(FioRefusalsTest, EachRemarkedOptionIsNamedWithItsLine) {
-  for (const OptionRule& rule : AllRules()) {
+  for (const Rule& rule : AllRules()) {
     if (rule.fate != Fate::kRemarked) continue;
     const Translation t =
         TranslateFio(RequestOf(absl::StrCat("[a]\nsize=1m\n", rule.name, "=1\n")));

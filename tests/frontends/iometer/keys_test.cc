@@ -95,10 +95,11 @@ TEST(IometerKeysTest, EachKeyThatIsLeftOutIsRemarkedWithItsLine) {
   }
   const std::string small = absl::AsciiStrToLower(text);
   const std::string said = absl::AsciiStrToLower(remarks);
-  for (const KeyText& key : LeftOutKeys()) {
-    EXPECT_NE(*key.text, '\0') << key.key;
-    const int line = LineOfText(small, absl::StrCat("'", key.key));
-    EXPECT_TRUE(absl::StrContains(said, absl::StrCat("a.icf:", line, ": ", key.key))) << remarks;
+  for (const Rule& key : Rules()) {
+    if (key.fate != Fate::kRemarked) continue;
+    EXPECT_NE(*key.text, '\0') << key.name;
+    const int line = LineOfText(small, absl::StrCat("'", key.name));
+    EXPECT_TRUE(absl::StrContains(said, absl::StrCat("a.icf:", line, ": ", key.name))) << remarks;
     EXPECT_TRUE(absl::StrContains(remarks, absl::StrCat(": left out; ", key.text, "\n")))
         << remarks;
   }
@@ -122,12 +123,13 @@ TEST(IometerKeysTest, EachRefusedSettingIsNamedWithItsLineAndItsNeed) {
       {"target type", {"'Target type\n\tDISK", "'Target type\n\tNETWORK,TCP"}},
       {"test connection rate", {"\t8,DISABLED", "\t8,ENABLED"}},
   };
-  for (const KeyText& setting : RefusedSettings()) {
-    ASSERT_TRUE(kChanges.contains(setting.key)) << setting.key << " has no file here";
-    const Change& change = kChanges.at(setting.key);
+  for (const Rule& setting : Rules()) {
+    if (setting.fate != Fate::kRefused) continue;
+    ASSERT_TRUE(kChanges.contains(setting.name)) << setting.name << " has no file here";
+    const Change& change = kChanges.at(setting.name);
     const std::string text = absl::StrReplaceAll(kWholeFile, {{change.from, change.to}});
     const Translation translation = TranslationOfFile(text);
-    ASSERT_FALSE(translation.errors.empty()) << setting.key;
+    ASSERT_FALSE(translation.errors.empty()) << setting.name;
     const std::string to = change.to;
     const std::string value = to.substr(to.find('\t') + 1);
     const std::string error = MessageText(translation.errors[0]);

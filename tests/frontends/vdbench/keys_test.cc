@@ -59,9 +59,9 @@ SaidOfKey SaidOf(const KindRule& kind, const std::string& parameter) {
 TEST(VdbenchKeysTest, ARuleSaysWhatBecomesOfItsKey) {
   for (const KindRule& kind : KindRules()) {
     std::set<std::string> keys;
-    for (const KeyRule& rule : kind.keys) {
-      EXPECT_TRUE(keys.insert(rule.key).second) << rule.key << " has two rules";
-      EXPECT_EQ(*rule.text != '\0', rule.fate != Fate::kTranslated) << rule.key;
+    for (const Rule& rule : kind.keys) {
+      EXPECT_TRUE(keys.insert(rule.name).second) << rule.name << " has two rules";
+      EXPECT_EQ(*rule.text != '\0', rule.fate != Fate::kTranslated) << rule.name;
     }
   }
 }
@@ -69,15 +69,15 @@ TEST(VdbenchKeysTest, ARuleSaysWhatBecomesOfItsKey) {
 TEST(VdbenchKeysTest, EachRefusedKeyIsNamedWithItsLineAndItsNeed) {
   int refused = 0;
   for (const KindRule& kind : KindRules()) {
-    for (const KeyRule& rule : kind.keys) {
+    for (const Rule& rule : kind.keys) {
       if (rule.fate != Fate::kRefused) continue;
       ++refused;
-      const std::string parameter = absl::StrCat(rule.key, "=7");
+      const std::string parameter = absl::StrCat(rule.name, "=7");
       EXPECT_EQ(SaidOf(kind, parameter).errors,
                 absl::StrCat("a.vdb:3: ", parameter, ": cannot be translated; a job would need ",
                              rule.text, "\n"));
       if (*rule.idle == '\0') continue;
-      EXPECT_EQ(SaidOf(kind, absl::StrCat(rule.key, "=", rule.idle)).errors, "") << rule.key;
+      EXPECT_EQ(SaidOf(kind, absl::StrCat(rule.name, "=", rule.idle)).errors, "") << rule.name;
     }
   }
   EXPECT_GE(refused, 35);
@@ -86,10 +86,10 @@ TEST(VdbenchKeysTest, EachRefusedKeyIsNamedWithItsLineAndItsNeed) {
 TEST(VdbenchKeysTest, EachRemarkedKeyIsNamedWithItsLine) {
   int remarked = 0;
   for (const KindRule& kind : KindRules()) {
-    for (const KeyRule& rule : kind.keys) {
+    for (const Rule& rule : kind.keys) {
       if (rule.fate != Fate::kRemarked) continue;
       ++remarked;
-      const std::string parameter = absl::StrCat(rule.key, "=7");
+      const std::string parameter = absl::StrCat(rule.name, "=7");
       const SaidOfKey said = SaidOf(kind, parameter);
       EXPECT_EQ(said.errors, "");
       const std::string remark =
