@@ -1,8 +1,6 @@
 // Certificates for workers that are started over ssh: what is signed, as what, and what is not.
 
 #include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,47 +11,25 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/certificate.h"
-#include "common/certificate_request.h"
 #include "common/files.h"
 #include "controller/cli/ssh/certificates.h"
 #include "controller/pki/pki_directory.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/controller/pki/requests.h"
 
 namespace lockstep::cli {
 namespace {
 
+using pki::ChallengedRequest;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr absl::Duration kDay = absl::Hours(24);
 
-std::string RequestOf(const std::string& challenge) {
-  const auto key = common::MakePrivateKey();
-  EXPECT_TRUE(key.ok()) << key.status();
-  const auto request = common::MakeCertificateRequest(*key, challenge);
-  EXPECT_TRUE(request.ok()) << request.status();
-  return request.ok() ? *request : "";
-}
-
-// A request that this key signs, for the name of another role.
+// A request that carries the challenge c, for the name of another role.
 std::string RequestOfKey(EVP_PKEY* key, EVP_PKEY* signer) {
-  X509_REQ* csr = X509_REQ_new();
-  const std::string name = "admin.role.lockstep";
-  X509_NAME_add_entry_by_txt(X509_REQ_get_subject_name(csr), "CN", MBSTRING_UTF8,
-                             reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
-  X509_REQ_add1_attr_by_NID(csr, NID_pkcs9_challengePassword, MBSTRING_UTF8,
-                            reinterpret_cast<const unsigned char*>("c"), 1);
-  X509_REQ_set_pubkey(csr, key);
-  X509_REQ_sign(csr, signer, EVP_sha256());
-  BIO* memory = BIO_new(BIO_s_mem());
-  PEM_write_bio_X509_REQ(memory, csr);
-  char* text = nullptr;
-  const auto length = BIO_get_mem_data(memory, &text);
-  std::string pem(text, static_cast<size_t>(length));
-  BIO_free(memory);
-  X509_REQ_free(csr);
-  return pem;
+  return pki::RequestOfKey(key, signer, "admin.role.lockstep", "c");
 }
 
 class CertificatesTest : public ::testing::Test {
@@ -122,8 +98,8 @@ TEST_F(CertificatesTest, RequestsThatAreNotInOrderAreNotSigned) {
   EXPECT_THAT(WhyNot("-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE "
                      "REQUEST-----\n"),
               HasSubstr("no certificate request in PEM"));
-  EXPECT_THAT(WhyNot(RequestOf("")), HasSubstr("does not carry the challenge"));
-  EXPECT_THAT(WhyNot(RequestOf("d")), HasSubstr("does not carry the challenge"));
+  EXPECT_THAT(WhyNot(ChallengedRequest("")), HasSubstr("does not carry the challenge"));
+  EXPECT_THAT(WhyNot(ChallengedRequest("d")), HasSubstr("does not carry the challenge"));
   EVP_PKEY* key = EVP_EC_gen("P-256");
   EVP_PKEY* other = EVP_EC_gen("P-256");
   EXPECT_THAT(WhyNot(RequestOfKey(key, other)), HasSubstr("is not signed by its own key"));
@@ -165,7 +141,7 @@ TEST_F(CertificatesTest, NoChallengeComesTwice) {
   EXPECT_EQ(challenge.size(), 32u);
   EXPECT_NE(challenge, NewChallenge());
   // A request that was sent before is of no use.
-  const std::string old = RequestOf(challenge);
+  const std::string old = ChallengedRequest(challenge);
   ASSERT_TRUE(Sign(old, challenge).ok());
   EXPECT_FALSE(Sign(old, NewChallenge()).ok());
 }
@@ -208,7 +184,8 @@ TEST_F(CertificatesTest, RevokingIsOneStepAndSparesWhatHasExpired) {
   std::vector<FleetRecord> fleet(3, record_);
   for (size_t i = 0; i < fleet.size(); ++i) {
     fleet[i].name = absl::StrCat("node", i);
-    ASSERT_TRUE(SignForHost(certificates_, RequestOf("c"), "c", absl::Now(), &fleet[i]).ok());
+    ASSERT_TRUE(
+        SignForHost(certificates_, ChallengedRequest("c"), "c", absl::Now(), &fleet[i]).ok());
   }
   FleetRecord plain;
   plain.name = "plain";
@@ -223,12 +200,12 @@ TEST_F(CertificatesTest, RevokingIsOneStepAndSparesWhatHasExpired) {
 }
 
 TEST_F(CertificatesTest, AnOldAuthoritysCertificateKeepsNoOther) {
-  ASSERT_TRUE(Sign(RequestOf("c")).ok());
+  ASSERT_TRUE(Sign(ChallengedRequest("c")).ok());
   FleetRecord old = record_;
   std::filesystem::rename(certificates_.pki, base_ + "/old");
   MakeAuthority("pki");
   record_.name = "node2";
-  ASSERT_TRUE(Sign(RequestOf("c")).ok());
+  ASSERT_TRUE(Sign(ChallengedRequest("c")).ok());
   const auto done = RevokeCertificates("", absl::Now(), {&old, &record_});
   ASSERT_EQ(done.size(), 2u);
   EXPECT_TRUE(done[0].status.ok()) << done[0].status;
@@ -240,7 +217,7 @@ TEST_F(CertificatesTest, AnOldAuthoritysCertificateKeepsNoOther) {
 }
 
 TEST_F(CertificatesTest, AnAuthorityThatIsAwayLeavesTheRecord) {
-  ASSERT_TRUE(Sign(RequestOf("c")).ok());
+  ASSERT_TRUE(Sign(ChallengedRequest("c")).ok());
   const std::string serial = record_.serial;
   const std::string moved = base_ + "/moved";
   std::filesystem::rename(certificates_.pki, moved);

@@ -15,13 +15,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/certificate.h"
-#include "common/certificate_request.h"
 #include "common/files.h"
 #include "controller/pki/authority.h"
 #include "controller/pki/life.h"
 #include "controller/pki/pki_directory.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/controller/pki/requests.h"
 
 namespace lockstep::pki {
 namespace {
@@ -57,24 +57,6 @@ int Verified(const std::string& pem, const std::string& authority, int purpose) 
 mode_t ModeOf(const std::string& path) {
   struct stat facts = {};
   return stat(path.c_str(), &facts) == 0 ? facts.st_mode & 07777 : 0;
-}
-
-std::string Csr(EVP_PKEY* key, const std::string& name, bool sign = true) {
-  X509_REQ* csr = X509_REQ_new();
-  X509_NAME_add_entry_by_txt(X509_REQ_get_subject_name(csr), "CN", MBSTRING_UTF8,
-                             reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
-  X509_REQ_set_pubkey(csr, key);
-  EVP_PKEY* other = EVP_EC_gen("P-256");
-  X509_REQ_sign(csr, sign ? key : other, EVP_sha256());
-  BIO* memory = BIO_new(BIO_s_mem());
-  PEM_write_bio_X509_REQ(memory, csr);
-  char* text = nullptr;
-  const auto length = BIO_get_mem_data(memory, &text);
-  std::string pem(text, static_cast<size_t>(length));
-  BIO_free(memory);
-  X509_REQ_free(csr);
-  EVP_PKEY_free(other);
-  return pem;
 }
 
 class PkiTest : public ::testing::Test {
@@ -286,19 +268,21 @@ TEST_F(PkiTest, AnAddressIsNoRole) {
 TEST_F(PkiTest, ARequestGivesItsKeyAndNothingElse) {
   Init();
   EVP_PKEY* key = EVP_EC_gen("P-256");
-  ASSERT_TRUE(Issue(Holder::kWorker, "node1", Csr(key, "admin")).ok());
+  ASSERT_TRUE(Issue(Holder::kWorker, "node1", RequestOfKey(key, key, "admin")).ok());
   EXPECT_EQ(Facts("node1/cert.pem").name, "node1");
   EXPECT_EQ(X509_check_private_key(Parse(Read("node1/cert.pem")).get(), key), 1);
   EXPECT_FALSE(std::filesystem::exists(path_ + "/node1/key.pem"));
   // Somebody else's public key, and what is no request.
-  EXPECT_TRUE(
-      absl::IsInvalidArgument(Issue(Holder::kWorker, "node2", Csr(key, "node2", false)).status()));
+  EVP_PKEY* other = EVP_EC_gen("P-256");
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Issue(Holder::kWorker, "node2", RequestOfKey(key, other, "node2")).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(Issue(Holder::kWorker, "node2", "no PEM").status()));
   EVP_PKEY* weak = EVP_RSA_gen(1024);
-  EXPECT_TRUE(
-      absl::IsInvalidArgument(Issue(Holder::kWorker, "node2", Csr(weak, "node2")).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Issue(Holder::kWorker, "node2", RequestOfKey(weak, weak, "node2")).status()));
   EXPECT_FALSE(std::filesystem::exists(path_ + "/node2"));
   EVP_PKEY_free(weak);
+  EVP_PKEY_free(other);
   EVP_PKEY_free(key);
 }
 
@@ -328,22 +312,15 @@ TEST_F(PkiTest, RenewingKeepsKeyNameAndRole) {
   EXPECT_TRUE(list[1].replaced);
 }
 
-// A request of a new key, with this challenge.
-std::string Challenged(const std::string& challenge) {
-  const auto key = common::MakePrivateKey();
-  const auto request = common::MakeCertificateRequest(key.ok() ? *key : "", challenge);
-  EXPECT_TRUE(request.ok()) << request.status();
-  return request.ok() ? *request : "";
-}
-
 TEST_F(PkiTest, ARequestMustCarryTheChallenge) {
   Init();
   auto directory = PkiDirectory::Open(path_);
   ASSERT_TRUE(directory.ok());
   const Request request{Holder::kWorker, "node1", {}, absl::Now(), absl::Now() + kYear};
   EVP_PKEY* key = EVP_EC_gen("P-256");
-  for (const std::string& csr : {Challenged(""), Challenged("0123456789abcdee"),
-                                 Challenged("0123456789abcdef0"), Csr(key, "0123456789abcdef")}) {
+  for (const std::string& csr :
+       {ChallengedRequest(""), ChallengedRequest("0123456789abcdee"),
+        ChallengedRequest("0123456789abcdef0"), RequestOfKey(key, key, "0123456789abcdef")}) {
     const auto refused = directory->IssueToHost(request, csr, "0123456789abcdef");
     EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
     EXPECT_THAT(std::string(refused.status().message()), HasSubstr("does not carry the challenge"));
@@ -351,7 +328,7 @@ TEST_F(PkiTest, ARequestMustCarryTheChallenge) {
   EVP_PKEY_free(key);
   EXPECT_TRUE(directory->List()->empty());
   const auto issued =
-      directory->IssueToHost(request, Challenged("0123456789abcdef"), "0123456789abcdef");
+      directory->IssueToHost(request, ChallengedRequest("0123456789abcdef"), "0123456789abcdef");
   ASSERT_TRUE(issued.ok()) << issued.status();
   EXPECT_EQ(Verified(*issued, Read("ca.pem"), X509_PURPOSE_SSL_CLIENT), X509_V_OK);
 }
@@ -365,7 +342,7 @@ TEST_F(PkiTest, CertificatesOfHostsLeaveTheNamesOwnAlone) {
   const Request request{Holder::kWorker, "node1", {}, absl::Now(), absl::Now() + absl::Hours(1)};
   std::vector<std::string> serials;
   for (int i = 0; i < 2; ++i) {
-    const auto issued = directory->IssueToHost(request, Challenged("c"), "c");
+    const auto issued = directory->IssueToHost(request, ChallengedRequest("c"), "c");
     ASSERT_TRUE(issued.ok()) << issued.status();
     serials.push_back(common::ReadCertificate(*issued)->serial);
   }
@@ -383,7 +360,7 @@ TEST_F(PkiTest, CertificatesOfHostsLeaveTheNamesOwnAlone) {
   // A name that has nothing of its own is not renewed.
   Request other = request;
   other.name = "node2";
-  ASSERT_TRUE(directory->IssueToHost(other, Challenged("c"), "c").ok());
+  ASSERT_TRUE(directory->IssueToHost(other, ChallengedRequest("c"), "c").ok());
   EXPECT_TRUE(absl::IsNotFound(directory->Renew("node2", absl::Now(), std::nullopt).status()));
   // One that is another authority's keeps no other from being revoked.
   const std::string own = Facts("node1/cert.pem").serial;
@@ -399,12 +376,12 @@ TEST_F(PkiTest, AHostIsNotTakenForAPersonOrAController) {
   ASSERT_TRUE(directory.ok());
   for (const char* name : {"alma", "ctl.example"}) {
     const Request request{Holder::kWorker, name, {}, absl::Now(), absl::Now() + absl::Hours(1)};
-    const auto refused = directory->IssueToHost(request, Challenged("c"), "c");
+    const auto refused = directory->IssueToHost(request, ChallengedRequest("c"), "c");
     EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
   }
   for (const char* name : {"../x", "issued/x", "", "-x"}) {
     const Request request{Holder::kWorker, name, {}, absl::Now(), absl::Now() + absl::Hours(1)};
-    EXPECT_FALSE(directory->IssueToHost(request, Challenged("c"), "c").ok()) << name;
+    EXPECT_FALSE(directory->IssueToHost(request, ChallengedRequest("c"), "c").ok()) << name;
   }
 }
 
