@@ -26,30 +26,12 @@ constexpr size_t kMaxWarnings = 50;
 
 using Table = std::map<FigureKey, std::vector<double>>;  // a value for each run of a set
 
-// Phases are the same that have one name; their order is that of the first run that has them.
-class PhaseOrder {
- public:
-  FigureKey Of(FigureKey key) {
-    // The index is part of the key for the order alone. A job that has gained a phase in front must
-    // still find the others' partners.
-    key.phase_index = index_.emplace(key.phase, key.phase_index).first->second;
-    return key;
-  }
-
- private:
-  std::map<std::string, uint32_t> index_;
-};
-
 // One set, without the runs that cannot be compared.
 struct Side {
   std::vector<const v1::RunFigures*> runs;
   Table table;  // figures that all its runs have; of those that are not judged, that any run has
   std::set<FigureKey> partial;  // judged figures of only some of its runs
 };
-
-bool IsNothing(const std::vector<double>& values) {
-  return std::all_of(values.begin(), values.end(), [](double v) { return v == 0; });
-}
 
 // Errors are a figure where there are any, and so is time that went somewhere.
 bool IsLeftOutAtZero(const FigureKind& kind) {
@@ -450,51 +432,6 @@ class Comparer {
 v1::Comparison Compare(const std::vector<RunSet>& sets, std::optional<double> max_regression,
                        const std::vector<std::string>& judged) {
   return Comparer(sets, max_regression, judged).Take();
-}
-
-std::vector<v1::Trend> TrendsOf(const std::vector<v1::RunFigures>& runs) {
-  std::map<std::pair<std::string, FigureKey>, v1::Trend> trends;  // by job
-  // Phases of different jobs may have one name, so each job has an order of its own.
-  std::map<std::string, PhaseOrder> orders;
-  for (const v1::RunFigures& run : runs) {
-    if (!WhyLeftOut(run).empty()) continue;
-    PhaseOrder& order = orders[run.run().job_name()];
-    std::map<uint32_t, std::string> limits;
-    for (const v1::PhaseOfRun& phase : run.phases()) limits[phase.index()] = phase.limited_by();
-    for (const auto& [key, value] : FiguresOf(run)) {
-      v1::TrendPoint* point = trends[{run.run().job_name(), order.Of(key)}].add_points();
-      point->set_run_id(run.run().run_id());
-      point->set_submitted_at(run.run().submitted_at());
-      point->set_value(value);
-      const bool is_whole = key.workload.empty() && kFigures[key.figure].id == FigureId::kIops;
-      if (is_whole) point->set_limited_by(limits[key.phase_index]);
-    }
-  }
-  std::vector<v1::Trend> result;
-  for (auto& [of, trend] : trends) {
-    const auto& [job, key] = of;
-    if (trend.points_size() < 2) continue;
-    trend.set_job(job);
-    trend.set_phase(key.phase);
-    trend.set_workload(key.workload);
-    trend.set_kind(key.kind);
-    trend.set_figure(kFigures[key.figure].name);
-    const auto unit = kFigures[key.figure].unit;
-    if (unit) trend.set_unit(Text(*unit));
-    trend.set_direction(kFigures[key.figure].direction);
-    std::vector<double> series;
-    for (const v1::TrendPoint& point : trend.points()) series.push_back(point.value());
-    if (kFigures[key.figure].role == FigureRole::kExplains && IsNothing(series)) continue;
-    for (const ChangeAt& change : ChangesIn(series)) {
-      v1::ChangePoint* out = trend.add_changes();
-      out->set_index(static_cast<uint32_t>(change.index));
-      out->set_mean_before(change.mean_before);
-      out->set_mean_after(change.mean_after);
-      out->set_p_value(change.p_value);
-    }
-    result.push_back(std::move(trend));
-  }
-  return result;
 }
 
 }  // namespace lockstep::controller

@@ -27,9 +27,4 @@ v1::Comparison Compare(const std::vector<RunSet>& sets, std::optional<double> ma
 // The figures that say where the time went and can be judged: each that more of is worse.
 std::vector<std::string> JudgedOnRequest();
 
-// How each figure went over the runs of one job, oldest first, and where its level changed. Runs
-// that are not done, are invalid or lost hosts are left out. Series of fewer than two points are
-// left out.
-std::vector<v1::Trend> TrendsOf(const std::vector<v1::RunFigures>& runs);
-
 }  // namespace lockstep::controller

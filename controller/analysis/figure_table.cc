@@ -1,5 +1,6 @@
 #include "controller/analysis/figure_table.h"
 
+#include <algorithm>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -133,6 +134,10 @@ std::map<FigureKey, double> FiguresOf(const v1::RunFigures& run) {
     }
   }
   return figures;
+}
+
+bool IsNothing(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double v) { return v == 0; });
 }
 
 std::string WhyLeftOut(const v1::RunFigures& run) {

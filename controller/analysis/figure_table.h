@@ -1,9 +1,11 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "measure/report_states.h"
 #include "proto/comparison.pb.h"
@@ -40,8 +42,25 @@ extern const int kFigureCount;
 // The mean latency of the same I/Os.
 FigureKey MeanBeside(FigureKey key);
 
+// Phases are the same that have one name; their order is that of the first run that has them.
+class PhaseOrder {
+ public:
+  FigureKey Of(FigureKey key) {
+    // The index is part of the key for the order alone. A job that has gained a phase in front must
+    // still find the others' partners.
+    key.phase_index = index_.emplace(key.phase, key.phase_index).first->second;
+    return key;
+  }
+
+ private:
+  std::map<std::string, uint32_t> index_;
+};
+
 // All figures of a run that can be compared. If a phase has a single kind of I/O, only the total.
 std::map<FigureKey, double> FiguresOf(const v1::RunFigures& run);
+
+// All values are 0.
+bool IsNothing(const std::vector<double>& values);
 
 // Why the run is not compared with others; empty when it is.
 std::string WhyLeftOut(const v1::RunFigures& run);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "common/units.h"
+#include "controller/analysis/trends.h"
 #include "controller/api/await.h"
 #include "controller/api/controller_service.h"
 #include "controller/api/run_filter.h"

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "controller/analysis/comparison.h"
 #include "controller/analysis/comparison_words.h"
+#include "controller/analysis/trends.h"
 #include "controller/report/comparison_text.h"
 #include "gtest/gtest.h"
 #include "tests/controller/analysis/compared_runs.h"
