@@ -19,8 +19,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
 sys.path.insert(0, HERE)
 import verdict  # noqa: E402
-from fleet import BIN, Fleet, files_job, program, stop, wait_for  # noqa: E402
+from fleet import BIN, Fleet, files_job, stop, wait_for  # noqa: E402
 from hosts import Hosts, pick  # noqa: E402
+from processes import program  # noqa: E402
 
 LEASE = 3
 SECONDS = 6

@@ -3,22 +3,16 @@ in a temporary directory.
 """
 
 import atexit
-import contextlib
 import fcntl
-import glob
-import io
 import json
 import os
-import pwd
-import re
 import shutil
-import signal
 import subprocess
 import tempfile
-import time
 import unittest
 
-import psycopg2
+from fleet_store import FleetStore
+from processes import PATIENCE, stop, wait_for
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # Other builds of the programs (tools/bench faults --asan) are elsewhere.
@@ -33,82 +27,16 @@ ROOM_OF_STORES = os.environ.get("LOCKSTEP_STORES") or (
 )
 
 
-def end(*_):
-    """A time-out's SIGTERM unwinds like Ctrl-C, once, so that what was made is cleaned up."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise KeyboardInterrupt
-
-
-signal.signal(signal.SIGTERM, end)
-
-
 def needs_root(test):
     return unittest.skipUnless(os.geteuid() == 0, "needs root: mounts, loop devices or namespaces")(
         test
     )
 
 
-# Longer than anything takes on a busy machine: only what hangs is ended by it.
-PATIENCE = 240.0
-
-
-def wait_for(what, condition, seconds=PATIENCE):
-    """Polls until `condition()` is true; fails with `what` after so long. An expensive condition
-    gets at most half of the time: other tests need the processor.
-    """
-    end = time.monotonic() + seconds
-    while (asked := time.monotonic()) < end:
-        found = condition()
-        if found:
-            return found
-        time.sleep(max(0.05, time.monotonic() - asked))
-    raise AssertionError(f"waited {seconds} s in vain for {what}")
-
-
-def program(pid):
-    """The process that `ip netns exec` and `unshare --fork` (which ignores SIGTERM) were started
-    for: the first that is neither.
-    """
-    while True:
-        try:
-            with open(f"/proc/{pid}/comm", encoding="ascii") as text:
-                if text.read().strip() not in ("ip", "unshare"):
-                    return pid
-            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as text:
-                children = text.read().split()
-        except OSError:
-            return None
-        if not children:
-            return None
-        pid = int(children[0])
-
-
 def identity_of(image):
     """Returns the identity of a loop device over an image."""
     facts = os.stat(image)
     return f"loop-file:{os.major(facts.st_dev)}:{os.minor(facts.st_dev)}:{facts.st_ino}"
-
-
-def io_thread(pid):
-    """An I/O thread of a worker process, or None."""
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        try:
-            with open(f"/proc/{pid}/task/{thread}/comm", encoding="ascii") as text:
-                if text.read().strip() == "lockstep-io":
-                    return thread
-        except OSError:  # it has just ended
-            continue
-    return None
-
-
-def stop(process, number=signal.SIGTERM):
-    if process.poll() is None:
-        os.kill(program(process.pid) or process.pid, number)
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 def copy_store(state):
@@ -147,7 +75,7 @@ class Outcome:
         return f"exit {self.status}\nstdout:\n{self.out}\nstderr:\n{self.err}"
 
 
-class Fleet:
+class Fleet(FleetStore):
     """Starts a controller with an embedded store and workers named node1, node2, …; use as a
     context.
     """
@@ -170,7 +98,7 @@ class Fleet:
         os.chmod(self.data, 0o777)
         self.stores = tempfile.mkdtemp(prefix="ls", dir=ROOM_OF_STORES)
         os.chmod(self.stores, 0o755)
-        self.state = os.path.join(self.stores, "s")
+        super().__init__(os.path.join(self.stores, "s"))
         self.allow = [self.data] + list(allow or [])
         self.worker_flags = list(worker_flags)
         self.controller_flags = list(controller_flags)
@@ -179,9 +107,8 @@ class Fleet:
         self.workers = {}
         self.processes = []  # every one that was started, also those that a test replaced
         self.clients = []  # command lines that were started
-        self.paused = []
         self.controller = None
-        self.address = self.url = self.reader = None
+        self.address = self.url = None
         self.wanted = workers
         self.counted = False
         self.confirms = True  # what jobs declare expendable
@@ -269,34 +196,6 @@ class Fleet:
         self.address = next(value for key, value in facts if key == "listen")
         self.url = next((value for key, value in facts if key == "http"), None)
 
-    def postmaster(self):
-        """Returns the process id of the embedded PostgreSQL."""
-        with open(
-            os.path.join(self.state, "postgres", "data", "postmaster.pid"), encoding="ascii"
-        ) as text:
-            return int(text.readline())
-
-    def pause_postgres(self):
-        """Stops the embedded PostgreSQL with all its processes: connections stay open, and nothing
-        answers, until resume_postgres().
-        """
-
-        def pause(pid):
-            os.kill(pid, signal.SIGSTOP)
-            self.paused.append(pid)
-
-        pause(self.postmaster())  # it makes no more of them
-        with open(
-            f"/proc/{self.paused[0]}/task/{self.paused[0]}/children", encoding="ascii"
-        ) as text:
-            for pid in text.read().split():
-                pause(int(pid))
-
-    def resume_postgres(self):
-        while self.paused:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.paused.pop(), signal.SIGCONT)
-
     def start_worker(self, name, flags=None, controller=None):
         words = [
             f"{BIN}/lockstep-worker",
@@ -379,94 +278,6 @@ class Fleet:
 
     def run_job(self, job, *words, timeout=300):
         return self.lockstep("run", "-", *words, stdin=job, timeout=timeout)
-
-    def sql(self, query):
-        """Rows of a query, as lists of text."""
-        text = self.copied(query)
-        if text is None:
-            done = self.lockstep("sql", "--csv", "-c", query)
-            if done.status != 0:
-                raise AssertionError(str(done))
-            text = done.out.partition("\n")[2]
-        return [line.split(",") for line in text.splitlines()]
-
-    def copied(self, query):
-        """Rows as CSV, over one connection of the reading role; None where it has no answer."""
-        for _ in range(2):  # the server may have been restarted since
-            try:
-                if self.reader is None:
-                    self.reader = psycopg2.connect(self.lockstep("sql", "--url").out.strip())
-                    self.reader.autocommit = True
-                text = io.StringIO()
-                with self.reader.cursor() as cursor:
-                    cursor.copy_expert(f"COPY ({query.rstrip('; ')}) TO STDOUT CSV", text)
-                # COPY writes an empty text as "", psql writes nothing.
-                return re.sub(r'(?m)(^|,)""(?=,|$)', r"\1", text.getvalue())
-            except psycopg2.Error:
-                self.close_reader()
-        return None
-
-    def close_reader(self):
-        if self.reader is not None:
-            self.reader.close()
-            self.reader = None
-
-    def owner_psql(self):
-        """The words of a psql as the store's owner."""
-        psql = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql"))[-1]
-        words = [psql, "-h", os.path.join(self.state, "postgres", "run"), "-U", "lockstep"]
-        words += ["-v", "ON_ERROR_STOP=1", "-qAt", "-d", "lockstep"]
-        owner = pwd.getpwuid(os.stat(os.path.join(self.state, "postgres", "data")).st_uid).pw_name
-        if os.geteuid() == 0 and owner != "root":
-            words = ["runuser", "-u", owner, "--", *words]
-        return words
-
-    def owner_sql(self, text):
-        """As the store's owner: the reading role may not. The rows' fields, joined by `|`."""
-        done = subprocess.run(
-            self.owner_psql(), input=text, text=True, check=True, stdout=subprocess.PIPE
-        )
-        return done.stdout.splitlines()
-
-    @contextlib.contextmanager
-    def locked(self, table):
-        """Every other session waits for this table. Yields a function: whether one does so."""
-        name = f"lock of {table}"
-        with subprocess.Popen(self.owner_psql(), stdin=subprocess.PIPE, text=True) as holder:
-            holder.stdin.write(
-                f"SET application_name = '{name}'; BEGIN; LOCK TABLE lockstep.{table};\n"
-            )
-            holder.stdin.flush()
-            held = f"l.relation = 'lockstep.{table}'::regclass AND"
-            locks = "FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE "
-            mine = f"SELECT 1 {locks} {held} a.application_name = '{name}' AND l.granted"
-            wait_for(name, lambda: self.owner_sql(mine))
-            try:
-                yield lambda: self.owner_sql(f"SELECT 1 {locks} {held} NOT l.granted")
-            finally:
-                holder.stdin.close()  # which ends the transaction
-
-    def await_seconds(self, seconds, name="mix"):
-        """Until so many seconds of the phase are stored of every worker that has any."""
-        self.await_phase(name)
-        counted = (
-            "SELECT min(seconds) FROM (SELECT count(DISTINCT interval) AS seconds FROM "
-            "interval_operations c JOIN phase_overview p USING (run_id, phase, attempt) WHERE "
-            f"run_id = last_run() AND p.name = '{name}' GROUP BY worker_index) AS workers"
-        )
-        wait_for(
-            f"{seconds} seconds of {name}", lambda: int(self.sql(counted)[0][0] or 0) >= seconds
-        )
-
-    def await_phase(self, name, state="running", seconds=PATIENCE):
-        wait_for(
-            f"phase {name} to be {state}",
-            lambda: self.sql(
-                f"SELECT 1 FROM phases WHERE run_id = last_run() AND name = '{name}' AND "
-                f"state = '{state}'"
-            ),
-            seconds,
-        )
 
 
 def files_job(

@@ -4,8 +4,9 @@ import os
 import re
 import subprocess
 
-from fleet import FleetTest, identity_of, io_thread, needs_root, wait_for
+from fleet import FleetTest, identity_of, needs_root, wait_for
 from loops import attach, detach
+from processes import io_thread
 
 
 def workload_job(

@@ -6,8 +6,9 @@ import os
 import signal
 import unittest
 
-from fleet import Fleet, files_job, io_thread, wait_for
+from fleet import Fleet, files_job, wait_for
 from intervals import whole
+from processes import io_thread
 
 
 def is_unavailable(fleet):
