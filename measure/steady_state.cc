@@ -96,6 +96,11 @@ std::optional<Variation> Rounds::Last(uint32_t window) const {
   return variation.mean > 0 ? std::optional(variation) : std::nullopt;
 }
 
+bool Rounds::StoodStill(uint32_t window) const {
+  const std::vector<Round> rounds = LastRounds(window);
+  return std::any_of(rounds.begin(), rounds.end(), [](const Round& r) { return !r.has_io; });
+}
+
 SteadyState::SteadyState(const v1::SteadyState& rule, int64_t interval_ns)
     : rule_(rule),
       intervals_(static_cast<uint32_t>(
@@ -141,8 +146,10 @@ void SteadyState::Add(const MergedInterval& merged) {
   steady_workers_ = merged.workers.size();
 }
 
-bool SteadyState::Holds(const Variation& variation) const {
-  return variation.range <= rule_.range_ratio() && variation.slope <= rule_.slope_ratio();
+bool SteadyState::Holds(const Rounds& rounds, const Variation& variation) const {
+  // A load that stands still for a round is not steady, whatever range the rule allows.
+  return variation.range <= rule_.range_ratio() && variation.slope <= rule_.slope_ratio() &&
+         !rounds.StoodStill(rule_.window());
 }
 
 void SteadyState::Judge() {
@@ -157,11 +164,11 @@ void SteadyState::Judge() {
   verdict_.begin_seconds = rounds[rounds.size() - rule_.window()].begin_seconds;
   verdict_.end_seconds = rounds.back().end_seconds;
   verdict_.worst_worker.reset();
-  bool holds = Holds(*fleet);
+  bool holds = Holds(fleet_, *fleet);
   for (const auto& [worker, own] : workers_) {
     const std::optional<Variation> variation = own.Last(rule_.window());
     // A host that has no full window yet may still change: it counts as not steady.
-    holds = holds && variation && Holds(*variation);
+    holds = holds && variation && Holds(own, *variation);
     if (!variation) continue;
     if (!verdict_.worst_worker || variation->range > verdict_.worst.range) {
       verdict_.worst_worker = worker;
@@ -185,12 +192,9 @@ void SteadyState::FindDeparture(const Rounds& rounds, double steady_mean,
                                 std::optional<uint32_t> worker) {
   if (verdict_.departure || rounds.complete().empty()) return;
   // The mean of a window can stay within a wide range while the load stands still for a whole
-  // round. A window of latencies has no mean then. A load that stands still is not steady, unless
-  // its rule allows a range of the whole rate.
+  // round. A window of latencies has no mean then.
   const Rounds::Round& last = rounds.complete().back();
-  const bool stands_still =
-      IsLatency(rule_.figure()) ? !last.has_io : !(last.value > 0) && rule_.range_ratio() < 1;
-  if (stands_still && last.begin_seconds >= verdict_.end_seconds) {
+  if (!last.has_io && last.begin_seconds >= verdict_.end_seconds) {
     verdict_.departure = {last.begin_seconds, last.end_seconds, 0, steady_mean, worker};
     return;
   }

@@ -42,6 +42,8 @@ class Rounds {
   const std::deque<Round>& complete() const { return complete_; }
   // The newest `window` of them, if there are so many and none is missing between.
   std::optional<Variation> Last(uint32_t window) const;
+  // Whether one of the newest `window` completed no I/O.
+  bool StoodStill(uint32_t window) const;
   // The newest `window` of them. None if there are not so many, one is missing between, or one has
   // no value: a rate has one also where nothing was done, a latency has not.
   std::vector<Round> LastRounds(uint32_t window) const;
@@ -99,7 +101,7 @@ class SteadyState {
   // Holds the newest rounds against the window that was steady.
   void FindDeparture();
   void FindDeparture(const Rounds& rounds, double steady_mean, std::optional<uint32_t> worker);
-  bool Holds(const Variation& variation) const;
+  bool Holds(const Rounds& rounds, const Variation& variation) const;
 
   const v1::SteadyState rule_;
   const uint32_t intervals_;  // of a round

@@ -266,6 +266,11 @@ class Checker {
           absl::StrCat("must be a multiple of the interval, ",
                        common::FormatDuration(static_cast<double>(job_.interval_ns()))));
     }
+    if (steady.range_ratio() >= 1) {
+      Add(path + ".range",
+          "must be below 100%: no rate falls by more than its whole mean, so that every load "
+          "would stay steady");
+    }
   }
 
   // The point as a phase of its own.

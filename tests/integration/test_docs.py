@@ -213,7 +213,7 @@ class Jobs(FleetTest):
             if "total_size" in job:
                 job = job.replace("/data/", f"{self.fleet.data}/")
             # Steady at once, whatever the machine does.
-            job = job.replace("25m", "1m").replace("round: 1m", "round: 1s, range: 1, slope: 1")
+            job = job.replace("25m", "1m").replace("round: 1m", "round: 1s, range: 99%, slope: 1")
             job = job.replace("each_host: true", "window: 3")
             if "readers" in job:  # of a target that hosts share
                 job = job.replace("size: 4MiB}}]", "size: 4MiB}, sharing: sliced}]")

@@ -78,6 +78,7 @@ class Steady(FleetTest):
             ("duration: 10m, until_steady: {round: 300ms}", "multiple of the interval"),
             ("duration: 10s, expect: {steady: true}", "needs until_steady"),
             ("duration: 10m, until_steady: {window: 2}", "window"),
+            ("duration: 10m, until_steady: {range: 100%}", "must be below 100%"),
         ):
             done = self.fleet.run_job(job(load))
             self.assertEqual(done.status, 2, str(done))

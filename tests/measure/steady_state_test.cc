@@ -114,7 +114,24 @@ TEST(SteadyStateTest, ARoundWithoutAnIoIsADepartureWhateverTheRangeAllows) {
   ASSERT_TRUE(departure(0.6));
   EXPECT_DOUBLE_EQ(departure(0.6)->at_seconds, 9);
   EXPECT_DOUBLE_EQ(departure(0.6)->mean, 0);
-  EXPECT_FALSE(departure(1));
+  ASSERT_TRUE(departure(1));
+  EXPECT_DOUBLE_EQ(departure(1)->at_seconds, 9);
+}
+
+TEST(SteadyStateTest, ARoundWithoutAnIoIsInNoSteadyWindow) {
+  // As a rule of another version may be: a plan refuses a range of the whole mean.
+  v1::SteadyState rule = Rule();
+  rule.set_range_ratio(10);
+  rule.set_slope_ratio(10);
+  EXPECT_TRUE(Fed(rule, {100, 100, 1, 100, 100}).verdict().steady);
+  EXPECT_FALSE(Fed(rule, {100, 100, 0, 100, 100}).verdict().steady);
+  rule.set_figure(v1::STEADY_FIGURE_THROUGHPUT);
+  EXPECT_FALSE(Fed(rule, {100, 100, 0, 100, 100}).verdict().steady);
+  // Of hosts that must each be steady, none may stand still.
+  rule.set_each_host(true);
+  SteadyState steady(rule, kSecondNs);
+  for (uint32_t i = 0; i < 5; ++i) steady.Add(Interval(i, {100, i == 2 ? 0.0 : 100.0}));
+  EXPECT_FALSE(steady.verdict().steady);
 }
 
 // No round without an I/O has a latency, so that no window with it has a mean.

@@ -77,6 +77,17 @@ TEST(TargetAxesTest, AProblemOfAPointNamesItsField) {
       << said;
 }
 
+TEST(TargetAxesTest, ASteadyLoadHasARangeBelowItsWholeMean) {
+  v1::JobSpec job = Series();
+  v1::SteadyState* steady = job.mutable_phases(0)->mutable_run()->mutable_until_steady();
+  job.mutable_phases(0)->mutable_run()->set_duration_ns(7200000000000);
+  steady->set_range_ratio(0.99);
+  EXPECT_EQ(Said(job).find("until_steady.range"), std::string::npos) << Said(job);
+  steady->set_range_ratio(1);
+  EXPECT_NE(Said(job).find("until_steady.range: must be below 100%"), std::string::npos)
+      << Said(job);
+}
+
 TEST(TargetAxesTest, AProblemOfThePhaseIsNotToldAgainOfAPoint) {
   v1::JobSpec job = Series();
   v1::RunPhase* run = job.mutable_phases(0)->mutable_run();
