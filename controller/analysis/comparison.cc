@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "controller/analysis/comparison_sides.h"
 #include "controller/analysis/comparison_words.h"
 #include "controller/analysis/drift.h"
 #include "controller/analysis/figure_table.h"
@@ -24,15 +25,6 @@ constexpr double kAlpha = 0.05;
 // a thousand warnings.
 constexpr size_t kMaxWarnings = 50;
 
-using Table = std::map<FigureKey, std::vector<double>>;  // a value for each run of a set
-
-// One set, without the runs that cannot be compared.
-struct Side {
-  std::vector<const v1::RunFigures*> runs;
-  Table table;  // figures that all its runs have; of those that are not judged, that any run has
-  std::set<FigureKey> partial;  // judged figures of only some of its runs
-};
-
 // Errors are a figure where there are any, and so is time that went somewhere.
 bool IsLeftOutAtZero(const FigureKind& kind) {
   return kind.role == FigureRole::kExplains || kind.id == FigureId::kErrors;
@@ -47,7 +39,7 @@ class Comparer {
     if (max_regression) result_.set_max_regression(*max_regression);
     for (const RunSet& set : sets) sides_.push_back(Prepare(set));
     std::set<FigureKey> keys;
-    for (const Side& side : sides_) {
+    for (const ComparedSide& side : sides_) {
       for (const auto& [key, values] : side.table) {
         if (!IsNothing(values) || !IsLeftOutAtZero(kFigures[key.figure])) keys.insert(key);
       }
@@ -62,7 +54,8 @@ class Comparer {
       result_.add_can_tell(can_tell);
       // The conclusion says that there are too few, once.
       if (can_tell) Test(s);
-      FindMissing(s);
+      FindMissing(0, s);
+      FindMissing(s, 0);
     }
     FindUnknown();
     CompareLimits();
@@ -100,8 +93,8 @@ class Comparer {
     if (static_cast<size_t>(result_.warnings_size()) < kMaxWarnings) result_.add_warnings(text);
   }
 
-  Side Prepare(const RunSet& set) {
-    Side side;
+  ComparedSide Prepare(const RunSet& set) {
+    ComparedSide side;
     v1::ComparedSet* out = result_.add_sets();
     out->set_name(set.name);
     const std::string& title = titles_[static_cast<size_t>(result_.sets_size()) - 1];
@@ -137,7 +130,7 @@ class Comparer {
     if (kind.unit) figure->set_unit(Text(*kind.unit));
     figure->set_direction(kind.direction);
     figure->set_judged(IsJudged(key));
-    for (const Side& side : sides_) {
+    for (const ComparedSide& side : sides_) {
       v1::ComparedValue* value = figure->add_values();
       const auto found = side.table.find(key);
       if (found == side.table.end()) continue;
@@ -249,7 +242,7 @@ class Comparer {
   // The runs of the first set and of set `s`, counted through, in the order of their submission.
   std::vector<size_t> OrderOf(size_t s) const {
     std::vector<std::pair<std::string, size_t>> runs;
-    for (const Side* side : {&sides_[0], &sides_[s]}) {
+    for (const ComparedSide* side : {&sides_[0], &sides_[s]}) {
       for (const v1::RunFigures* run : side->runs) {
         runs.emplace_back(run->run().submitted_at(), runs.size());
       }
@@ -283,32 +276,36 @@ class Comparer {
     return kind.id == FigureId::kIops || kind.id == FigureId::kMean || judged_.contains(kind.name);
   }
 
-  // A phase that is gone, one without a single I/O, or a percentile that none of the runs gives.
-  void FindMissing(size_t s) {
+  // Figures of one set that another lacks. Nothing is known of their change, whichever has them: a
+  // phase that is gone, one without a single I/O, or a percentile that none of the runs gives.
+  void FindMissing(size_t with, size_t without) {
+    const ComparedSide& side = sides_[without];
     std::set<std::string> gone, added, partial;
-    for (const auto& [key, values] : sides_[0].table) {
-      if (sides_[s].table.contains(key)) continue;
-      const bool is_tail = kFigures[key.figure].id == FigureId::kPercentile &&
-                           sides_[s].table.contains(MeanBeside(key));
-      const bool in_some = !TellsPresence(key) && sides_[s].partial.contains(key);
+    for (const auto& [key, values] : sides_[with].table) {
+      if (side.table.contains(key)) continue;
+      const bool is_tail =
+          kFigures[key.figure].id == FigureId::kPercentile && side.table.contains(MeanBeside(key));
       if (!is_tail && !TellsPresence(key)) continue;
+      // What the first set does not have at all is new, and cannot have become worse.
+      if (without == 0 && !side.HasRow(key)) {
+        added.insert(key.phase);
+        continue;
+      }
+      const bool in_some = !TellsPresence(key) && side.partial.contains(key);
       (in_some ? partial : gone).insert(absl::StrCat(key.phase, " ", kFigures[key.figure].name));
       if (!in_some) result_.set_missing(result_.missing() + 1);
     }
     if (!partial.empty()) {
       Warn(absl::StrCat(absl::StrJoin(partial, ", "), ": not judged, because only some runs of ",
-                        titles_[s], " have it"));
-    }
-    for (const auto& [key, values] : sides_[s].table) {
-      if (TellsPresence(key) && !sides_[0].table.contains(key)) added.insert(key.phase);
+                        titles_[without], " have it"));
     }
     if (!gone.empty()) {
-      Warn(absl::StrCat(titles_[s], " has not, and ", titles_[0],
+      Warn(absl::StrCat(titles_[without], " has not, and ", titles_[with],
                         " has: ", absl::StrJoin(gone, ", ")));
     }
     if (!added.empty()) {
-      Warn(absl::StrCat(titles_[0], " has not all figures that ", titles_[s], " has of phase ",
-                        absl::StrJoin(added, ", ")));
+      Warn(absl::StrCat(titles_[without], " has not all figures that ", titles_[with],
+                        " has of phase ", absl::StrJoin(added, ", ")));
     }
   }
 
@@ -346,7 +343,7 @@ class Comparer {
     }
   }
 
-  static std::set<std::string> JobsOf(const Side& side) {
+  static std::set<std::string> JobsOf(const ComparedSide& side) {
     std::set<std::string> jobs;
     for (const v1::RunFigures* run : side.runs) jobs.insert(run->job());
     return jobs;
@@ -423,7 +420,7 @@ class Comparer {
   const std::set<std::string> judged_;  // names out of JudgedOnRequest()
   const std::vector<std::string> titles_;
   PhaseOrder order_;
-  std::vector<Side> sides_;
+  std::vector<ComparedSide> sides_;
   std::vector<FigureKey> keys_;  // of result_.figures()
 };
 

@@ -127,7 +127,8 @@ int Gate(const Context& context, HistoryFlags flags) {
   // A comparison without a single figure proves nothing, and must not pass.
   bool can_tell = comparison.can_tell_size() > 0 && comparison.figures_size() > 0;
   for (const bool can : comparison.can_tell()) can_tell = can_tell && can;
-  // A figure that only the baseline has may be that of a phase that no longer works.
+  // A figure that only the baseline has may be that of a phase that no longer works. One that it
+  // lacks may have become worse.
   const bool complete = comparison.missing() == 0;
   const bool regressed = comparison.regressions() > 0;
   const bool drifts = comparison.drifting() > 0;
@@ -137,13 +138,15 @@ int Gate(const Context& context, HistoryFlags flags) {
                                          comparison.regressions() == 1 ? " figure" : " figures",
                                            " regressed\n")
                 : !can_tell ? "gate: too few runs to tell\n"
-                : !complete ? absl::StrCat("gate: ", comparison.missing(),
-                                           " figures of the baseline are missing: cannot tell\n")
-                : drifts    ? absl::StrCat("gate: ", comparison.drifting(),
+                : !complete
+                    ? absl::StrCat("gate: ", comparison.missing(),
+                                   comparison.missing() == 1 ? " figure is" : " figures are",
+                                   " missing in the baseline or in the runs: cannot tell\n")
+                : drifts ? absl::StrCat("gate: ", comparison.drifting(),
                                         comparison.drifting() == 1 ? " figure is" : " figures are",
-                                           " worse, by no more than a drift of the machine could "
-                                              "be: cannot tell\n")
-                            : "gate: no regression found\n");
+                                        " worse, by no more than a drift of the machine could "
+                                        "be: cannot tell\n")
+                         : "gate: no regression found\n");
   // A regression decides, even if other figures cannot be judged.
   return regressed ? kNotMet : can_tell && complete && !drifts ? kOk : kCannotTell;
 }
@@ -303,7 +306,7 @@ void AddGate(CLI::App* app, const Context* context, int* status) {
       ->capture_default_str();
   gate->footer(
       "Exit status: 0 no regression found, 4 a regression, 5 it cannot tell (too few runs, figures "
-      "of the baseline missing, or no more than a drift of the machine), 1 anything "
+      "that one side lacks, or no more than a drift of the machine), 1 anything "
       "else.\n\nExample:\n  lockstep gate build=771 --baseline "
       "build=770 --job nightly "
       "--max-regression 5%");

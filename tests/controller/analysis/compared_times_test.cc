@@ -198,6 +198,39 @@ TEST(ComparedTimesTest, AP99ThatNoRunCanGiveIsMissing) {
             std::string::npos);
 }
 
+// A percentile that only the new runs have may have become worse: a gate cannot tell.
+TEST(ComparedTimesTest, APercentileThatTheBaselineLacksDoesNotPass) {
+  ComparedRuns runs(16);
+  RunSet a = runs.Set("a", 5);
+  const RunSet b = runs.Set("b", 5);
+  LoseP99(&a.runs[0]);
+  const v1::Comparison some = Compare({a, b}, 0.05);
+  EXPECT_EQ(some.missing(), 0u);
+  EXPECT_NE(absl::StrJoin(some.warnings(), "\n")
+                .find("p0 p99: not judged, because only some runs of a have it"),
+            std::string::npos);
+  for (v1::RunFigures& run : a.runs) LoseP99(&run);
+  const v1::Comparison none = Compare({a, b}, 0.05);
+  EXPECT_GT(none.missing(), 0u);
+  EXPECT_NE(absl::StrJoin(none.warnings(), "\n").find("a has not, and b has: p0 p99"),
+            std::string::npos);
+  // A phase without a single I/O in the baseline.
+  for (v1::RunFigures& run : a.runs) {
+    for (v1::FigureRow& row : *run.mutable_phases(0)->mutable_rows()) {
+      row.mutable_operation()->clear_iops();
+      row.mutable_operation()->clear_bytes_per_second();
+      row.mutable_operation()->clear_latency_avg_ns();
+      row.mutable_operation()->clear_percentiles();
+    }
+  }
+  EXPECT_NE(absl::StrJoin(Compare({a, b}, 0.05).warnings(), "\n")
+                .find("a has not, and b has: p0 iops, p0 mean"),
+            std::string::npos);
+  // A phase that the baseline does not have at all is new.
+  for (v1::RunFigures& run : a.runs) run.mutable_phases()->DeleteSubrange(0, 1);
+  EXPECT_EQ(Compare({a, b}, 0.05).missing(), 0u);
+}
+
 TEST(ComparedTimesTest, FromNothingThereIsNoShareButARate) {
   ComparedRuns runs(16);
   RunSet none = runs.Set("none", 5);
