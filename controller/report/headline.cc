@@ -71,6 +71,27 @@ std::string FigureText(const v1::SweepReport& sweep, const v1::Headline& headlin
   return absl::StrCat(common::FormatCount(headline.iops()), " IOPS", P99Part(headline));
 }
 
+// The point that is not worse than any. Like the sweep's sentence, it is called the best only of
+// the points that it was compared with, and not while another point may be as good.
+std::string BestText(const v1::SweepReport& sweep, const std::string& at,
+                     const std::string& figure) {
+  int alike = 0;
+  int compared = 1;
+  for (const v1::SweepPointReport& point : sweep.points()) {
+    const v1::Standing standing = point.comparison().standing();
+    alike += standing == v1::STANDING_NOT_DISTINGUISHABLE;
+    compared += standing == v1::STANDING_NOT_DISTINGUISHABLE || standing == v1::STANDING_WORSE;
+  }
+  const bool is_whole = compared == sweep.points_size();
+  const std::string points =
+      absl::StrCat(is_whole ? Plural(compared, "point") : Plural(compared, "compared point"),
+                   is_whole ? "" : absl::StrCat(" (of ", sweep.points_size(), ")"));
+  if (alike == 0) return absl::StrCat("best of ", points, ": ", at, " with ", figure);
+  return absl::StrCat(at, " leads ", points, " with ", figure, "; ",
+                      Plural(static_cast<double>(alike), "other"), alike == 1 ? " is" : " are",
+                      " not distinguishable from it");
+}
+
 std::optional<v1::Headline> OfSweep(const v1::SweepReport& sweep) {
   const v1::SweepConclusion& conclusion = sweep.conclusion();
   // A report may come from an archive that somebody else made: its indices are not trusted.
@@ -85,25 +106,20 @@ std::optional<v1::Headline> OfSweep(const v1::SweepReport& sweep) {
   headline.set_at(PointText(sweep, point));
   SetFigures(point.iops(), point.bytes_per_second(), {point.p99_ns(), point.is_p99_uncertain()},
              &headline);
-  const auto alike = std::count_if(sweep.points().begin(), sweep.points().end(), [](const auto& p) {
-    return p.comparison().standing() == v1::STANDING_NOT_DISTINGUISHABLE;
-  });
   const std::string figure = FigureText(sweep, headline);
   switch (point.comparison().standing()) {
     case v1::STANDING_BEST:
-      headline.set_text(absl::StrCat("best of ", Plural(sweep.points_size(), "point"), ": ",
-                                     headline.at(), " with ", figure));
-      if (alike > 0) {
-        absl::StrAppend(headline.mutable_text(), "; ", Plural(static_cast<double>(alike), "other"),
-                        " not distinguishable from it");
-      }
+      headline.set_text(BestText(sweep, headline.at(), figure));
       break;
     case v1::STANDING_ALONE:
       headline.set_text(absl::StrCat(headline.at(), headline.at().empty() ? "" : ": ", figure));
       break;
     default:
       headline.set_text(absl::StrCat(headline.at(), " leads ", Plural(sweep.points_size(), "point"),
-                                     " with ", figure, "; too few rounds to call it best"));
+                                     " with ", figure,
+                                     point.comparison().standing() == v1::STANDING_TOO_FEW_ROUNDS
+                                         ? "; too few rounds to call it best"
+                                         : "; none of them can be called best"));
   }
   return headline;
 }

@@ -262,7 +262,21 @@ TEST(HeadlineTest, ASweepIsKnownByThePointThatLeads) {
   sweep->mutable_points(2)->mutable_comparison()->set_standing(v1::STANDING_BEST);
   sweep->mutable_points(1)->mutable_comparison()->set_standing(v1::STANDING_NOT_DISTINGUISHABLE);
   EXPECT_EQ(HeadlineOf(report)->text(),
-            "best of 3 points: queue_depth=4 with 3,000 IOPS; 1 other not distinguishable from it");
+            "queue_depth=4 leads 2 compared points (of 3) with 3,000 IOPS; 1 other is not "
+            "distinguishable from it");
+  sweep->mutable_points(0)->mutable_comparison()->set_standing(v1::STANDING_WORSE);
+  EXPECT_EQ(HeadlineOf(report)->text(),
+            "queue_depth=4 leads 3 points with 3,000 IOPS; 1 other is not distinguishable from it");
+  sweep->mutable_points(1)->mutable_comparison()->set_standing(v1::STANDING_WORSE);
+  EXPECT_EQ(HeadlineOf(report)->text(), "best of 3 points: queue_depth=4 with 3,000 IOPS");
+  sweep->mutable_points(1)->mutable_comparison()->set_standing(v1::STANDING_TOO_FEW_ROUNDS);
+  EXPECT_EQ(HeadlineOf(report)->text(),
+            "best of 2 compared points (of 3): queue_depth=4 with 3,000 IOPS");
+  sweep->mutable_points(1)->mutable_comparison()->set_standing(v1::STANDING_UNSPECIFIED);
+  sweep->mutable_points(2)->mutable_comparison()->set_standing(v1::STANDING_UNSPECIFIED);
+  sweep->mutable_points(2)->mutable_comparison()->set_reason("every point is behind another one");
+  EXPECT_EQ(HeadlineOf(report)->text(),
+            "queue_depth=4 leads 3 points with 3,000 IOPS; none of them can be called best");
 }
 
 TEST(HeadlineTest, ThePhaseWithExpectationsIsTheOneThatTheRunIsAbout) {
