@@ -19,6 +19,8 @@ namespace {
 constexpr size_t kNamedAlike = 6;
 constexpr size_t kNamedWorse = 3;
 constexpr size_t kNamedApart = 3;
+// Medians of few rounds often differ by less from what the means say.
+constexpr double kOtherMedian = 0.05;
 // From here on a rate is in a larger unit: nobody reads 191333.3 MiB/s.
 constexpr double kMaxMib = 10000;
 
@@ -116,8 +118,11 @@ class Sentence {
     if (is_latency_) {
       return common::FormatPercentile(point.p99_ns(), point.is_p99_uncertain());
     }
+    return Value(Rate(point));
+  }
+  double Rate(const v1::SweepPointReport& point) const {
     const bool is_iops = measure::Is(sweep_.conclusion(), measure::SweepFigure::kIops);
-    return Value(is_iops ? point.iops() : point.bytes_per_second());
+    return is_iops ? point.iops() : point.bytes_per_second();
   }
 
   // "a, b and 3 more".
@@ -156,6 +161,7 @@ class Sentence {
       parts_.push_back(lead);
       parts_.push_back(absl::StrCat(List(alike_, kNamedAlike), alike_.size() == 1 ? " is" : " are",
                                     " not distinguishable from it ", Known(alike_)));
+      BetterMedian(*best);
       Missing();
     } else {
       // A point is best by at least one comparison, so that one of the others is worse.
@@ -166,6 +172,24 @@ class Sentence {
                                                    : ", more than every other compared point ",
                                     Known({worse_.front()})));
     }
+  }
+
+  // Points are ranked by their means, and the tables have medians. A reader who sees a better one
+  // below the leading point's must not take the ranking for a mistake.
+  void BetterMedian(const v1::SweepPointReport& best) {
+    const auto is_better = [&](const v1::SweepPointReport& a, const v1::SweepPointReport& b) {
+      return is_latency_ ? a.p99_ns() > 0 && a.p99_ns() < b.p99_ns() : Rate(a) > Rate(b);
+    };
+    const v1::SweepPointReport* most = &best;
+    for (const v1::SweepPointReport* point : alike_) {
+      if (is_better(*point, *most)) most = point;
+    }
+    if (most == &best) return;
+    const double ratio = is_latency_ ? best.p99_ns() / most->p99_ns() : Rate(*most) / Rate(best);
+    if (!(ratio >= 1 + kOtherMedian)) return;
+    parts_.push_back(absl::StrCat(Name(most), " has the ", is_latency_ ? "lower" : "higher",
+                                  " median, ", Reached(*most), ", but not the ",
+                                  is_latency_ ? "lower" : "higher", " mean"));
   }
 
   void Missing() {

@@ -145,6 +145,23 @@ TEST_F(SweepConclusionTest, FewNoisyRoundsSayHowManyMoreAreNeeded) {
   EXPECT_EQ(sweep_.conclusion().more_rounds(), Point(0).more_rounds());
 }
 
+// The mean decides which point leads. The report's table below the sentence has medians.
+TEST_F(SweepConclusionTest, AHigherMedianThanTheLeadingPointsIsNamed) {
+  Along("queue_depth", {"1", "2"});
+  const double steady[] = {1000, 1000, 1000};
+  const double mixed[] = {1200, 300, 1100};
+  for (uint32_t r = 0; r < 3; ++r) {
+    points_[0].push_back({r, steady[r], steady[r] * 4096, 1e6});
+    points_[1].push_back({r, mixed[r], mixed[r] * 4096, 1e6});
+  }
+  const std::string sentence = Sentence();
+  EXPECT_TRUE(sentence.starts_with("queue_depth=1 reaches 1,000 IOPS; queue_depth=2 is not "))
+      << sentence;
+  EXPECT_TRUE(absl::StrContains(
+      sentence, "; queue_depth=2 has the higher median, 1,100 IOPS, but not the higher mean; "))
+      << sentence;
+}
+
 TEST_F(SweepConclusionTest, PointsThatAreBehindEachOtherHaveNoBest) {
   Along("queue_depth", {"1", "2", "4"});
   // Each of them missed the rounds in which the next one was behind the one after that.
