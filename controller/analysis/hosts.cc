@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "controller/analysis/analysis.h"
@@ -41,6 +42,20 @@ void AddWorkloads(const PhaseView& view, const measure::WorkerPhaseData& worker,
           WithRate(Usual(ReportOf(stats, KindText(kind))), sums[{result.workload(), kind}],
                    view.WorkloadSeconds(result.workload()));
     }
+  }
+}
+
+// Rates of each kind over the window of the phase: those of workloads with other windows have no
+// sum.
+void AddKindRates(const PhaseView& view, const measure::WorkerPhaseData& worker,
+                  v1::HostReport* host) {
+  std::map<v1::OperationKind, measure::IoSums> kinds;
+  for (const auto& [key, sums] : view.InWindow(worker.worker_index)) kinds[key.second].Add(sums);
+  for (const auto& [kind, sums] : kinds) {
+    v1::KindRate* rate = host->add_kind_rates();
+    rate->set_kind(KindText(kind));
+    rate->set_iops(static_cast<double>(sums.operations) / view.window_seconds());
+    rate->set_bytes_per_second(static_cast<double>(sums.bytes) / view.window_seconds());
   }
 }
 
@@ -100,6 +115,10 @@ void AddFleetSeries(const PhaseView& view, v1::PhaseReport* report) {
 void AddHosts(const PhaseView& view, v1::PhaseReport* report) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     AddHost(view, worker, report->add_hosts());
+    // throughput.cc has found out whether the workloads have windows of their own.
+    if (worker.has_result && report->kind_rates_size() > 0) {
+      AddKindRates(view, worker, report->mutable_hosts(report->hosts_size() - 1));
+    }
   }
   // Absent hosts come last: fairness.cc finds a host's row by the position of its worker.
   for (const measure::RunWorker* worker : view.Absent()) {

@@ -12,5 +12,8 @@ struct KindSum {
 };
 // Pure.
 KindSum SumOfKind(const v1::PhaseReport& phase, measure::Operations kind);
+// The host's part of that. The phase is the host's.
+KindSum SumOfKind(const v1::PhaseReport& phase, const v1::HostReport& host,
+                  measure::Operations kind);
 
 }  // namespace lockstep::controller

@@ -113,6 +113,12 @@ Moved Both(const Moved& a, const Moved& b) {
           std::max(a.max_ns, b.max_ns)};
 }
 
+// Workloads with windows of their own have rates that cannot be added.
+void SetRates(const KindSum& sum, Moved* moved) {
+  moved->iops = sum.iops;
+  moved->bytes_per_second = sum.bytes_per_second;
+}
+
 using NamedCells = std::map<std::string, std::string>;
 
 void AddMoved(const Moved& read, const Moved& written, NamedCells* cells) {
@@ -210,13 +216,8 @@ std::string IometerBlock(const v1::PhaseReport& phase) {
       if (measure::Is(o, measure::Operations::kWrite)) written.Add(o);
     }
   }
-  // Workloads with windows of their own have rates that cannot be added.
-  const KindSum reads = SumOfKind(phase, measure::Operations::kRead);
-  const KindSum writes = SumOfKind(phase, measure::Operations::kWrite);
-  read.iops = reads.iops;
-  read.bytes_per_second = reads.bytes_per_second;
-  written.iops = writes.iops;
-  written.bytes_per_second = writes.bytes_per_second;
+  SetRates(SumOfKind(phase, measure::Operations::kRead), &read);
+  SetRates(SumOfKind(phase, measure::Operations::kWrite), &written);
   AddMoved(read, written, &all);
   AddProcessors(phase, "", read.iops + written.iops, &all);
   // Iometer's manager is the process on a host, which is a worker here.
@@ -235,6 +236,8 @@ std::string IometerBlock(const v1::PhaseReport& phase) {
         if (measure::Is(o, measure::Operations::kWrite)) host_written.Add(o);
       }
     }
+    SetRates(SumOfKind(phase, host, measure::Operations::kRead), &host_read);
+    SetRates(SumOfKind(phase, host, measure::Operations::kWrite), &host_written);
     AddMoved(host_read, host_written, &row);
     AddProcessors(phase, host.host(), host_read.iops + host_written.iops, &row);
     row["# Workers"] = WorkersOf(phase, host.host());
@@ -341,13 +344,8 @@ VdbenchRow AverageOf(const v1::PhaseReport& phase, size_t intervals) {
       if (measure::Is(o, measure::Operations::kWrite)) row.written.Add(o);
     }
   }
-  // Rates over different windows cannot be added, as in IometerBlock().
-  const KindSum reads = SumOfKind(phase, measure::Operations::kRead);
-  const KindSum writes = SumOfKind(phase, measure::Operations::kWrite);
-  row.read.iops = reads.iops;
-  row.read.bytes_per_second = reads.bytes_per_second;
-  row.written.iops = writes.iops;
-  row.written.bytes_per_second = writes.bytes_per_second;
+  SetRates(SumOfKind(phase, measure::Operations::kRead), &row.read);
+  SetRates(SumOfKind(phase, measure::Operations::kWrite), &row.written);
   return row;
 }
 

@@ -106,6 +106,32 @@ TEST(IometerTableTest, ARowForAllAndOneForEachHost) {
   EXPECT_EQ(lines[6], "2026-11-26 18:00:02:000");
 }
 
+// Workloads that ran at different times: the rates of each are over its own time, and have no sum.
+TEST(IometerTableTest, RatesOfHostsAreOverTheWindowOfThePhase) {
+  v1::Report report = TwoHosts();
+  v1::PhaseReport* phase = report.mutable_phases(1);
+  const auto add = [](double iops, v1::KindRate* rate) {
+    rate->set_kind("read");
+    rate->set_iops(iops);
+    rate->set_bytes_per_second(8192 * iops);
+  };
+  add(60, phase->add_kind_rates());
+  add(20, phase->mutable_hosts(0)->add_kind_rates());
+  add(40, phase->mutable_hosts(1)->add_kind_rates());
+  const std::vector<std::string> lines = absl::StrSplit(RenderIometer(report), '\n');
+  const std::vector<std::string> columns = absl::StrSplit(lines[1], ',');
+  const auto cell = [&](size_t line, const std::string& column) {
+    const auto at = std::find(columns.begin(), columns.end(), column) - columns.begin();
+    const std::vector<std::string> cells = absl::StrSplit(lines[line], ',');
+    return cells[static_cast<size_t>(at)];
+  };
+  EXPECT_EQ(cell(2, "IOps"), "60.000000");
+  EXPECT_EQ(cell(3, "IOps"), "20.000000");
+  EXPECT_EQ(cell(4, "IOps"), "40.000000");
+  EXPECT_EQ(cell(4, "MBps (Binary)"), "0.312500");
+  EXPECT_EQ(cell(4, "Read I/Os"), "150");
+}
+
 std::vector<std::string> Words(const std::string& line) {
   return absl::StrSplit(line, ' ', absl::SkipEmpty());
 }
