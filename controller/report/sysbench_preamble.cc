@@ -60,8 +60,10 @@ struct Described {
 
 Described DescribedBy(const v1::Workload& w, const Label& label) {
   Described d;
-  // sysbench's ratio is reads for each write, so a workload without writes has none.
-  if (w.read_ratio() < 1) d.ratio = w.read_ratio() / (1 - w.read_ratio());
+  // sysbench's ratio is reads for each write, so a workload without writes has none. Trims are
+  // neither.
+  const double writes = (1 - w.read_ratio()) * (1 - w.trim_ratio());
+  if (writes > 0) d.ratio = w.read_ratio() / writes;
   d.frequency = w.fsync().every_ios();
   d.all = w.fsync().every() == 1;
   d.end = w.fsync().at_end();

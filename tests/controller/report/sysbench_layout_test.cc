@@ -308,6 +308,10 @@ TEST(SysbenchLayoutTest, OtherJobsHaveAPreambleWhereTheyCan) {
   EXPECT_TRUE(absl::StrContains(look.preamble,
                                 "test: 1.50\nPeriodic FSYNC enabled, calling fsync() each 100 "
                                 "requests.\nUsing synchronous I/O mode\nDoing random r/w test\n"));
+  // 60 % reads, 20 % writes and 20 % trims.
+  v1::JobSpec trims = job;
+  WorkloadOf(&trims)->set_trim_ratio(0.5);
+  EXPECT_TRUE(absl::StrContains(SysbenchLookOf(trims, "rndrw", 1).preamble, "test: 3.00\n"));
   job.mutable_targets(0)->mutable_device()->set_path("/dev/sdb");
   EXPECT_FALSE(SysbenchLookOf(job, "rndrw", 1).has_preamble);
   // Without the job, the figures stand alone, of I/Os without syncs.
