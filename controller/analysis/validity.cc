@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "controller/analysis/analysis.h"
@@ -135,8 +136,38 @@ void AddUnmeasured(const PhaseView& view, v1::PhaseReport* report) {
     report->add_remarks("NOTHING MEASURED: no I/O was completed in the measured time");
   }
   if (view.series().window().empty() && report->total().operations() > 0) {
+    // A workload whose parts ran together has rates over its own time.
+    bool any = false;
+    for (int w = 0; w < report->workloads_size(); ++w) {
+      any = any || !view.series().WindowOf(static_cast<uint32_t>(w)).empty();
+    }
+    report->add_remarks(absl::StrCat("no time in which all hosts and workloads ran: rates ",
+                                     any ? "of all together, and of hosts, " : "",
+                                     "are over the whole phase"));
+  }
+}
+
+// Workloads that have no row because they did nothing, beside some that did.
+void AddIdleWorkloads(const PhaseView& view, v1::PhaseReport* report) {
+  if (!IsOver(view.phase().phase.state) || report->total().operations() == 0) return;
+  if (view.load().workloads_size() < report->workloads_size()) return;
+  double end = 0;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    // A lost host may be the only one that had the workload.
+    if (!worker.has_result) return;
+    end = std::max(end, view.series().Of(worker.worker_index).last_measured_seconds);
+  }
+  for (int w = 0; w < report->workloads_size(); ++w) {
+    const v1::OperationReport& total = report->workloads(w).total();
+    if (total.operations() + total.errors() > 0) continue;
+    const double delay = static_cast<double>(view.load().workloads(w).start_delay_ns()) / 1e9;
     report->add_remarks(
-        "no time in which all hosts and workloads ran: rates are over the whole phase");
+        delay > 0 && delay >= end
+            ? absl::StrFormat("%s never began: the load ended after %.2f s, and its start_delay is "
+                              "%.4g s",
+                              report->workloads(w).name(), end, delay)
+            : absl::StrCat(report->workloads(w).name(),
+                           ": no I/O was completed in the measured time"));
   }
 }
 
@@ -161,7 +192,12 @@ void AddValidity(const PhaseView& view, v1::PhaseReport* report) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     AddGaps(view, worker.worker_index, report);
   }
-  view.IsObserve() ? AddUnobserved(view, report) : AddUnmeasured(view, report);
+  if (view.IsObserve()) {
+    AddUnobserved(view, report);
+  } else {
+    AddUnmeasured(view, report);
+    AddIdleWorkloads(view, report);
+  }
 }
 
 const RegisterAnalysis kValidityRegistered(order::kValidity, "validity", &AddValidity,

@@ -55,7 +55,8 @@ class Pace(FleetTest):
         )
         if phase["windowSeconds"] > 1:
             self.assertIn(
-                "no time in which all hosts and workloads ran: rates are over the whole phase",
+                "no time in which all hosts and workloads ran: rates of all together, and of "
+                "hosts, are over the whole phase",
                 phase["remarks"],
             )
             text = self.ok(self.fleet.lockstep("report", "last", "--detail")).out

@@ -182,6 +182,10 @@ TEST(ReportTest, RatesOfKindsAreOverTheWindowOfThePhase) {
   EXPECT_DOUBLE_EQ(SumOfKind(phase, measure::Operations::kRead).bytes_per_second, 310 * 4096);
   EXPECT_DOUBLE_EQ(SumOfKind(phase, measure::Operations::kWrite).iops, 50);
   EXPECT_DOUBLE_EQ(SumOfKind(phase, measure::Operations::kTrim).iops, 0);
+  // The hosts' parts of these, over the same window: the first one read 100/s before it.
+  EXPECT_DOUBLE_EQ(SumOfKind(phase, phase.hosts(0), measure::Operations::kRead).iops, 10);
+  EXPECT_DOUBLE_EQ(SumOfKind(phase, phase.hosts(0), measure::Operations::kWrite).iops, 50);
+  EXPECT_DOUBLE_EQ(SumOfKind(phase, phase.hosts(1), measure::Operations::kRead).iops, 300);
 }
 
 TEST(ReportTest, ALostHostDegradesAndHoldsNoExpectation) {
@@ -343,6 +347,28 @@ TEST(ReportTest, ABacklogIsAShareOfAllThatWasDue) {
   }
   EXPECT_TRUE(absl::StrContains(RemarksOf(data), "50,000 I/Os that were due (25.0 %)"))
       << RemarksOf(data);
+}
+
+// Such a workload has no row that could be missed.
+TEST(ReportTest, AWorkloadThatDidNothingIsNamed) {
+  Stored data = TwoWorkers();
+  const auto add = [&](const std::string& name, int64_t delay_ns) {
+    for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+      v1::Workload* more = spec->mutable_run()->add_workloads();
+      *more = spec->run().workloads(0);
+      more->set_name(name);
+      more->set_start_delay_ns(delay_ns);
+    }
+  };
+  EXPECT_FALSE(absl::StrContains(RemarksOf(data), "no I/O was completed")) << RemarksOf(data);
+  add("late", 4500000000);
+  add("idle", 0);
+  const std::string remarks = RemarksOf(data);
+  EXPECT_TRUE(absl::StrContains(
+      remarks, "late never began: the load ended after 3.00 s, and its start_delay is 4.5 s"))
+      << remarks;
+  EXPECT_TRUE(absl::StrContains(remarks, "idle: no I/O was completed in the measured time"))
+      << remarks;
 }
 
 TEST(ReportTest, AVerifyPhaseThatDidNotReadAllProvesNothing) {
