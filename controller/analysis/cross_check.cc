@@ -36,10 +36,23 @@ bool More(double device, double engine) { return device > engine * (1 + kToleran
 
 std::string Bytes(double bytes) { return common::FormatSize(std::round(bytes)); }
 
-// The device moved less than the engines in one direction; empty when it did not.
-std::string LessText(const CrossCheckInput& in, const char* verb, double device, double engine,
-                     const char* how) {
+// Whether it is known what counters say that are less than the engines' bytes of a direction. Those
+// of a shorter time may have missed the rest. `own`: the kernel's count of the workers, which it
+// began before the load.
+bool IsWhole(const CrossCheckInput& in, const std::optional<double>& own, double engine) {
+  return in.within.empty() || (in.buffered && in.own_is_here && own && Less(*own, engine));
+}
+
+// The device moved less than the engines in one direction; empty when it did not. `is_whole`: of
+// IsWhole().
+std::string LessText(const CrossCheckInput& in, bool is_whole, const char* verb, double device,
+                     double engine, const char* how) {
   if (!Less(device, engine)) return "";
+  if (!is_whole) {
+    return absl::StrFormat("the device %s %s of the engines' %s by its counters, but %s: %s", verb,
+                           Bytes(device), Bytes(engine), in.within,
+                           "they may have missed the rest");
+  }
   if (!in.buffered && device == 0) {
     return absl::StrFormat(
         "the device %s nothing by its counters, and the engines %s: the kernel may not count "
@@ -122,7 +135,11 @@ std::string CausesOfReads(const CrossCheckInput& in) {
 // Discards of a device that no engine trims are others'.
 std::string DiscardText(const CrossCheckInput& in) {
   if (!in.trims_reach_device || !(in.engine_trim_bytes > 0)) return "";
-  if (Less(in.device_discard_bytes, in.engine_trim_bytes)) {
+  const bool is_less = Less(in.device_discard_bytes, in.engine_trim_bytes);
+  if (is_less && !in.within.empty()) {
+    return LessText(in, false, "discarded", in.device_discard_bytes, in.engine_trim_bytes, "");
+  }
+  if (is_less) {
     return absl::StrFormat(
         "the device discarded %s of the %s that the engines trimmed: another device or layer took "
         "the rest, or the kernel does not count discards there",
@@ -192,6 +209,12 @@ std::string AgreeText(const CrossCheckInput& in, double device, double engine) {
   return absl::StrJoin(parts, "; ");
 }
 
+// Those that are not empty.
+std::string Joined(std::vector<std::string> findings) {
+  std::erase(findings, "");
+  return absl::StrJoin(findings, "; ");
+}
+
 }  // namespace
 
 v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
@@ -204,10 +227,12 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
   if (const std::string why = WhyIncomparable(in, engine); !why.empty()) {
     return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor, why);
   }
+  const bool reads_are_whole = IsWhole(in, in.own_read_bytes, in.engine_read_bytes);
+  const bool writes_are_whole = IsWhole(in, in.own_write_bytes, in.engine_write_bytes);
   const std::string less_read =
-      LessText(in, "read", in.device_read_bytes, in.engine_read_bytes, "served");
-  const std::string less_written =
-      LessText(in, "wrote", in.device_write_bytes, in.engine_write_bytes, "still held");
+      LessText(in, reads_are_whole, "read", in.device_read_bytes, in.engine_read_bytes, "served");
+  const std::string less_written = LessText(in, writes_are_whole, "wrote", in.device_write_bytes,
+                                            in.engine_write_bytes, "still held");
   const std::string more_read =
       MoreText(in, "read", in.device_read_bytes, in.engine_read_bytes, CausesOfReads(in));
   const std::string more_written =
@@ -220,16 +245,14 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
   const bool less = !less_read.empty() || !less_written.empty();
   const bool more = !more_read.empty() || !more_written.empty() || !discarded.empty();
   if (less || more) {
-    std::vector<std::string> findings;
-    for (const std::string& finding :
-         {less_read, less_written, more_read, more_written, discarded}) {
-      if (!finding.empty()) findings.push_back(finding);
-    }
-    const std::string reason = absl::StrJoin(findings, "; ");
+    const std::string reason =
+        Joined({less_read, less_written, more_read, more_written, discarded});
     // Without a page cache nothing on this host can explain missing bytes: the counters and the
     // load are not about the same device. No cache holds trims back.
     const bool less_discarded = Less(in.device_discard_bytes, in.engine_trim_bytes);
-    if ((less && !in.buffered) || (!discarded.empty() && less_discarded))
+    const bool is_less =
+        (!less_read.empty() && reads_are_whole) || (!less_written.empty() && writes_are_whole);
+    if ((less && (!in.buffered || !is_less)) || (!discarded.empty() && less_discarded))
       return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor, reason);
     if (less) return Make(v1::CrossCheck::VERDICT_PAGE_CACHE, factor, reason);
     // Only what the load itself caused is its amplification.

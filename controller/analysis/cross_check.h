@@ -29,6 +29,7 @@ struct CrossCheckInput {
   std::optional<double> own_read_bytes, own_write_bytes;
   bool own_is_here = false;
   std::string beyond;  // that the device's counters are of a longer time; empty: they are not
+  std::string within;  // that they are of a shorter time; empty: they are not
   bool lost = false;   // a host was lost, and what it did is not among the engines' bytes
 };
 

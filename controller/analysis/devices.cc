@@ -387,7 +387,8 @@ void CompareWithEngines(const PhaseView& view, const measure::RunWorker* self,
     input.concurrent = ConcurrentOn(view, self->boot_id, device.name);
     // The load's bytes are also those of a ramp, beside which the difference is small.
     if (view.phase().phase.ramp_ns == 0 && device.sums->measured_seconds > 0) {
-      input.beyond = out->not_rated();
+      const bool is_shorter = view.SampledSeconds(*device.sampler) < device.sums->measured_seconds;
+      (is_shorter ? input.within : input.beyond) = out->not_rated();
     }
   }
   if (out->identity().empty() && device.layer != nullptr) {

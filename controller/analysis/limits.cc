@@ -137,10 +137,11 @@ bool ServedFromPageCache(const LimitEvidence& e, v1::WorkloadReport* out) {
     const v1::CrossCheck& check = device->cross_check();
     // Beside other programs the kernel's count of the load's own reads tells what the device's
     // counters do not.
+    const bool is_rated = device->not_rated().empty();  // otherwise they may have missed some
     const bool by_own = check.has_own_read_bytes() && !e.workload.direct() &&
-                        check.own_read_bytes() < device->device_read_bytes();
-    const double moved = device->device_write_bytes() +
-                         (by_own ? check.own_read_bytes() : device->device_read_bytes());
+                        (!is_rated || check.own_read_bytes() < device->device_read_bytes());
+    const double written = is_rated ? device->device_write_bytes() : device->engine_write_bytes();
+    const double moved = written + (by_own ? check.own_read_bytes() : device->device_read_bytes());
     if ((check.verdict() != v1::CrossCheck::VERDICT_PAGE_CACHE && !by_own) ||
         moved >= kMajority * engine) {
       continue;

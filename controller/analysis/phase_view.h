@@ -50,6 +50,8 @@ class PhaseView {
   // most a tenth more or less. They are read a little before T, and a little after a load that
   // ended by itself, so that a load of a few milliseconds would get all that others did around it.
   bool SamplesFit(const measure::WorkerPhaseData& worker) const;
+  // The time that these counters are of.
+  double SampledSeconds(const measure::WorkerPhaseData& worker) const;
   // "the counters are of 25 ms, the measured time of 940 µs".
   std::string WhySamplesDoNotFit(const measure::WorkerPhaseData& worker) const;
   // Whether the workload's target is a null target.
@@ -83,7 +85,6 @@ class PhaseView {
   }
 
  private:
-  double SampledSeconds(const measure::WorkerPhaseData& worker) const;
   double SecondsOf(const measure::CommonWindow& window) const;
   std::map<measure::WorkloadKind, measure::IoSums> CountsIn(const measure::CommonWindow& window,
                                                             uint32_t worker) const;

@@ -101,8 +101,10 @@ CachedShares CachedOf(const PhaseView& view, const v1::PhaseReport& report) {
                                     [](const v1::Workload& w) { return !w.direct(); });
   for (const v1::DeviceReport& device : report.devices()) {
     const v1::CrossCheck& check = device.cross_check();
-    // Other verdicts mean that the bytes agree, or that they cannot be attributed.
-    const bool by_device = check.verdict() == v1::CrossCheck::VERDICT_PAGE_CACHE;
+    // Other verdicts mean that the bytes agree, or that they cannot be attributed. Counters of
+    // another time than the load's do not tell how many bytes are missing.
+    const bool by_device =
+        check.verdict() == v1::CrossCheck::VERDICT_PAGE_CACHE && device.not_rated().empty();
     double read = by_device ? device.device_read_bytes() : device.engine_read_bytes();
     // Other programs' reads are among the device's, and not among these.
     if (buffered && check.has_own_read_bytes()) read = std::min(read, check.own_read_bytes());

@@ -87,6 +87,23 @@ TEST(CrossCheckTest, Verdicts) {
   EXPECT_EQ(CrossCheckOf(spread).verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
 }
 
+TEST(CrossCheckTest, CountersOfAShorterTimeShowNoPageCache) {
+  CrossCheckInput in = Input(0, 0, kGiB, 0.3 * kGiB);
+  in.buffered = true;
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_PAGE_CACHE);
+  in.within = "the counters are of 650 ms, the measured time of 1 s";
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+  EXPECT_EQ(CrossCheckOf(in).reason(),
+            "the device wrote 307 MiB of the engines' 1 GiB by its counters, but the counters are "
+            "of 650 ms, the measured time of 1 s: they may have missed the rest");
+  // The kernel's count of the load itself is of its whole time.
+  in.engine_read_bytes = kGiB;
+  in.own_read_bytes = 0;
+  in.own_is_here = true;
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_PAGE_CACHE);
+  EXPECT_TRUE(absl::StrContains(CrossCheckOf(in).reason(), "they may have missed the rest"));
+}
+
 TEST(CrossCheckTest, OthersBytesAreNoAmplification) {
   CrossCheckInput in = Input(0, 0, kGiB, 1.5 * kGiB);
   EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_AMPLIFIED);
