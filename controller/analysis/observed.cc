@@ -147,6 +147,41 @@ void AddMounts(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
+// /proc tells how much a program moved, and not on which device. Empty where the observed devices
+// of the kernel moved as much as its programs, or can have.
+std::string Elsewhere(const PhaseView& view, const v1::KernelReport& kernel,
+                      const v1::PhaseReport& report) {
+  constexpr double kTolerance = 1.05;
+  constexpr double kSmallBytes = 4 << 20;
+  const auto is_its = [&](const std::string& host) {
+    return std::count(kernel.hosts().begin(), kernel.hosts().end(), host) > 0;
+  };
+  double read = 0;
+  double written = 0;
+  for (const v1::DeviceReport& d : report.devices()) {
+    if (d.hosts().empty() || !is_its(d.hosts(0)) || d.nested()) continue;
+    if (!d.not_rated().empty()) return "";  // what it moved in this time is not known
+    read += d.read_bytes_per_second() * report.duration_seconds();
+    written += d.write_bytes_per_second() * report.duration_seconds();
+  }
+  double programs_read = 0;
+  double programs_wrote = 0;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    if (worker.result.others().empty() || !is_its(view.HostOf(worker.worker_index))) continue;
+    for (const v1::ProcessIo& program : worker.result.others()) {
+      programs_read += static_cast<double>(program.read_bytes());
+      programs_wrote += static_cast<double>(program.write_bytes());
+    }
+    break;  // every worker of a kernel sees the same programs
+  }
+  const bool is_more = programs_read > kTolerance * read + kSmallBytes ||
+                       programs_wrote > kTolerance * written + kSmallBytes;
+  if (!is_more) return "";
+  return absl::StrCat("; the observed devices read ", common::FormatSize(std::round(read)),
+                      " and wrote ", common::FormatSize(std::round(written)),
+                      " in this time: the rest was on other devices, or is still in memory");
+}
+
 void AddObserved(const PhaseView& view, v1::PhaseReport* report) {
   if (!view.IsObserve()) return;
   v1::ObservedReport* observed = report->mutable_observed();
@@ -191,8 +226,10 @@ void AddObserved(const PhaseView& view, v1::PhaseReport* report) {
   AddMounts(view, report);
   for (const v1::KernelReport& kernel : report->kernels()) {
     if (kernel.others().empty()) continue;
-    AddSentence(measure::ObservedKind::kPrograms, kernel.hosts(), "",
-                absl::StrJoin(kernel.others(), ", "), observed);
+    AddSentence(
+        measure::ObservedKind::kPrograms, kernel.hosts(), "",
+        absl::StrCat(absl::StrJoin(kernel.others(), ", "), Elsewhere(view, kernel, *report)),
+        observed);
   }
 }
 

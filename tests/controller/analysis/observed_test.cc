@@ -1,10 +1,12 @@
 // The report of an observe phase: figures of devices, and none of an engine.
 
+#include "absl/strings/match.h"
 #include "controller/report/csv.h"
 #include "controller/report/json.h"
 #include "controller/report/markdown.h"
 #include "controller/report/text.h"
 #include "gtest/gtest.h"
+#include "measure/report_states.h"
 #include "tests/controller/analysis/stored_phases.h"
 
 namespace lockstep::controller {
@@ -73,6 +75,29 @@ Stored Observed(uint64_t reads_of_a, uint64_t reads_of_b) {
   }
   data.phases.push_back(phase);
   return data;
+}
+
+// /proc does not tell on which device a program writes.
+TEST(ObservedTest, ProgramsThatMovedMoreThanTheDevicesWereElsewhere) {
+  Stored data = Observed(100, 300);
+  const auto said = [&](int host) {
+    std::vector<std::string> programs;
+    const v1::Report report = ReportOf(data);
+    for (const v1::ObservedSentence& s : report.phases(0).observed().sentences()) {
+      if (measure::Is(s, measure::ObservedKind::kPrograms)) programs.push_back(s.sentence());
+    }
+    return programs.at(static_cast<size_t>(host));
+  };
+  EXPECT_EQ(said(0), "mysqld[7] wrote 2 MiB");
+  data.phases[0].workers[0].result.mutable_others(0)->set_write_bytes(64 << 20);
+  // Four seconds of 50 writes/s.
+  EXPECT_TRUE(absl::StrContains(said(0), "mysqld[7] wrote 64 MiB; the observed devices read "))
+      << said(0);
+  EXPECT_TRUE(absl::StrContains(said(0),
+                                " and wrote 800 KiB in this time: the rest was on other devices, "
+                                "or is still in memory"))
+      << said(0);
+  EXPECT_EQ(said(1), "mysqld[7] wrote 2 MiB");
 }
 
 TEST(ObservedTest, StackedDevicesAreNotAddedToThoseBeneath) {
