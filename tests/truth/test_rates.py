@@ -1,5 +1,6 @@
 """Rates: of workloads that end early, of sums and their parts, of moments, and of busy devices."""
 
+import csv
 import json
 import re
 
@@ -193,6 +194,45 @@ class Rates(TruthTest):
             truth = counted / mix["windowSeconds"]
             self.says(f"{counted:,.0f} {kind}s: {rate}/s, {truth:,.1f}/s in truth")
             self.assert_near(number(rate), truth, 0.05, kind)
+
+    @situation("1", "4,000 reads at first, 200 writes/s later; 4 hosts have a part of each")
+    def test_iometer_s_rows_of_hosts_are_the_parts_of_all(self):
+        """Each row of a host once had the sum of rates over different times."""
+        job = null_job(
+            [
+                "name: a, queue_depth: 4, operations: 4000",
+                "name: b, read: 0%, max_iops: 200, start_delay: 1500ms",
+            ],
+            duration="3s",
+            interval="100ms",
+        )
+        mix = self.phase(self.run_report(job))
+        form = self.report("iometer").splitlines()
+        rows = list(csv.DictReader(line for line in form if not line.startswith("'Results")))
+        (all_hosts,) = [row for row in rows if row["'Target Type"] == "ALL"]
+        hosts = [row for row in rows if row["'Target Type"] == "MANAGER"]
+        self.assertEqual(len(hosts), 4)
+        for column in ("IOps", "Read IOps", "Write IOps", "MBps (Binary)"):
+            parts = sum(float(row[column]) for row in hosts)
+            self.says(f"{column} {float(all_hosts[column]):,.1f}, its hosts {parts:,.1f} in all")
+            self.assertAlmostEqual(parts, float(all_hosts[column]), delta=1e-4, msg=column)
+        self.assertAlmostEqual(float(all_hosts["IOps"]), mix["total"]["iops"], delta=1e-4)
+
+    @situation("1", "a workload would begin after 300 s; another one ends the phase before")
+    def test_a_workload_that_never_began_is_named(self):
+        """It has no row, in which its absence could be seen."""
+        job = null_job(
+            ["name: a, operations: 400, ends_phase: true", "name: b, start_delay: 300s"],
+            duration="600s",
+        )
+        mix = self.phase(self.run_report(job))
+        (said,) = [remark for remark in mix["remarks"] if remark.startswith("b never began")]
+        self.says(said)
+        self.assertRegex(said, r"the load ended after [\d.]+ s, and its start_delay is 300 s$")
+        self.assertEqual(self.workloads(mix)["b"]["total"]["operations"], 0)
+        for form in ("text", "markdown"):
+            text = " ".join(self.report(form).split())
+            self.assertIn("b never began", text)
 
     @situation("1", "a limit of 16 IOPS over 4 hosts, kept for 2 s")
     def test_threads_are_no_faster_than_their_workload(self):
