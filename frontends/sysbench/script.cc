@@ -119,15 +119,19 @@ class Splitter {
 
   // A pipe's further commands, up to the end of the line or the next command of its own.
   void SkipPipe() {
+    EndWord();
     const size_t begin = at_ - 1;
     const int line = line_;
     char quote = 0;
     if (IsNext('&')) ++at_;
     for (; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
-      if (c == '\\') {
+      // A comment behind the pipe may have the line as it was before, with a `;` in it.
+      const bool is_comment =
+          c == '#' && absl::ascii_isspace(static_cast<unsigned char>(text_[at_ - 1]));
+      if (c == '\\' && quote != '\'') {
         if (++at_ < text_.size() && text_[at_] == '\n') ++line_;
-      } else if (c == '\n' || (quote == 0 && c == ';') ||
+      } else if (c == '\n' || (quote == 0 && (c == ';' || is_comment)) ||
                  (quote == 0 && c == '&' && text_[at_ - 1] != '>')) {
         break;
       } else if (c == '\'' || c == '"') {

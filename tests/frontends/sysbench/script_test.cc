@@ -94,6 +94,24 @@ TEST(SysbenchScriptTest, ARedirectedOutputIsLeftOutWithARemark) {
   }
 }
 
+TEST(SysbenchScriptTest, NothingBehindAPipeBecomesAPhase) {
+  const char* const kRun =
+      "sysbench fileio --file-num=4 --file-total-size=16M "
+      "--file-test-mode=rndrd run";
+  const char* const kCleanup = "sysbench fileio --file-num=4 --file-total-size=16M cleanup";
+  for (const char* pipe : {" | tee out # was: run; ", "| tee out #; ", "|tee out # && "}) {
+    const v1::JobSpec job = JobOf(OfFile(absl::StrCat(kRun, pipe, kCleanup, "\n")));
+    ASSERT_EQ(job.phases_size(), 1) << pipe;
+    EXPECT_TRUE(job.phases(0).has_run()) << pipe;
+  }
+  // A backslash in single quotes is a character as any other, and a '#' within a word, too.
+  for (const char* pipe : {" | tr -d '\\'; ", " | tee out#1; ", " | grep '# a'; "}) {
+    const v1::JobSpec job = JobOf(OfFile(absl::StrCat(kRun, pipe, kCleanup, "\n")));
+    ASSERT_EQ(job.phases_size(), 2) << pipe;
+    EXPECT_TRUE(job.phases(1).has_cleanup()) << pipe;
+  }
+}
+
 TEST(SysbenchScriptTest, LinesThatDoNoIoAreLeftOutWithARemark) {
   const Translation translation =
       OfFile("set -e\ncd /mnt/data; echo begin\nsysbench fileio --file-num=4 prepare\n");
