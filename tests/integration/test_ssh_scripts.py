@@ -180,6 +180,33 @@ class Scripts(unittest.TestCase):
         answer = self.begin(self.home, allowed=("/somewhere else", os.path.dirname(self.home)))
         self.assertIn("is under test", answer["failed"])
 
+    def test_a_place_in_which_others_could_replace_the_worker_is_not_used(self):
+        place = f"{self.home}/above/place"
+        os.makedirs(place)
+        changes = [(place, 0o777, -1, -1), (os.path.dirname(place), 0o777, -1, -1)]
+        if os.geteuid() == 0:
+            changes += [
+                (place, 0o775, -1, 12345),
+                (os.path.dirname(place), 0o2775, -1, 12345),
+                (place, 0o1755, 12345, -1),
+                (os.path.dirname(place), 0o755, 12345, -1),
+            ]
+        for path, mode, owner, group in changes:
+            with self.subTest(path=path, mode=oct(mode)):
+                os.chown(path, owner, group)
+                os.chmod(path, mode)
+                failed = self.begin(place)["failed"]
+                self.assertIn(f"{path} can be changed by other users", failed)
+                self.assertEqual(os.listdir(place), [])
+                os.chown(path, os.geteuid(), os.getegid())
+                os.chmod(path, 0o755)
+        # With the sticky bit only the owner of a directory renames it.
+        for mode in (0o1777, 0o700):
+            os.chmod(place, mode)
+            self.assertIn("directory", self.begin(place))
+            self.assertIn("removed", self.stop())
+            self.directory = None
+
     def test_a_directory_that_others_may_enter_is_left(self):
         """As another user could make one of this name, once this user's is gone."""
         planted = f"{self.home}/lockstep-fleet.{TOKEN}"

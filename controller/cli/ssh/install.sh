@@ -36,6 +36,28 @@ END
   return 1
 }
 
+# Whether another user than root could replace a directory that this user makes in $1: the owner of a
+# directory on the way can rename what is in it, and so can all who may write to it. The programs of
+# the worker's directory are started more than once.
+is_others() {
+  at=$1
+  while :; do
+    facts=$(ls -ldn "$at/." 2> /dev/null) || return 0
+    read -r mode _ owner group _ << END
+$facts
+END
+    case $owner in 0 | "$user") ;; *) return 0 ;; esac
+    case $mode in
+      ????????w[!tT]*) return 0 ;;
+      # A group of the user's own name has nobody else in it. Directories are often writable to it.
+      ?????w???[!tT]*) [ "$group" = 0 ] || [ "$group" = "$own_group" ] || return 0 ;;
+    esac
+    [ "$at" != / ] || return 1
+    at=${at%/*}
+    at=${at:-/}
+  done
+}
+
 # Makes the worker's directory in $1, or notes why not.
 try() {
   where=$(cd -P -- "$1" 2> /dev/null && pwd) || {
@@ -52,9 +74,10 @@ try() {
       ;;
   esac
   if [ ! -w "$where" ]; then note "$where may not be written to"; return 1; fi
-  case $(ls -ld "$where/.") in
-    ????????w[!tT]*) note "$where can be changed by everybody"; return 1 ;;
-  esac
+  if is_others "$where"; then
+    note "$at can be changed by other users, who could replace the worker"
+    return 1
+  fi
   if is_under_test "$where"; then note "$where is under test (--allow)"; return 1; fi
   kind=$(stat -f -c %T "$where" 2> /dev/null)
   case $kind in
@@ -98,9 +121,13 @@ case $(uname -s -m) in
   'Linux x86_64') ;;
   *) fail "the worker runs on Linux on x86-64, and this is $(uname -s -m)" ;;
 esac
-for tool in tar gzip df ls sed mkdir chmod rm mv; do
+for tool in tar gzip df id ls sed mkdir chmod rm mv; do
   command -v "$tool" > /dev/null 2>&1 || fail "$tool is not installed here"
 done
+user=$(id -u)
+own_group=none
+# Containers may have users without a name.
+[ "$(id -un 2> /dev/null)" != "$(id -gn 2> /dev/null)" ] || own_group=$(id -g)
 
 dir=''
 if [ -n "$wanted" ]; then
