@@ -68,6 +68,13 @@ absl::StatusOr<common::CredentialsSource> Credentials(const Flags& flags) {
   return common::MakeCredentialsSource(flags.tls);
 }
 
+absl::Status CheckHostName(const std::string& name) {
+  if (common::IsHostName(name)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "'" + common::Printable(name, 100) +
+      "' is not a valid host name (letters, digits, '.', '_' and '-', at most 253); give --name");
+}
+
 // `identity` keeps the state directory locked.
 absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags, worker::Identity* identity) {
   worker::Agent::Options options;
@@ -86,11 +93,7 @@ absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags, worker::I
                     flags.outbox_disk_mib << 20};
   options.host = worker::ReadHostFacts(identity->host_id);
   if (!flags.name.empty()) options.host.set_name(flags.name);
-  if (!common::IsHostName(options.host.name())) {
-    return absl::InvalidArgumentError(
-        "'" + common::Printable(options.host.name(), 100) +
-        "' is not a valid host name (letters, digits, '.', '_' and '-', at most 253); give --name");
-  }
+  if (absl::Status named = CheckHostName(options.host.name()); !named.ok()) return named;
   for (const std::string& label : flags.labels) {
     const size_t equals = label.find('=');
     if (equals == 0 || equals == std::string::npos) {
@@ -115,6 +118,8 @@ absl::StatusOr<std::shared_ptr<worker::Luns>> MakeLuns(const Flags& flags,
   }
   std::string initiator = flags.iscsi_initiator;
   if (initiator.empty()) {
+    // A wrong name would be reported as one of iSCSI, which nobody has given.
+    if (absl::Status named = CheckHostName(host); !named.ok()) return named;
     // An iSCSI name has at most 223 bytes, and a host name up to 253.
     initiator = "iqn.2026-11.lockstep:" + absl::AsciiStrToLower(host).substr(0, 150);
     std::replace(initiator.begin(), initiator.end(), '_', '-');  // which no iSCSI name has

@@ -42,7 +42,7 @@ class Shown(FleetTest):
             check=False,
         )
         self.assertNotEqual(worker.returncode, 0)
-        self.assertIn("name", worker.stderr)
+        self.assertIn("'../../etc\\x0afake' is not a valid host name", worker.stderr)
 
 
 class Deceived(unittest.TestCase):
