@@ -7,11 +7,11 @@
 
 namespace lockstep::measure {
 
-// How blocks with headers are named in the whole fleet: by a number for the file, device or LUN
-// that they lie in, the same on every host that sees it. Workers name what they have written so,
-// and the controller knows from its own plan what each name means.
+// A block's header has a number for the file, device or LUN in which the block lies. The number is
+// the same on every host that sees this thing. Workers report their writes by it, and the
+// controller knows from its own plan which thing each number means.
 
-// The number of such a thing.
+// The number of a thing, which ThingOfFile() or ThingOfDevice() has described.
 uint64_t TargetKey(const std::string& thing);
 
 // The path of a file target's file, {host}, {worker} and {file} filled in.

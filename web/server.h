@@ -15,8 +15,8 @@ namespace lockstep::web {
 // status.
 //
 // A request's Host must be an address, `localhost`, this machine's name or one of `names`: a page
-// elsewhere whose name is made to resolve to this server (DNS rebinding) gets nothing. Connections
-// cost no thread each; they and what watches have limits (common/limits.h).
+// elsewhere whose name is made to resolve to this server (DNS rebinding) gets nothing. A connection
+// has no thread of its own. Connections and browsers that watch runs have limits (common/limits.h).
 class Server {
  public:
   struct Options {

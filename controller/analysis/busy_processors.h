@@ -8,10 +8,10 @@
 
 namespace lockstep::controller {
 
-// How busy the processors of a kernel were over the measured time, and with whom.
+// How busy the processors of a kernel were over the measured time, and whose work that was.
 struct ProcessorUse {
   bool is_busy = false;    // nearly all the time
-  bool is_others = false;  // and the workers had less than half of that
+  bool is_others = false;  // busy, and less than half of that time was the workers'
   // "the processors of vm were busy for 99 % of the time, 4 % of that with the load generator". The
   // share is there if others had the rest.
   std::string text;

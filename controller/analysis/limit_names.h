@@ -5,8 +5,9 @@
 
 namespace lockstep::controller {
 
-// The limits of several runs, one text for each: every different one, the most frequent first,
-// joined by " or ". Runs that do not know their limit (an empty text) are left out. Pure.
+// Joins the limits of several runs by " or ", each different one once, the most frequent first.
+// `limits` has a text for each run. An empty text is a run whose limit is not known, and is left
+// out. Pure.
 std::string LimitNames(const std::vector<std::string>& limits);
 
 }  // namespace lockstep::controller

@@ -23,7 +23,7 @@ class StallTime {
     for (size_t i = 0; i < gaps_ns.size(); ++i) {
       const auto sum = static_cast<double>(gaps_ns[i]);
       all_ns_ += sum;
-      // A class that only a part of is long enough counts for nothing.
+      // A class counts only if all gaps in it are long enough.
       if (std::ldexp(1.0, static_cast<int>(i)) >= kStall * median_ns) stalled_ns_ += sum;
     }
   }

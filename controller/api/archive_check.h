@@ -5,8 +5,9 @@
 
 namespace lockstep::controller {
 
-// Whether what an archive says fits together, so that it can be reported like a run of this store's
-// own: whoever wrote it may mean harm. INVALID_ARGUMENT with what does not fit.
+// OK if the parts of an archived run fit together, so that reports can read it as a run that this
+// store has recorded itself. The author of an archive may mean harm. INVALID_ARGUMENT names the
+// part that does not fit. `read`: the archived rows beside the run's own.
 absl::Status CheckArchivedRun(const measure::RunData& data,
                               const storage::HistoryStore::ReadStored& read);
 

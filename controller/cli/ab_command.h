@@ -16,12 +16,14 @@ struct AbFlags {
   TranslateFlags translate;     // for both files
 };
 
-// --ab and --repeat of a command that has a report's flags; both outlive the command.
+// Adds --ab and --repeat to a command that has the flags of a report. `baseline` and `repeat` must
+// outlive the command.
 void AddAbFlags(CLI::App* run, std::string* baseline, uint32_t* repeat);
 
-// Runs both jobs so often, in turn, each waited for, and prints the comparison: the baseline first.
-// A run that is not done ends it with that run's exit status; what has run stays in the store.
-// Otherwise 0, whatever the comparison says: `lockstep gate` judges.
+// Runs the two jobs in turn, `repeat` times each and the baseline first, then prints the
+// comparison. The first run that is not done ends this, and its exit status is returned. Earlier
+// runs stay in the store. Otherwise returns 0, whatever the comparison says: `lockstep gate`
+// judges.
 int RunAb(const Context& context, const AbFlags& flags);
 
 }  // namespace lockstep::cli

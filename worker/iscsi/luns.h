@@ -15,15 +15,15 @@
 
 namespace lockstep::worker {
 
-// The facts that are needed to reach a LUN again, as it was looked at.
+// The facts that are needed to reach a LUN again, as Probe() has found them.
 struct LunSpec {
-  common::IscsiUrl url;      // as it was named
-  common::IscsiUrl numeric;  // with the portal's address: no name is looked up again
+  common::IscsiUrl url;      // as the job or the worker's flags have it
+  common::IscsiUrl numeric;  // with the portal's address, so that no name is resolved again
   IscsiLogin login;
   LunFacts facts;
   // Writes are durable when they complete.
   bool fua = false;
-  // Under which each session registers, because the LUN is reserved; 0: it is not.
+  // The key under which each session registers. 0: the LUN is not reserved.
   uint64_t reservation_key = 0;
   // How long a lost session may take to come back.
   int64_t reconnect_ns = 0;
@@ -36,9 +36,9 @@ class Luns {
   // `initiator`: this worker's iSCSI name.
   Luns(std::string initiator, IscsiSecrets secrets);
 
-  // Logs in and looks. NOT_FOUND, UNAVAILABLE, UNAUTHENTICATED, DEADLINE_EXCEEDED name the URL;
-  // FAILED_PRECONDITION where it is another LUN than before, has no identity, or another LUN of the
-  // target claims the same one.
+  // Logs in and reads the LUN's facts. NOT_FOUND, UNAVAILABLE, UNAUTHENTICATED and
+  // DEADLINE_EXCEEDED name the URL. FAILED_PRECONDITION if it is another LUN than before, if it has
+  // no identity, or if another LUN of the target claims the same identity.
   absl::StatusOr<LunSpec> Probe(const common::IscsiUrl& url, int64_t limit_ns);
   // The contents of a LUN, as ContentOf() says. FAILED_PRECONDITION where another LUN answers by
   // now; else as Probe().
