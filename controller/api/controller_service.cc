@@ -26,14 +26,6 @@
 namespace lockstep::controller {
 namespace {
 
-constexpr auto kSubmitWait = std::chrono::nanoseconds(limits::kSubmitNs);
-constexpr auto kSubmitPause = std::chrono::milliseconds(250);
-
-grpc::Status Settle(v1::JobSpec* job) {
-  const std::vector<v1::Problem> problems = SettleJob(job);
-  return problems.empty() ? grpc::Status::OK : InvalidJob(problems);
-}
-
 // The steps that the job becomes, in the words of a plan.
 void DescribePhases(const v1::JobSpec& job, v1::PlanReply* reply) {
   const TargetIndex targets(job);
@@ -97,8 +89,8 @@ Call* ControllerService::Admit(grpc::CallbackServerContext* context, Role role,
           log->Add(std::move(entry), answer);
         });
   }
-  // A job is left to Settle(), which reports all its problems with their paths, not the first one
-  // alone.
+  // A job is left to SettleJob(), which reports all its problems with their paths, not the first
+  // one alone.
   if (refused.ok() && request.GetDescriptor()->FindFieldByName("job") == nullptr) {
     if (const std::string wrong = v1::FirstProblem(request); !wrong.empty()) {
       refused = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, wrong);
@@ -106,83 +98,6 @@ Call* ControllerService::Admit(grpc::CallbackServerContext* context, Role role,
   }
   *admitted = refused.ok();
   if (!refused.ok()) call->Answer(refused);
-  return call;
-}
-
-// A run keeps its id over all attempts to store it, so a retry after an attempt that did succeed
-// adds no second run. An attempt that seemed to fail may still succeed after the caller was told
-// UNAVAILABLE: Abandon() then ends the run, which nobody expects any more.
-grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext* context,
-                                                    const v1::SubmitRequest* request,
-                                                    v1::SubmitReply* reply) {
-  const Principal principal = PrincipalOf(*context);
-  bool admitted = false;
-  Call* call = Admit(
-      context, Role::kSubmitter, *request, &admitted,
-      {"submit", absl::StrCat("job ", request->job().name()), [reply] { return reply->run_id(); }});
-  if (!admitted) return call;
-  submit_.Serve(call, [this, principal, request, reply] {
-    measure::RunRecord run;
-    run.job = request->job();
-    if (const grpc::Status status = Settle(&run.job); !status.ok()) return status;
-    if (request->source().size() > static_cast<size_t>(limits::kJobBytes) ||
-        !common::IsPlainText(request->source())) {
-      return InvalidField("source",
-                          absl::StrCat("must be text of at most ", limits::kJobBytes, " bytes"));
-    }
-    if (request->owner().size() > 128 || !common::IsPlainLine(request->owner())) {
-      return InvalidField("owner", "must be text of at most 128 bytes, on one line");
-    }
-    if (!request->confirm().empty()) {
-      const absl::Status token = parts_.coordinator->CheckTokenAge(request->confirm());
-      if (!token.ok()) return InvalidField("confirm", std::string(token.message()));
-    }
-    // A job for hosts that are not attached would wait in the queue without a word.
-    if (const absl::Status status = parts_.coordinator->CanEverRun(run.job); !status.ok()) {
-      return InvalidField("hosts", std::string(status.message()));
-    }
-    const auto known = KnownRuns();
-    if (!known.ok()) return ToGrpc(known.status());
-    if (known->size() >= static_cast<size_t>(limits::kQueuedRuns)) {
-      return grpc::Status(
-          grpc::StatusCode::RESOURCE_EXHAUSTED,
-          absl::StrCat(known->size(), " runs are queued or in progress; no more are taken"));
-    }
-    const auto own = std::count_if(known->begin(), known->end(), [&](const v1::RunSummary& other) {
-      return other.owner() == principal.name;
-    });
-    // Without certificates all callers have one name, and would share one limit.
-    if (principal.authenticated && own >= limits::kQueuedRunsOfACaller) {
-      return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
-                          absl::StrCat(own, " runs of ", principal.name,
-                                       " are queued or in progress; no more are taken from one "
-                                       "caller"));
-    }
-    for (const std::string& warning : Warnings(run.job)) reply->add_warnings(warning);
-    run.run_id = common::NewUuid();
-    run.source = request->source();
-    // An authenticated caller's own name; on loopback, what the caller says.
-    run.owner = principal.authenticated    ? principal.name
-                : request->owner().empty() ? "local"
-                                           : request->owner();
-    if (const grpc::Status known = ResolveRuns(&run.job); !known.ok()) return known;
-    run.confirm = request->confirm();
-    run.seed = run.job.seed() != 0 ? run.job.seed() : common::RandomSeed() >> 1;
-    run.state = measure::RunState::kQueued;
-    const auto until = std::chrono::steady_clock::now() + kSubmitWait;
-    absl::Status queued = parts_.store->Enqueue(run);
-    while (absl::IsUnavailable(queued) && std::chrono::steady_clock::now() < until) {
-      std::this_thread::sleep_for(kSubmitPause);
-      queued = parts_.store->Enqueue(run);
-    }
-    if (absl::IsUnavailable(queued)) parts_.coordinator->Abandon(run);
-    if (!queued.ok()) return ToGrpc(queued);
-    reply->set_run_id(run.run_id);
-    const auto position =
-        Await<uint32_t>([&](auto done) { parts_.coordinator->Enqueue(run, done); });
-    if (position.ok()) reply->set_position(*position);
-    return grpc::Status::OK;
-  });
   return call;
 }
 
@@ -230,7 +145,8 @@ grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* c
     // A plan asks every worker for an inspection. Nobody waits for this one any more.
     if (call->abandoned()) return;
     auto job = std::make_shared<v1::JobSpec>(request->job());
-    if (const grpc::Status status = Settle(job.get()); !status.ok()) return answer->Give(status);
+    const std::vector<v1::Problem> problems = SettleJob(job.get());
+    if (!problems.empty()) return answer->Give(InvalidJob(problems));
     if (const grpc::Status known = ResolveRuns(job.get()); !known.ok()) return answer->Give(known);
     // The description is made on this thread. The callback below runs on the coordinator's thread,
     // where every run waits for it.

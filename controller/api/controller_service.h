@@ -14,6 +14,7 @@
 #include "controller/api/call_pool.h"
 #include "controller/api/callers.h"
 #include "controller/api/principal.h"
+#include "controller/api/submissions.h"
 #include "controller/fleet/fleet.h"
 #include "controller/ingest/ingest_pipeline.h"
 #include "controller/ingest/watchers.h"
@@ -45,7 +46,7 @@ struct ServiceParts {
 // answered at once.
 class ControllerService final : public v1::Controller::CallbackService {
  public:
-  explicit ControllerService(ServiceParts parts) : parts_(parts) {}
+  explicit ControllerService(ServiceParts parts) : parts_(parts), submissions_(parts.store) {}
 
   // HOST:PORT of each address that listens, for GetStatus: known when the server has started.
   void SetListen(std::vector<std::string> addresses) {
@@ -117,6 +118,13 @@ class ControllerService final : public v1::Controller::CallbackService {
   // that is made anew has series.
   enum class ReportFrom { kSaved, kSamples };
   grpc::Status FindReport(const std::string& run_id, ReportFrom from, v1::Report* report) const;
+  // The run that a request asks for: checked by itself, and neither stored nor resolved.
+  grpc::Status MakeRun(const Principal& caller, const v1::SubmitRequest& request,
+                       measure::RunRecord* run) const;
+  // Whether the fleet, the queue and the store take the run now. Resolves the runs that it names.
+  grpc::Status AdmitRun(const Principal& caller, measure::RunRecord* run) const;
+  grpc::Status SubmitRun(const Principal& caller, const v1::SubmitRequest& request,
+                         v1::SubmitReply* reply);
   // False when the caller, or all together, have too many plans made already; else EndPlan() must
   // follow.
   bool BeginPlan(const Principal& caller);
@@ -145,6 +153,7 @@ class ControllerService final : public v1::Controller::CallbackService {
               const Audited& audited) const;
 
   const ServiceParts parts_;
+  Submissions submissions_;
   common::Mutex listen_mutex_;
   std::vector<std::string> listen_ ABSL_GUARDED_BY(listen_mutex_);
   // Plans that are being made, by caller.

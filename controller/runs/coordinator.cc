@@ -372,17 +372,17 @@ void Coordinator::Remember(const measure::RunRecord& run) {
   known.set_submitted_at(run.submitted_at);
 }
 
-void Coordinator::Abandon(const measure::RunRecord& run) {
+void Coordinator::Abandon(const measure::RunRecord& run, std::shared_ptr<void> until_ended) {
   Persist(
       [store = options_.store, run]() -> absl::Status {
         // The store may still commit the first try. A second one waits for its end, so that the
         // cancel below comes after it.
         return store->Enqueue(run);
       },
-      [this, id = run.run_id](const absl::Status& status) {
+      [this, id = run.run_id, until_ended = std::move(until_ended)](const absl::Status& status) {
         if (!status.ok()) return;
         ends_.Record(id, {RunState::kCancelled, "the store did not answer when it was submitted"},
-                     [] {});
+                     [until_ended] {});
       });
 }
 

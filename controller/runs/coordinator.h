@@ -66,8 +66,8 @@ class Coordinator {
   // A run that is in the store's queue already. Answers how many are before it.
   void Enqueue(measure::RunRecord run, std::function<void(uint32_t position)> done);
   // Ends a run whose caller was told that it could not be queued: the store may have it all the
-  // same, or may get it yet.
-  void Abandon(const measure::RunRecord& run);
+  // same, or may get it yet. Keeps `until_ended` until the store has the run's end.
+  void Abandon(const measure::RunRecord& run, std::shared_ptr<void> until_ended);
   // Stops the run at once, and answers when the store has the order, so that no controller that
   // takes over goes on with the run. After kStopAnswerTime it answers without: with a warning where
   // the workers have the order, which they repeat to a successor, else UNAVAILABLE. The answer has

@@ -2,12 +2,14 @@
 
 #include "tests/storage/store_contract.h"
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 
 #include "common/ids.h"
+#include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
 #include "storage/pg_store.h"
 #include "tests/fakes/memory_store.h"
@@ -165,6 +167,28 @@ TEST_P(StoreContract, TheLastEndOfLoadStands) {
   ASSERT_TRUE(store_->CommitEndOfLoad(run, 0, 1, 12).ok());
   ASSERT_TRUE(store_->CommitEndOfLoad(run, 0, 1, 14).ok());
   EXPECT_EQ(Active(run)->phase.end_of_load, 14u);
+}
+
+// A second submission of the job is told from one of another job by it.
+TEST_P(StoreContract, AJobIsReadAsItWasStored) {
+  measure::RunRecord run;
+  run.run_id = common::NewUuid();
+  run.source = "name: \"odd\"\n# \xc3\xa4\t'\n";
+  run.job.set_name("odd");
+  (*run.job.mutable_labels())["kernel"] = "6.1 \"lts\"";
+  (*run.job.mutable_labels())["empty"] = "";
+  v1::RunPhase* phase = run.job.add_phases()->mutable_run();
+  phase->set_duration_ns(std::numeric_limits<int64_t>::max());
+  for (const double rate : {0.1, 1e-7, 1e15 + 1, 4503599627370497.5}) {
+    phase->add_workloads()->mutable_open_loop()->set_rate_per_second(rate);
+  }
+  ASSERT_TRUE(store_->Enqueue(run).ok());
+  const auto stored = store_->GetRun(run.run_id);
+  EXPECT_TRUE(store_->EndRun(run.run_id, {.state = measure::RunState::kCancelled}).ok());
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->source, run.source);
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(stored->job, run.job))
+      << stored->job.DebugString();
 }
 
 TEST_P(StoreContract, DoneTwiceIsAsDoneOnce) {
