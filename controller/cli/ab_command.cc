@@ -19,7 +19,7 @@ namespace {
 int RunOnce(const Context& context, const JobFile& file, const Submitter& by, std::string* run_id) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
-  if (const int status = SubmitJob(stub->get(), file, by, run_id); status != kOk) return status;
+  if (const int status = SubmitJob(context, &*stub, file, by, run_id); status != kOk) return status;
   const Watched watched = FollowToEnd(context, *run_id, Owner::kSubmitter, nullptr, &*stub);
   if (watched.left) return Fail("the run goes on, and no further one is started");
   if (!watched.status.ok()) return Fail(watched.status);

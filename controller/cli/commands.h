@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ void AddArchiveCommands(CLI::App* app, const Context* context, int* status);
 void AddAuditCommand(CLI::App* app, const Context* context, int* status);
 // pki: init, issue, list, renew, revoke
 void AddPkiCommand(CLI::App* app, const Context* context, int* status);
-// fleet up, down, list
+// fleet up, down, renew, list
 void AddFleetCommand(CLI::App* app, const Context* context, int* status);
 void AddUpCommand(CLI::App* app, const Context* context, int* status);
 void AddDemoCommand(CLI::App* app, const Context* context, int* status);
@@ -67,9 +68,13 @@ struct Submitter {
   // ends with this command.
   bool store_filesystem = false;
 };
-// Puts the job into the queue; prints problems and warnings.
-int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const Submitter& by,
-              std::string* run_id);
+// The job as it is submitted.
+v1::JobSpec JobOf(const JobFile& file, const Submitter& by);
+// Puts the job into the queue; prints problems and warnings. If the connection breaks before the
+// answer, it submits again, to the same controller or one that takes over, which have one run of
+// it. `stub` is then the last controller's.
+int SubmitJob(const Context& context, std::unique_ptr<v1::Controller::Stub>* stub,
+              const JobFile& file, const Submitter& by, std::string* run_id);
 int SubmitAndFollow(const Context& context, const JobFile& file, const Submitter& by,
                     const ReportFormat& format);
 // --format, --detail and --output; `format` outlives the command.

@@ -29,7 +29,7 @@ std::unique_ptr<v1::Controller::Stub> Successors::Next(const absl::Status& lost,
     lost_at_ = Clock::now();
     std::cerr << "the controller is gone or cannot answer ("
               << common::Printable(std::string(lost.message())) << "); " << during
-              << "waiting for it, or one that takes over\n";
+              << "waiting for it, or one that takes over, for " << kSuccessorWait.count() << " s\n";
   }
   while (Clock::now() < *lost_at_ + kSuccessorWait) {
     // Also before the first try: a controller whose store is unavailable answers at once, again and

@@ -60,39 +60,6 @@ int StatusOf(const v1::Report& report, const ReportFormat& format) {
   return format.require_all_hosts && report.run().degraded() ? kDegraded : kOk;
 }
 
-// The job as it is submitted.
-v1::JobSpec JobOf(const JobFile& file, const Submitter& by) {
-  v1::JobSpec job = file.job;
-  if (by.store_filesystem) job.set_store_filesystem(true);
-  return job;
-}
-
-// Asks a person before the job overwrites foreign data. Without a terminal, the token of a plan is
-// needed. Other problems of the plan are not shown here, because Submit() and the run report them.
-int Confirm(v1::Controller::Stub* stub, const JobFile& file, const Submitter& by,
-            std::string* token) {
-  grpc::ClientContext call;
-  v1::PlanRequest request;
-  *request.mutable_job() = JobOf(file, by);
-  v1::PlanReply plan;
-  const grpc::Status status = stub->Plan(&call, request, &plan);
-  if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) return PrintProblems(file, status);
-  if (!status.ok() || plan.overwrites().empty()) return kOk;
-  std::cerr << "this job overwrites what Lockstep did not make:\n";
-  for (const std::string& what : plan.overwrites()) {
-    std::cerr << "  " << common::Printable(what) << "\n";
-  }
-  // A script cannot have seen what the job overwrites, so it must bring the token of a plan.
-  if (!IsInteractive()) {
-    std::cerr << "to run it, look at `lockstep plan`, and give the plan's token: --confirm "
-              << common::Printable(plan.token()) << "\n";
-    return kInvalidJob;
-  }
-  if (!SaysYes("type yes to overwrite it: ")) return Fail("nothing was submitted");
-  *token = plan.token();
-  return kOk;
-}
-
 // Prints a run's report and returns the run's exit status. An error if the report cannot be
 // fetched; nothing is printed then.
 absl::StatusOr<int> TryPrintReport(const Context& context, v1::Controller::Stub* stub,
@@ -270,40 +237,13 @@ int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::s
   return printed.ok() ? *printed : Fail(printed.status());
 }
 
-int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const Submitter& by,
-              std::string* run_id) {
-  std::string confirm = by.confirm;
-  // A token comes from a plan that the caller has already seen.
-  if (confirm.empty()) {
-    if (const int status = Confirm(stub, file, by, &confirm); status != kOk) return status;
-  }
-  grpc::ClientContext context;
-  v1::SubmitRequest request;
-  request.set_confirm(confirm);
-  *request.mutable_job() = JobOf(file, by);
-  // The store keeps the source, which Rerun() parses again for --set.
-  request.set_source(file.source);
-  request.set_owner(by.owner);
-  v1::SubmitReply reply;
-  const grpc::Status status = stub->Submit(&context, request, &reply);
-  if (!status.ok()) return PrintProblems(file, status);
-  for (const std::string& warning : reply.warnings()) {
-    std::cerr << "warning: " << common::Printable(warning) << "\n";
-  }
-  if (reply.position() > 0) {
-    std::cerr << "queued behind " << reply.position() << (reply.position() == 1 ? " run" : " runs")
-              << "\n";
-  }
-  *run_id = reply.run_id();
-  return kOk;
-}
-
 int SubmitAndFollow(const Context& context, const JobFile& file, const Submitter& by,
                     const ReportFormat& format) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
   std::string run_id;
-  if (const int status = SubmitJob(stub->get(), file, by, &run_id); status != kOk) return status;
+  if (const int status = SubmitJob(context, &*stub, file, by, &run_id); status != kOk)
+    return status;
   // Progress goes to standard error, so that standard output holds the report alone.
   std::cerr << "run " << common::Printable(run_id) << "\n";
   ReportFormat report = format;
@@ -392,7 +332,7 @@ void AddSubmit(CLI::App* app, const Context* context, int* status, const SharedR
     auto stub = context->Connect();
     if (!stub.ok()) return void(*status = Fail(stub.status()));
     std::string run_id;
-    *status = SubmitJob(stub->get(), *file, {flags->owner, flags->confirm}, &run_id);
+    *status = SubmitJob(*context, &*stub, *file, {flags->owner, flags->confirm}, &run_id);
     // Nothing else goes to standard output, so that a shell can capture the id.
     if (*status == kOk) std::cout << common::Printable(run_id) << "\n";
   });
