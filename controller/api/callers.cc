@@ -20,9 +20,11 @@ std::string WhyNot(const common::TlsContent& content, const common::CertificateF
                         " with the serial number ", facts.serial, " was revoked");
   }
   if (common::ValidityAt(facts, now) != common::Validity::kExpired) return "";
-  return absl::StrCat("the certificate of ", common::Printable(facts.name, 128), " ",
-                      common::DescribeExpiry(facts, now),
-                      "; an operator renews it with `lockstep pki renew`");
+  return absl::StrCat(
+      "the certificate of ", common::Printable(facts.name, 128), " ",
+      common::DescribeExpiry(facts, now),
+      "; an operator renews it with `lockstep pki renew`, or `lockstep fleet renew` where "
+      "`fleet up` has issued it");
 }
 
 }  // namespace

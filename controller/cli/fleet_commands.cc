@@ -1,4 +1,4 @@
-// fleet: workers on other hosts, started and removed over ssh; and run --ssh.
+// fleet: workers on other hosts, started, renewed and removed over ssh; and run --ssh.
 
 #include "controller/cli/fleet_commands.h"
 
@@ -248,15 +248,8 @@ void ForgetUnreachable(std::vector<FleetRecord> fleet, const FleetRecords& recor
 int FleetDown(const Context& context, const FleetFlags& flags) {
   if (flags.forget && flags.names.empty()) return Fail("--forget: name the hosts");
   const FleetRecords records(flags.ssh.state_directory);
-  auto fleet = records.Load();
+  const auto fleet = FindRecords(records, flags.names);
   if (!fleet.ok()) return Fail(fleet.status());
-  if (!flags.names.empty()) {
-    const auto hosts = ParseHosts(flags.names);
-    if (!hosts.ok()) return Fail(hosts.status());
-    std::set<std::string> wanted;
-    for (const SshHost& host : *hosts) wanted.insert(host.name);
-    std::erase_if(*fleet, [&](const FleetRecord& record) { return !wanted.contains(record.name); });
-  }
   if (fleet->empty()) {
     std::cout << "no such host is up, and nothing is left on one\n";
     return kOk;
@@ -305,6 +298,26 @@ int FleetList(const FleetFlags& flags) {
   return kOk;
 }
 
+int FleetRenew(const FleetFlags& flags) {
+  const auto life = pki::ParseLife("--valid-for", flags.ssh.valid_for);
+  if (!life.ok()) return Fail(life.status());
+  const FleetRecords records(flags.ssh.state_directory);
+  auto fleet = FindRecords(records, flags.names);
+  if (!fleet.ok()) return Fail(fleet.status());
+  std::erase_if(*fleet, [](const FleetRecord& record) { return record.serial.empty(); });
+  if (fleet->empty()) return Fail("no such host is up that has a certificate (fleet list)");
+  const LocalSignals signals;
+  const std::vector<HostOutcome> outcomes = RenewFleet(
+      *fleet, records, {common::AbsolutePath(flags.ssh.pki), *life, flags.ssh.parallel, [] {
+                          return LocalSignals::received() != 0;
+                        }});
+  const size_t done = CountUp(outcomes);
+  if (done == outcomes.size()) return kOk;
+  return Fail(absl::StrCat(outcomes.size() - done, " of ", outcomes.size(),
+                           " hosts have no new certificate; lockstep fleet renew tries again, and "
+                           "lockstep fleet list shows when the old ones expire"));
+}
+
 void AddSshFlags(CLI::App* command, SshFlags* flags) {
   flags->state_directory = common::DefaultStateDirectory();
   command->add_option("--ssh-file", flags->hosts_file, "A file with hosts for --ssh");
@@ -341,6 +354,24 @@ void AddSshFlags(CLI::App* command, SshFlags* flags) {
                    "is removed")
       ->check(CLI::Range(5, 86400))
       ->capture_default_str();
+}
+
+void AddRenew(CLI::App* fleet, const std::shared_ptr<FleetFlags>& flags, int* status) {
+  CLI::App* renew = fleet->add_subcommand(
+      "renew", "Give the workers new certificates while they go on, before theirs expire");
+  renew->add_option("HOST", flags->names, "These hosts only; all without it");
+  renew->add_option("--pki", flags->ssh.pki,
+                    "The directory of the authority that signs the certificates; otherwise the one "
+                    "that fleet up used");
+  renew
+      ->add_option("--valid-for", flags->ssh.valid_for,
+                   "For how long the new certificates are valid, from now: 24h, 30d")
+      ->capture_default_str();
+  renew->add_option("--parallel", flags->ssh.parallel, "How many hosts at once")
+      ->check(CLI::Range(int64_t{1}, limits::kSshAtOnce))
+      ->capture_default_str();
+  renew->footer("Example:\n  lockstep fleet renew --valid-for 7d");
+  renew->callback([=] { *status = FleetRenew(*flags); });
 }
 
 }  // namespace
@@ -453,6 +484,7 @@ void AddFleetCommand(CLI::App* app, const Context* context, int* status) {
       "Forget those of the named hosts that cannot be reached, or do not answer any more");
   down->footer("Example:\n  lockstep fleet down");
   down->callback([=] { *status = FleetDown(*context, *flags); });
+  AddRenew(fleet, flags, status);
   CLI::App* list = fleet->add_subcommand(
       "list", "Show the hosts that are up, or that an earlier command could not clean up");
   list->footer("Example:\n  lockstep fleet list");

@@ -4,25 +4,41 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "common/files.h"
 #include "common/ids.h"
 #include "common/text.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/follow.h"
+#include "controller/cli/ssh/certificates.h"
 
 namespace lockstep::cli {
 namespace {
 
+// A worker of `fleet up --pki` whose certificate expires is lost to the run.
+void WarnOfCertificates(const Context& context, const v1::PlanReply& plan) {
+  double seconds = 0;
+  for (const v1::PlannedPhase& phase : plan.phases()) seconds += phase.duration_seconds();
+  const auto fleet = FleetRecords(common::DefaultStateDirectory()).Load();
+  if (!fleet.ok()) return;  // of another user; `fleet list` says so
+  const std::string warning =
+      WarnOfExpiry(*fleet, context.controller, absl::Now(), absl::Seconds(seconds));
+  if (!warning.empty()) std::cerr << "warning: " << common::Printable(warning, 1000) << "\n";
+}
+
 // Asks a person before the job overwrites foreign data. Without a terminal, the token of a plan is
 // needed. Other problems of the plan are not shown here, because Submit() and the run report them.
-int Confirm(v1::Controller::Stub* stub, const JobFile& file, const Submitter& by,
-            std::string* token) {
+int Confirm(const Context& context, v1::Controller::Stub* stub, const JobFile& file,
+            const Submitter& by, std::string* token) {
   grpc::ClientContext call;
   v1::PlanRequest request;
   *request.mutable_job() = JobOf(file, by);
   v1::PlanReply plan;
   const grpc::Status status = stub->Plan(&call, request, &plan);
   if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) return PrintProblems(file, status);
-  if (!status.ok() || plan.overwrites().empty()) return kOk;
+  if (!status.ok()) return kOk;
+  WarnOfCertificates(context, plan);
+  if (plan.overwrites().empty()) return kOk;
   std::cerr << "this job overwrites what Lockstep did not make:\n";
   for (const std::string& what : plan.overwrites()) {
     std::cerr << "  " << common::Printable(what) << "\n";
@@ -97,7 +113,7 @@ int SubmitJob(const Context& context, std::unique_ptr<v1::Controller::Stub>* stu
   std::string confirm = by.confirm;
   // A token comes from a plan that the caller has already seen.
   if (confirm.empty()) {
-    const int status = Confirm(stub->get(), file, by, &confirm);
+    const int status = Confirm(context, stub->get(), file, by, &confirm);
     if (status != kOk) return status;
   }
   v1::SubmitRequest request;

@@ -120,6 +120,22 @@ class SshFleetsWithTls(SshFleetTest):
         self.assertEqual(fleet.down().status, 0)
         self.assert_nothing_is_left()
 
+    def test_a_run_goes_on_over_the_end_of_a_certificate(self):
+        fleet = self.make(2)
+        self.assertEqual(fleet.up("--ssh", "node[1-2]", "--valid-for", "30s").status, 0)
+        running = fleet.start_lockstep("run", "-", stdin=JOB.format(hosts=2, seconds=45))
+        renewed = fleet.lockstep("fleet", "renew", "--valid-for", "1h")
+        self.assertEqual(renewed.status, 0, renewed)
+        _, err = running.communicate(timeout=300)
+        self.assertEqual(running.returncode, 0, err)
+        self.assertIn("has expired", fleet.log("controller"))
+        status = fleet.lockstep("status", "--format", "json").json()
+        self.assertEqual([w["host"] for w in status["workers"] if w.get("disconnected")], [])
+        self.assertEqual(len(status["workers"]), 2)
+        self.assertEqual(fleet.down().status, 0)
+        self.assertNotIn("valid", [state for _, state in self.states()])
+        self.assert_nothing_is_left()
+
     def test_run_revokes_at_its_end(self):
         fleet = self.make(2)
         words = ["run", *fleet.flags, "--pki", self.pki.directory, "--ssh", "node[1-2]", "-"]
@@ -259,10 +275,13 @@ elif "--request-certificate" in script:
         with open(f"{HERE}/request") as text:
             request = text.read()
     else:
-        words = [WORKER, "--request-certificate", f"{HERE}/{token}"]
+        name = sys.stdin.buffer.readline().decode().strip()
+        words = [WORKER, "--request-certificate", f"{HERE}/{token}.{name}"]
         made = subprocess.run(words, input=third + "\\n", capture_output=True, text=True)
         request = made.stdout
     answer = ["csr " + line for line in request.splitlines()] + ["requested"]
+elif "the certificate of the key in tls.new" in script:
+    answer = ["failed as told" if os.path.exists(f"{HERE}/fail") else "renewed"]
 elif "supervisor the worker's arguments" in script:
     with open(f"{HERE}/told", "w") as file:
         file.write(sys.stdin.buffer.read().decode())
@@ -381,6 +400,48 @@ class FakeHost(unittest.TestCase):
         self.assertIn("node1  FAILED: as told", up.stderr)
         self.assertRegex(self.pki.ok("list"), r"(?m)^node1 +worker +revoked ")
         self.assertIn("no such host is up", self.lockstep("down").stdout)
+
+    def states(self):
+        return re.findall(r"(?m)^node1 +worker +(\w+) ", self.pki.ok("list"))
+
+    def test_a_renewal_is_revoked_with_what_was_before(self):
+        self.assertIn("no such host is up that has a certificate", self.lockstep("renew").stderr)
+        self.assertEqual(self.up("--valid-for", "1h").returncode, 0)
+        before = self.lockstep("list").stdout
+        renewed = self.lockstep("renew", "--valid-for", "2d")
+        self.assertEqual(renewed.returncode, 0, renewed)
+        self.assertIn("node1  renewed; certificate until 20", renewed.stderr)
+        self.assertNotEqual(self.lockstep("list").stdout, before)
+        # Of keys of their own: the first is valid until it expires.
+        self.assertEqual(self.states(), ["valid", "valid"])
+        self.assertEqual(self.lockstep("down").returncode, 0)
+        self.assertEqual(self.states(), ["revoked", "revoked"])
+
+    def test_a_renewal_that_fails_leaves_what_was_before(self):
+        self.assertEqual(self.up("--valid-for", "1h").returncode, 0)
+        before = self.lockstep("list").stdout
+        with open(f"{self.host}/fail", "w", encoding="ascii"):
+            pass
+        failed = self.lockstep("renew")
+        self.assertEqual(failed.returncode, 1, failed)
+        self.assertIn("node1  NOT RENEWED: as told; certificate until 20", failed.stderr)
+        self.assertIn("1 of 1 hosts have no new certificate", failed.stderr)
+        self.assertEqual(self.lockstep("list").stdout, before)
+        # Signed, and perhaps on the host.
+        self.assertEqual(self.states(), ["valid", "valid"])
+        self.assertIn("certificates revoked: node1.", self.lockstep("down").stderr)
+        self.assertEqual(self.states(), ["revoked", "revoked"])
+
+    def test_a_job_that_outlasts_certificates_is_warned_of(self):
+        self.assertEqual(self.up("--valid-for", "1h").returncode, 0)
+        warning = "warning: certificates of workers expire before the load of this job ends"
+        long = self.fleet.lockstep("submit", "-", stdin=JOB.format(hosts=1, seconds=7200))
+        self.assertIn(warning, long.err)
+        short = self.fleet.lockstep("submit", "-", stdin=JOB.format(hosts=1, seconds=2))
+        self.assertNotIn(warning, short.err)
+        self.assertEqual(self.lockstep("renew", "--valid-for", "2d").returncode, 0)
+        renewed = self.fleet.lockstep("submit", "-", stdin=JOB.format(hosts=1, seconds=7200))
+        self.assertNotIn(warning, renewed.err)
 
     def test_a_host_is_not_forgotten_before_its_certificate(self):
         self.assertEqual(self.up().returncode, 0)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,20 @@ absl::StatusOr<std::string> SignForHost(const HostCertificates& certificates,
                                         const std::string& csr_pem, const std::string& challenge,
                                         absl::Time now, FleetRecord* record);
 
+// Signs a further certificate for the worker of the record, which has one, as SignForHost() does.
+// `save` stores the record, which has the certificate before `deliver` gives it to the host. After
+// an error the record has the new certificate among `other_certificates`, so that it is revoked
+// with the old one.
+absl::Status RenewForHost(const HostCertificates& certificates, const std::string& csr_pem,
+                          const std::string& challenge, absl::Time now, FleetRecord* record,
+                          const std::function<absl::Status(const FleetRecord&)>& save,
+                          const std::function<absl::Status(const std::string&)>& deliver);
+
+// Says which workers of the fleet have certificates that expire within `load` from now. Empty if
+// none does. Only workers of these controllers count (HOST:PORT, separated by commas).
+std::string WarnOfExpiry(const std::vector<FleetRecord>& fleet, const std::string& controllers,
+                         absl::Time now, absl::Duration load);
+
 // What RevokeCertificates() did.
 struct Revocation {
   std::string pki;  // the directory
@@ -40,10 +55,10 @@ struct Revocation {
   absl::Status status;
 };
 // Revokes the certificates of the records, those of one directory at once, and takes what needs no
-// revoking any more out of the records: `serial` is empty afterwards. Certificates that have
-// expired need none. `pki` is used instead of the records' own directories, unless it is empty.
-// Returns a line for each directory with certificates that needed it, and one more for those that
-// its authority has not issued. Saves nothing.
+// revoking any more out of the records: `serial` and `other_certificates` are empty afterwards.
+// Certificates that have expired need none. `pki` is used instead of the records' own directories,
+// unless it is empty. Returns a line for each directory with certificates that needed it, and one
+// more for those that its authority has not issued. Saves nothing.
 std::vector<Revocation> RevokeCertificates(const std::string& pki, absl::Time now,
                                            const std::vector<FleetRecord*>& fleet);
 

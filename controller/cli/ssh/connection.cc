@@ -307,11 +307,14 @@ absl::StatusOr<std::string> SshConnection::RunScript(const std::string& script,
   return done->out;
 }
 
-absl::StatusOr<std::string> SshConnection::RequestCertificate(const std::string& challenge) {
+absl::StatusOr<std::string> SshConnection::RequestCertificate(const std::string& challenge,
+                                                              Key key) {
   ports_.progress("requesting a certificate");
-  const auto said = RunScript(
-      Script("request.sh"),
-      absl::StrCat(record_->token, "\n", record_->directory, "\n", challenge, "\n"), kRequestLimit);
+  const auto said =
+      RunScript(Script("request.sh"),
+                absl::StrCat(record_->token, "\n", record_->directory, "\n", challenge, "\n",
+                             key == Key::kFirst ? "tls" : "tls.new", "\n"),
+                kRequestLimit);
   if (!said.ok()) return said.status();
   const std::string begin = absl::StrCat(record_->token, " csr ");
   std::string request;
@@ -328,6 +331,17 @@ absl::StatusOr<std::string> SshConnection::RequestCertificate(const std::string&
         "request");
   }
   return request;
+}
+
+absl::Status SshConnection::Renew(const std::string& certificate) {
+  ports_.progress("renewing the certificate");
+  const auto said =
+      RunScript(Script("renew.sh"),
+                absl::StrCat(record_->token, "\n", record_->directory, "\n", LinesOf(certificate)),
+                kRequestLimit);
+  if (!said.ok()) return said.status();
+  if (Answer(*said, "renewed")) return absl::OkStatus();
+  return absl::InternalError("the host did not say that the worker has the new certificate");
 }
 
 absl::Status SshConnection::StartWorker(const Certificate& certificate,

@@ -54,8 +54,14 @@ class SshConnection {
   absl::Status Install(const WorkerFiles& files);
   // Has the worker make its key, which stays on the host, and returns the request for a certificate
   // of it (PEM), as the host sends it: nothing in it has been checked. RESOURCE_EXHAUSTED for more
-  // than limits::kCsrBytes. `challenge` is what the request is to carry.
-  absl::StatusOr<std::string> RequestCertificate(const std::string& challenge);
+  // than limits::kCsrBytes. `challenge` is what the request is to carry. A worker that has a
+  // certificate goes on with its key until Renew().
+  enum class Key { kFirst, kNext };
+  absl::StatusOr<std::string> RequestCertificate(const std::string& challenge,
+                                                 Key key = Key::kFirst);
+  // Gives the worker the certificate (PEM) of its next key, instead of the key and the certificate
+  // that it has. It reads both when it connects to the controller the next time.
+  absl::Status Renew(const std::string& certificate);
   // Returns what the worker is to dial. `controller` is HOST:PORT as this machine dials it.
   absl::StatusOr<std::string> Forward(Way way, const std::string& controller);
   // Starts the worker, and returns when it is attached to the controller. It finds the certificate

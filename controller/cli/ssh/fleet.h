@@ -55,6 +55,23 @@ absl::Status CheckOptions(const SshFleetOptions& options);
 // hosts. A host that fails is left as it was, or has a record.
 std::vector<HostOutcome> BringUp(const SshFleetOptions& options, const FleetRecords& records);
 
+// The records of these hosts (sets of names, as ParseHosts() takes them), of all where none is
+// given. Names without a record are passed over.
+absl::StatusOr<std::vector<FleetRecord>> FindRecords(const FleetRecords& records,
+                                                     const std::vector<std::string>& hosts);
+
+// Gives each worker of the records a new key and certificate, several hosts at once, while it goes
+// on; each record has a certificate. `pki` is used instead of the records' own directories, unless
+// it is empty. `life` counts from now.
+struct RenewOptions {
+  std::string pki;
+  absl::Duration life;
+  size_t parallel = 16;
+  std::function<bool()> is_cancelled = [] { return false; };
+};
+std::vector<HostOutcome> RenewFleet(std::vector<FleetRecord> fleet, const FleetRecords& records,
+                                    const RenewOptions& options);
+
 // Ends the workers of the records, several hosts at once, and removes their files. Then revokes
 // their certificates, also those of hosts that were not reached, and says so on standard error;
 // `pki` is as for RevokeCertificates(). The records of hosts that cannot be reached, or do not do

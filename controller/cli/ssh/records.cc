@@ -38,6 +38,9 @@ std::string ToText(const FleetRecord& record) {
   add("tls-cert", record.tls_certificate);
   add("tls-key", record.tls_key);
   add("tls-ca", record.tls_authority);
+  for (const FleetRecord::Certificate& other : record.other_certificates) {
+    add("other-certificate", absl::StrCat(other.serial, " ", other.valid_to_s));
+  }
   for (const std::string& path : record.allow) add("allow", path);
   return text;
 }
@@ -64,6 +67,13 @@ FleetRecord FromText(const std::string& text) {
     if (key == "tls-cert") record.tls_certificate = value;
     if (key == "tls-key") record.tls_key = value;
     if (key == "tls-ca") record.tls_authority = value;
+    if (key == "other-certificate") {
+      const std::pair<std::string, std::string> parts = absl::StrSplit(value, ' ');
+      FleetRecord::Certificate other{parts.first};
+      // One whose end cannot be read is revoked later, whenever it ends.
+      if (!absl::SimpleAtoi(parts.second, &other.valid_to_s)) other.valid_to_s = INT64_MAX;
+      record.other_certificates.push_back(std::move(other));
+    }
     if (key == "allow") record.allow.push_back(value);
   }
   return record;

@@ -24,6 +24,13 @@ struct FleetRecord {
   std::string pki;         // the directory of the authority that has signed it
   std::string serial;      // hexadecimal
   int64_t valid_to_s = 0;  // Unix time
+  // Others that count as well: those from before a renewal, and of a renewal that was not
+  // completed. None without `serial`.
+  struct Certificate {
+    std::string serial;
+    int64_t valid_to_s = 0;
+  };
+  std::vector<Certificate> other_certificates;
   // The files with which this machine calls that controller; empty without TLS.
   std::string tls_certificate, tls_key, tls_authority;
 };

@@ -232,5 +232,97 @@ TEST_F(CertificatesTest, AnAuthorityThatIsAwayLeavesTheRecord) {
   EXPECT_EQ(record_.serial, "");
 }
 
+TEST_F(CertificatesTest, ARenewalIsOnRecordBeforeTheHostHasIt) {
+  ASSERT_TRUE(Sign(RequestOf("c")).ok());
+  const std::string first = record_.serial;
+  std::vector<FleetRecord> saved;
+  const auto save = [&](const FleetRecord& record) {
+    saved.push_back(record);
+    return absl::OkStatus();
+  };
+  std::string delivered;
+  const auto deliver = [&](const std::string& pem) {
+    EXPECT_EQ(saved.size(), 1u);
+    delivered = pem;
+    return absl::OkStatus();
+  };
+  certificates_.life = 2 * kDay;
+  const absl::Status done =
+      RenewForHost(certificates_, RequestOf("d"), "d", absl::Now(), &record_, save, deliver);
+  ASSERT_TRUE(done.ok()) << done;
+  ASSERT_EQ(saved.size(), 2u);
+  EXPECT_EQ(saved[0].serial, first);
+  ASSERT_EQ(saved[0].other_certificates.size(), 1u);
+  const auto facts = common::ReadCertificate(delivered);
+  ASSERT_TRUE(facts.ok()) << facts.status();
+  EXPECT_EQ(saved[0].other_certificates[0].serial, facts->serial);
+  EXPECT_EQ(saved[1].serial, facts->serial);
+  EXPECT_EQ(saved[1].valid_to_s, absl::ToUnixSeconds(facts->not_after));
+  ASSERT_EQ(saved[1].other_certificates.size(), 1u);
+  EXPECT_EQ(saved[1].other_certificates[0].serial, first);
+  // Both go with the worker.
+  ASSERT_EQ(RevokeCertificates("", absl::Now(), {&record_}).size(), 1u);
+  EXPECT_EQ(record_.serial, "");
+  EXPECT_TRUE(record_.other_certificates.empty());
+  const std::vector<pki::Issued> list = List();
+  EXPECT_EQ(list.size(), 2u);
+  for (const pki::Issued& one : list) EXPECT_TRUE(one.revoked);
+}
+
+TEST_F(CertificatesTest, ARenewalThatFailsIsRevokedToo) {
+  ASSERT_TRUE(Sign(RequestOf("c")).ok());
+  const FleetRecord before = record_;
+  const absl::Status failed = RenewForHost(
+      certificates_, RequestOf("d"), "d", absl::Now(), &record_,
+      [](const FleetRecord&) { return absl::OkStatus(); },
+      [](const std::string&) { return absl::UnavailableError("away"); });
+  EXPECT_TRUE(absl::IsUnavailable(failed)) << failed;
+  EXPECT_EQ(record_.serial, before.serial);
+  EXPECT_EQ(record_.valid_to_s, before.valid_to_s);
+  // Also when the worker's own has expired by then.
+  record_.valid_to_s = 1;
+  ASSERT_EQ(RevokeCertificates("", absl::Now(), {&record_}).size(), 1u);
+  EXPECT_EQ(record_.serial, "");
+  EXPECT_TRUE(record_.other_certificates.empty());
+  for (const pki::Issued& one : List()) {
+    EXPECT_EQ(one.revoked, one.facts.serial != before.serial) << one.facts.serial;
+  }
+}
+
+TEST_F(CertificatesTest, WhatHasExpiredLeavesTheRecordWithTheNextRenewal) {
+  ASSERT_TRUE(Sign(RequestOf("c")).ok());
+  record_.valid_to_s = 1;
+  const auto saved = [](const FleetRecord&) { return absl::OkStatus(); };
+  const auto delivered = [](const std::string&) { return absl::OkStatus(); };
+  ASSERT_TRUE(
+      RenewForHost(certificates_, RequestOf("d"), "d", absl::Now(), &record_, saved, delivered)
+          .ok());
+  EXPECT_TRUE(record_.other_certificates.empty());
+}
+
+TEST_F(CertificatesTest, ALoadThatOutlastsCertificatesIsWarnedOf) {
+  const absl::Time now = absl::Now();
+  const auto record = [&](const std::string& name, absl::Duration life) {
+    FleetRecord made;
+    made.name = name;
+    made.controller = "ctl:9640";
+    made.serial = "4A11";
+    made.valid_to_s = absl::ToUnixSeconds(now + life);
+    return made;
+  };
+  std::vector<FleetRecord> fleet = {record("node1", 2 * kDay), record("node2", kDay / 2)};
+  EXPECT_EQ(WarnOfExpiry(fleet, "ctl:9640", now, kDay / 4), "");
+  const std::string warning = WarnOfExpiry(fleet, "other:9640,ctl:9640", now, kDay);
+  EXPECT_THAT(warning, HasSubstr("(node2)"));
+  EXPECT_THAT(warning, HasSubstr("lockstep fleet renew"));
+  EXPECT_EQ(WarnOfExpiry(fleet, "other:9640", now, kDay), "");
+  // Of a controller without TLS, and of a host that is down but for its record.
+  for (FleetRecord& one : fleet) one.serial.clear();
+  EXPECT_EQ(WarnOfExpiry(fleet, "ctl:9640", now, 9 * kDay), "");
+  fleet.clear();
+  for (int i = 0; i < 7; ++i) fleet.push_back(record(absl::StrCat("node", i), kDay));
+  EXPECT_THAT(WarnOfExpiry(fleet, "ctl:9640", now, 2 * kDay), HasSubstr("node4 and 2 more)"));
+}
+
 }  // namespace
 }  // namespace lockstep::cli

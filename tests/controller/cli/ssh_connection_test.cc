@@ -43,6 +43,10 @@ class SshConnectionTest : public testing::Test {
   }
   // What the host answers when it is asked for a certificate request.
   absl::StatusOr<std::string> Request(const std::string& script) {
+    return Answered(script).RequestCertificate("5ec7e7");
+  }
+  // A connection to a host that answers so.
+  SshConnection Answered(const std::string& script) {
     const std::string program = directory_ + "/ssh";
     std::ofstream(program) << "#!/bin/sh\necho \"$*\" >> " << directory_ << "/words\n"
                            << "tail -c 64 > " << directory_ << "/input\n"
@@ -53,7 +57,7 @@ class SshConnectionTest : public testing::Test {
     ports.is_cancelled = [] { return false; };
     ports.progress = [](const std::string&) {};
     record_.directory = "/tmp/lockstep-fleet." + record_.token;
-    return SshConnection(&record_, &records_, ports).RequestCertificate("5ec7e7");
+    return SshConnection(&record_, &records_, ports);
   }
   std::string Said(const std::string& answer) const {
     return absl::StrCat("echo '", record_.token, " ", answer, "'\n");
@@ -191,6 +195,15 @@ TEST_F(SshConnectionTest, TheChallengeGoesOverStandardInput) {
   };
   EXPECT_NE(read("/input").find("\n5ec7e7\n"), std::string::npos);
   EXPECT_EQ(read("/words").find("5ec7e7"), std::string::npos);
+}
+
+TEST_F(SshConnectionTest, ARenewalIsDoneWhenTheHostSaysSo) {
+  const std::string pem = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n";
+  EXPECT_TRUE(Answered(Said("renewed")).Renew(pem).ok());
+  const absl::Status silent = Answered("exit 0").Renew(pem);
+  EXPECT_TRUE(absl::IsInternal(silent)) << silent;
+  const absl::Status failed = Answered(Said("failed no space") + "exit 1").Renew(pem);
+  EXPECT_NE(failed.message().find("no space"), std::string::npos) << failed;
 }
 
 TEST_F(SshConnectionTest, AHostThatSendsSomethingElseIsRefused) {

@@ -92,6 +92,7 @@ TEST_F(RecordsTest, KeepsWhatItWasGiven) {
   record.pki = "/root/lockstep pki";
   record.serial = "4A11";
   record.valid_to_s = 8;
+  record.other_certificates = {{"B0B", 9}, {"C0C", 10}};
   record.tls_certificate = "/c";
   record.tls_key = "/k";
   record.tls_authority = "/a";
@@ -110,6 +111,9 @@ TEST_F(RecordsTest, KeepsWhatItWasGiven) {
   EXPECT_EQ((*loaded)[0].pki, record.pki);
   EXPECT_EQ((*loaded)[0].serial, record.serial);
   EXPECT_EQ((*loaded)[0].valid_to_s, record.valid_to_s);
+  ASSERT_EQ((*loaded)[0].other_certificates.size(), 2u);
+  EXPECT_EQ((*loaded)[0].other_certificates[1].serial, "C0C");
+  EXPECT_EQ((*loaded)[0].other_certificates[1].valid_to_s, 10);
   EXPECT_EQ((*loaded)[0].tls_certificate, record.tls_certificate);
   EXPECT_EQ((*loaded)[0].tls_key, record.tls_key);
   EXPECT_EQ((*loaded)[0].tls_authority, record.tls_authority);
