@@ -31,8 +31,9 @@ class RealClock final : public Clock {
 }  // namespace
 
 const Clock& SystemClock() {
-  static const RealClock clock;
-  return clock;
+  // Never destroyed: a thread may still read it while the process ends.
+  static const RealClock* const clock = new RealClock;
+  return *clock;
 }
 
 void SleepThenSpinUntil(const Clock& clock, int64_t at_ns, int64_t spin_ns) {
