@@ -34,10 +34,10 @@ void WorkerRates::AppendDevices(const v1::IntervalSample& sample, double seconds
   }
   // A device that is missing in a sample gets a point of 0: all series of a worker are equally
   // long, and their points stand for the same intervals.
-  static const v1::DeviceSample kIdle;
   for (auto& [name, rates] : devices) {
     const auto found = sampled.find(name);
-    const v1::DeviceSample& d = found == sampled.end() ? kIdle : *found->second;
+    const v1::DeviceSample& d =
+        found == sampled.end() ? v1::DeviceSample::default_instance() : *found->second;
     AppendTo(&rates.bytes, static_cast<double>(d.read_bytes() + d.write_bytes()) / seconds, step);
     AppendTo(&rates.requests, static_cast<double>(d.reads() + d.writes()) / seconds, step);
     AppendTo(&rates.request_seconds,

@@ -206,11 +206,10 @@ class StackOrder {
 }  // namespace
 
 std::vector<SampledDevice> SampledDevices(const PhaseView& view) {
-  static const v1::Inspection kNone;
   std::vector<SampledDevice> devices;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
-    StackOrder(worker, self == nullptr ? kNone : self->inspection,
+    StackOrder(worker, self == nullptr ? v1::Inspection::default_instance() : self->inspection,
                view.series().Of(worker.worker_index).devices, &devices)
         .Walk(view, self == nullptr ? nullptr : view.ObservedBy(*self));
   }

@@ -1,8 +1,9 @@
 #include "controller/analysis/underneath.h"
 
 #include <algorithm>
-#include <set>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/string_view.h"
 #include "controller/plan/layers.h"
 
 namespace lockstep::controller {
@@ -11,8 +12,8 @@ namespace {
 // Whether such a file system has no block device of this host below it. A FUSE daemon often serves
 // a remote store.
 bool IsRemote(const std::string& filesystem) {
-  static const std::set<std::string> kRemote = {"nfs", "smb", "ceph", "lustre", "beegfs", "fuse"};
-  return kRemote.contains(filesystem);
+  static constexpr absl::string_view kRemote[] = {"nfs", "smb", "ceph", "lustre", "beegfs", "fuse"};
+  return absl::c_linear_search(kRemote, filesystem);
 }
 
 // Adds the reports of these devices of the worker, each once.

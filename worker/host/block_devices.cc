@@ -22,8 +22,9 @@
 namespace lockstep::worker {
 
 const KernelBlocks& ThisKernel() {
-  static const KernelBlocks kernel;
-  return kernel;
+  // Never destroyed: a thread that hangs in a call may still need it while the process ends.
+  static const KernelBlocks* const kernel = new KernelBlocks;
+  return *kernel;
 }
 
 absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd) {

@@ -10,9 +10,11 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "common/files.h"
 #include "common/text.h"
 
@@ -33,13 +35,16 @@ std::deque<std::string> PathParts(const std::string& path) {
 // Whether the kernel answers for it alone. The caller also asks the layers of an overlay.
 bool IsLocalMount(const MountTree::Mount& mount) {
   // FUSE asks a process, and a cluster's file system its other hosts.
-  static const std::set<std::string> kServed = {"nfs", "nfs4", "gfs2", "ocfs2", "fuse", "fuseblk"};
-  if (kServed.contains(mount.type) || absl::StartsWith(mount.type, "fuse.")) return false;
+  static constexpr absl::string_view kServed[] = {"nfs",   "nfs4", "gfs2",
+                                                  "ocfs2", "fuse", "fuseblk"};
+  if (absl::c_linear_search(kServed, mount.type) || absl::StartsWith(mount.type, "fuse."))
+    return false;
   // Only these are known to answer among those without a block device: SMB, Ceph, Lustre, 9p and
   // automounts do not.
-  static const std::set<std::string> kWithout = {"tmpfs", "devtmpfs", "ramfs",    "rootfs",  "proc",
-                                                 "sysfs", "btrfs",    "bcachefs", "overlay", "zfs"};
-  return major(mount.number) != 0 || kWithout.contains(mount.type);
+  static constexpr absl::string_view kWithout[] = {"tmpfs",   "devtmpfs", "ramfs", "rootfs",
+                                                   "proc",    "sysfs",    "btrfs", "bcachefs",
+                                                   "overlay", "zfs"};
+  return major(mount.number) != 0 || absl::c_linear_search(kWithout, mount.type);
 }
 
 }  // namespace
