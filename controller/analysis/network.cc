@@ -106,6 +106,14 @@ std::string ServerOf(const v1::PhaseResult& result, const std::string& mount) {
   return "";
 }
 
+constexpr char kNoTime[] = "the phase has no measured time";
+
+// Why the counters of the worker's interfaces and mounts give no rates; empty if they do.
+std::string WhyNotRated(const PhaseView& view, const measure::WorkerPhaseData& worker) {
+  if (!(view.series().Of(worker.worker_index).measured_seconds > 0)) return kNoTime;
+  return view.SamplesFit(worker) ? "" : view.WhySamplesDoNotFit(worker);
+}
+
 // Workers of one network namespace sample the same interfaces, and workers of one kernel the same
 // mounts. The first one's samples count, and the others' hosts and routes are added.
 void AddNetwork(const PhaseView& view, v1::PhaseReport* report) {
@@ -114,18 +122,24 @@ void AddNetwork(const PhaseView& view, v1::PhaseReport* report) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
-    if (!view.SamplesFit(worker)) continue;
+    const std::string not_rated = WhyNotRated(view, worker);
     // A lost worker has not told its namespace.
     const std::string space =
         self == nullptr || worker.result.network_namespace().empty()
             ? absl::StrCat("worker ", worker.worker_index)
             : absl::StrCat(self->boot_id, " ", worker.result.network_namespace());
     for (const auto& [name, sums] : series.interfaces) {
-      if (!(sums.seconds > 0)) continue;
       v1::InterfaceReport*& out = interfaces[{space, name}];
       if (out == nullptr) {
         out = report->add_interfaces();
         out->set_name(name);
+        out->set_not_rated(sums.seconds > 0 ? not_rated : kNoTime);
+        if (out->not_rated().empty()) {
+          FillInterface(sums, WhyNoLineRate(worker.result, name), out);
+        }
+      } else if (!out->not_rated().empty() && not_rated.empty() && sums.seconds > 0) {
+        // The load of the first worker was shorter.
+        out->clear_not_rated();
         FillInterface(sums, WhyNoLineRate(worker.result, name), out);
       }
       out->add_hosts(view.HostOf(worker.worker_index));
@@ -133,13 +147,17 @@ void AddNetwork(const PhaseView& view, v1::PhaseReport* report) {
       AddCarried(worker.result, name, out);
     }
     for (const auto& [key, sums] : series.nfs) {
-      if (!(series.measured_seconds > 0) || !(sums.operations > 0)) continue;
+      if (!(sums.operations > 0)) continue;
       v1::NfsReport*& out = mounts[{space, key.first, key.second}];
       if (out == nullptr) {
         out = report->add_nfs();
         out->set_mount(key.first);
         out->set_operation(key.second);
         out->set_server(ServerOf(worker.result, key.first));
+        out->set_not_rated(not_rated);
+        if (not_rated.empty()) FillNfs(sums, series.measured_seconds, out);
+      } else if (!out->not_rated().empty() && not_rated.empty()) {
+        out->clear_not_rated();
         FillNfs(sums, series.measured_seconds, out);
       }
       out->add_hosts(view.HostOf(worker.worker_index));

@@ -62,6 +62,7 @@ std::vector<HostNetwork> NetworksOf(const PhaseView& view, const v1::PhaseReport
   // By the worker's number: two hosts may have one name, and then different interfaces.
   std::map<std::pair<uint32_t, std::string>, const v1::InterfaceReport*> interfaces;
   for (const v1::InterfaceReport& i : report.interfaces()) {
+    if (!i.not_rated().empty()) continue;
     for (const uint32_t index : i.workers()) interfaces[{index, i.name()}] = &i;
   }
   std::map<uint32_t, const measure::WorkerPhaseData*> workers;
@@ -145,6 +146,7 @@ std::string RoundTripsOf(const v1::PhaseReport& report, const std::vector<HostNe
   double execution = 0;
   for (const v1::NfsReport& nfs : report.nfs()) {
     const bool is_used =
+        nfs.not_rated().empty() &&
         std::any_of(networks.begin(), networks.end(), [&](const HostNetwork& network) {
           return network.mounts.contains(nfs.mount()) &&
                  IsOf(nfs.workers(), network.host->worker_index());
@@ -192,7 +194,7 @@ std::string UseOf(const std::vector<HostNetwork>& networks) {
 std::optional<LineUse> BusiestLineOf(const v1::PhaseReport& report, uint32_t worker) {
   std::vector<const v1::InterfaceReport*> interfaces;
   for (const v1::InterfaceReport& i : report.interfaces()) {
-    if (IsOf(i.workers(), worker)) interfaces.push_back(&i);
+    if (i.not_rated().empty() && IsOf(i.workers(), worker)) interfaces.push_back(&i);
   }
   return BusiestOf(interfaces);
 }

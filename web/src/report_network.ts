@@ -2,7 +2,7 @@
 
 import { keptSorting } from "./address";
 import type { InterfaceReport, NfsReport, PhaseReport } from "./api";
-import { element, figure, table, text, type Cell } from "./dom";
+import { element, optional, table, text, type Cell } from "./dom";
 import { bitRate, count, latency, mebibytes, wholePercent } from "./format";
 
 const numeric = (title: string) => ({ title, numeric: true });
@@ -13,37 +13,44 @@ function share(ratio: number | undefined, speed: number | undefined): Cell {
   return { show: `${wholePercent(ratio)} of ${bitRate(speed)}`, sort: ratio };
 }
 
+const sum = (a: number | undefined, b: number | undefined) =>
+  a === undefined || b === undefined ? undefined : a + b;
+
 const interfaceRow = (i: InterfaceReport): Cell[] => [
   text(i.name),
-  figure(i.receivedBytesPerSecond, mebibytes),
+  optional(i.receivedBytesPerSecond, mebibytes),
   share(i.receivedRatio, i.receiveSpeedBitsPerSecond),
-  figure(i.sentBytesPerSecond, mebibytes),
+  optional(i.sentBytesPerSecond, mebibytes),
   share(i.sentRatio, i.sendSpeedBitsPerSecond),
-  figure(i.receivedPacketsPerSecond, count),
-  figure(i.sentPacketsPerSecond, count),
-  figure(i.receivedDrops + i.sentDrops, count),
-  figure(i.receivedErrors + i.sentErrors, count),
+  optional(i.receivedPacketsPerSecond, count),
+  optional(i.sentPacketsPerSecond, count),
+  optional(sum(i.receivedDrops, i.sentDrops), count),
+  optional(sum(i.receivedErrors, i.sentErrors), count),
   text(i.hosts.join(", ")),
   text(i.carries.join(", ")),
 ];
 
-// Why interfaces have no line rate: each reason once.
-function withoutLineRate(interfaces: InterfaceReport[]): HTMLElement[] {
+// Why interfaces and mounts lack a figure: each reason once.
+function reasons(lacking: [string, string][]): HTMLElement[] {
   const names = new Map<string, Set<string>>();
-  for (const i of interfaces) {
-    if (i.noLineRate === "") continue;
-    names.set(i.noLineRate, (names.get(i.noLineRate) ?? new Set<string>()).add(i.name));
+  for (const [why, name] of lacking) {
+    if (why !== "") names.set(why, (names.get(why) ?? new Set<string>()).add(name));
   }
   return [...names].map(([why, of]) => element("p", {}, `${[...of].join(", ")}: ${why}`));
 }
 
+// A controller that is older than the page does not say why.
+const noRates = (why?: string) => (why ? `no rates, because ${why}` : "");
+
 const nfsRow = (n: NfsReport): Cell[] => [
   text(n.mount),
   text(n.operation),
-  figure(n.perSecond, count),
-  ...[n.roundTripMs, n.executionMs, n.queueMs].map((ms) => figure(ms * 1e6, latency)),
-  figure(n.retransmits, count),
-  figure(n.timeouts, count),
+  optional(n.perSecond, count),
+  ...[n.roundTripMs, n.executionMs, n.queueMs].map((ms) =>
+    optional(ms, (value) => latency(value * 1e6)),
+  ),
+  optional(n.retransmits, count),
+  optional(n.timeouts, count),
   text(n.server),
   text(n.hosts.join(", ")),
 ];
@@ -66,7 +73,12 @@ export function network(phase: PhaseReport): HTMLElement[] {
         true,
         keptSorting(`interfaces-${phase.index}`),
       ),
-      ...withoutLineRate(phase.interfaces),
+      ...reasons(
+        phase.interfaces.flatMap((i): [string, string][] => [
+          [i.noLineRate, i.name],
+          [noRates(i.notRated), i.name],
+        ]),
+      ),
     );
   }
   if (phase.nfs.length > 0) {
@@ -84,6 +96,7 @@ export function network(phase: PhaseReport): HTMLElement[] {
         true,
         keptSorting(`nfs-${phase.index}`),
       ),
+      ...reasons(phase.nfs.map((n): [string, string] => [noRates(n.notRated), n.mount])),
     );
   }
   return tables;

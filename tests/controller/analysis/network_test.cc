@@ -295,6 +295,32 @@ TEST(NetworkReportTest, WorkersOfOneNamespaceShareItsInterfaces) {
   EXPECT_EQ(phase.interfaces(1).hosts(0), "node3");
 }
 
+TEST(NetworkReportTest, WhereSamplesDoNotFitTheReasonIsSaid) {
+  Stored data = WithLuns();
+  for (uint32_t host = 0; host < 4; ++host) Send(&data, host, 120000000, kGigabit);
+  // Ten seconds were measured.
+  data.phases[0].workers[0].result.set_sampled_ns(25000000000);
+  v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.interfaces_size(), 4);
+  const v1::InterfaceReport& i = phase.interfaces(0);
+  EXPECT_EQ(i.not_rated(), "the counters are of 25 s, the measured time of 10 s");
+  EXPECT_FALSE(i.has_received_bytes_per_second() || i.has_sent_drops() || i.has_sent_ratio());
+  EXPECT_EQ(i.no_line_rate(), "");
+  EXPECT_EQ(phase.interfaces(1).not_rated(), "");
+  EXPECT_TRUE(phase.interfaces(1).has_sent_bytes_per_second());
+  const std::string text = RenderInterfaces(phase, 100);
+  EXPECT_TRUE(absl::StrContains(
+      text, "    eth0: no rates, because the counters are of 25 s, the measured time of 10 s\n"))
+      << text;
+  // A worker of the same namespace whose samples fit gives the rates.
+  for (uint32_t host = 0; host < 2; ++host) data.workers[host].boot_id = "boot";
+  phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.interfaces_size(), 3);
+  EXPECT_EQ(phase.interfaces(0).hosts_size(), 2);
+  EXPECT_EQ(phase.interfaces(0).not_rated(), "");
+  EXPECT_TRUE(phase.interfaces(0).has_sent_bytes_per_second());
+}
+
 TEST(NetworkReportTest, TablesHaveALineForEachDirection) {
   v1::PhaseReport phase;
   EXPECT_EQ(RenderInterfaces(phase, 100), "");
@@ -308,7 +334,10 @@ TEST(NetworkReportTest, TablesHaveALineForEachDirection) {
   i->set_sent_bytes_per_second(1 << 20);
   i->set_sent_ratio(0.5);
   i->set_send_speed_bits_per_second(16000000);
+  i->set_received_drops(0);
+  i->set_received_errors(0);
   i->set_sent_drops(3);
+  i->set_sent_errors(0);
   i->set_no_line_rate("a virtual interface (veth) has no line rate of its own");
   EXPECT_EQ(RenderInterfaces(phase, 100),
             "    interface  host           MiB/s       of line rate  drops  errors  carries\n"
@@ -322,6 +351,8 @@ TEST(NetworkReportTest, TablesHaveALineForEachDirection) {
   n->set_per_second(200);
   n->set_round_trip_ms(4);
   n->set_execution_ms(5.5);
+  n->set_queue_ms(0);
+  n->set_retransmits(0);
   EXPECT_EQ(RenderNfs(phase, 100),
             "    NFS mount  host   operation  per s   RTT  execution  queue  retrans\n"
             "    /mnt/nas   node1  READ         200  4 ms    5.50 ms      0        0\n");
