@@ -351,9 +351,10 @@ class FigureRows {
         .Add(of.is_reported ? "t" : "f")
         .Add(static_cast<int64_t>(o.operations()))
         .Add(static_cast<int64_t>(o.bytes()))
-        .Add(static_cast<int64_t>(o.errors()))
-        .AddExact(o.iops())
-        .AddExact(o.bytes_per_second());
+        .Add(static_cast<int64_t>(o.errors()));
+    // A workload that ended in the ramp has no rate.
+    o.has_iops() ? row.AddExact(o.iops()) : row.AddNull();
+    o.has_bytes_per_second() ? row.AddExact(o.bytes_per_second()) : row.AddNull();
     // An operation that never completed has no latency. NULL keeps it out of averages and minima in
     // SQL; 0 would be the smallest.
     const bool none = o.percentiles().empty();

@@ -104,8 +104,10 @@ v1::FigureRow FigureRowOf(const PgResult& rows, int row) {
   o->set_kind(rows.Text(row, "kind"));
   o->set_operations(rows.Real(row, "operations"));
   o->set_errors(rows.Real(row, "errors"));
-  o->set_iops(rows.Real(row, "iops"));
-  o->set_bytes_per_second(rows.Real(row, "bytes_per_second"));
+  if (!rows.Null(row, "iops")) o->set_iops(rows.Real(row, "iops"));
+  if (!rows.Null(row, "bytes_per_second")) {
+    o->set_bytes_per_second(rows.Real(row, "bytes_per_second"));
+  }
   if (!rows.Null(row, "mean_ns")) o->set_latency_avg_ns(rows.Real(row, "mean_ns"));
   if (!rows.Null(row, "max_ns")) o->set_latency_max_ns(rows.Real(row, "max_ns"));
   constexpr std::pair<double, const char*> kPercentiles[] = {
@@ -145,7 +147,7 @@ absl::Status AddPhases(PgConnection* connection, const std::string& ids,
                        std::map<std::string, v1::RunFigures*>* runs) {
   auto rows = connection->Query(
       absl::StrCat(
-          "SELECT f.run_id, f.phase, p.name, v.invalid, coalesce(v.jain_iops, 0) AS jain, "
+          "SELECT f.run_id, f.phase, p.name, v.invalid, v.jain_iops AS jain, "
           "f.workload, f.kind, "
           "f.operations, f.errors, f.iops, f.bytes_per_second, f.mean_ns, f.max_ns, f.p50_ns, "
           "f.p95_ns, "

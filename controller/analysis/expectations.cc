@@ -56,6 +56,22 @@ std::string FoundLatency(const v1::Percentile& p, double most) {
   return found;
 }
 
+template <typename Add>
+void CheckFairness(double least, const v1::PhaseReport& phase, const Add& add) {
+  // The first entry is the one over the hosts: the analysis `fairness` adds it first, and runs
+  // earlier.
+  const v1::Fairness hosts = phase.fairness_size() > 0 ? phase.fairness(0) : v1::Fairness();
+  // A host that worked alone shared nothing. That it was fair to others is not known.
+  const bool is_alone = hosts.count() == 1;
+  add(absl::StrFormat("fairness over hosts >= %.3f", least),
+      hosts.has_jain() ? absl::StrFormat("%.3f", hosts.jain())
+      : is_alone       ? "not known: one host did I/O, with nobody to share with"
+                       : "not known",
+      hosts.has_jain() && hosts.jain() >= least,
+      ExpectedFigure{measure::Figure::kFairness, least,
+                     hosts.has_jain() ? std::optional(hosts.jain()) : std::nullopt});
+}
+
 }  // namespace
 
 void CheckExpectations(const v1::Expect& expect, PhaseResults results, v1::PhaseReport* phase) {
@@ -75,16 +91,21 @@ void CheckExpectations(const v1::Expect& expect, PhaseResults results, v1::Phase
     line->set_required(of->required);
     if (complete && !nothing && of->value) line->set_value(*of->value);
   };
+  const auto known = [](bool has, double value) {
+    return has ? std::optional(value) : std::nullopt;
+  };
   if (expect.has_iops()) {
+    const auto iops = known(total.has_iops(), total.iops());
     add(absl::StrCat("iops >= ", common::FormatCount(expect.iops())),
-        FoundCount(total.iops(), expect.iops()), total.iops() >= expect.iops(),
-        ExpectedFigure{measure::Figure::kIops, expect.iops(), total.iops()});
+        iops ? FoundCount(*iops, expect.iops()) : "not known", iops && *iops >= expect.iops(),
+        ExpectedFigure{measure::Figure::kIops, expect.iops(), iops});
   }
   if (expect.has_throughput_bytes_per_second()) {
     const double least = expect.throughput_bytes_per_second();
+    const auto rate = known(total.has_bytes_per_second(), total.bytes_per_second());
     add(absl::StrCat("throughput >= ", common::FormatThroughput(least)),
-        common::FormatThroughput(total.bytes_per_second()), total.bytes_per_second() >= least,
-        ExpectedFigure{measure::Figure::kBytesPerSecond, least, total.bytes_per_second()});
+        rate ? common::FormatThroughput(*rate) : "not known", rate && *rate >= least,
+        ExpectedFigure{measure::Figure::kBytesPerSecond, least, rate});
   }
   const auto latency = [&](const char* name, measure::Figure figure, double percent,
                            int64_t max_ns) {
@@ -120,12 +141,7 @@ void CheckExpectations(const v1::Expect& expect, PhaseResults results, v1::Phase
         FoundSteady(steady), steady.steady(), std::nullopt);
   }
   if (expect.has_fairness()) {
-    // The first entry is the one over the hosts: the analysis `fairness` adds it first, and runs
-    // earlier.
-    const double jain = phase->fairness_size() > 0 ? phase->fairness(0).jain() : 0;
-    add(absl::StrFormat("fairness over hosts >= %.3f", expect.fairness()),
-        absl::StrFormat("%.3f", jain), jain >= expect.fairness(),
-        ExpectedFigure{measure::Figure::kFairness, expect.fairness(), jain});
+    CheckFairness(expect.fairness(), *phase, add);
   }
 }
 

@@ -21,20 +21,29 @@ v1::Fairness FairnessOf(const std::string& of, const std::vector<double>& values
     squares += value * value;
   }
   // R. Jain, D.-M. Chiu, W. Hawe, 1984. If all values are 0 there was nothing to share, and the
-  // quotient is undefined.
-  if (squares > 0) {
+  // quotient is undefined. One value shares nothing with another: its index would always be 1.
+  const bool is_shared = values.size() > 1;
+  if (is_shared && squares > 0) {
     fairness.set_jain(sum * sum / (static_cast<double>(values.size()) * squares));
   }
   const MeanDeviation spread = MeanDeviationOf(values);
-  fairness.set_mean(spread.mean);
-  fairness.set_stddev(spread.deviation);
-  fairness.set_variation(spread.mean > 0 ? spread.deviation / spread.mean : 0);
-  if (!values.empty()) {
+  if (!values.empty()) fairness.set_mean(spread.mean);
+  if (is_shared) {
+    fairness.set_stddev(spread.deviation);
+    if (spread.mean > 0) fairness.set_variation(spread.deviation / spread.mean);
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
     // JSON has no infinity.
     if (*least > 0) fairness.set_max_over_min(*most / *least);
   }
   return fairness;
+}
+
+std::vector<double> ThreadRatesOf(const v1::PhaseReport& phase) {
+  std::vector<double> rates;
+  for (const v1::ThreadReport& thread : phase.threads()) {
+    if (thread.has_iops()) rates.push_back(thread.iops());
+  }
+  return rates;
 }
 
 MeanDeviation MeanDeviationOf(const std::vector<double>& values) {
@@ -77,6 +86,8 @@ void AddIntervals(v1::PhaseReport* report) {
         rates.push_back(host.iops_by_interval(i));
       }
     }
+    // Each host's series begins with the first interval, so that no later one has two hosts either.
+    if (rates.size() < 2) break;
     // A series has a value for each interval. In one without any I/O all hosts are equal.
     const v1::Fairness fairness = FairnessOf("", rates);
     report->add_jain_by_interval(fairness.has_jain() ? fairness.jain() : 1);
@@ -90,20 +101,21 @@ void AddFairness(const PhaseView& view, v1::PhaseReport* report) {
   // hosts.cc adds a row for each worker of the phase, in this order, before the rows of absent
   // ones.
   for (int i = 0; i < static_cast<int>(view.phase().workers.size()); ++i) {
-    if (PhaseView::Worked(view.phase().workers[i])) hosts.push_back(report->hosts(i).iops());
+    const v1::HostReport& host = report->hosts(i);
+    if (PhaseView::Worked(view.phase().workers[i]) && host.has_iops()) hosts.push_back(host.iops());
   }
   *report->add_fairness() = FairnessOf("IOPS over hosts", hosts);
   std::vector<double> events;
   std::vector<double> times;
-  std::vector<double> rates;
   for (const v1::ThreadReport& thread : report->threads()) {
     events.push_back(thread.operations());
     times.push_back(thread.execution_time_seconds());
-    rates.push_back(thread.iops());
   }
-  *report->add_fairness() = FairnessOf("IOPS over threads", rates);
+  *report->add_fairness() = FairnessOf("IOPS over threads", ThreadRatesOf(*report));
   std::vector<double> workloads;
-  for (const v1::WorkloadReport& w : report->workloads()) workloads.push_back(w.total().iops());
+  for (const v1::WorkloadReport& w : report->workloads()) {
+    if (w.total().has_iops()) workloads.push_back(w.total().iops());
+  }
   if (workloads.size() > 1) {
     *report->add_fairness() = FairnessOf("IOPS over workloads", workloads);
   }
@@ -114,6 +126,7 @@ void AddFairness(const PhaseView& view, v1::PhaseReport* report) {
   }
   if (tails.size() > 1) *report->add_fairness() = FairnessOf("p99 over hosts", tails);
   AddIntervals(report);
+  if (report->threads().empty()) return;
   const MeanDeviation e = MeanDeviationOf(events);
   const MeanDeviation t = MeanDeviationOf(times);
   v1::ThreadFairness* fairness = report->mutable_thread_fairness();

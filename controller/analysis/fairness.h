@@ -8,9 +8,12 @@
 namespace lockstep::controller {
 
 // Jain's index (R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness", DEC TR-301, 1984)
-// and the ratio of the largest to the smallest; both 1 for fewer than two values. max/min is 0 when
-// the smallest is 0 and not all are.
+// and the ratio of the largest to the smallest. Fewer than two values have neither, and no
+// deviation. The index is absent if all are 0, and the ratio if the smallest is.
 v1::Fairness FairnessOf(const std::string& of, const std::vector<double>& values);
+
+// IOPS of the phase's threads, without those that ran for no part of the measured time.
+std::vector<double> ThreadRatesOf(const v1::PhaseReport& phase);
 
 struct MeanDeviation {
   double mean = 0;

@@ -47,11 +47,13 @@ constexpr FigureRole kExplains = FigureRole::kExplains;
 const FigureKind kFigures[] = {
     {FigureId::kIops, "iops", Unit::kPerSecond, kHigher, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
-       return std::optional(row.operation().iops());
+       return row.operation().has_iops() ? std::optional(row.operation().iops()) : std::nullopt;
      }},
     {FigureId::kThroughput, "throughput", Unit::kBytesPerSecond, kHigher, kResult,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
-       return std::optional(row.operation().bytes_per_second());
+       return row.operation().has_bytes_per_second()
+                  ? std::optional(row.operation().bytes_per_second())
+                  : std::nullopt;
      }},
     // The share of operations that failed. A count would differ between runs of different speed.
     {FigureId::kErrors, "errors", Unit::kRatio, kLower, kResult,

@@ -150,7 +150,9 @@ void LivePhase::DescribeHosts(const measure::MergedInterval& merged,
     interval->add_best(places[i].second);
     interval->add_best_iops(places[i].first);
   }
-  interval->set_jain(measure::JainOf(rates));
+  // A host alone, and hosts without an I/O, share nothing.
+  const bool any = std::any_of(rates.begin(), rates.end(), [](double rate) { return rate > 0; });
+  if (rates.size() > 1 && any) interval->set_jain(measure::JainOf(rates));
   for (const double value : measure::QuantilesOf(std::move(rates))) {
     interval->add_host_quantiles(value);
   }

@@ -128,6 +128,25 @@ double PhaseView::SecondsOf(const measure::CommonWindow& window) const {
   return std::max(0.0, static_cast<double>(end_ns - phase_.phase.ramp_ns) / 1e9);
 }
 
+bool PhaseView::EndedInRamp(uint32_t workload) const {
+  bool any = false;
+  for (const measure::WorkerPhaseData& worker : phase_.workers) {
+    for (const v1::WorkloadResult& result : worker.result.workloads()) {
+      if (result.workload() != workload) continue;
+      if (result.ended_ns() <= 0 || result.ended_ns() > phase_.phase.ramp_ns) return false;
+      any = true;
+    }
+  }
+  return any;
+}
+
+double PhaseView::WorkloadSeconds(uint32_t workload) const {
+  const measure::CommonWindow& window = series_.WindowOf(workload);
+  // Over the time of the others its rate would be 0, as if it had stood still.
+  if (window.empty() && EndedInRamp(workload)) return 0;
+  return SecondsOf(window);
+}
+
 std::map<measure::WorkloadKind, measure::IoSums> PhaseView::CountsIn(
     const measure::CommonWindow& window, uint32_t worker) const {
   // The sums must be of the time that SecondsOf() returns, so both fall back in the same case.

@@ -60,7 +60,8 @@ class PhaseView {
   // measured by all.
   double window_seconds() const { return SecondsOf(series_.window()); }
   // The same of one workload on all of its workers.
-  double WorkloadSeconds(uint32_t workload) const { return SecondsOf(series_.WindowOf(workload)); }
+  // 0 if it ran for no part of the measured time.
+  double WorkloadSeconds(uint32_t workload) const;
   // The worker's operations in that time; of one workload in its own.
   std::map<measure::WorkloadKind, measure::IoSums> InWindow(uint32_t worker) const {
     return CountsIn(series_.window(), worker);
@@ -86,6 +87,8 @@ class PhaseView {
 
  private:
   double SecondsOf(const measure::CommonWindow& window) const;
+  // Whether the workload ended by itself in the ramp, on all hosts.
+  bool EndedInRamp(uint32_t workload) const;
   std::map<measure::WorkloadKind, measure::IoSums> CountsIn(const measure::CommonWindow& window,
                                                             uint32_t worker) const;
 

@@ -74,9 +74,7 @@ void AddRun(const v1::PhaseReport& phase, const v1::RunPhase& load, uint32_t rep
   if (!phase.fairness().empty() && phase.fairness(0).has_jain()) {
     runs->jain.push_back(phase.fairness(0).jain());
   }
-  std::vector<double> threads;
-  for (const v1::ThreadReport& thread : phase.threads()) threads.push_back(thread.iops());
-  const v1::Fairness over_threads = FairnessOf("", threads);
+  const v1::Fairness over_threads = FairnessOf("", ThreadRatesOf(phase));
   if (over_threads.has_jain()) runs->thread_jain.push_back(over_threads.jain());
   if (phase.has_time_spent()) runs->spent.push_back(phase.time_spent());
   runs->limits.push_back(LimitOf(phase));

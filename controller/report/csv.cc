@@ -38,8 +38,8 @@ std::vector<std::string> OperationCells(const v1::OperationReport& o) {
                                     Number(o.operations()),
                                     Number(o.bytes()),
                                     Number(o.errors()),
-                                    Number(o.iops()),
-                                    Number(o.bytes_per_second()),
+                                    o.has_iops() ? Number(o.iops()) : "",
+                                    o.has_bytes_per_second() ? Number(o.bytes_per_second()) : "",
                                     o.has_latency_min_ns() ? Number(o.latency_min_ns()) : "",
                                     o.has_latency_avg_ns() ? Number(o.latency_avg_ns()) : "",
                                     o.has_latency_max_ns() ? Number(o.latency_max_ns()) : ""};

@@ -122,15 +122,21 @@ void DetailWriter::Threads(const v1::PhaseReport& phase) {
     TextTable table({"thread", "workload", "I/Os", "IOPS", "exec time", "in I/O", "fsync", "rate",
                      "think", "CPU"},
                     {0, 1});
-    const auto share = [](double ratio) { return absl::StrFormat("%.0f %%", 100 * ratio); };
+    const auto share = [](bool is_known, double ratio) {
+      return is_known ? absl::StrFormat("%.0f %%", 100 * ratio) : "–";
+    };
     for (const v1::ThreadReport& t : phase.threads()) {
-      table.Add({absl::StrCat(t.host(), "/", t.thread()), t.workload(), FormatCount(t.operations()),
-                 FormatCount(t.iops()), absl::StrFormat("%.3f s", t.execution_time_seconds()),
-                 share(t.wait_ratio()), share(t.fsync_ratio()), share(t.rate_ratio()),
-                 share(t.think_ratio()), share(t.cpu_ratio())});
+      table.Add(
+          {absl::StrCat(t.host(), "/", t.thread()), t.workload(), FormatCount(t.operations()),
+           t.has_iops() ? FormatCount(t.iops()) : "–",
+           absl::StrFormat("%.3f s", t.execution_time_seconds()),
+           share(t.has_wait_ratio(), t.wait_ratio()), share(t.has_fsync_ratio(), t.fsync_ratio()),
+           share(t.has_rate_ratio(), t.rate_ratio()), share(t.has_think_ratio(), t.think_ratio()),
+           share(t.has_cpu_ratio(), t.cpu_ratio())});
     }
     out_ += table.Render("    ", width_);
   }
+  if (!phase.has_thread_fairness()) return;
   // The wording and the figures are sysbench's, for readers who compare both.
   const v1::ThreadFairness& f = phase.thread_fairness();
   Line(

@@ -88,12 +88,13 @@ void DetailWriter::Workload(const v1::WorkloadReport& workload) {
       {"", "IOPS", "MiB/s (MB/s)", "avg", "p50", "p95", "p99", "p99.9", "max", "errors"});
   // Block sizes are in KiB and MiB, data sheets in MB. The two figures differ by 5 %.
   const auto row = [&](const v1::OperationReport& o) {
-    table.Add(
-        {o.kind(), FormatCount(o.iops()),
-         absl::StrFormat("%.1f (%.1f)", o.bytes_per_second() / 1048576, o.bytes_per_second() / 1e6),
-         KnownDuration(o.latency_avg_ns()), PercentileText(o, 50), PercentileText(o, 95),
-         PercentileText(o, 99), PercentileText(o, 99.9), KnownDuration(o.latency_max_ns()),
-         FormatCount(o.errors())});
+    table.Add({o.kind(), IopsText(o),
+               o.has_bytes_per_second()
+                   ? absl::StrFormat("%s (%.1f)", ThroughputText(o), o.bytes_per_second() / 1e6)
+                   : "–",
+               KnownDuration(o.latency_avg_ns()), PercentileText(o, 50), PercentileText(o, 95),
+               PercentileText(o, 99), PercentileText(o, 99.9), KnownDuration(o.latency_max_ns()),
+               FormatCount(o.errors())});
   };
   for (const v1::OperationReport& operation : workload.operations()) row(operation);
   // With a single kind of operation, the total would repeat its row.
@@ -172,10 +173,13 @@ void DetailWriter::Window(const v1::PhaseReport& phase) {
   const char* when = !RanTogether(phase)        ? "the whole phase"
                      : phase.workers_lost() > 0 ? "when all that ended ran"
                                                 : "when all ran";
-  out_ += Wrapped(absl::StrCat("latency is ", MetricsOf(phase), "; rates over ",
-                               Seconds(phase.window_begin_seconds(), phase.window_end_seconds()),
-                               " s after T, ", when) +
-                      OwnWindows(phase),
+  const std::string rates =
+      phase.window_end_seconds() > phase.window_begin_seconds()
+          ? absl::StrCat("rates over ",
+                         Seconds(phase.window_begin_seconds(), phase.window_end_seconds()),
+                         " s after T, ", when)
+          : "no rates, because no part of the load was measured";
+  out_ += Wrapped(absl::StrCat("latency is ", MetricsOf(phase), "; ", rates) + OwnWindows(phase),
                   "    ", "  ");
   if (phase.start_skew_hosts() > 1) {
     const std::string limit =

@@ -213,6 +213,10 @@ class Job {
           "%.0f latencies are above fio's last bin and are counted in that, %.0f ns", clamped,
           kFioLongestNs));
     }
+    if (!workload_.total().has_iops()) {
+      notes.push_back(
+          "it ran for no part of the measured time: rates and latencies of 0 are not known");
+    }
     if (!IsAlone()) {
       notes.push_back(
           "the spread of IOPS over time (iops_min to iops_samples, bw_min to bw_samples) is not "

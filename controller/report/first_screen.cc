@@ -148,7 +148,7 @@ class FirstScreen : private ReportWriter {
       // Several limits in one row would not fit it, and would not say whose they are.
       if (limits_differ && !w.operations().empty()) limits[rows.size() - 1] = w.limited_by();
     }
-    // A single row is the total. A phase without any I/O has no row, and shows its total of 0.
+    // A single row is the total. A phase without any I/O has no row, and shows its total.
     if (rows.size() != 1) {
       rows.push_back(phase.total());
       rows.back().set_kind("all");
@@ -159,10 +159,10 @@ class FirstScreen : private ReportWriter {
       // Fairness, and a limit of all workloads, are the whole phase's: they stand in its last row.
       const bool last = &o == &rows.back();
       table->Add({first ? phase.name() + (state.empty() ? "" : " (" + state + ")") : "", o.kind(),
-                  FormatCount(o.iops()), absl::StrFormat("%.1f", o.bytes_per_second() / 1048576),
-                  PercentileText(o, 50), PercentileText(o, 99), PercentileText(o, 99.9),
-                  KnownDuration(o.latency_max_ns()), FormatCount(o.errors()),
-                  last ? FairnessText(phase) : "", limits[static_cast<size_t>(&o - rows.data())]});
+                  IopsText(o), ThroughputText(o), PercentileText(o, 50), PercentileText(o, 99),
+                  PercentileText(o, 99.9), KnownDuration(o.latency_max_ns()),
+                  FormatCount(o.errors()), last ? FairnessText(phase) : "",
+                  limits[static_cast<size_t>(&o - rows.data())]});
       first = false;
     }
   }

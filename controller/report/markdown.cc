@@ -30,8 +30,7 @@ using common::FormatDuration;
 void AddRow(const v1::PhaseReport& phase, const std::string& workload, const v1::OperationReport& o,
             std::string* out) {
   absl::StrAppend(out, "| ", PlainMarkdown(phase.name()), " | ", PlainMarkdown(workload), " | ",
-                  PlainMarkdown(o.kind()), " | ", FormatCount(o.iops()), " | ",
-                  absl::StrFormat("%.1f", o.bytes_per_second() / 1048576), " | ",
+                  PlainMarkdown(o.kind()), " | ", IopsText(o), " | ", ThroughputText(o), " | ",
                   KnownDuration(o.latency_avg_ns()), " | ", PercentileText(o, 50), " | ",
                   PercentileText(o, 99), " | ", PercentileText(o, 99.9), " | ",
                   KnownDuration(o.latency_max_ns()), " | ", FormatCount(o.errors()), " | ",

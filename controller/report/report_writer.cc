@@ -55,6 +55,15 @@ void ReportWriter::Rule(const std::string& title) {
 
 std::string KnownDuration(double ns) { return ns > 0 ? FormatDuration(ns) : "–"; }
 
+std::string IopsText(const v1::OperationReport& operation) {
+  return operation.has_iops() ? FormatCount(operation.iops()) : "–";
+}
+
+std::string ThroughputText(const v1::OperationReport& operation) {
+  if (!operation.has_bytes_per_second()) return "–";
+  return absl::StrFormat("%.1f", operation.bytes_per_second() / 1048576);
+}
+
 std::string FairnessText(const v1::PhaseReport& phase) {
   // The first entry is the one over the hosts (fairness.cc).
   if (phase.fairness().empty()) return "";

@@ -17,6 +17,10 @@ std::string Plural(double count, const char* noun);
 
 // A latency, nanoseconds; a dash for 0, which too few I/Os for a percentile leave.
 std::string KnownDuration(double ns);
+// Rates of operations, the second in MiB/s, for tables; a dash if they ran for no part of the
+// measured time.
+std::string IopsText(const v1::OperationReport& operation);
+std::string ThroughputText(const v1::OperationReport& operation);
 // Jain's index of a phase over its hosts, for tables. Empty if fewer than two hosts did I/O: a
 // single one is always fair.
 std::string FairnessText(const v1::PhaseReport& phase);

@@ -179,6 +179,10 @@ std::string Run(const v1::PhaseReport& phase, const SysbenchLook& look, const Sy
   const ExecutionTimes times = ExecutionTimesOf(phase, look, latencies);
   std::string text = data.has_begun ? "" : SysbenchBegin(look);
   text += IntervalLines(phase, look, data.intervals, data.printed_intervals);
+  // The layout has no place without a number. sysbench prints warnings as such lines.
+  if (!phase.total().has_iops()) {
+    text += "WARNING: no part of the load was measured: figures of 0 are not known\n";
+  }
   return absl::StrCat(
       text,
       absl::StrFormat("\nFile operations:\n"

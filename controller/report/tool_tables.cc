@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
+#include "common/units.h"
 #include "controller/report/kind_sums.h"
 #include "controller/report/safe_report.h"
 #include "controller/report/verdict.h"
@@ -88,6 +90,47 @@ constexpr const char* kIometerColumns[] = {"'Target Type",
                                            "Packet Errors",
                                            "Segments Retransmitted/Second"};
 
+// Commas separate cells, and Iometer quotes none.
+std::string CellText(const std::string& text) {
+  std::string cell = absl::StrReplaceAll(text, {{",", ";"}, {"\n", " "}, {"\"", "'"}});
+  // A spreadsheet would execute it.
+  if (!cell.empty() && std::string("=+-@").find(cell[0]) != std::string::npos) cell.insert(0, "'");
+  return cell;
+}
+
+// Whether the reads and writes of a row are known: not if they ran for no part of the measured
+// time, and not of a load of trims, which has neither.
+class Knowledge {
+ public:
+  explicit Knowledge(const v1::OperationReport& total) : has_total_(total.has_iops()) {}
+  void Add(const v1::OperationReport& o) {
+    if (measure::Is(o, measure::Operations::kTrim)) {
+      has_trims_ = true;
+    } else if (measure::Is(o, measure::Operations::kRead) ||
+               measure::Is(o, measure::Operations::kWrite)) {
+      has_moved_ = has_moved_ || o.has_iops();
+    }
+  }
+  bool is_known() const { return has_moved_ || (has_total_ && !has_trims_); }
+  std::optional<double> Known(double value) const {
+    return is_known() ? std::optional(value) : std::nullopt;
+  }
+
+ private:
+  const bool has_total_;
+  bool has_moved_ = false, has_trims_ = false;
+};
+
+// The trims of the phase, of which other tools have no columns: "trims of mix are left out, 1,164 a
+// second: Iometer has no columns for them". Empty if it has none.
+std::string TrimsLeftOut(const v1::PhaseReport& phase, const char* tool) {
+  const KindSum trims = SumOfKind(phase, measure::Operations::kTrim);
+  if (!(trims.operations > 0)) return "";
+  return absl::StrCat("trims of ", CellText(phase.name()), " are left out, ",
+                      common::FormatCount(trims.iops), " a second: ", tool,
+                      " has no columns for them\n");
+}
+
 // Reads or writes of a row.
 struct Moved {
   double operations = 0, iops = 0, bytes = 0, bytes_per_second = 0, errors = 0;
@@ -141,9 +184,9 @@ void AddMoved(const Moved& read, const Moved& written, NamedCells* cells) {
   (*cells)["Write I/Os"] = absl::StrFormat("%.0f", written.operations);
 }
 
-// The processors of one host, or the mean of all. `iops`: of the row.
-void AddProcessors(const v1::PhaseReport& phase, const std::string& host, double iops,
-                   NamedCells* cells) {
+// The processors of one host, or the mean of all. `iops`: of the row, if it is known.
+void AddProcessors(const v1::PhaseReport& phase, const std::string& host,
+                   std::optional<double> iops, NamedCells* cells) {
   double kernels = 0;
   double user = 0;
   double system = 0;
@@ -161,17 +204,11 @@ void AddProcessors(const v1::PhaseReport& phase, const std::string& host, double
   const double percent = 100 * busy / kernels;
   (*cells)["% CPU Utilization"] = absl::StrFormat("%.6f", percent);
   // I/Os per second for each percent.
-  if (percent > 0) (*cells)["CPU Effectiveness"] = absl::StrFormat("%.6f", iops / percent);
+  if (iops && percent > 0) {
+    (*cells)["CPU Effectiveness"] = absl::StrFormat("%.6f", *iops / percent);
+  }
   (*cells)["% User Time"] = absl::StrFormat("%.6f", 100 * user / kernels);
   (*cells)["% Privileged Time"] = absl::StrFormat("%.6f", 100 * system / kernels);
-}
-
-// Commas separate cells, and Iometer quotes none.
-std::string CellText(const std::string& text) {
-  std::string cell = absl::StrReplaceAll(text, {{",", ";"}, {"\n", " "}, {"\"", "'"}});
-  // A spreadsheet would execute it.
-  if (!cell.empty() && std::string("=+-@").find(cell[0]) != std::string::npos) cell.insert(0, "'");
-  return cell;
 }
 
 std::string IometerRow(const NamedCells& cells) {
@@ -206,20 +243,25 @@ std::string WorkersOf(const v1::PhaseReport& phase, const std::string& host) {
 }
 
 std::string IometerBlock(const v1::PhaseReport& phase) {
-  std::string text = absl::StrCat("'Results\n", absl::StrJoin(kIometerColumns, ","), "\n");
+  const std::string trims = TrimsLeftOut(phase, "Iometer");
+  // Iometer's lines that begin with a quote are no rows.
+  std::string text = absl::StrCat(trims.empty() ? "" : "'" + trims, "'Results\n",
+                                  absl::StrJoin(kIometerColumns, ","), "\n");
   NamedCells all = IometerCells(phase, "ALL", "All");
   Moved read;
   Moved written;
+  Knowledge knowledge(phase.total());
   for (const v1::WorkloadReport& workload : phase.workloads()) {
     for (const v1::OperationReport& o : workload.operations()) {
+      knowledge.Add(o);
       if (measure::Is(o, measure::Operations::kRead)) read.Add(o);
       if (measure::Is(o, measure::Operations::kWrite)) written.Add(o);
     }
   }
   SetRates(SumOfKind(phase, measure::Operations::kRead), &read);
   SetRates(SumOfKind(phase, measure::Operations::kWrite), &written);
-  AddMoved(read, written, &all);
-  AddProcessors(phase, "", read.iops + written.iops, &all);
+  if (knowledge.is_known()) AddMoved(read, written, &all);
+  AddProcessors(phase, "", knowledge.Known(read.iops + written.iops), &all);
   // Iometer's manager is the process on a host, which is a worker here.
   all["# Managers"] = absl::StrCat(phase.workers() - phase.workers_lost());
   all["# Workers"] = WorkersOf(phase, "");
@@ -230,16 +272,18 @@ std::string IometerBlock(const v1::PhaseReport& phase) {
     NamedCells row = IometerCells(phase, "MANAGER", host.host());
     Moved host_read;
     Moved host_written;
+    Knowledge of_host(host.total());
     for (const v1::HostWorkloadReport& workload : host.workloads()) {
       for (const v1::OperationReport& o : workload.operations()) {
+        of_host.Add(o);
         if (measure::Is(o, measure::Operations::kRead)) host_read.Add(o);
         if (measure::Is(o, measure::Operations::kWrite)) host_written.Add(o);
       }
     }
     SetRates(SumOfKind(phase, host, measure::Operations::kRead), &host_read);
     SetRates(SumOfKind(phase, host, measure::Operations::kWrite), &host_written);
-    AddMoved(host_read, host_written, &row);
-    AddProcessors(phase, host.host(), host_read.iops + host_written.iops, &row);
+    if (of_host.is_known()) AddMoved(host_read, host_written, &row);
+    AddProcessors(phase, host.host(), of_host.Known(host_read.iops + host_written.iops), &row);
     row["# Workers"] = WorkersOf(phase, host.host());
     text += IometerRow(row);
   }
@@ -271,6 +315,7 @@ struct VdbenchRow {
   std::string interval;
   double at_seconds = 0;  // of its end, from the phase's T
   Moved read, written;
+  bool is_known = true;
 };
 
 std::string VdbenchNumber(double value, int decimals) {
@@ -290,8 +335,10 @@ std::string VdbenchLine(const v1::PhaseReport& phase, const VdbenchRow& row) {
   // NamedCells are separated by blanks.
   cells["Run"] = absl::StrReplaceAll(phase.name(), {{" ", "_"}});
   cells["Interval"] = row.interval;
-  cells["rate"] = VdbenchNumber(all.iops, 4);
-  cells["MB/sec"] = VdbenchNumber(all.bytes_per_second / kBinaryMb, 4);
+  if (row.is_known) {
+    cells["rate"] = VdbenchNumber(all.iops, 4);
+    cells["MB/sec"] = VdbenchNumber(all.bytes_per_second / kBinaryMb, 4);
+  }
   if (all.operations > 0) {
     cells["bytes/io"] = VdbenchNumber(all.bytes / all.operations, 0);
     cells["read%"] = VdbenchNumber(100 * row.read.operations / all.operations, 2);
@@ -305,6 +352,7 @@ std::string VdbenchLine(const v1::PhaseReport& phase, const VdbenchRow& row) {
                     {"read_resp", "read_max", &row.read},
                     {"write_resp", "write_max", &row.written}};
   for (const auto& [mean, max, of] : kLatencies) {
+    if (!row.is_known) break;
     cells[mean] = VdbenchNumber(of->AverageMs(), 4);
     // A single interval's largest latency is not known. 0 would be below the mean.
     if (of->max_ns > 0 || of->operations == 0) {
@@ -338,14 +386,17 @@ VdbenchRow AverageOf(const v1::PhaseReport& phase, size_t intervals) {
   VdbenchRow row;
   row.interval = absl::StrCat("avg_1-", std::max<size_t>(1, intervals));
   row.at_seconds = phase.window_end_seconds();
+  Knowledge knowledge(phase.total());
   for (const v1::WorkloadReport& workload : phase.workloads()) {
     for (const v1::OperationReport& o : workload.operations()) {
+      knowledge.Add(o);
       if (measure::Is(o, measure::Operations::kRead)) row.read.Add(o);
       if (measure::Is(o, measure::Operations::kWrite)) row.written.Add(o);
     }
   }
   SetRates(SumOfKind(phase, measure::Operations::kRead), &row.read);
   SetRates(SumOfKind(phase, measure::Operations::kWrite), &row.written);
+  row.is_known = knowledge.is_known();
   return row;
 }
 
@@ -412,11 +463,16 @@ std::string RenderVdbench(const v1::Report& report,
                           const std::vector<v1::LatencyHistogram>& intervals) {
   const v1::Report safe = SafeToShow(report);
   std::string rows;
+  std::string remarks;
   for (const v1::PhaseReport& phase : safe.phases()) {
-    if (HasLoad(phase)) rows += VdbenchRows(phase, intervals);
+    if (!HasLoad(phase)) continue;
+    rows += VdbenchRows(phase, intervals);
+    if (const std::string trims = TrimsLeftOut(phase, "vdbench"); !trims.empty()) {
+      absl::StrAppend(&remarks, "* ", trims);
+    }
   }
   if (rows.empty()) return "";
-  std::string text = "* vdbench's flatfile, measured by Lockstep; n/a: not known\n";
+  std::string text = "* vdbench's flatfile, measured by Lockstep; n/a: not known\n" + remarks;
   for (const char* column : kVdbenchColumns) absl::StrAppendFormat(&text, " %12s", column);
   return absl::StrCat(text, "\n", rows);
 }

@@ -170,6 +170,40 @@ class Rates(TruthTest):
         self.says(f"report {total:,.0f} IOPS, sysbench's form {reads:,.0f} reads/s")
         self.assert_near(reads, total, 0.005, "sysbench's form")
 
+    @situation("1", "200 I/Os of 4 × depth 4 × 1 ms, which end in a ramp of 2 s")
+    def test_a_load_that_ended_in_its_ramp_has_no_rate(self):
+        """0 IOPS would be a load that stood still while it was measured."""
+        early = "name: a, queue_depth: 4, operations: 200"
+        ramp = "      ramp: 2s\n"
+        report = self.run_report(null_job([early], more=ramp), status=3)
+        mix = self.phase(report)
+        parts = [mix["total"], *(p["total"] for p in (*mix["workloads"], *mix["hosts"]))]
+        for part in (*parts, *mix["hosts"], *mix["threads"]):
+            self.assertNotIn("iops", part)
+        self.assertTrue(all("waitRatio" not in thread for thread in mix["threads"]))
+        self.assertTrue(all("jain" not in f for f in mix["fairness"]), mix["fairness"])
+        known = "SELECT count(iops) AS known FROM phase_figures WHERE run_id = last_run()"
+        self.assertEqual(self.rows(known)[0]["known"], "0")
+        self.assertRegex(self.report_of_nothing("text"), r"mix +all +– +– ")
+        self.assertIn("| mix | all | total | – | – |", self.report_of_nothing("markdown"))
+        self.assertIn("are not known", self.report_of_nothing("sysbench"))
+        self.assertIn("are not known", self.report_of_nothing("fio"))
+        self.assertRegex(self.report_of_nothing("vdbench"), r"avg_1-1 +n/a +n/a +n/a ")
+        self.assertRegex(self.report_of_nothing("iometer"), r"ALL,All,mix,4,4,,,,,,")
+        # Beside a load that goes on.
+        beside = null_job([early, "name: b, queue_depth: 4"], more=ramp)
+        mix = self.phase(self.run_report(beside))
+        self.assertNotIn("iops", self.workloads(mix)["a"]["total"])
+        self.assertGreater(self.workloads(mix)["b"]["total"]["iops"], 0)
+        shares = {f["of"]: f["count"] for f in mix["fairness"]}
+        self.assertEqual(shares["IOPS over threads"], 4, shares)
+        self.assertNotIn("IOPS over workloads", shares)
+        self.says("no rate in any output; alone and beside another load")
+
+    def report_of_nothing(self, form):
+        """The report of the last run, in which no I/O was measured."""
+        return self.ok(self.fleet.lockstep("report", "last", "--format", form), 3).out
+
     @situation("1", "4,000 fast reads at first, 200 slow writes/s later: never at the same time")
     def test_sysbench_s_form_has_the_rates_of_each_kind(self):
         """The shares of the workloads' own rates are not those of what was done."""

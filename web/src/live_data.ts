@@ -23,7 +23,7 @@ export function whole(interval: Partial<FleetInterval>): FleetInterval {
     p50Ns: 0,
     p999Ns: 0,
     hostQuantiles: [],
-    jain: 0,
+    jain: undefined,
     iostat: [],
     best: [],
     bestIops: [],

@@ -44,7 +44,7 @@ function figureOf(interval: FleetInterval, figure: string): number | undefined {
     case "await_ns":
       return interval.iostat[0] || undefined;
     case "fairness":
-      return interval.iops > 0 ? interval.jain : undefined;
+      return interval.jain;
     default:
       return undefined;
   }

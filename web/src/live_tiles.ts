@@ -92,7 +92,7 @@ function loadTiles(live: LiveRun, last?: FleetInterval): HTMLElement[] {
   for (const state of limits.of("await_ns"))
     tiles.push(tile("await", last?.iostat[0] ? foundOf(state) : none, judged([state])));
   for (const state of limits.of("fairness")) {
-    const jain = last && last.iops > 0 ? fixed(last.jain, 3) : none;
+    const jain = last?.jain === undefined ? none : fixed(last.jain, 3);
     tiles.push(tile("fairness, over hosts", jain, judged([state])));
   }
   return [...tiles, hostsTile(live), errorsTile(live, last)];
@@ -167,11 +167,10 @@ export function factsOf(live: LiveRun): HTMLElement[] {
   const hasTile = live.limits.of("fairness").length > 0;
   const jain: [string, string][] = hasTile
     ? []
-    : [["Jain over hosts", last.iops > 0 ? fixed(last.jain, 4) : none]];
+    : [["Jain over hosts", last.jain === undefined ? none : fixed(last.jain, 4)]];
   const facts: [string, string][] = [
     ["p50", known(last.p50Ns)],
     ["p99.9", known(last.p999Ns)],
-    // Without an I/O all hosts are equal, which says nothing.
     ...jain,
     ...hostFacts(live, last),
   ];

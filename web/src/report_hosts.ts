@@ -362,10 +362,10 @@ export function threads(phase: PhaseReport): HTMLElement[] {
       text(`${t.host}/${t.thread}`),
       text(t.workload),
       figure(t.operations, count),
-      figure(t.iops, count),
+      optional(t.iops, count),
       figure(t.executionTimeSeconds, (v) => `${fixed(v, 3)} s`),
       ...[t.waitRatio, t.fsyncRatio, t.rateRatio, t.thinkRatio, t.cpuRatio].map((v) =>
-        figure(v, wholePercent),
+        optional(v, wholePercent),
       ),
     ]),
     true,

@@ -26,8 +26,8 @@ import { partsOf } from "./report_words";
 function rowOf(o: OperationReport, metric = ""): Cell[] {
   const cells = [
     text(`${o.kind}${metric}`),
-    figure(o.iops, count),
-    figure(o.bytesPerSecond, bothUnits),
+    optional(o.iops, count),
+    optional(o.bytesPerSecond, bothUnits),
     optional(o.latencyAvgNs, latency),
   ];
   for (const p of percentiles) {
@@ -102,7 +102,7 @@ export function workloads(phase: PhaseReport): HTMLElement[] {
 function fairnessLine(f: Fairness): string {
   const ratio = shown(f.maxOverMin, (v) => fixed(v, 2));
   const jain = `Jain ${shown(f.jain, (v) => fixed(v, 4))}, max/min ${ratio}`;
-  return `fairness of ${f.of}: ${jain}, variation ${percent(f.variation)} (n = ${f.count})`;
+  return `fairness of ${f.of}: ${jain}, variation ${shown(f.variation, percent)} (n = ${f.count})`;
 }
 
 export function fairness(phase: PhaseReport): HTMLElement[] {

@@ -110,7 +110,11 @@ export function window(phase: PhaseReport): HTMLElement[] {
   const over = span(phase.windowBeginSeconds, phase.windowEndSeconds);
   const who = phase.workersLost > 0 ? "all that ended" : "all";
   const when = ranTogether(phase) ? `when ${who} ran` : "the whole phase";
-  const lines = [`latency is ${metric}; rates over ${over} s after T, ${when}${ownWindows(phase)}`];
+  const rates =
+    phase.windowEndSeconds > phase.windowBeginSeconds
+      ? `rates over ${over} s after T, ${when}`
+      : "no rates, because no part of the load was measured";
+  const lines = [`latency is ${metric}; ${rates}${ownWindows(phase)}`];
   if (phase.workersLost > 0) {
     const [begin, end] = [phase.validFromSeconds, phase.validToSeconds];
     const there =

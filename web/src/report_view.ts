@@ -106,9 +106,10 @@ export class ReportView implements View {
       `${plural(phases.length, "phase")} of the sweeps and curves above`,
       (box) => {
         for (const phase of phases) {
-          const rate = phase.total
-            ? `${Math.round(phase.total.iops).toLocaleString("en")} IOPS`
-            : "";
+          const rate =
+            phase.total?.iops !== undefined
+              ? `${Math.round(phase.total.iops).toLocaleString("en")} IOPS`
+              : "";
           const one = fold(
             phase.name,
             rate,

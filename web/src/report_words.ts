@@ -93,7 +93,8 @@ export function headlineOf(report: Report): Headline | undefined {
   if (phase.kind === "verify")
     return { ...made, checkedBlocks: checked, text: `${plural(checked, "block")} checked` };
   const p99 = percentileOf(phase.total, 99);
-  const text = [`${short("count", iops)} IOPS`, p99 ? `p99 ${markedOr(phase.total, 99)}` : ""];
+  const rate = iops === undefined ? "" : `${short("count", iops)} IOPS`;
+  const text = [rate, p99 ? `p99 ${markedOr(phase.total, 99)}` : ""];
   const { kind, phase: name } = made;
   const found = head(kind, name, "", iops, bytesPerSecond, p99, text.filter(Boolean).join(", "));
   return { ...found, isP99Uncertain: isUncertain(phase.total, 99) };
@@ -234,8 +235,8 @@ export function sentenceOf(phase: PhaseReport): string {
   const jain = phase.fairness.find((f) => f.of === "IOPS over hosts" && f.count > 1);
   const limits = [...new Set(phase.workloads.map((w) => w.limitedBy).filter(Boolean))];
   const parts = [
-    `${short("count", total.iops)} IOPS`,
-    short("rate", total.bytesPerSecond),
+    total.iops === undefined ? "no rate" : `${short("count", total.iops)} IOPS`,
+    ...(total.bytesPerSecond === undefined ? [] : [short("rate", total.bytesPerSecond)]),
     `p50 ${markedOr(total, 50)}`,
     `p99 ${markedOr(total, 99)}`,
     ...(total.errors > 0 ? [plural(total.errors, "error")] : []),

@@ -191,8 +191,13 @@ SELECT
   count(*) AS hosts,
   v.jain_iops,
   v.max_over_min_iops AS max_over_min,
-  stddev_pop(f.iops) / nullif(avg(f.iops), 0) AS variation,
-  max(f.p99_ns) / nullif(min(f.p99_ns), 0) AS p99_max_over_min,
+  -- A host alone would be without a spread, and so perfectly fair.
+  CASE
+    WHEN count(f.iops) > 1 THEN stddev_pop(f.iops) / nullif(avg(f.iops), 0)
+  END AS variation,
+  CASE
+    WHEN count(f.p99_ns) > 1 THEN max(f.p99_ns) / nullif(min(f.p99_ns), 0)
+  END AS p99_max_over_min,
   v.p99_spread_median,
   v.p99_spread_worst
 FROM phase_figures f

@@ -18,8 +18,14 @@ TEST(FairnessTest, JainByHand) {
   EXPECT_DOUBLE_EQ(FairnessOf("x", {1, 2, 3}).max_over_min(), 3);
   // Without I/O there is nothing to share, and nothing is a multiple of 0.
   EXPECT_FALSE(FairnessOf("x", {}).has_jain());
+  EXPECT_FALSE(FairnessOf("x", {}).has_mean());
   EXPECT_FALSE(FairnessOf("x", {0, 0}).has_jain());
   EXPECT_FALSE(FairnessOf("x", {1, 0}).has_max_over_min());
+  // One alone shares nothing.
+  const v1::Fairness alone = FairnessOf("x", {5});
+  EXPECT_FALSE(alone.has_jain() || alone.has_max_over_min() || alone.has_variation());
+  EXPECT_EQ(alone.count(), 1u);
+  EXPECT_DOUBLE_EQ(alone.mean(), 5);
   EXPECT_DOUBLE_EQ(MeanDeviationOf({2, 4, 4, 4, 5, 5, 7, 9}).deviation, 2);
 }
 
@@ -421,6 +427,8 @@ TEST(ReportTest, WhereNothingWasMeasuredNoExpectationHolds) {
   }
   const v1::PhaseReport phase = ReportOf(data).phases(0);
   EXPECT_GE(phase.window_end_seconds(), phase.window_begin_seconds());
+  EXPECT_FALSE(phase.total().has_iops() || phase.total().has_bytes_per_second());
+  EXPECT_FALSE(phase.workloads(0).total().has_iops());
   EXPECT_TRUE(absl::StrContains(RemarksOf(data), "NOTHING MEASURED: the load ended in its ramp"));
   Stored without_ramp = data;
   without_ramp.phases[0].phase.ramp_ns = 0;

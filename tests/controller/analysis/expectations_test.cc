@@ -30,6 +30,33 @@ TEST(LimitsTest, CountsAndFairnessAreLimitsToo) {
   EXPECT_EQ(found, expected);
 }
 
+// A host alone is fair to nobody, and a load without measured time has no rate.
+TEST(ExpectationsTest, WhatIsNotKnownIsNotMet) {
+  v1::Expect expect;
+  expect.set_fairness(0);
+  expect.set_iops(0);
+  expect.set_throughput_bytes_per_second(0);
+  v1::PhaseReport phase;
+  phase.mutable_total()->set_operations(100);
+  phase.add_fairness()->set_count(1);
+  CheckExpectations(expect, PhaseResults::kComplete, &phase);
+  ASSERT_EQ(phase.expectations_size(), 3);
+  for (const v1::Expectation& e : phase.expectations()) {
+    EXPECT_FALSE(e.met()) << e.text();
+    EXPECT_FALSE(e.has_value()) << e.text();
+    EXPECT_TRUE(e.found().starts_with("not known")) << e.found();
+  }
+  EXPECT_EQ(phase.expectations(2).found(),
+            "not known: one host did I/O, with nobody to share with");
+  phase.clear_expectations();
+  phase.mutable_total()->set_iops(0);
+  phase.mutable_total()->set_bytes_per_second(0);
+  phase.mutable_fairness(0)->set_count(2);
+  phase.mutable_fairness(0)->set_jain(0.5);
+  CheckExpectations(expect, PhaseResults::kComplete, &phase);
+  for (const v1::Expectation& e : phase.expectations()) EXPECT_TRUE(e.met()) << e.text();
+}
+
 TEST(LimitsTest, NothingIsRequiredOfALoadWithoutExpectations) {
   EXPECT_TRUE(LimitsOf(v1::RunPhase()).empty());
 }

@@ -132,6 +132,50 @@ TEST(IometerTableTest, RatesOfHostsAreOverTheWindowOfThePhase) {
   EXPECT_EQ(cell(4, "Read I/Os"), "150");
 }
 
+// The ALL row of Iometer's table, by its columns.
+std::map<std::string, std::string> AllRow(const std::string& text) {
+  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  std::map<std::string, std::string> row;
+  for (size_t i = 1; i + 1 < lines.size(); ++i) {
+    if (lines[i - 1] != "'Results") continue;
+    const std::vector<std::string> columns = absl::StrSplit(lines[i], ',');
+    const std::vector<std::string> cells = absl::StrSplit(lines[i + 1], ',');
+    EXPECT_EQ(cells.size(), columns.size()) << lines[i + 1];
+    for (size_t c = 0; c < std::min(cells.size(), columns.size()); ++c) row[columns[c]] = cells[c];
+  }
+  return row;
+}
+
+TEST(IometerTableTest, TrimsAreNotReadsAndWritesOfZero) {
+  v1::Report report = TwoHosts();
+  v1::PhaseReport* phase = report.mutable_phases(1);
+  phase->mutable_total()->set_iops(500);
+  *phase->mutable_workloads(0)->add_operations() = Operations("trim", 600, 1);
+  const std::string beside = RenderIometer(report);
+  EXPECT_TRUE(absl::StartsWith(beside,
+                               "'trims of mail; mixed are left out, 300 a second: Iometer has no "
+                               "columns for them\n'Results\n"))
+      << beside;
+  EXPECT_EQ(AllRow(beside)["IOps"], "200.000000");
+  phase->mutable_workloads(0)->mutable_operations()->DeleteSubrange(0, 2);
+  std::map<std::string, std::string> row = AllRow(RenderIometer(report));
+  for (const char* unknown :
+       {"IOps", "Read IOps", "MBps (Decimal)", "Average Response Time", "CPU Effectiveness"}) {
+    EXPECT_EQ(row[unknown], "") << unknown;
+  }
+  EXPECT_EQ(row["% CPU Utilization"], "50.000000");
+}
+
+TEST(IometerTableTest, ALoadThatEndedInItsRampHasNoRates) {
+  v1::Report report = TwoHosts();
+  v1::PhaseReport* phase = report.mutable_phases(1);
+  phase->mutable_workloads(0)->clear_operations();
+  EXPECT_EQ(AllRow(RenderIometer(report))["IOps"], "");
+  // One that stood still while it was measured has.
+  phase->mutable_total()->set_iops(0);
+  EXPECT_EQ(AllRow(RenderIometer(report))["IOps"], "0.000000");
+}
+
 std::vector<std::string> Words(const std::string& line) {
   return absl::StrSplit(line, ' ', absl::SkipEmpty());
 }
@@ -189,6 +233,28 @@ TEST(VdbenchTableTest, ARowForEachIntervalAndTheAverage) {
   EXPECT_EQ(rows[2]["seekpct"], "100");
   for (const char* unknown : {"reqrate", "resp_std", "lunsize", "cpu_used"}) {
     EXPECT_EQ(rows[2][unknown], "n/a") << unknown;
+  }
+}
+
+TEST(VdbenchTableTest, TrimsAreNotReadsAndWritesOfZero) {
+  v1::Report report = TwoHosts();
+  v1::PhaseReport* phase = report.mutable_phases(1);
+  phase->mutable_total()->set_iops(300);
+  v1::WorkloadReport* workload = phase->mutable_workloads(0);
+  workload->clear_operations();
+  *workload->add_operations() = Operations("trim", 600, 1);
+  const std::string text = RenderVdbench(report, {});
+  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  ASSERT_EQ(lines.size(), 5u) << text;
+  EXPECT_EQ(lines[1],
+            "* trims of mail; mixed are left out, 300 a second: vdbench has no columns for them");
+  const std::vector<std::string> columns = Words(lines[2]);
+  const std::vector<std::string> cells = Words(lines[3]);
+  ASSERT_EQ(cells.size(), columns.size()) << lines[3];
+  for (size_t c = 0; c < cells.size(); ++c) {
+    if (columns[c] == "rate" || columns[c] == "resp" || columns[c] == "read_max") {
+      EXPECT_EQ(cells[c], "n/a") << columns[c];
+    }
   }
 }
 
