@@ -200,6 +200,9 @@ inline constexpr char kRunColumns[] =
     "to_char(r.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') AS ended_at, "
     "coalesce(r.confirm, '') AS confirm";
 absl::StatusOr<measure::RunRecord> ReadRunRecord(const PgResult& rows, int row);
+inline constexpr char kWorkerColumns[] =
+    "worker_index, worker_id, host_id, host, boot_id, inspection";
+absl::StatusOr<measure::RunWorker> ReadRunWorker(const PgResult& rows, int row);
 inline constexpr char kPhaseColumns[] =
     "phase, attempt, name, kind, state, reason, interval_ns, ramp_ns, coalesce(go_ns, 0) AS go_ns, "
     "spec, "

@@ -68,21 +68,12 @@ class Loader {
 
   absl::Status LoadWorkers() {
     auto rows = Query(
-        "SELECT worker_index, worker_id, host_id, host, boot_id, inspection FROM run_workers WHERE "
-        "run_id = $1 ORDER BY 1");
+        absl::StrCat("SELECT ", kWorkerColumns, " FROM run_workers WHERE run_id = $1 ORDER BY 1"));
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
-      measure::RunWorker worker;
-      worker.worker_index = static_cast<uint32_t>(rows->Int(i, "worker_index"));
-      worker.worker_id = rows->Text(i, "worker_id");
-      worker.host_id = rows->Text(i, "host_id");
-      worker.host = rows->Text(i, "host");
-      worker.boot_id = rows->Text(i, "boot_id");
-      if (absl::Status status = FromJson(rows->Text(i, "inspection"), &worker.inspection);
-          !status.ok()) {
-        return status;
-      }
-      data_.workers.push_back(std::move(worker));
+      auto worker = ReadRunWorker(*rows, i);
+      if (!worker.ok()) return worker.status();
+      data_.workers.push_back(*std::move(worker));
     }
     auto facts = Query("SELECT worker_index, name, value FROM environment_facts WHERE run_id = $1");
     if (!facts.ok()) return facts.status();
@@ -329,6 +320,20 @@ absl::StatusOr<measure::RunRecord> ReadRunRecord(const PgResult& rows, int row) 
   run.ended_at = rows.Text(row, "ended_at");
   run.confirm = rows.Text(row, "confirm");
   return run;
+}
+
+absl::StatusOr<measure::RunWorker> ReadRunWorker(const PgResult& rows, int row) {
+  measure::RunWorker worker;
+  worker.worker_index = static_cast<uint32_t>(rows.Int(row, "worker_index"));
+  worker.worker_id = rows.Text(row, "worker_id");
+  worker.host_id = rows.Text(row, "host_id");
+  worker.host = rows.Text(row, "host");
+  worker.boot_id = rows.Text(row, "boot_id");
+  if (absl::Status status = FromJson(rows.Text(row, "inspection"), &worker.inspection);
+      !status.ok()) {
+    return status;
+  }
+  return worker;
 }
 
 absl::StatusOr<measure::PhaseRecord> ReadPhaseRecord(const PgResult& rows, int row,

@@ -15,28 +15,19 @@ std::vector<PgParam> Key(const std::string& run_id, const measure::PhaseRecord& 
 }
 
 absl::Status LoadWorkers(PgConnection* connection, ActiveRun* active) {
-  auto rows = connection->Query(
-      "SELECT worker_index, worker_id, host_id, host, boot_id, inspection, hello, lost IS NOT NULL "
-      "AS lost "
-      "FROM run_workers WHERE run_id = $1 ORDER BY 1",
-      {active->run.run_id});
+  auto rows = connection->Query(absl::StrCat("SELECT ", kWorkerColumns,
+                                             ", hello, lost IS NOT NULL AS lost FROM run_workers "
+                                             "WHERE run_id = $1 ORDER BY 1"),
+                                {active->run.run_id});
   if (!rows.ok()) return rows.status();
   for (int i = 0; i < rows->rows(); ++i) {
-    measure::RunWorker worker;
-    worker.worker_index = static_cast<uint32_t>(rows->Int(i, "worker_index"));
-    worker.worker_id = rows->Text(i, "worker_id");
-    worker.host_id = rows->Text(i, "host_id");
-    worker.host = rows->Text(i, "host");
-    worker.boot_id = rows->Text(i, "boot_id");
-    if (absl::Status status = FromJson(rows->Text(i, "inspection"), &worker.inspection);
-        !status.ok()) {
+    auto worker = ReadRunWorker(*rows, i);
+    if (!worker.ok()) return worker.status();
+    if (absl::Status status = FromJson(rows->Text(i, "hello"), &worker->hello); !status.ok()) {
       return status;
     }
-    if (absl::Status status = FromJson(rows->Text(i, "hello"), &worker.hello); !status.ok()) {
-      return status;
-    }
-    worker.lost = rows->Bool(i, "lost");
-    active->workers.push_back(std::move(worker));
+    worker->lost = rows->Bool(i, "lost");
+    active->workers.push_back(*std::move(worker));
   }
   return absl::OkStatus();
 }
