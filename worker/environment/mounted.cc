@@ -11,10 +11,10 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "worker/environment/remount.h"
+#include "worker/host/device_number.h"
 #include "worker/host/mount_tree.h"
 
 namespace lockstep::worker {
@@ -26,16 +26,6 @@ constexpr size_t kMaxReached = 64;
 constexpr char kRoot[] = "";  // descriptors lead only into the real file systems
 
 std::string NumberText(dev_t number) { return absl::StrCat(major(number), ":", minor(number)); }
-
-// The number that a text like "8:1" names; 0 where it is no such pair.
-dev_t NumberOf(const std::string& text) {
-  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
-  uint32_t major_number = 0;
-  uint32_t minor_number = 0;
-  const bool is_number =
-      absl::SimpleAtoi(parts.first, &major_number) && absl::SimpleAtoi(parts.second, &minor_number);
-  return is_number ? makedev(major_number, minor_number) : 0;
-}
 
 // The mount's number, of the kind that `mask` asks for; 0 where the kernel does not have it.
 uint64_t MountNumber(const common::FileDescriptor& fd, unsigned mask) {
@@ -166,7 +156,7 @@ absl::StatusOr<MountOptions::Way> MountOptions::WayTo(const Entry& entry) const 
       EntryOf(uses, held->second->entry) != nullptr) {
     return Way{held->second, true};
   }
-  const dev_t number = NumberOf(entry.filesystem());
+  const dev_t number = ParseDeviceNumber(entry.filesystem()).value_or(0);
   if (number == 0) {
     return absl::NotFoundError("the journal does not say which file system it was");
   }

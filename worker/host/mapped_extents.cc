@@ -12,6 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "common/files.h"
+#include "worker/host/device_number.h"
 
 namespace lockstep::worker {
 namespace {
@@ -19,16 +20,6 @@ namespace {
 constexpr uint64_t kMapSectorBytes = 512;
 // Tables of volumes with thousands of extents. A longer one is not asked for again.
 constexpr size_t kMaxTableBytes = 1 << 20;
-
-// "8:2"; 0 where it is no such pair.
-dev_t DeviceNumberOf(const std::string& text) {
-  const std::pair<std::string, std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
-  uint32_t major_number = 0;
-  uint32_t minor_number = 0;
-  const bool is_number =
-      absl::SimpleAtoi(parts.first, &major_number) && absl::SimpleAtoi(parts.second, &minor_number);
-  return is_number ? makedev(major_number, minor_number) : 0;
-}
 
 // As the kernel's huge_encode_dev() has it.
 uint64_t Encoded(dev_t number) {
@@ -80,7 +71,7 @@ std::optional<std::vector<MappedExtent>> ParseMapped(const std::string& target, 
   std::vector<MappedExtent> extents;
   for (uint64_t i = 0; i < stripes; ++i) {
     uint64_t offset = 0;
-    const dev_t device = DeviceNumberOf(words[first + 2 * i]);
+    const dev_t device = ParseDeviceNumber(words[first + 2 * i]).value_or(0);
     if (device == 0 || !absl::SimpleAtoi(words[first + 2 * i + 1], &offset)) return std::nullopt;
     MappedExtent& extent = extents.emplace_back();
     extent.begin = begin * kMapSectorBytes;

@@ -1,7 +1,5 @@
 #include "worker/host/mount_table.h"
 
-#include <sys/sysmacros.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -10,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "worker/host/device_number.h"
 
 namespace lockstep::worker {
 namespace {
@@ -34,19 +33,6 @@ std::string Unescaped(const std::string& text) {
   return plain;
 }
 
-// "8:1". False where it is no such pair.
-bool ReadNumber(const std::string& text, dev_t* number) {
-  const std::vector<std::string> parts = absl::StrSplit(text, ':');
-  uint32_t major_number = 0;
-  uint32_t minor_number = 0;
-  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &major_number) ||
-      !absl::SimpleAtoi(parts[1], &minor_number)) {
-    return false;
-  }
-  *number = makedev(major_number, minor_number);
-  return true;
-}
-
 // "36 35 98:0 /root /mnt rw,noatime shared:1 master:2 - ext4 /dev/sda rw,errors=continue"
 bool ReadMountLine(const std::string& text, MountLine* line) {
   // A file system may have no source: then there are two blanks in a row.
@@ -54,10 +40,12 @@ bool ReadMountLine(const std::string& text, MountLine* line) {
   constexpr size_t kFixed = 6;  // before those whose number varies
   if (fields.size() < kFixed) return false;
   const auto dash = std::find(fields.begin() + kFixed, fields.end(), "-");
-  if (fields.end() - dash < 4 || !absl::SimpleAtoi(fields[0], &line->id) ||
-      !absl::SimpleAtoi(fields[1], &line->parent) || !ReadNumber(fields[2], &line->number)) {
+  const auto number = ParseDeviceNumber(fields[2]);
+  if (fields.end() - dash < 4 || !number || !absl::SimpleAtoi(fields[0], &line->id) ||
+      !absl::SimpleAtoi(fields[1], &line->parent)) {
     return false;
   }
+  line->number = *number;
   line->root = Unescaped(fields[3]);
   line->target = Unescaped(fields[4]);
   line->written_target = fields[4];
