@@ -5,32 +5,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/clock.h"
 #include "common/files.h"
-#include "common/limits.h"
 #include "measure/target_key.h"
 #include "worker/targets/openers.h"
 
 namespace lockstep::worker {
 namespace {
-
-DeviceUse UseOf(const v1::TargetAssignment& target, const OpenOptions& options) {
-  DeviceUse use;
-  use.identity = target.target().device().identity();
-  use.write = options.write;
-  use.expendable = options.expendable;
-  use.inspected_identity = target.device_identity();
-  use.inspected_sequence = target.disk_sequence();
-  use.held_by_peer = target.held_by_peer();
-  use.own_data = target.written_before();
-  for (const v1::LeftContent& left : target.left_contents()) {
-    use.left_contents.push_back(left.fingerprint());
-  }
-  use.inspected_content = target.content_fingerprint();
-  use.inspected_stamp = target.stamp_number();
-  use.read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessArmedNs;
-  return use;
-}
 
 bool IsInMemory(const std::string& name) {
   return absl::StartsWith(name, "zram") || absl::StartsWith(name, "ram") ||
@@ -48,7 +28,10 @@ absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssign
   if (path.empty()) path = target.path();
   const int flags =
       (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0) | options.flags;
-  auto opened = context.guard.OpenDevice(path, UseOf(target, options), flags, options.claims);
+  DeviceUse use = UseOf(target, device.identity(), options);
+  use.inspected_sequence = target.disk_sequence();
+  use.held_by_peer = target.held_by_peer();
+  auto opened = context.guard.OpenDevice(path, use, flags, options.claims);
   if (!opened.ok()) return opened.status();
   const auto bytes = UsableBytes(opened->facts, device.size_bytes(), target.stamp_bytes());
   if (!bytes.ok()) return bytes.status();

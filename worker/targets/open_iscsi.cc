@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/clock.h"
 #include "common/iscsi_url.h"
 #include "common/limits.h"
 #include "worker/host/byte_ranges.h"
@@ -19,20 +18,8 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
   const v1::IscsiTarget& iscsi = target.target().iscsi();
   const auto url = common::ParseIscsiUrl(iscsi.url());
   if (!url.ok()) return url.status();
-  DeviceUse use;
-  use.identity = iscsi.identity();
-  use.write = options.write;
-  use.expendable = options.expendable;
-  use.inspected_identity = target.device_identity();
-  use.own_data = target.written_before();
-  for (const v1::LeftContent& left : target.left_contents()) {
-    use.left_contents.push_back(left.fingerprint());
-  }
-  use.inspected_content = target.content_fingerprint();
-  use.inspected_stamp = target.stamp_number();
-  use.read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessArmedNs;
   v1::BlockDevice facts;
-  auto checked = context.guard.CheckLun(*url, use, &facts);
+  auto checked = context.guard.CheckLun(*url, UseOf(target, iscsi.identity(), options), &facts);
   if (!checked.ok()) return checked.status();
   auto lun = std::make_shared<LunSpec>(*std::move(checked));
   // There is no open(2) that could take O_SYNC: each write carries FUA instead.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "proto/worker.pb.h"
@@ -26,6 +27,10 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
                              OpenTargets* open);
 absl::Status OpenNullTarget(const OpenContext& context, const v1::TargetAssignment& target,
                             OpenTargets* open);
+
+// What the guard must know of the use of a device or LUN. `identity`: as the job has it.
+DeviceUse UseOf(const v1::TargetAssignment& target, const std::string& identity,
+                const OpenOptions& options);
 
 // Adds a file that begins at `base` within the target. The workload may touch only the bytes in the
 // target's slice, or in its stripes, and never the stamp: slices count from behind that, stripes

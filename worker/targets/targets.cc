@@ -4,6 +4,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/limits.h"
 #include "measure/target_key.h"
 #include "worker/targets/openers.h"
@@ -46,6 +47,23 @@ std::vector<std::string> OpenTargets::paths() const {
   std::vector<std::string> list;
   for (const OpenedFile& file : files) list.push_back(file.path);
   return list;
+}
+
+DeviceUse UseOf(const v1::TargetAssignment& target, const std::string& identity,
+                const OpenOptions& options) {
+  DeviceUse use;
+  use.identity = identity;
+  use.write = options.write;
+  use.expendable = options.expendable;
+  use.inspected_identity = target.device_identity();
+  use.own_data = target.written_before();
+  for (const v1::LeftContent& left : target.left_contents()) {
+    use.left_contents.push_back(left.fingerprint());
+  }
+  use.inspected_content = target.content_fingerprint();
+  use.inspected_stamp = target.stamp_number();
+  use.read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessArmedNs;
+  return use;
 }
 
 absl::Status AddOpened(const v1::TargetAssignment& target, uint64_t base, OpenedFile file,
