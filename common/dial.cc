@@ -91,6 +91,18 @@ void DemandServerName(const std::string& server_name, grpc::ChannelArguments* ar
   if (!server_name.empty()) arguments->SetSslTargetNameOverride(server_name);
 }
 
+bool AwaitConnection(grpc::Channel* channel, std::chrono::seconds limit) {
+  const auto deadline = std::chrono::system_clock::now() + limit;
+  while (true) {
+    const grpc_connectivity_state state = channel->GetState(true);
+    if (state == GRPC_CHANNEL_READY) return true;
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN ||
+        !channel->WaitForStateChange(state, deadline)) {
+      return false;
+    }
+  }
+}
+
 std::string WhyNotConnected(const std::shared_ptr<grpc::Channel>& channel,
                             const std::string& address, bool tls, const std::string& server_name) {
   if (const std::string why = Probe(address); !why.empty()) return why;

@@ -52,19 +52,6 @@ std::shared_ptr<grpc::Channel> Dial(const std::string& address,
   return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 
-// False as soon as the address refuses: gRPC itself would go on with growing pauses.
-bool AwaitConnection(grpc::Channel* channel) {
-  const auto deadline = std::chrono::system_clock::now() + kDialTime;
-  while (true) {
-    const grpc_connectivity_state state = channel->GetState(true);
-    if (state == GRPC_CHANNEL_READY) return true;
-    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN ||
-        !channel->WaitForStateChange(state, deadline)) {
-      return false;
-    }
-  }
-}
-
 void CheckServerCertificate(const grpc::ClientContext& call, int64_t now_s, Findings* findings) {
   const auto context = call.auth_context();
   if (context == nullptr) return;
@@ -239,7 +226,7 @@ std::unique_ptr<ReachedController> CheckController(const ControllerTarget& targe
     }
     const auto channel = Dial(address, credentials, target.tls.server_name);
     const auto begin = steady_clock::now();
-    if (!AwaitConnection(channel.get())) {
+    if (!common::AwaitConnection(channel.get(), kDialTime)) {
       failed.emplace_back(address, common::WhyNotConnected(channel, address, target.tls.any(),
                                                            target.tls.server_name));
       continue;

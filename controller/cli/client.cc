@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -19,22 +20,10 @@
 #include "common/users.h"
 
 namespace lockstep::cli {
-
 namespace {
 
-// False as soon as the address refuses. gRPC itself would go on with growing pauses, but a command
-// has other addresses to try, or a person who waits.
-bool Connected(grpc::Channel* channel) {
-  const auto deadline = std::chrono::system_clock::now() + std::chrono::seconds(3);
-  while (true) {
-    const grpc_connectivity_state state = channel->GetState(true);
-    if (state == GRPC_CHANNEL_READY) return true;
-    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN ||
-        !channel->WaitForStateChange(state, deadline)) {
-      return false;
-    }
-  }
-}
+// A command has other addresses to try, or a person who waits.
+constexpr std::chrono::seconds kConnectTime{3};
 
 }  // namespace
 
@@ -87,7 +76,8 @@ absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Context::Connect() const {
     // gRPC's default of 4 MiB is too small for the report of a large fleet.
     arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kReportBytes));
     auto channel = grpc::CreateCustomChannel(address, *credentials, arguments);
-    if (Connected(channel.get())) return v1::Controller::NewStub(channel);
+    if (common::AwaitConnection(channel.get(), kConnectTime))
+      return v1::Controller::NewStub(channel);
     absl::StrAppend(&why, why.empty() ? "" : "; ", address, ": ",
                     common::WhyNotConnected(channel, address, tls.any()));
   }
