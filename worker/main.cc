@@ -17,6 +17,7 @@
 #include "common/files.h"
 #include "common/iscsi_url.h"
 #include "common/limits.h"
+#include "common/signals.h"
 #include "common/text.h"
 #include "common/timing.h"
 #include "common/tls.h"
@@ -364,12 +365,7 @@ int main(int argc, char** argv) {
   }
   spdlog::set_default_logger(spdlog::stderr_color_mt("worker"));
 
-  // Signals are taken by one thread that waits for them; every other one inherits the mask.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const sigset_t signals = common::BlockSignals({SIGINT, SIGTERM});
   // libiscsi writes to connections that the other end may have closed.
   signal(SIGPIPE, SIG_IGN);
 

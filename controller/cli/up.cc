@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
+#include "common/signals.h"
 #include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/local_fleet.h"
@@ -78,12 +79,7 @@ void SayWhatStoreFilesystemMeans(const LocalFleet::Options& options) {
 }
 
 int Up(Context context, UpFlags flags) {
-  // Threads inherit the mask, so it is set before the first one exists. The signals then wait for
-  // sigwait(3) below.
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&signals, number);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const sigset_t signals = common::BlockSignals({SIGINT, SIGTERM, SIGHUP, SIGCHLD});
   LocalFleet::Options& options = flags.fleet;
   options.worker_names = WorkerNames(options.workers);
   if (flags.no_web) options.http.clear();

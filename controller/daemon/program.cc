@@ -13,6 +13,7 @@
 #include "CLI/CLI.hpp"
 #include "common/clock.h"
 #include "common/files.h"
+#include "common/signals.h"
 #include "common/text.h"
 #include "common/timing.h"
 #include "common/tls.h"
@@ -271,13 +272,7 @@ int RunProgram(int argc, char** argv) {
   }
   if (absl::Status status = CheckBinds(flags); !status.ok()) return Fail(status);
 
-  sigset_t signals;
-  // The signals are blocked before the first thread starts, because threads inherit the mask
-  // (pthread_sigmask(3)). sigtimedwait(2) then takes them, in one place.
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const sigset_t signals = common::BlockSignals({SIGINT, SIGTERM});
   // A write to a connection that its peer has closed would otherwise end the process.
   signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
