@@ -204,7 +204,12 @@ v1::Workload VerifyLoad(v1::VerifyPhase from) {
   w.set_passes(1);
   w.set_block_size_bytes(from.block_size_bytes());
   w.set_queue_depth(from.queue_depth());
-  w.mutable_pattern()->mutable_sequential();
+  if (from.random()) {
+    // Shuffled, not random: a pass at random offsets would leave blocks unread.
+    w.mutable_pattern()->mutable_shuffled();
+  } else {
+    w.mutable_pattern()->mutable_sequential();
+  }
   w.set_read_ratio(1);
   w.set_verify(true);
   w.set_direct(from.direct());

@@ -381,8 +381,25 @@ class Translator {
     verify->set_block_size_bytes(group.verified_block);
     // Like fio, it looks only at blocks that were written.
     verify->set_sparse(true);
+    ReadBackAsWritten(group, verify);
+  }
+
+  // fio reads back with the depth of the job. Blocks that a job visits in random order, each once,
+  // are read in the order in which they were written. All others are read from start to end.
+  void ReadBackAsWritten(const Group& group, v1::VerifyPhase* verify) {
+    constexpr int64_t kMaxDepth = 4096;
+    int64_t depth = 0;
     for (const v1::Workload& w : group.run.workloads()) {
-      if (w.verify() && !w.direct()) verify->set_direct(false);
+      if (!w.verify() || w.read_ratio() == 1) continue;
+      depth += int64_t{std::max(1u, w.queue_depth())} * std::max(1u, w.threads());
+      if (!w.direct()) verify->set_direct(false);
+      if (w.pattern().has_shuffled()) verify->set_random(true);
+    }
+    verify->set_queue_depth(static_cast<uint32_t>(std::clamp<int64_t>(depth, 1, kMaxDepth)));
+    const std::string field = PathOfPhase() + ".verify.";
+    out_.origins[field + "queue_depth"] = DefaultOrigin("it reads back as deep as it has written");
+    if (verify->random()) {
+      out_.origins[field + "random"] = DefaultOrigin("it reads back in the order of its writes");
     }
   }
 

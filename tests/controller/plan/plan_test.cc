@@ -308,6 +308,11 @@ TEST(PlanTest, PreconditionAndVerifyAreLoadsOverEverything) {
   const v1::RunPhase verify = LoadOf(job, job.phases(4));
   EXPECT_EQ(verify.workloads(0).block_size_bytes(), 16384);  // what the workload wrote
   EXPECT_TRUE(verify.workloads(0).verify());
+  EXPECT_TRUE(verify.workloads(0).pattern().has_sequential());
+  job.mutable_phases(4)->mutable_verify()->set_random(true);
+  EXPECT_TRUE(Validate(job).empty());
+  // Each block is read once, too.
+  EXPECT_TRUE(LoadOf(job, job.phases(4)).workloads(0).pattern().has_shuffled());
   SettledRun run{"r", job, 7, {Worker("a")}};
   const auto assignments = MakeAssignments(run, run.job.phases(4), 4, 1, {0});
   ASSERT_TRUE(assignments.ok());
