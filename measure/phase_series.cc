@@ -234,6 +234,9 @@ void PhaseSeries::AddUp(const v1::IntervalSample& sample, const std::vector<Deco
     AddDevice(device, measured, seconds, &sums);
     AddPaths(device, sample, ios.operations == 0, &sums.paths);
   }
+  // Samples of the ramp say that the worker samples quotas: one that held in the ramp alone has no
+  // part in the measured time.
+  if (sample.has_quota()) AddQuota(sample.quota(), measured, seconds, &series->quota);
   if (!measured) return;
   series->measured_seconds += seconds;
   series->first_measured_seconds =

@@ -54,6 +54,7 @@ struct WorkerSeries {
   std::vector<std::pair<int64_t, int64_t>> silences;
   std::map<std::string, DeviceSums> devices;  // by name
   HostSums host;
+  QuotaSums quota;
   std::map<std::string, InterfaceSums> interfaces;             // by name
   std::map<std::pair<std::string, std::string>, NfsSums> nfs;  // by mount and operation
   uint32_t next_interval = 0;

@@ -96,6 +96,18 @@ void AddHost(const v1::HostSample& h, double seconds, HostSums* sums) {
   sums->blocked += h.blocked();
 }
 
+double ThrottledSeconds(const v1::QuotaSample& quota, double seconds) {
+  const auto throttled = static_cast<double>(quota.throttled_periods());
+  if (quota.period_ns() > 0) return throttled * static_cast<double>(quota.period_ns()) / 1e9;
+  // The length of a period is not known: the periods that were counted stand for the interval.
+  return quota.periods() > 0 ? seconds * throttled / static_cast<double>(quota.periods()) : 0;
+}
+
+void AddQuota(const v1::QuotaSample& quota, bool measured, double seconds, QuotaSums* sums) {
+  ++sums->samples;
+  if (measured) sums->throttled_seconds += ThrottledSeconds(quota, seconds);
+}
+
 void AddInterface(const v1::InterfaceSample& i, double seconds, InterfaceSums* sums) {
   sums->seconds += seconds;
   sums->received_bytes += static_cast<double>(i.received_bytes());

@@ -56,6 +56,12 @@ struct HostSums {
   KnownSum swap_in, swap_out, block_in, block_out;
 };
 
+// The processor quota of a worker's control groups.
+struct QuotaSums {
+  int samples = 0;               // of all intervals; 0: no quota was counted
+  double throttled_seconds = 0;  // of the measured intervals
+};
+
 // The traffic of a network interface over the measured intervals, by one worker's samples.
 struct InterfaceSums {
   double seconds = 0;
@@ -71,12 +77,17 @@ struct NfsSums {
   double queue_time_ms = 0, round_trip_ms = 0, execution_ms = 0;
 };
 
+// How long the quota was used up in an interval of so many seconds: the length of the throttled
+// periods. It may be a period longer than the interval, whose bounds are not those of periods.
+double ThrottledSeconds(const v1::QuotaSample& quota, double seconds);
+
 // Each adds what one interval of so many seconds says. For paths, `is_silent` is whether the worker
 // completed no I/O in the interval.
 void AddDevice(const v1::DeviceSample& device, bool measured, double seconds, DeviceSums* sums);
 void AddPaths(const v1::DeviceSample& device, const v1::IntervalSample& sample, bool is_silent,
               PathSums* sums);
 void AddHost(const v1::HostSample& host, double seconds, HostSums* sums);
+void AddQuota(const v1::QuotaSample& quota, bool measured, double seconds, QuotaSums* sums);
 void AddInterface(const v1::InterfaceSample& interface, double seconds, InterfaceSums* sums);
 void AddNfs(const v1::NfsSample& nfs, NfsSums* sums);
 

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 
+#include "measure/sample_sums.h"
+
 namespace lockstep::measure {
 namespace {
 
@@ -55,6 +57,9 @@ void WorkerRates::Append(const v1::IntervalSample& sample, const IoSums& ios,
     AppendTo(&latency_seconds, latency_seconds_sum / seconds, step);
     AppendTo(&steal_ratio, sample.host().steal_ratio(), step);
     AppendTo(&run_queue, sample.host().run_queue(), step);
+    AppendTo(&throttled_ratio, ThrottledSeconds(sample.quota(), seconds) / seconds, step);
+    AppendTo(&throttled_time,
+             static_cast<double>(sample.quota().throttled_time_ns()) / 1e9 / seconds, step);
     AppendDevices(sample, seconds, step);
   }
   ++intervals_;
@@ -64,7 +69,8 @@ void WorkerRates::ThinTo(uint32_t step) {
   const auto thin = [step](RateSeries* series) {
     while (series->step() < step) series->Thin();
   };
-  for (RateSeries* series : {&iops, &bytes, &latency_seconds, &steal_ratio, &run_queue}) {
+  for (RateSeries* series : {&iops, &bytes, &latency_seconds, &steal_ratio, &run_queue,
+                             &throttled_ratio, &throttled_time}) {
     thin(series);
   }
   for (auto& [name, rates] : devices) {

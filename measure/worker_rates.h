@@ -23,6 +23,9 @@ struct WorkerRates {
   // divided by `iops` they are the mean latency.
   RateSeries bytes, latency_seconds;
   RateSeries steal_ratio, run_queue;  // of the host; 0 without a sample
+  // Of the worker's control groups; 0 without a sample. Seconds per second in which a quota was
+  // used up, and in which processors kept threads waiting for it (QuotaSample::throttled_time_ns).
+  RateSeries throttled_ratio, throttled_time;
   std::map<std::string, DeviceRates> devices;
 
   // Adds an interval as it was sampled, with `ios` and the sum of their latencies. `all`: not the

@@ -230,6 +230,34 @@ TEST(PhaseSeriesTest, ASpeedThatIsKnownForAPartOfTheTimeIsNotKnown) {
   EXPECT_DOUBLE_EQ(series.Of(0).nfs.at({"/mnt", "READ"}).round_trip_ms, 15);
 }
 
+TEST(PhaseSeriesTest, AQuotaCountsInTheIntervalsInWhichItWasUsedUp) {
+  PhaseSeries::Options options;
+  options.workers = {0};
+  options.workloads = 1;
+  options.keeps_all_rates = true;
+  PhaseSeries series(options);
+  for (uint32_t k = 0; k < 5; ++k) {
+    v1::IntervalSample sample = Sample(k, 10);
+    if (k == 0) sample.set_interval_class(v1::INTERVAL_CLASS_RAMP);
+    if (k == 2) {
+      ASSERT_TRUE(series.Add(0, sample).ok());
+      continue;
+    }
+    v1::QuotaSample* quota = sample.mutable_quota();
+    quota->set_periods(k == 4 ? 4 : 10);
+    quota->set_throttled_periods(k == 4 ? 1 : 11);
+    // The kernel does not say how long the last ones are.
+    if (k < 4) quota->set_period_ns(kSecond / 10);
+    quota->set_throttled_time_ns(2 * kSecond);
+    ASSERT_TRUE(series.Add(0, sample).ok());
+  }
+  EXPECT_EQ(series.Of(0).quota.samples, 4);
+  EXPECT_DOUBLE_EQ(series.Of(0).quota.throttled_seconds, 1.1 + 1.1 + 0.25)
+      << "the ramp is not in it";
+  EXPECT_EQ(series.Of(0).rates.throttled_ratio.Points(), (std::vector<double>{1.1, 0, 1.1, 0.25}));
+  EXPECT_EQ(series.Of(0).rates.throttled_time.Points(), (std::vector<double>{2, 0, 2, 2}));
+}
+
 TEST(PhaseSeriesTest, NamesThatNoHostHasAreRefused) {
   PhaseSeries series = Live();
   v1::IntervalSample sample = Sample(0, 10);

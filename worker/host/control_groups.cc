@@ -3,13 +3,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <sstream>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/files.h"
+#include "measure/sample_sums.h"
 #include "worker/host/mount_table.h"
 
 namespace lockstep::worker {
@@ -50,17 +53,6 @@ void AddLimits(const ControlGroup& group, const std::string& file,
     fields[0] = DeviceName(fields[0]);
     words->push_back(absl::StrCat(group.name, ": ", file, " ", absl::StrJoin(fields, " ")));
   }
-}
-
-// The number behind a word of a file of lines; 0 where there is none.
-uint64_t NumberOf(const std::string& path, const std::string& word) {
-  std::istringstream lines(common::ReadTrimmed(path));
-  std::string key;
-  uint64_t value = 0;
-  while (lines >> key >> value) {
-    if (key == word) return value;
-  }
-  return 0;
 }
 
 // The length of the periods of a group's quota: "QUOTA PERIOD" in version 2, µs; 0 if not known.
@@ -148,18 +140,72 @@ std::vector<std::string> IoThrottles() {
   return words;
 }
 
-std::map<std::string, QuotaPeriods> ReadQuotaPeriods() {
-  std::map<std::string, QuotaPeriods> found;
-  for (const char* controller : {"cpu", ""}) {
-    for (const ControlGroup& group : GroupsOf(controller)) {
-      const std::string path = group.directory + "/cpu.stat";
-      const QuotaPeriods periods = {NumberOf(path, "nr_periods"), NumberOf(path, "nr_throttled"),
-                                    PeriodSecondsOf(group)};
-      // The kernel counts periods only in a group that has a quota.
-      if (periods.periods > 0) found[group.directory] = periods;
+QuotaPeriods ParseQuotaPeriods(const std::string& stat) {
+  QuotaPeriods periods;
+  std::istringstream lines(stat);
+  std::string key;
+  uint64_t value = 0;
+  while (lines >> key >> value) {
+    if (key == "nr_periods") periods.periods = value;
+    if (key == "nr_throttled") periods.throttled = value;
+    // Version 1 counts nanoseconds under another name.
+    if (key == "throttled_time") periods.throttled_ns = value;
+    if (key == "throttled_usec") periods.throttled_ns = 1000 * value;
+  }
+  return periods;
+}
+
+std::map<std::string, QuotaPeriods> QuotaReader::Read() {
+  // A process may be moved to another group at any time. The mounts stay, and a host may have
+  // thousands of them: they are read only when the groups are others.
+  const std::string names = common::ReadTrimmed("/proc/self/cgroup");
+  if (names != names_) {
+    groups_.clear();
+    for (const char* controller : {"cpu", ""}) {
+      for (ControlGroup& group : GroupsOf(controller)) groups_.push_back(std::move(group));
     }
+    names_ = names;
+  }
+  std::map<std::string, QuotaPeriods> found;
+  for (const ControlGroup& group : groups_) {
+    const std::string stat = common::ReadTrimmed(group.directory + "/cpu.stat");
+    if (stat.empty()) continue;
+    QuotaPeriods periods = ParseQuotaPeriods(stat);
+    // The kernel counts periods only in a group that has a quota.
+    if (periods.periods > 0) periods.period_seconds = PeriodSecondsOf(group);
+    found[group.directory] = periods;
   }
   return found;
+}
+
+std::map<std::string, QuotaPeriods> ReadQuotaPeriods() {
+  std::map<std::string, QuotaPeriods> found = QuotaReader().Read();
+  std::erase_if(found, [](const auto& group) { return group.second.periods == 0; });
+  return found;
+}
+
+std::optional<v1::QuotaSample> Difference(const std::map<std::string, QuotaPeriods>& before,
+                                          const std::map<std::string, QuotaPeriods>& now,
+                                          double seconds) {
+  // A group that was made again under its old name counts from 0.
+  const auto step = [](uint64_t from, uint64_t to) { return to > from ? to - from : 0; };
+  std::optional<v1::QuotaSample> most;
+  double max_throttled = 0;
+  for (const auto& [directory, group] : now) {
+    const auto earlier = before.find(directory);
+    if (earlier == before.end()) continue;
+    v1::QuotaSample sample;
+    sample.set_periods(step(earlier->second.periods, group.periods));
+    if (sample.periods() == 0) continue;
+    sample.set_throttled_periods(step(earlier->second.throttled, group.throttled));
+    sample.set_period_ns(static_cast<uint64_t>(std::llround(1e9 * group.period_seconds)));
+    sample.set_throttled_time_ns(step(earlier->second.throttled_ns, group.throttled_ns));
+    const double throttled = measure::ThrottledSeconds(sample, seconds);
+    if (most && throttled <= max_throttled) continue;
+    most = std::move(sample);
+    max_throttled = throttled;
+  }
+  return most;
 }
 
 double ThrottledRatio(const std::map<std::string, QuotaPeriods>& before,

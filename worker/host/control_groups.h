@@ -2,31 +2,16 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "proto/result.pb.h"
 
 namespace lockstep::worker {
 
 // The limits of this process's control groups, versions 1 and 2: its own group and those above it,
 // as far as they are mounted here (cgroups(7)).
-
-// The memory that the kernel could give out without swapping, or that the groups of version 2 leave
-// of it; 0 when it does not say.
-double AvailableMemoryBytes();
-// Limits on I/O, in words: "/slow: blkio.throttle.read_iops_device vda 200".
-std::vector<std::string> IoThrottles();
-// The periods of each group's processor quota so far, and those in which it was used up; by the
-// group's directory, without groups that never had a quota.
-struct QuotaPeriods {
-  uint64_t periods = 0, throttled = 0;
-  double period_seconds = 0;  // 0: not known
-};
-std::map<std::string, QuotaPeriods> ReadQuotaPeriods();
-// The share of so many seconds in which one of the groups had used up its quota: the largest one.
-// The kernel counts periods only while a group has a quota and works, so that a quota of a few
-// seconds is one of these seconds alone.
-double ThrottledRatio(const std::map<std::string, QuotaPeriods>& before,
-                      const std::map<std::string, QuotaPeriods>& now, double seconds);
 
 // A group's directory and those above it, the innermost first. `mounts` and `groups` are
 // /proc/self/mountinfo and /proc/self/cgroup; `controller` is one of version 1, or empty for
@@ -37,5 +22,55 @@ struct ControlGroup {
 };
 std::vector<ControlGroup> ControlGroupsOf(const std::string& mounts, const std::string& groups,
                                           const std::string& controller);
+
+// The memory that the kernel could give out without swapping, or that the groups of version 2 leave
+// of it; 0 when it does not say.
+double AvailableMemoryBytes();
+// Limits on I/O, in words: "/slow: blkio.throttle.read_iops_device vda 200".
+std::vector<std::string> IoThrottles();
+
+// Processor quotas. The kernel gives a group its quota anew in each period, mostly 100 ms. A group
+// that uses it up waits for the next period, and the period counts as throttled (sched-bwc.rst).
+//
+// What is sampled: in each interval, each worker reads nr_periods, nr_throttled and the throttled
+// time in cpu.stat of its own group and of those above it. The sample has the differences of the
+// group that was throttled most. The unit is the period. The throttled time is summed over
+// processors, so it may be longer than the interval.
+//
+// The share of a stretch is the length of its throttled periods over the length of its intervals
+// (measure::ThrottledSeconds()). Each throttled period counts as a whole. An interval may have one
+// period more or less than its length says, so the share is limited to 1 over the stretch and not
+// in each interval. The share of a phase is that of all its measured intervals.
+
+// The periods of a group's processor quota so far, and those in which it was used up.
+struct QuotaPeriods {
+  uint64_t periods = 0, throttled = 0;
+  double period_seconds = 0;  // 0: not known
+  uint64_t throttled_ns = 0;  // summed over processors
+};
+// The text of cpu.stat, of version 1 or 2. It does not say how long a period is.
+QuotaPeriods ParseQuotaPeriods(const std::string& stat);
+// Reads the groups of this process again and again. Not thread-safe.
+class QuotaReader {
+ public:
+  // By the group's directory: all groups with a cpu.stat, also those that never had a quota.
+  std::map<std::string, QuotaPeriods> Read();
+
+ private:
+  std::string names_;  // /proc/self/cgroup when groups_ was made
+  std::vector<ControlGroup> groups_;
+};
+// By the group's directory, without groups that never had a quota.
+std::map<std::string, QuotaPeriods> ReadQuotaPeriods();
+// The sample between two readings `seconds` apart. Nothing where no quota was counted. A group that
+// is not in `before` has nothing to subtract: this process has come into it since.
+std::optional<v1::QuotaSample> Difference(const std::map<std::string, QuotaPeriods>& before,
+                                          const std::map<std::string, QuotaPeriods>& now,
+                                          double seconds);
+// The share of so many seconds in which one of the groups had used up its quota: the largest one.
+// The kernel counts periods only while a group has a quota and works, so that a quota of a few
+// seconds is one of these seconds alone.
+double ThrottledRatio(const std::map<std::string, QuotaPeriods>& before,
+                      const std::map<std::string, QuotaPeriods>& now, double seconds);
 
 }  // namespace lockstep::worker

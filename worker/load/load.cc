@@ -372,6 +372,8 @@ Collector::Options Load::SamplingOptions(DeviceAttachments* attachments) {
   options.nested_devices.insert(assignment_.nested_devices().begin(),
                                 assignment_.nested_devices().end());
   options.sample_host = assignment_.sample_host();
+  // A quota holds up the threads of a load. Without one there is nothing to explain by it.
+  options.sample_quota = !parts_.empty();
   options.network = &network_;
   options.paths = [this](const std::string& device) {
     const PathWatch::Count count = paths_.CountOf(device);

@@ -66,6 +66,7 @@ Collector::HostReading Collector::ReadHost() {
     for (const std::string& name : ended_devices_) reading.devices.erase(name);
   }
   if (options_.sample_host) reading.host = ReadHostCounters();
+  if (options_.sample_quota) reading.quotas = quota_reader_.Read();
   if (options_.network != nullptr) reading.network = options_.network->Read();
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
@@ -236,6 +237,10 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
   if (options_.sample_host) {
     *sample.mutable_host() =
         Difference(last_reading_.host, reading.host, ClockTickNs(), PageBytes());
+  }
+  if (auto quota = Difference(last_reading_.quotas, reading.quotas,
+                              static_cast<double>(reading.at_ns - last_reading_.at_ns) / 1e9)) {
+    *sample.mutable_quota() = *std::move(quota);
   }
   if (options_.network != nullptr) {
     options_.network->AddDifference(last_reading_.network, reading.network, &sample);

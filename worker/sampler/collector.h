@@ -8,6 +8,7 @@
 
 #include "common/clock.h"
 #include "proto/result.pb.h"
+#include "worker/host/control_groups.h"
 #include "worker/host/disk_stats.h"
 #include "worker/host/host_stats.h"
 #include "worker/host/storage_network.h"
@@ -36,6 +37,7 @@ class Collector {
     std::set<std::string> sample_devices;  // names in /proc/diskstats
     std::set<std::string> nested_devices;  // among them, as DeviceSample::nested
     bool sample_host = false;
+    bool sample_quota = false;  // of this process's own control groups
     // The network between this worker and the servers of its targets; outlives this. Null: not
     // sampled.
     StorageNetwork* network = nullptr;
@@ -78,6 +80,7 @@ class Collector {
   struct HostReading {
     std::map<std::string, v1::DeviceSample> devices;
     HostCounters host;
+    std::map<std::string, QuotaPeriods> quotas;  // by the group's directory
     StorageNetwork::Reading network;
     int64_t cpu_user_ns = 0, cpu_system_ns = 0;  // of this process
     int64_t at_ns = 0;
@@ -108,6 +111,7 @@ class Collector {
   const Options options_;
   const Sink sink_;
   HostReading last_reading_;
+  QuotaReader quota_reader_;
   std::map<v1::IntervalClass, Sums> totals_;
   std::vector<measure::OperationCounts> thread_sums_;
   int64_t cpu_user_ns_ = 0, cpu_system_ns_ = 0;

@@ -236,5 +236,62 @@ TEST(ControlGroupsTest, AQuotaOfSomeSecondsIsNoneOfTheOthers) {
   EXPECT_EQ(ThrottledRatio(before, before, 0), 0);
 }
 
+TEST(ControlGroupsTest, TheCountersOfAQuotaAreFoundInBothVersions) {
+  const QuotaPeriods one =
+      ParseQuotaPeriods("nr_periods 40\nnr_throttled 7\nthrottled_time 350000000");
+  EXPECT_EQ(one.periods, 40u);
+  EXPECT_EQ(one.throttled, 7u);
+  EXPECT_EQ(one.throttled_ns, 350000000u);
+  // The lines of cgroup-v2.rst, among them some of other controllers and kernels.
+  const QuotaPeriods two = ParseQuotaPeriods(
+      "usage_usec 1811\nuser_usec 1811\nsystem_usec 0\nnice_usec 0\ncore_sched.force_idle_usec 0\n"
+      "nr_periods 40\nnr_throttled 7\nthrottled_usec 350000\nnr_bursts 0\nburst_usec 0");
+  EXPECT_EQ(two.periods, 40u);
+  EXPECT_EQ(two.throttled, 7u);
+  EXPECT_EQ(two.throttled_ns, 350000000u);
+  // Without the controller there are no such lines.
+  EXPECT_EQ(ParseQuotaPeriods("usage_usec 1811\nuser_usec 1811\nsystem_usec 0").periods, 0u);
+  EXPECT_EQ(ParseQuotaPeriods("").periods, 0u);
+}
+
+TEST(ControlGroupsTest, AnIntervalHasTheQuotaThatHeldItMost) {
+  using Groups = std::map<std::string, QuotaPeriods>;
+  const Groups before = {{"/", {}}, {"/a", {100, 50, 0.1, 700}}, {"/a/b", {30, 0, 0.5, 0}}};
+  Groups now = {{"/", {}}, {"/a", {110, 59, 0.1, 1500}}, {"/a/b", {32, 1, 0.5, 90}}};
+  auto sample = Difference(before, now, 1.0);
+  ASSERT_TRUE(sample.has_value());
+  EXPECT_EQ(sample->periods(), 10u);
+  EXPECT_EQ(sample->throttled_periods(), 9u);
+  EXPECT_EQ(sample->period_ns(), 100000000u);
+  EXPECT_EQ(sample->throttled_time_ns(), 800u);
+  // Two long periods are more than nine short ones.
+  now["/a/b"].throttled = 2;
+  sample = Difference(before, now, 1.0);
+  ASSERT_TRUE(sample.has_value());
+  EXPECT_EQ(sample->period_ns(), 500000000u);
+  // A quota that is not reached is a sample; no quota is none.
+  now = {{"/a", {110, 50, 0.1, 700}}};
+  sample = Difference(before, now, 1.0);
+  ASSERT_TRUE(sample.has_value());
+  EXPECT_EQ(sample->periods(), 10u);
+  EXPECT_EQ(sample->throttled_periods(), 0u);
+  EXPECT_FALSE(Difference(before, before, 1.0).has_value());
+  EXPECT_FALSE(Difference({}, {}, 1.0).has_value());
+  // The counts of a group that this process has come into are those of others.
+  EXPECT_FALSE(Difference({}, {{"/c", {5000, 4000, 0.1, 0}}}, 1.0).has_value());
+  // A group that was made again counts from 0.
+  EXPECT_FALSE(Difference({{"/c", {50, 40, 0.1, 0}}}, {{"/c", {5, 4, 0.1, 0}}}, 1.0).has_value());
+}
+
+TEST(ControlGroupsTest, TheGroupsOfThisProcessAreReadAgainAndAgain) {
+  QuotaReader reader;
+  std::map<std::string, QuotaPeriods> quotas;
+  for (const auto& [directory, group] : reader.Read()) {
+    if (group.periods > 0) quotas[directory] = group;
+  }
+  EXPECT_EQ(quotas.size(), ReadQuotaPeriods().size());
+  EXPECT_GE(reader.Read().size(), quotas.size());
+}
+
 }  // namespace
 }  // namespace lockstep::worker
