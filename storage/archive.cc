@@ -70,6 +70,8 @@ constexpr Addition kAdditions[] = {
     {29, "nfs_samples", nullptr},
     {31, "observed_shares", nullptr},
     {33, "notes", nullptr},
+    {35, "quota_rollups", nullptr},
+    {35, "quota_samples", nullptr},
 };
 // A message of rows stays well below the 4 MiB that gRPC receives by default.
 constexpr size_t kPiece = 1 << 20;
@@ -384,7 +386,7 @@ class Importer {
       if (!status.ok()) return status;
     }
     for (const char* samples : {"interval_operations", "device_samples", "host_samples",
-                                "interface_samples", "nfs_samples"}) {
+                                "interface_samples", "nfs_samples", "quota_samples"}) {
       if (!seen_.contains(samples)) continue;  // an older schema has no such table
       auto partitions = connection_->Query(
           absl::StrCat("SELECT ensure_partitions(min(started_at), max(started_at)) FROM ",

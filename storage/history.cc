@@ -279,7 +279,7 @@ absl::Status PruneRuns(PgConnection* connection, const std::vector<v1::RunSummar
   // The partitioned tables of samples have no foreign key, so no CASCADE reaches them. block_writes
   // has one, but goes with the samples even where the run stays. All other rows go with their run.
   for (const char* table : {"interval_operations", "device_samples", "host_samples",
-                            "interface_samples", "nfs_samples", "block_writes"}) {
+                            "interface_samples", "nfs_samples", "quota_samples", "block_writes"}) {
     auto gone = connection->Query(
         absl::StrCat("DELETE FROM ", table, " WHERE run_id = ANY ($1::uuid[])"), {ids});
     if (!gone.ok()) return gone.status();

@@ -253,6 +253,18 @@ void AddNfsMounts(const IngestBatch& batch, const v1::IntervalSample& sample,
   }
 }
 
+void AddQuota(const IngestBatch& batch, const v1::IntervalSample& sample,
+              const std::string& started, CopyRows* rows) {
+  if (!sample.has_quota()) return;
+  const v1::QuotaSample& q = sample.quota();
+  SampleKey(rows, batch, sample, started)
+      .Add(q.periods())
+      .Add(q.throttled_periods())
+      .AddUnless(q.period_ns() == 0, q.period_ns())
+      .Add(q.throttled_time_ns())
+      .EndRow();
+}
+
 absl::Status AddPhaseOperations(const IngestBatch& batch, uint32_t workload,
                                 v1::IntervalClass interval_class, const v1::OperationCounters& c,
                                 CopyRows* rows) {
@@ -382,6 +394,9 @@ constexpr char kNfsSamples[] =
     "nfs_samples (started_at, run_id, phase, attempt, worker_index, interval, interval_class, "
     "begin_ns, end_ns, mount, operation, operations, transmissions, timeouts, sent_bytes, "
     "received_bytes, queue_time_ms, round_trip_ms, execution_ms)";
+constexpr char kQuotaSamples[] =
+    "quota_samples (started_at, run_id, phase, attempt, worker_index, interval, interval_class, "
+    "begin_ns, end_ns, periods, throttled_periods, period_ns, throttled_time_ns)";
 constexpr char kBlockWrites[] =
     "block_writes (run_id, phase, attempt, worker_index, sequence, target_key, block_size_bytes, "
     "runs, written_from, written_until)";
@@ -434,7 +449,8 @@ absl::Status WriteIntervals(PgConnection* connection, const std::vector<IngestBa
   if (status.ok()) status = write(kDeviceSamples, AddDevices);
   if (status.ok()) status = write(kHostSamples, AddHost);
   if (status.ok()) status = write(kInterfaceSamples, AddInterfaces);
-  return status.ok() ? write(kNfsSamples, AddNfsMounts) : status;
+  if (status.ok()) status = write(kNfsSamples, AddNfsMounts);
+  return status.ok() ? write(kQuotaSamples, AddQuota) : status;
 }
 
 absl::Status WriteResults(PgConnection* connection, const std::vector<IngestBatch>& batches) {

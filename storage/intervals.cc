@@ -196,6 +196,14 @@ void AddNfsMount(const RowStream& row, v1::IntervalSample* sample) {
   n->set_execution_ms(row.UInt("execution_ms"));
 }
 
+void AddQuota(const RowStream& row, v1::IntervalSample* sample) {
+  v1::QuotaSample* q = sample->mutable_quota();
+  q->set_periods(row.UInt("periods"));
+  q->set_throttled_periods(row.UInt("throttled_periods"));
+  q->set_period_ns(row.UInt("period_ns"));
+  q->set_throttled_time_ns(row.UInt("throttled_time_ns"));
+}
+
 // A table, and what its rows add to a sample.
 struct Source {
   const char* name;
@@ -268,6 +276,13 @@ const Source kSources[] = {
      "nfs_samples",
      ", mount, operation",
      AddNfsMount},
+    {"quotas",
+     {IntervalDetail::kHosts},
+     kSampled,
+     "periods, throttled_periods, coalesce(period_ns, 0) AS period_ns, throttled_time_ns",
+     "quota_samples",
+     "",
+     AddQuota},
 };
 
 struct OpenSource {

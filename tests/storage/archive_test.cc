@@ -110,7 +110,7 @@ class ArchiveTest : public testing::Test {
 
   void Remove(const std::string& run) {
     for (const char* table : {"interval_operations", "device_samples", "host_samples",
-                              "interface_samples", "nfs_samples", "runs"}) {
+                              "interface_samples", "nfs_samples", "quota_samples", "runs"}) {
       EXPECT_TRUE(
           connection_->Query(std::string("DELETE FROM ") + table + " WHERE run_id = $1", {run})
               .ok());
@@ -200,7 +200,7 @@ void MakeOlder(Parts* parts) {
         "sweep_figures",  "sweep_point_figures", "device_rollups",
         "host_rollups",   "interface_samples",   "interface_rollups",
         "nfs_samples",    "nfs_rollups",         "observed_shares",
-        "notes"};
+        "notes",          "quota_samples",       "quota_rollups"};
     if (later.contains(table) && !part.has_end()) continue;
     // confirm, saved_report
     for (int i = 0; i < 2 && table == "runs"; ++i) {

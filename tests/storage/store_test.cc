@@ -32,6 +32,11 @@ TEST_F(StoreTest, WhatGoesInComesOut) {
   nfs->set_mount("/mnt/my nas");
   nfs->set_operation("READ");
   nfs->set_round_trip_ms(13);
+  v1::QuotaSample* quota = first.mutable_interval()->mutable_quota();
+  quota->set_periods(10);
+  quota->set_throttled_periods(9);
+  quota->set_period_ns(100000000);
+  quota->set_throttled_time_ns(1700000000);
   ASSERT_TRUE(
       store_->Ingest({Batch(phase, 0, 0, {first, Interval(1, {300, 1u << 30}), result})}).ok());
   EXPECT_EQ(*store_->Cursor(phase, 0), 3u);
@@ -64,6 +69,8 @@ TEST_F(StoreTest, WhatGoesInComesOut) {
   EXPECT_EQ(intervals[0].interfaces(0).DebugString(), interface->DebugString());
   ASSERT_EQ(intervals[0].nfs_size(), 1);
   EXPECT_EQ(intervals[0].nfs(0).DebugString(), nfs->DebugString());
+  EXPECT_EQ(intervals[0].quota().DebugString(), quota->DebugString());
+  EXPECT_FALSE(intervals[1].has_quota());
   EXPECT_FALSE(data->phases.at(0).workers.at(1).has_result);
 }
 
@@ -210,6 +217,14 @@ std::vector<v1::DeliveryItem> ThirtySeconds() {
     interface->set_sent_drops(k);
     interface->set_send_speed_bits_per_second(16000000);
     if (k < 20) interface->set_receive_speed_bits_per_second(16000000);
+    // The quota was set in the eleventh second, and its period is not known in the last one.
+    if (k >= 10) {
+      v1::QuotaSample* quota = sample->mutable_quota();
+      quota->set_periods(10);
+      quota->set_throttled_periods(k == 10 ? 11 : 5);
+      if (k < 29) quota->set_period_ns(100000000);
+      quota->set_throttled_time_ns(700000000);
+    }
     if (k % 2 == 1) continue;
     v1::NfsSample* nfs = sample->add_nfs();
     nfs->set_mount("/mnt");
@@ -274,6 +289,10 @@ TEST_F(StoreTest, PrunedSamplesLeaveRowsOfTenSeconds) {
                        "0|1|50|0.954|0 1|1|50|0.954|1 "));
   EXPECT_TRUE(absl::StartsWith(network("ops_s, rtt, exe, retrans", "nfs_timeline"),
                                "0|1|10|5|6|1 2|1|10|5|6|1 "));
+  EXPECT_EQ(network("throttled_ratio, throttled_seconds", "quota_timeline").substr(0, 23),
+            "10|1|1|1.1 11|1|0.5|0.5");
+  EXPECT_TRUE(absl::EndsWith(network("throttled_ratio, throttled_seconds", "quota_timeline"),
+                             " 29|1|0.5|0.5"));
   const std::string sums =
       "concat_ws('|', sum(reads), sum(read_bytes), sum(discard_bytes), sum(flush_time_ms), "
       "sum(seconds), sum(intervals), sum(intervals) FILTER (WHERE class = 'ramp'))";
@@ -295,12 +314,16 @@ TEST_F(StoreTest, PrunedSamplesLeaveRowsOfTenSeconds) {
   ASSERT_TRUE(pruned.ok()) << pruned.status();
   EXPECT_EQ(pruned->runs(), 1);
   EXPECT_EQ(Count("device_samples", phase) + Count("host_samples", phase) +
-                Count("interface_samples", phase) + Count("nfs_samples", phase),
+                Count("interface_samples", phase) + Count("nfs_samples", phase) +
+                Count("quota_samples", phase),
             0);
   EXPECT_EQ(network("txutil, sent_drops, receive_speed_bits_per_second", "network_timeline"),
             "0|2|50|1|16000000 2|8|50|44|16000000 10|10|50|145|16000000 20|10|50|245");
   EXPECT_EQ(network("operations, rtt, exe, retrans", "nfs_timeline"),
             "0|1|10|5|6|1 2|4|40|5|6|4 10|5|50|5|6|5 20|5|50|5|6|5");
+  EXPECT_EQ(network("round(throttled_ratio::numeric, 2), throttled_periods, throttled_time_ns",
+                    "quota_timeline"),
+            "10|10|0.56|56|7000000000 20|10|0.50|50|7000000000");
   // The ramp, the rest of its ten seconds, and two times ten.
   EXPECT_EQ(devices("string_agg(concat_ws('+', interval, intervals), ' ' ORDER BY interval)"),
             "0+2 2+8 10+10 20+10");
@@ -330,8 +353,8 @@ TEST_F(StoreTest, ViewsFindAPhaseByTheIndexOfItsSamples) {
   const v1::PhaseId phase = Begin();
   ASSERT_TRUE(store_->Ingest({Batch(phase, 0, 0, ThirtySeconds())}).ok());
   for (const char* view :
-       {"device_timeline", "kernel_timeline", "network_timeline", "nfs_timeline", "device_paths",
-        "host_timeline", "interval_latency", "measured_seconds"}) {
+       {"device_timeline", "kernel_timeline", "network_timeline", "nfs_timeline", "quota_timeline",
+        "device_paths", "host_timeline", "interval_latency", "measured_seconds"}) {
     const std::string plan =
         PlanOf(connection_.get(), absl::StrCat("SELECT * FROM ", view, " WHERE run_id = '",
                                                phase.run_id(), "' AND phase = 0"));

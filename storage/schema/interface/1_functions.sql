@@ -339,7 +339,8 @@ BEGIN
     RAISE EXCEPTION 'partitions from % to % are more than samples can need', first, last;
   END IF;
   FOREACH parent IN ARRAY ARRAY[
-    'device_samples', 'host_samples', 'interface_samples', 'interval_operations', 'nfs_samples'
+    'device_samples', 'host_samples', 'interface_samples', 'interval_operations', 'nfs_samples',
+    'quota_samples'
   ] LOOP
     FOR month IN SELECT generate_series(date_trunc('month', first AT TIME ZONE 'UTC'),
         date_trunc('month', last AT TIME ZONE 'UTC'), interval '1 month') LOOP
@@ -362,10 +363,23 @@ COMMENT ON FUNCTION ensure_partitions(timestamp with time zone, timestamp with t
 
 REVOKE EXECUTE ON FUNCTION ensure_partitions(timestamptz, timestamptz) FROM PUBLIC;
 
--- The rows that prune() leaves of the samples of devices, hosts, interfaces and NFS mounts. A row
--- covers ten seconds, or more if a phase would have more than 128 of a device. The phase makes up
--- to 126. Two of them are divided: at the end of its ramp and at the begin of its drain. The
--- controller calls this in the transaction that removes the samples; a second call finds none.
+-- How long a processor quota was used up in an interval of so many seconds: the length of the
+-- throttled periods, as ThrottledSeconds() in measure/sample_sums.cc.
+CREATE OR REPLACE FUNCTION throttled_seconds(
+  periods bigint, throttled_periods bigint, period_ns bigint, seconds double precision
+)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT coalesce(throttled_periods::double precision * period_ns / 1e9,
+                  throttled_periods::double precision / nullif(periods, 0) * seconds, 0)
+$$;
+COMMENT ON FUNCTION throttled_seconds(bigint, bigint, bigint, double precision) IS
+'How long a processor quota was used up in an interval';
+
+-- The rows that prune() leaves of the samples of devices, hosts, interfaces, NFS mounts and quotas.
+-- A row covers ten seconds, or more if a phase would have more than 128 of a device. The phase
+-- makes up to 126. Two of them are divided: at the end of its ramp and at the begin of its drain.
+-- The controller calls this in the transaction that removes the samples; a second call finds none.
 CREATE OR REPLACE FUNCTION roll_up_samples(pruned uuid[])
 RETURNS void
 LANGUAGE plpgsql AS $$
@@ -485,10 +499,24 @@ BEGIN
     GROUP BY s.run_id, s.phase, s.attempt, s.worker_index, s.mount, s.operation, s.interval_class,
       s.interval / part.step
     ON CONFLICT DO NOTHING;
+    INSERT INTO lockstep.quota_rollups (
+      run_id, phase, attempt, worker_index, interval, intervals, interval_class, started_at,
+      begin_ns, end_ns, seconds, periods, throttled_periods, throttled_seconds, throttled_time_ns)
+    SELECT
+      s.run_id, s.phase, s.attempt, s.worker_index, min(s.interval), count(*), s.interval_class,
+      min(s.started_at), min(s.begin_ns), max(s.end_ns), sum(s.seconds),
+      sum(s.periods::double precision), sum(s.throttled_periods::double precision),
+      sum(lockstep.throttled_seconds(s.periods, s.throttled_periods, s.period_ns, s.seconds)),
+      sum(s.throttled_time_ns::double precision)
+    FROM (SELECT *, (end_ns::double precision - begin_ns) / 1e9 AS seconds
+          FROM lockstep.quota_samples) s
+    WHERE s.run_id = part.run_id AND s.phase = part.phase AND s.attempt = part.attempt
+    GROUP BY s.run_id, s.phase, s.attempt, s.worker_index, s.interval_class, s.interval / part.step
+    ON CONFLICT DO NOTHING;
   END LOOP;
 END $$;
 COMMENT ON FUNCTION roll_up_samples(uuid[]) IS
-'Keeps the samples of devices, hosts and networks of these runs in rows of ten seconds or more';
+'Keeps samples of devices, hosts, networks and quotas in rows of ten seconds or more';
 
 REVOKE EXECUTE ON FUNCTION roll_up_samples(uuid[]) FROM PUBLIC;
 

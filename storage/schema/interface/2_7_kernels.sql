@@ -1,4 +1,4 @@
--- The view of kernels: vmstat.
+-- Views of kernels, and of what their control groups leave to workers: vmstat, cpu.stat.
 
 -- vmstat, interval by interval, ramp and drain included, in vmstat's names and units. If the
 -- samples of a run were pruned, its roll-ups stand for them.
@@ -94,3 +94,63 @@ JOIN phase_overview p USING (run_id, phase, attempt)
 JOIN run_workers w USING (run_id, worker_index);
 COMMENT ON VIEW kernel_timeline IS
 'vmstat of every interval and host, ramp and drain included';
+
+-- The processor quota of each worker's control groups, interval by interval, ramp and drain
+-- included: of the group, among the worker's own and those above it, that used its quota up most.
+-- Workers of one kernel have quotas of their own. An interval without a quota has no row. If the
+-- samples of a run were pruned, its roll-ups stand for them.
+CREATE OR REPLACE VIEW quota_timeline AS
+SELECT
+  c.run_id,
+  p.phase,
+  p.name AS phase_name,
+  c.interval,
+  c.intervals,
+  class_name(c.interval_class) AS class,
+  c.started_at,
+  c.begin_ns / 1e9::double precision AS begin_seconds,
+  c.end_ns / 1e9::double precision AS end_seconds,
+  c.seconds,
+  w.host,
+  c.worker_index,
+  w.boot_id,
+  -- The bounds of an interval are not those of periods: it may have one more than its length says.
+  least(1, c.throttled_seconds / c.rated_seconds) AS throttled_ratio,
+  c.throttled_seconds,
+  c.periods,
+  c.throttled_periods,
+  c.throttled_time_ns
+FROM (
+  SELECT
+    s.*,
+    CASE WHEN s.seconds >= n.interval_ns / 1e10 THEN s.seconds END AS rated_seconds
+  FROM (
+    SELECT
+      run_id,
+      phase,
+      attempt,
+      worker_index,
+      interval,
+      1 AS intervals,
+      interval_class,
+      started_at,
+      begin_ns,
+      end_ns,
+      (end_ns - begin_ns) / 1e9::double precision AS seconds,
+      periods::double precision AS periods,
+      throttled_periods::double precision AS throttled_periods,
+      throttled_seconds(
+        periods, throttled_periods, period_ns, (end_ns - begin_ns) / 1e9::double precision
+      ) AS throttled_seconds,
+      throttled_time_ns::double precision AS throttled_time_ns
+    FROM quota_samples
+    UNION ALL
+    -- Its columns are these, in this order.
+    SELECT * FROM quota_rollups
+  ) s
+  JOIN phases n USING (run_id, phase, attempt)
+) c
+JOIN phase_overview p USING (run_id, phase, attempt)
+JOIN run_workers w USING (run_id, worker_index);
+COMMENT ON VIEW quota_timeline IS
+'Processor quotas of every interval and worker that has one, ramp and drain included';
