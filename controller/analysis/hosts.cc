@@ -59,6 +59,19 @@ void AddKindRates(const PhaseView& view, const measure::WorkerPhaseData& worker,
   }
 }
 
+// How long the worker's quota was used up. Its intervals tell, as they tell of a stretch, so that
+// both are one evidence. The count over the load stands in for them where there are none.
+void SetThrottled(const measure::WorkerSeries& series, const v1::PhaseResult& result,
+                  v1::HostReport* host) {
+  host->set_throttled_ratio(result.throttled_ratio());
+  if (series.quota.samples == 0 || !(series.measured_seconds > 0)) return;
+  host->set_throttled_ratio(
+      std::min(1.0, series.quota.throttled_seconds / series.measured_seconds));
+  double most = 0;
+  for (const double ratio : series.rates.throttled_ratio.Points()) most = std::max(most, ratio);
+  host->set_throttled_ratio_max(std::min(1.0, most));
+}
+
 void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, v1::HostReport* host) {
   const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
   host->set_host(view.HostOf(worker.worker_index));
@@ -86,7 +99,7 @@ void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, v1::
     host->set_errors(static_cast<double>(ios.counts().errors));
     *host->mutable_total() = WithRate(Usual(ReportOf(ios, "total")), sums, seconds);
     AddWorkloads(view, worker, host);
-    host->set_throttled_ratio(worker.result.throttled_ratio());
+    SetThrottled(series, worker.result, host);
   }
   if (worker.result.tcp_segments() > 0) {
     host->set_tcp_retransmit_ratio(static_cast<double>(worker.result.tcp_retransmits()) /

@@ -1,8 +1,16 @@
 // The cause is the first of these that holds in the time in which the host was slow: its
 // processors' quota, steal, an I/O throttle of its control group, waiting above a device that is
 // not busy, an interface at its line rate, a slower device, lost TCP segments, a run queue; each
-// clearly more than at the others. Quotas, throttles, interfaces and segments are counted per
-// phase, the rest per interval.
+// clearly more than at the others. Throttles, interfaces and segments are counted per phase, the
+// rest per interval.
+//
+// A quota is the cause of a stretch if it was used up for a share of the stretch
+// (worker/host/control_groups.h says how the share is made), and clearly more than in the rest of
+// the phase: a quota that holds a host back all the time explains no part of it. Shares of periods
+// do not show how much the load lost in each. A quota that is used up in every period, before and
+// in the stretch, is told apart by the time for which processors kept its threads waiting. Of
+// workers of earlier versions there is only one count for the phase. It explains a stretch if it is
+// large enough for half of it.
 
 #include "controller/analysis/straggler_causes.h"
 
@@ -29,14 +37,20 @@ constexpr double kSteal = 0.05;
 constexpr double kSlower = 1.5;
 constexpr double kRetransmits = 0.01;
 
-// A quota is counted over the phase. If a host was slow for less than kPhaseMajority of it, the
-// quota explains that if it held for so much of this time.
+// A host that was slow for less than this share of the phase was slow in a part of it.
 constexpr double kPhaseMajority = 0.75;
+// A quota that is known for the whole phase only must have held for so much of the part.
 constexpr double kOfStretch = 0.5;
+// Beyond the rest of the phase.
+constexpr double kMoreThrottled = 1.5;
 
 // The known facts about a host's surroundings at some points of its series.
 struct Surroundings {
   double steal = 0, run_queue = 0;
+  // Of its control groups' quota; the phase's where has_quota_samples is false.
+  double throttled = 0;
+  double throttled_time = 0;  // seconds per second, over all processors; 0 without samples
+  bool has_quota_samples = false;
   double await_ms = 0;    // of its devices' requests
   double latency_ms = 0;  // of its own I/Os
 };
@@ -63,6 +77,12 @@ Surroundings SurroundingsOf(const PhaseView& view, const v1::PhaseReport& report
   Surroundings s;
   const measure::WorkerRates& own = view.series().Of(host.worker_index()).rates;
   s.latency_ms = RatioMs(SumOf(own.latency_seconds, at), SumOf(own.iops, at));
+  const auto points = static_cast<double>(std::max<size_t>(1, at.size()));
+  // A quota is the worker's own, also where another worker samples the kernel for it.
+  s.has_quota_samples = view.series().Of(host.worker_index()).quota.samples > 0;
+  s.throttled = s.has_quota_samples ? std::min(1.0, SumOf(own.throttled_ratio, at) / points)
+                                    : host.throttled_ratio();
+  s.throttled_time = SumOf(own.throttled_time, at) / points;
   std::set<std::string> devices;
   for (const v1::DeviceReport& d : report.devices()) {
     const bool is_of =
@@ -83,7 +103,6 @@ Surroundings SurroundingsOf(const PhaseView& view, const v1::PhaseReport& report
       request_seconds += SumOf(rates.request_seconds, at);
     }
     if (series.host.samples == 0) continue;
-    const auto points = static_cast<double>(std::max<size_t>(1, at.size()));
     s.steal = SumOf(series.rates.steal_ratio, at) / points;
     s.run_queue = SumOf(series.rates.run_queue, at) / points;
   }
@@ -107,9 +126,10 @@ struct CauseEvidence {
   std::optional<double> slow_rate;
   Surroundings own;     // while it was slow
   Surroundings before;  // all 0 where it was slow from the begin
+  Surroundings rest;    // while it was not slow; all 0 where it was slow all the time
   std::vector<Surroundings> peers;
-  std::vector<double> throttled, retransmits;  // of the peers
-  std::vector<double> line_rates;              // shares of them; of the peers that know it
+  std::vector<double> retransmits;  // of the peers
+  std::vector<double> line_rates;   // shares of them; of the peers that know it
   std::set<std::string> limits_of_peers;
 
   double OfPeers(double Surroundings::*figure) const { return MedianOfPeers(peers, figure); }
@@ -124,8 +144,7 @@ struct CauseEvidence {
 CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, int host,
                          const std::vector<int>& peers, const std::vector<size_t>& slow) {
   const v1::HostReport& self = report.hosts(host);
-  CauseEvidence e{report, self, true, 1,  std::nullopt, SurroundingsOf(view, report, self, slow),
-                  {},     {},   {},   {}, {},           {}};
+  CauseEvidence e{.report = report, .self = self, .own = SurroundingsOf(view, report, self, slow)};
   for (const v1::Workload& w : view.load().workloads()) e.direct = e.direct && w.direct();
   const measure::RateSeries& iops = view.series().Of(self.worker_index()).rates.iops;
   const size_t points = iops.Points().size();
@@ -139,10 +158,14 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
     std::iota(before.begin(), before.end(), 0);
     e.before = SurroundingsOf(view, report, self, before);
   }
+  std::vector<size_t> rest;
+  for (size_t i = 0; i < points; ++i) {
+    if (!std::binary_search(slow.begin(), slow.end(), i)) rest.push_back(i);
+  }
+  if (!rest.empty()) e.rest = SurroundingsOf(view, report, self, rest);
   for (const int p : peers) {
     const v1::HostReport& peer = report.hosts(p);
     e.peers.push_back(SurroundingsOf(view, report, peer, slow));
-    e.throttled.push_back(peer.throttled_ratio());
     e.retransmits.push_back(peer.tcp_retransmit_ratio());
     if (const auto line = BusiestLineOf(report, peer.worker_index()))
       e.line_rates.push_back(line->ratio);
@@ -163,17 +186,31 @@ std::string RunQueueText(const CauseEvidence& e) {
                          e.own.run_queue, e.OfPeers(&Surroundings::run_queue));
 }
 
+// Whether its quota was used up while it was slow, and clearly more than the others' quotas.
+std::optional<Cause> HeldByQuota(const CauseEvidence& e) {
+  const bool is_part = e.slow_share < kPhaseMajority;
+  const bool is_coarse = is_part && !e.own.has_quota_samples;
+  const double least = is_coarse ? std::max(kThrottled, kOfStretch * e.slow_share) : kThrottled;
+  if (e.own.throttled <= least || e.own.throttled <= 2 * e.OfPeers(&Surroundings::throttled)) {
+    return std::nullopt;
+  }
+  if (is_part && !is_coarse && e.own.throttled <= kMoreThrottled * e.rest.throttled &&
+      e.own.throttled_time <= kMoreThrottled * e.rest.throttled_time) {
+    return std::nullopt;
+  }
+  const std::string sentence = absl::StrFormat(
+      "its control group had used up its processor quota for %.0f %% of ", 100 * e.own.throttled);
+  if (is_coarse) return Cause{"CPU quota", sentence + "the whole phase's time"};
+  if (!e.own.has_quota_samples || e.slow_share == 1) {
+    return Cause{"CPU quota", sentence + "the phase's time"};
+  }
+  return Cause{"CPU quota", absl::StrFormat("%sthis time, and for %.0f %% of the rest of the phase",
+                                            sentence, 100 * e.rest.throttled)};
+}
+
 // Something keeps it from working.
 std::optional<Cause> HeldBack(const CauseEvidence& e) {
-  const bool is_part = e.slow_share < kPhaseMajority;
-  const double least = is_part ? std::max(kThrottled, kOfStretch * e.slow_share) : kThrottled;
-  if (e.self.throttled_ratio() > least && e.self.throttled_ratio() > 2 * MedianOf(e.throttled)) {
-    return Cause{
-        "CPU quota",
-        absl::StrFormat("its control group had used up its processor quota for %.0f %% of the "
-                        "%s time",
-                        100 * e.self.throttled_ratio(), is_part ? "whole phase's" : "phase's")};
-  }
+  if (auto cause = HeldByQuota(e)) return cause;
   if (e.own.steal > kSteal && e.own.steal > 2 * e.OfPeers(&Surroundings::steal)) {
     return Cause{"CPU steal",
                  absl::StrFormat("the hypervisor took %.0f %% of its processors' time, of "

@@ -2,6 +2,7 @@
 
 #include "controller/report/host_figures.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -132,6 +133,29 @@ std::string RenderPerIo(const v1::PhaseReport& phase, const v1::KernelReport& k)
                     FormatDuration(phase.worker_cpu_system_ns_per_io()), " system");
   }
   return text;
+}
+
+std::string RenderQuotas(const v1::PhaseReport& phase) {
+  constexpr size_t kQuotasShown = 8;
+  std::vector<const v1::HostReport*> hosts;
+  for (const v1::HostReport& host : phase.hosts()) {
+    if (host.has_throttled_ratio_max()) hosts.push_back(&host);
+  }
+  std::stable_sort(hosts.begin(), hosts.end(), [](const auto* a, const auto* b) {
+    return a->throttled_ratio() > b->throttled_ratio();
+  });
+  std::vector<std::string> parts;
+  for (const v1::HostReport* host : hosts) {
+    if (parts.size() == kQuotasShown) {
+      parts.push_back(
+          absl::StrCat("and ", hosts.size() - kQuotasShown, " more; --format json lists all"));
+      break;
+    }
+    parts.push_back(absl::StrFormat("%s for %.0f %% of the time (%.0f %% of its worst interval)",
+                                    host->host(), 100 * host->throttled_ratio(),
+                                    100 * host->throttled_ratio_max()));
+  }
+  return absl::StrJoin(parts, ", ");
 }
 
 std::string RenderMemory(const v1::KernelReport& k) {

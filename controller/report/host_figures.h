@@ -24,4 +24,8 @@ std::string RenderMemory(const v1::KernelReport& kernel);
 // The cost of an I/O of the phase on the kernel, and in its workers; empty where nothing is known.
 std::string RenderPerIo(const v1::PhaseReport& phase, const v1::KernelReport& kernel);
 
+// The processor quotas of the hosts that have one, the most used first: "node2 for 33 % of the time
+// (97 % of its worst interval)". Empty without any.
+std::string RenderQuotas(const v1::PhaseReport& phase);
+
 }  // namespace lockstep::controller

@@ -72,6 +72,9 @@ class Renderer : private DetailWriter {
       out_ += RenderInterfaces(phase, width_);
       out_ += RenderNfs(phase, width_);
       Kernels(phase);
+      if (const std::string quotas = RenderQuotas(phase); !quotas.empty()) {
+        out_ += Wrapped(quotas, "      ", "  CPU quota used up: ");
+      }
     }
     for (const v1::Expectation& e : phase.expectations()) {
       Line("  expect  ", e.met() ? Good("met   ") : Bad("FAILED"), "  ", e.text(), "   found ",

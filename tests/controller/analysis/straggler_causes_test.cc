@@ -52,6 +52,7 @@ TEST(StragglerTest, ALimitThatIsNotReachedInAStretchIsNoCause) {
   EXPECT_EQ(phase.stragglers(0).cause(), "not known");
 }
 
+// Workers of earlier versions count a quota over the load alone.
 TEST(StragglerTest, AQuotaThatHeldForLessThanTheStretchIsNoCause) {
   Stored data = FourHosts([](uint32_t h, uint32_t k) { return h == 2 && k >= 5 ? 50 : 200; });
   const auto cause = [&](double ratio) {
