@@ -23,7 +23,19 @@ using controller::TextTable;
 
 // A list has a line for each run. Its report has the whole sentence.
 constexpr size_t kShownConclusion = 80;
+constexpr size_t kShownHosts = 40;
 constexpr int kShownCertificates = 20;  // a fleet's expire together, often
+
+// "done, degraded: vm-9 and 1 more lost".
+std::string StateText(const v1::RunSummary& run) {
+  // Reports of earlier versions do not name the hosts.
+  const std::string lost =
+      run.lost_hosts().empty()
+          ? ""
+          : absl::StrCat(": ", common::Printable(run.lost_hosts(), kShownHosts), " lost");
+  return absl::StrCat(run.state(), run.degraded() ? absl::StrCat(", degraded", lost) : "",
+                      run.invalid() ? ", INVALID" : "");
+}
 
 void PrintRuns(const google::protobuf::RepeatedPtrField<v1::RunSummary>& runs, size_t width) {
   TextTable table({"run", "job", "state", "submitted (UTC)", "by", "hosts", "IOPS", "MiB/s",
@@ -31,9 +43,7 @@ void PrintRuns(const google::protobuf::RepeatedPtrField<v1::RunSummary>& runs, s
                   {0, 1, 2, 3, 4, 8, 9}, {0, 2});
   for (const v1::RunSummary& run : runs) {
     // Commands accept the start of an id, so eight digits are enough, and leave the row its room.
-    table.Add({run.run_id().substr(0, 8), common::Printable(run.job_name(), 60),
-               absl::StrCat(run.state(), run.degraded() ? ", degraded" : "",
-                            run.invalid() ? ", INVALID" : ""),
+    table.Add({run.run_id().substr(0, 8), common::Printable(run.job_name(), 60), StateText(run),
                run.submitted_at(), common::Printable(run.owner(), 40),
                run.hosts() > 0 ? absl::StrCat(run.hosts()) : "-",
                // A run without a measured phase has no rate. A 0 would look like storage that does

@@ -168,28 +168,32 @@ std::string OutageText(const v1::Report& report) {
                       where, ", the longest ", SpanText(all.longest_seconds()));
 }
 
-std::string LostText(const v1::Report& report) {
-  constexpr int kNamed = 3;
+struct LostHosts {
   google::protobuf::RepeatedPtrField<std::string> names;
+  uint32_t count = 0;
+};
+
+LostHosts LostHostsOf(const v1::Report& report) {
+  LostHosts lost;
   std::set<std::string> seen;
-  uint32_t lost = 0;
   for (const v1::PhaseReport& phase : report.phases()) {
     // A host that is lost is missing in later phases as well: the numbers overlap.
-    lost = std::max(lost, phase.workers_lost());
+    lost.count = std::max(lost.count, phase.workers_lost());
     for (const v1::HostReport& host : phase.hosts()) {
-      if (host.lost() && seen.insert(host.host()).second) *names.Add() = host.host();
+      if (host.lost() && seen.insert(host.host()).second) *lost.names.Add() = host.host();
     }
   }
-  const auto count = std::max(lost, static_cast<uint32_t>(names.size()));
-  if (count == 0) return report.run().degraded() ? "a host was lost" : "";
-  const uint32_t all = report.run().hosts();
-  return absl::StrCat(
-      static_cast<uint32_t>(names.size()) == count
-          ? absl::StrCat("lost ", NamesText(names, kNamed))
-          : absl::StrCat("lost ", FormatCount(count), count == 1 ? " host" : " hosts"),
-      all > count
-          ? absl::StrCat(", ", FormatCount(all - count), " of ", FormatCount(all), " hosts went on")
-          : "");
+  lost.count = std::max(lost.count, static_cast<uint32_t>(lost.names.size()));
+  return lost;
+}
+
+// "vm-9 and 1 more". A report that does not have all the names says how many hosts there are.
+std::string LostNames(const LostHosts& lost, size_t max_names) {
+  if (lost.count == 0) return "";
+  if (static_cast<uint32_t>(lost.names.size()) == lost.count) {
+    return NamesText(lost.names, max_names);
+  }
+  return absl::StrCat(FormatCount(lost.count), lost.count == 1 ? " host" : " hosts");
 }
 
 // The text for the first copy that left something out.
@@ -323,6 +327,18 @@ class Sentence {
 
 }  // namespace
 
+std::string LostText(const v1::Report& report) {
+  constexpr size_t kNamed = 3;
+  const LostHosts lost = LostHostsOf(report);
+  const uint32_t count = lost.count;
+  if (count == 0) return report.run().degraded() ? "a host was lost" : "";
+  const uint32_t all = report.run().hosts();
+  return absl::StrCat("lost ", LostNames(lost, kNamed),
+                      all > count ? absl::StrCat(", ", FormatCount(all - count), " of ",
+                                                 FormatCount(all), " hosts went on")
+                                  : "");
+}
+
 std::string ConclusionOf(const v1::Report& report) { return Sentence(report).Text(); }
 
 void Conclude(v1::Report* report) {
@@ -339,6 +355,8 @@ void Conclude(v1::Report* report) {
     if (headline->has_bytes_per_second()) run->set_bytes_per_second(headline->bytes_per_second());
   }
   run->set_conclusion(ConclusionOf(*report));
+  // A list has room for one name.
+  run->set_lost_hosts(measure::IsInProgress(*run) ? "" : LostNames(LostHostsOf(*report), 1));
   for (v1::PhaseReport& phase : *report->mutable_phases()) {
     phase.clear_finding_groups();
     for (v1::FindingGroup& group : FindingGroupsOf(phase)) {

@@ -13,6 +13,9 @@ namespace lockstep::controller {
 std::string ConclusionOf(const v1::Report& report);
 inline constexpr size_t kConclusionColumns = 200;
 
+// "lost vm-9, 8 of 9 hosts went on"; empty if no host was lost. A part of the conclusion.
+std::string LostText(const v1::Report& report);
+
 // Adds what is made of the whole report: its verdict, headline and conclusion for lists of runs,
 // and the groups of its findings.
 void Conclude(v1::Report* report);

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -139,7 +140,9 @@ std::string RenderMarkdown(const v1::Report& report) {
     absl::StrAppend(&out, "**", PlainMarkdown(WithWholeReason(conclusion, whole)), "**\n\n");
   }
   for (const std::string& reason : verdict.reasons) {
-    if (&reason != whole) absl::StrAppend(&out, PlainMarkdown(reason), "\n\n");
+    // The conclusion above has it already.
+    if (&reason == whole || absl::StrContains(conclusion, reason)) continue;
+    absl::StrAppend(&out, PlainMarkdown(reason), "\n\n");
   }
   absl::StrAppend(&out, "Run `", run.run_id(), "`, ", run.hosts(),
                   run.hosts() == 1 ? " host" : " hosts", ", by ", PlainMarkdown(run.owner()), ", ",

@@ -157,7 +157,7 @@ void ReportWriter::Head() {
   }
   for (const std::string& reason : verdict.reasons) {
     // The conclusion above has it already.
-    if (&reason == whole) continue;
+    if (&reason == whole || absl::StrContains(conclusion, reason)) continue;
     out_ += Wrapped(verdict.good ? reason : InColourOf(verdict.severity, reason), "  ", "  ");
   }
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/units.h"
+#include "controller/report/conclusion.h"
 #include "controller/report/finding_groups.h"
 #include "measure/states.h"
 
@@ -304,7 +305,7 @@ Verdict WordOf(const v1::Report& report) {
     if (HasMeasuredLoad(report)) verdict.reasons.push_back(unmeasured);
   } else if (run.degraded()) {
     verdict.word = VerdictWord::kDegraded;
-    verdict.reasons.push_back("a host was lost");
+    verdict.reasons.push_back(LostText(report));
   } else if (errors > 0) {
     verdict.word = VerdictWord::kErrors;
     verdict.reasons.push_back(absl::StrFormat("%.0f I/Os failed", errors));

@@ -221,6 +221,10 @@ class LostHost(TruthTest):
                 done = self.ok(self.fleet.lockstep(*command, *flags), status)
                 self.assertIn("DEGRADED", done.out.splitlines()[0])
         self.assertIn("degraded", self.report("markdown").splitlines()[0])
+        self.assertEqual(report["run"]["lostHosts"], "node2")
+        listed = self.ok(self.fleet.lockstep("history", "-n", "1")).text
+        self.says(listed)
+        self.assertIn("done, degraded: node2 lost", listed)
         row = self.rows("SELECT degraded, hosts FROM run_overview WHERE run_id = last_run()")[0]
         self.assertEqual((row["degraded"], row["hosts"]), ("t", "2"))
         # Nothing is lost where nothing is: the flag alone makes no 7, nor does an earlier run.

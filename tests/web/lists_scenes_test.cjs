@@ -113,6 +113,23 @@ async function severities(page) {
   assert.strictEqual(new Set(fields).size, 5, `${fields}`);
   const reasons = page.locator("tbody .reason");
   assert.strictEqual(await reasons.count(), 5, "what is neither good nor grey says why");
+  // A degraded run names the lost host, whatever its conclusion begins with.
+  const conclusion = "no I/O for 5 s; lost vm-9, 8 of 9 hosts went on; 1,000 IOPS";
+  const lost = { verdict: "degraded", degraded: true, conclusion };
+  listed = [
+    ...listed,
+    runOf(7, { ...lost, lostHosts: "vm-9 and 1 more" }),
+    runOf(8, lost), // of a controller that is older than the page
+  ];
+  await open(page, "", "a[data-run]");
+  assert.deepStrictEqual((await reasons.allTextContents()).slice(-2), [
+    "lost vm-9 and 1 more",
+    "lost vm-9, 8 of 9 hosts went on",
+  ]);
+  await page.fill('input[type="search"]', "vm-9 more");
+  await page.locator(`a[data-run="${idOf(8)}"]`).waitFor({ state: "detached" });
+  assert.strictEqual(await page.locator("a[data-run]").count(), 1);
+  await page.fill('input[type="search"]', "");
   await everySize(page, "runs-verdicts");
   listed = runs;
 }

@@ -151,9 +151,9 @@ export class RunsView implements View {
   // Every word must be somewhere in what is known of the run.
   private matches(run: RunSummary): boolean {
     const labels = labelsOf(run.labels);
-    const all = [run.runId, run.jobName, run.owner, verdictOf(run).word, run.submittedAt, ...labels]
-      .join(" ")
-      .toLowerCase();
+    const { runId, jobName, owner, submittedAt } = run;
+    const verdict = [verdictOf(run).word, reasonOf(run)];
+    const all = [runId, jobName, owner, ...verdict, submittedAt, ...labels].join(" ").toLowerCase();
     return this.find.value
       .toLowerCase()
       .split(/\s+/)

@@ -7,6 +7,7 @@ import { bothThroughputs, count, none, short } from "./format";
 export type Told = RunSummary & {
   headline?: { text?: string; iops?: number };
   conclusion?: string;
+  lostHosts?: string;
 };
 
 export function headlineOf(run: Told): string {
@@ -16,8 +17,14 @@ export function headlineOf(run: Told): string {
   return `${count(run.iops)} IOPS${rate}`;
 }
 
-// The begin of a run's conclusion, which is its gravest part. Its figures stand beside it.
-export const reasonOf = (run: Told): string => (run.conclusion ?? "").split("; ")[0];
+// The begin of a run's conclusion, which is its gravest part. Its figures stand beside it. Beside
+// "degraded" the reader looks for the lost hosts, also where an outage comes first.
+export function reasonOf(run: Told): string {
+  const parts = (run.conclusion ?? "").split("; ");
+  if (run.verdict !== "degraded") return parts[0];
+  if (run.lostHosts) return `lost ${run.lostHosts}`;
+  return parts.find((part) => part.startsWith("lost ")) ?? parts[0];
+}
 
 // Its exact figures, for whoever points at it.
 export function exactFigures(run: Told): string {

@@ -164,6 +164,36 @@ TEST(ConclusionTest, LostHostsAreNamed) {
       << ConclusionOf(report);
 }
 
+TEST(ConclusionTest, ListsNameOneLostHost) {
+  v1::Report report = DoneRun();
+  v1::PhaseReport* phase = AddLoad("mix", 1000, 1e6, &report);
+  Conclude(&report);
+  EXPECT_EQ(report.run().lost_hosts(), "");
+  report.mutable_run()->set_degraded(true);
+  for (const char* name : {"vm-9", "vm-3"}) {
+    v1::HostReport* host = phase->add_hosts();
+    host->set_host(name);
+    host->set_lost(true);
+  }
+  // An outage stands first in the conclusion.
+  phase->mutable_outage_summary()->set_count(1);
+  phase->mutable_outage_summary()->set_total_seconds(5);
+  phase->set_workers_lost(2);
+  Conclude(&report);
+  EXPECT_EQ(report.run().lost_hosts(), "vm-9 and 1 more");
+  EXPECT_TRUE(absl::StartsWith(report.run().conclusion(), "no I/O for 5 s"))
+      << report.run().conclusion();
+  phase->mutable_hosts()->RemoveLast();
+  phase->set_workers_lost(1);
+  Conclude(&report);
+  EXPECT_EQ(report.run().lost_hosts(), "vm-9");
+  // A report without the hosts' names.
+  phase->clear_hosts();
+  phase->set_workers_lost(2);
+  Conclude(&report);
+  EXPECT_EQ(report.run().lost_hosts(), "2 hosts");
+}
+
 TEST(ConclusionTest, ItIsShortWhateverTheNames) {
   v1::Report report = DoneRun();
   report.mutable_run()->set_outcome(std::string(900, 'x'));
