@@ -97,9 +97,11 @@ void AddJobs(const std::vector<RunSet>& sets, v1::Comparison* comparison) {
   AddDiffering(measure::DifferenceKind::kJob, fields, comparison);
 }
 
-// "+12 %", "−3.4 %".
+// "+12 %", "−3.4 %", "0.0 %".
 std::string SignedPercent(double share) {
   const double percent = 100 * std::abs(share);
+  // "−0.0 %" would say that something became less.
+  if (percent < 0.05) return "0.0 %";
   return absl::StrCat(
       share < 0 ? "−" : "+",
       percent < 9.95 ? absl::StrFormat("%.1f", percent) : absl::StrFormat("%.0f", percent), " %");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -39,7 +40,41 @@ std::string Value(const std::string& unit, double value) {
   return common::FormatCount(value);
 }
 
-std::string Percent(double share) { return absl::StrFormat("%+.1f", 100 * share); }
+// "+1.5", "-3.0", "0.0".
+std::string Percent(double share) {
+  const std::string text = absl::StrFormat("%+.1f", 100 * share);
+  return text == "+0.0" || text == "-0.0" ? "0.0" : text;
+}
+
+// The pairs of a run of the first set and a run of this one. The change is their median, which is
+// rarely the change of the two medians beside it.
+uint64_t PairsOf(const v1::ComparedFigure& figure, int set) {
+  return uint64_t{figure.values(0).runs()} * figure.values(set).runs();
+}
+
+// The head of the column: "change of 16 pairs [95 %]". Figures that some runs do not have are of
+// fewer pairs, so that the head has no number then.
+std::string ChangeTitle(const v1::Comparison& comparison, int set) {
+  std::set<uint64_t> pairs;
+  for (const v1::ComparedFigure& figure : comparison.figures()) {
+    if (figure.values(set).has_change()) pairs.insert(PairsOf(figure, set));
+  }
+  if (pairs.empty() || *pairs.rbegin() <= 1) return "change";
+  return pairs.size() > 1 ? "change of pairs [95 %]"
+                          : absl::StrCat("change of ", *pairs.begin(), " pairs [95 %]");
+}
+
+bool HasPairs(const v1::Comparison& comparison) {
+  for (int s = 1; s < comparison.sets_size(); ++s) {
+    if (ChangeTitle(comparison, s) != "change") return true;
+  }
+  return false;
+}
+
+// Without it, a reader who divides one median by the other takes the change for an error.
+constexpr char kPairsText[] =
+    "A set's value is the median of its runs. The change is the median over all pairs of a run of\n"
+    "each set. It can therefore differ from the change between the two medians.";
 
 std::string Change(const v1::ComparedValue& value) {
   if (!value.has_change()) return "-";
@@ -174,7 +209,7 @@ std::string RenderComparison(const v1::Comparison& comparison, const ComparisonT
   for (int s = 1; s < comparison.sets_size(); ++s) {
     const bool can_tell = s <= comparison.can_tell_size() && comparison.can_tell(s - 1);
     TextTable table({"phase", "figure", TitleOf(comparison.sets(0)), TitleOf(comparison.sets(s)),
-                     "change [95 %]", "p", "difference"},
+                     ChangeTitle(comparison, s), "p", "difference"},
                     {0, 1, 6}, {1, 6});
     for (const v1::ComparedFigure& figure : comparison.figures()) {
       const v1::ComparedValue& first = figure.values(0);
@@ -200,12 +235,14 @@ std::string RenderComparison(const v1::Comparison& comparison, const ComparisonT
   for (const std::string& warning : comparison.warnings()) {
     absl::StrAppend(&out, Coloured("warning: ", "33", options.colour), warning, "\n");
   }
-  absl::StrAppend(
-      &out, "\nmedians over runs; p of all figures together: below 0.05 is a difference",
-      comparison.has_max_regression() ? absl::StrFormat(", worse by more than %.3g %% a regression",
-                                                        100 * comparison.max_regression())
-                                      : "",
-      "\n");
+  out += "\n";
+  if (HasPairs(comparison)) absl::StrAppend(&out, kPairsText, "\n");
+  absl::StrAppend(&out, "p of all figures together: below 0.05 is a difference",
+                  comparison.has_max_regression()
+                      ? absl::StrFormat(", worse by more than %.3g %% a regression",
+                                        100 * comparison.max_regression())
+                      : "",
+                  "\n");
   return out;
 }
 
@@ -224,8 +261,8 @@ std::string RenderMarkdown(const v1::Comparison& comparison) {
   for (int s = 1; s < comparison.sets_size(); ++s) {
     const bool can_tell = s <= comparison.can_tell_size() && comparison.can_tell(s - 1);
     absl::StrAppend(&out, "| phase | figure | ", PlainMarkdown(TitleOf(comparison.sets(0))), " | ",
-                    PlainMarkdown(TitleOf(comparison.sets(s))),
-                    " | change | p | difference |\n| --- | --- | ---: | ---: | ---: | ---: | --- "
+                    PlainMarkdown(TitleOf(comparison.sets(s))), " | ", ChangeTitle(comparison, s),
+                    " | p | difference |\n| --- | --- | ---: | ---: | ---: | ---: | --- "
                     "|\n");
     for (const v1::ComparedFigure& figure : comparison.figures()) {
       const v1::ComparedValue& first = figure.values(0);
@@ -240,6 +277,7 @@ std::string RenderMarkdown(const v1::Comparison& comparison) {
     }
     out += "\n";
   }
+  if (HasPairs(comparison)) absl::StrAppend(&out, kPairsText, "\n\n");
   if (comparison.warnings().empty()) return out;
   out += "**Warnings**\n\n";
   for (const std::string& warning : comparison.warnings()) {
@@ -263,9 +301,12 @@ std::string RenderJUnit(const v1::Comparison& comparison) {
         return absl::StrCat(of.runs() > 0 ? Value(figure.unit(), of.median()) : "no value", " in ",
                             comparison.sets(set).name());
       };
-      const std::string words =
-          absl::StrCat(in(first, 0), ", ", in(value, s), ": ", Change(value),
-                       value.has_p_value() ? absl::StrFormat(", p %.4f", value.p_value()) : "");
+      const std::string words = absl::StrCat(
+          in(first, 0), ", ", in(value, s), ": ",
+          value.has_change() && PairsOf(figure, s) > 1
+              ? absl::StrCat("median of ", PairsOf(figure, s), " pairs of runs ")
+              : "",
+          Change(value), value.has_p_value() ? absl::StrFormat(", p %.4f", value.p_value()) : "");
       ++tests;
       absl::StrAppend(&cases, "    <testcase classname=\"lockstep.", XmlText(figure.phase()),
                       "\" name=\"", XmlText(FigureName(figure)), " ",

@@ -245,6 +245,7 @@ async function oneRunEach(page) {
   assert.ok(command.includes("lockstep rerun 00000002; lockstep rerun 00000001"), command);
   const all = await page.textContent("main");
   assert.strictEqual(all.split("too few runs").length, 2, "too few runs is said once");
+  assert.ok(!all.includes("pairs"), "one run each is one pair, which has no median");
   assert.deepStrictEqual(await bars(page), [
     ["IOPS", "right", "plain", ""],
     ["p50", "right", "plain", ""],
@@ -283,6 +284,15 @@ async function setsOfRuns(page) {
   const differs = await page.textContent(".differs");
   assert.ok(differs.includes("firmware 1.2 → 1.3"), differs);
   assert.ok(differs.includes("the job files"), differs);
+  // A difference that is not that of the two medians beside it says what it is.
+  const heads = await page.locator(".differences thead th").allTextContents();
+  assert.deepStrictEqual(heads.slice(1, 3), [
+    "firmware=1.2median of 4 runs",
+    "firmware=1.3median of 4 runs",
+  ]);
+  assert.strictEqual(heads.at(-1), "differencemedian of 16 pairs of runs");
+  const note = page.locator("p", { hasText: "the median over all pairs of a run of each set" });
+  assert.strictEqual(await note.count(), 1);
   const fills = await page
     .locator(".differences rect")
     .evaluateAll((all) => all.map((one) => getComputedStyle(one).fill));

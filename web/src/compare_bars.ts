@@ -1,7 +1,15 @@
 // Differences as bars, one row for a figure: to the right is better, to the left worse.
 
 import type { ComparedFigure, ComparedValue } from "./api";
-import { changeText, isTotal, verdictOfValue, type Compared } from "./compare_words";
+import {
+  changeText,
+  isTotal,
+  medianOfPairs,
+  medianOfRuns,
+  pairsNote,
+  verdictOfValue,
+  type Compared,
+} from "./compare_words";
 import { element, signs, type Tone } from "./dom";
 import { latency, none, short, shown, wholePercent } from "./format";
 
@@ -113,12 +121,14 @@ function phaseTable(
     element("span", {}, "the same"),
     element("span", {}, `better ${wholePercent(scale)}`),
   );
+  const named = (title: string, of: string) =>
+    element("span", {}, title, ...(of ? [element("small", {}, of)] : []));
   const heads: [string | HTMLElement, string][] = [
     ["figure", ""],
-    [titles[0], "n"],
-    [titles[set], "n"],
+    [named(titles[0], medianOfRuns(figures, 0)), "n"],
+    [named(titles[set], medianOfRuns(figures, set)), "n"],
     [axis, "drawn"],
-    ["difference", "n"],
+    [named("difference", medianOfPairs(figures, set)), "n"],
     ["", "word"],
   ];
   const head = heads.map(([show, name]) =>
@@ -157,9 +167,11 @@ export function differenceBars(compared: Compared, titles: string[], set: number
   });
   const phases = [...new Set(figures.map((one) => one.phase))];
   const canTell = compared.canTell[set - 1];
-  return phases.flatMap((phase) => {
+  const note = medianOfPairs(figures, set) ? [element("p", { class: "muted" }, pairsNote)] : [];
+  const tables = phases.flatMap((phase) => {
     const own = figures.filter((one) => one.phase === phase);
     const title = phases.length > 1 ? [element("h3", {}, phase)] : [];
     return [...title, phaseTable(own, titles, set, canTell)];
   });
+  return [...tables, ...note];
 }

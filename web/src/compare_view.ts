@@ -22,6 +22,7 @@ import {
   differencesOf,
   differingLines,
   letterOf,
+  medianOfPairs,
   titlesOf,
   verdictOfSet,
   verdictOfValue,
@@ -354,6 +355,8 @@ function notes(runs: Run[]): HTMLElement[] {
 }
 
 function everyFigure(compared: Compared, titles: string[]): HTMLElement {
+  const hasPairs = titles.some((_, i) => i > 0 && medianOfPairs(compared.figures, i) !== "");
+  const differenceTitle = hasPairs ? "median difference of pairs" : "difference";
   const columns = [
     ...["phase", "operation", "figure"].map((title) => ({ title })),
     { title: titles[0], numeric: true },
@@ -361,7 +364,7 @@ function everyFigure(compared: Compared, titles: string[]): HTMLElement {
       .slice(1)
       .flatMap((title) => [
         { title, numeric: true },
-        { title: "difference", numeric: true },
+        { title: differenceTitle, numeric: true },
         { title: "told from noise" },
       ]),
   ];

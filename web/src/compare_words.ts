@@ -62,6 +62,30 @@ export function changeText(value: ComparedValue): string {
   return sign(value.change) + interval;
 }
 
+// "median of 4 runs", "median of 16 pairs of runs": of figures that have the same counts. One run,
+// or one pair, is no median.
+function medianText(counts: number[], things: string): string {
+  if (Math.max(0, ...counts) <= 1) return "";
+  const isSame = new Set(counts).size === 1;
+  return isSame ? `median of ${counts[0]} ${things}` : `median of ${things}`;
+}
+export const medianOfRuns = (figures: ComparedFigure[], set: number): string =>
+  medianText(
+    figures.map((one) => one.values[set].runs),
+    "runs",
+  );
+// A change is the median over all pairs of a run of each set, and not that of the two medians.
+export const medianOfPairs = (figures: ComparedFigure[], set: number): string =>
+  medianText(
+    figures
+      .filter(({ values }) => changeText(values[set]) !== "")
+      .map(({ values }) => values[0].runs * values[set].runs),
+    "pairs of runs",
+  );
+export const pairsNote =
+  "Each difference is the median over all pairs of a run of each set. It can therefore differ " +
+  "from the difference between the two medians.";
+
 const is = (value: ComparedValue, verdict: string): boolean =>
   (value.verdict as unknown as string) === verdict;
 

@@ -210,6 +210,36 @@ TEST(ComparisonTest, TextAndJUnitSayWhatWasFoundAndNothingForeignIsMarkup) {
   EXPECT_NE(junit.find(absl::StrCat("failures=\"", c.regressions(), "\"")), std::string::npos);
 }
 
+// Two medians beside a change that is not theirs look like an error, unless it says what it is of.
+TEST(ComparisonTest, AChangeSaysThatItIsTheMedianOfPairs) {
+  ComparedRuns runs(5);
+  RunSet a = runs.Set("a", 4);
+  RunSet b = runs.Set("b", 5, 0.2);
+  const v1::Comparison c = Compare({a, b}, 0.05);
+  const std::string note = "The change is the median over all pairs of a run";
+  for (const std::string& text : {RenderComparison(c, {}), RenderMarkdown(c)}) {
+    EXPECT_NE(text.find("change of 20 pairs [95 %]"), std::string::npos) << text;
+    EXPECT_NE(text.find(note), std::string::npos) << text;
+  }
+  const std::string junit = RenderJUnit(c);
+  EXPECT_NE(junit.find(": median of 20 pairs of runs "), std::string::npos) << junit;
+  // A change that is too small for its digits has no sign.
+  ComparedRuns other(6);
+  const RunSet same = other.Set("e", 1);
+  RunSet again = same;
+  again.name = "f";
+  again.runs[0].mutable_run()->set_run_id("again");
+  const v1::Comparison none = Compare({same, again}, std::nullopt);
+  EXPECT_EQ(none.conclusions(0).find("+0.0 %"), std::string::npos) << none.conclusions(0);
+  EXPECT_NE(none.conclusions(0).find("0.0 % IOPS"), std::string::npos) << none.conclusions(0);
+  EXPECT_EQ(RenderComparison(none, {}).find("+0.0 %"), std::string::npos);
+  // One run of each is one pair, whose change is that of the two values.
+  const v1::Comparison one = Compare({runs.Set("c", 1), runs.Set("d", 1)}, std::nullopt);
+  for (const std::string& text : {RenderComparison(one, {}), RenderMarkdown(one)}) {
+    EXPECT_EQ(text.find("pairs"), std::string::npos) << text;
+  }
+}
+
 void SetLabel(const std::string& name, const std::string& value, RunSet* set) {
   for (v1::RunFigures& run : set->runs) (*run.mutable_run()->mutable_labels())[name] = value;
 }
