@@ -6,6 +6,24 @@ const { drive, everySize, step } = require("./browser.cjs");
 const [url, run, other, hosts, directory] = process.argv.slice(2);
 const count = Number(hosts);
 
+// Names beside the rows of a heat map do not lie on each other, however many hosts there are.
+async function namesApart(page) {
+  await page.evaluate(() => {
+    window.named = [];
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
+      if (this.canvas.closest(".heat") && this.textAlign === "right") window.named.push(y);
+      fillText.call(this, text, x, y, ...more);
+    };
+  });
+  await page.waitForFunction(() => window.named.length > 0);
+  const named = await page.evaluate(() => window.named);
+  // A map is drawn from its top: where the next one begins, the place goes back.
+  const steps = named.slice(1).map((y, i) => y - named[i]);
+  const least = Math.min(...steps.filter((step) => step > 0));
+  assert.ok(least >= 12, `names are ${least} px apart`);
+}
+
 async function main(page) {
   const marked = async (where) =>
     assert.ok((await page.locator(`${where} .pill`, { hasText: "synthetic" }).count()) > 0, where);
@@ -21,6 +39,8 @@ async function main(page) {
   await marked("h1");
   step("the live page in every size");
   await everySize(page, `live-${count}`);
+  step("the names of the hosts");
+  await namesApart(page);
   step("the last host by the keyboard");
   // The last host is found by the keyboard, and drawn by itself.
   await heat.focus();

@@ -44,6 +44,16 @@ const reddened = (canvas) => {
   return found / (width * height);
 };
 
+// Over the cells of a heat map, which cover what is below them.
+const reddenedCells = (canvas) => {
+  const { width, height } = canvas;
+  const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+  let found = 0;
+  for (let i = 0; i < data.length; i += 4)
+    if (data[i + 3] > 0 && data[i] > data[i + 1] + 15 && data[i] > data[i + 2] + 15) found++;
+  return found / (width * height);
+};
+
 async function outage(page) {
   step("an outage in a report");
   await open(page, still);
@@ -94,6 +104,12 @@ async function outage(page) {
     if (label.startsWith("Distribution")) continue; // not of time
     const share = await chart.evaluate(reddened);
     assert.ok(share > 0.03, `${label}: ${share} of it is red`);
+  }
+  const heats = page.locator(".heat canvas");
+  await heats.nth(2).waitFor();
+  for (const heat of await heats.all()) {
+    const share = await heat.evaluate(reddenedCells);
+    assert.ok(share > 0.03, `${await heat.getAttribute("aria-label")}: ${share} of it is red`);
   }
   await phone(page);
   await everySize(page, "report-outage");

@@ -22,21 +22,64 @@ function font(pixels: number): string {
   return `${pixels * devicePixelRatio}px system-ui`;
 }
 
+interface Box {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
 // What a span is, for those who do not see its colour; nothing where there is no room for it.
 const spanWords: Record<Shade["kind"], string> = { outage: "no I/O", away: "not known" };
-function nameSpan(plot: uPlot, kind: Shade["kind"], from: number, to: number, type: number): void {
-  const { ctx } = plot;
-  const { top, height } = plot.bbox;
+function nameSpan(
+  ctx: CanvasRenderingContext2D,
+  kind: Shade["kind"],
+  { left, top, width, height }: Box,
+  type: number,
+): void {
   const words = spanWords[kind];
   ctx.save();
   ctx.font = font(type);
-  if (ctx.measureText(words).width + 4 * devicePixelRatio <= to - from) {
+  const isRoom = height >= type * devicePixelRatio;
+  if (isRoom && ctx.measureText(words).width + 4 * devicePixelRatio <= width) {
     ctx.fillStyle = color(kind === "outage" ? "--bad" : "--muted");
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
-    ctx.fillText(words, (from + to) / 2, top + height / 2);
+    ctx.fillText(words, left + width / 2, top + height / 2);
   }
   ctx.restore();
+}
+
+// A span in a part of a drawing, in pixels of the canvas.
+export function paintSpan(
+  ctx: CanvasRenderingContext2D,
+  kind: Shade["kind"] | "ramp",
+  box: Box,
+  type: number,
+): void {
+  const { left, top, width, height } = box;
+  ctx.save();
+  ctx.fillStyle = color(`--${kind}`);
+  if (kind !== "away") {
+    ctx.fillRect(left, top, width, height);
+    if (kind === "outage") nameSpan(ctx, kind, box, type);
+    return ctx.restore();
+  }
+  // Nothing is known: hatched, not filled.
+  ctx.beginPath();
+  ctx.rect(left, top, width, height);
+  ctx.clip();
+  ctx.strokeStyle = color("--away");
+  ctx.lineWidth = devicePixelRatio;
+  const step = 8 * devicePixelRatio;
+  ctx.beginPath();
+  for (let x = left - height; x < left + width; x += step) {
+    ctx.moveTo(x, top + height);
+    ctx.lineTo(x + height, top);
+  }
+  ctx.stroke();
+  ctx.restore();
+  nameSpan(ctx, kind, box, type);
 }
 
 export function paintShades(
@@ -44,37 +87,12 @@ export function paintShades(
   shades: { from: number; to: number; kind: Shade["kind"] | "ramp" }[],
   type: number,
 ): void {
-  const { ctx } = plot;
   const { left, top, width, height } = plot.bbox;
-  ctx.save();
   for (const { from, to, kind } of shades) {
     const a = Math.max(left, plot.valToPos(from, "x", true));
     const b = Math.min(left + width, plot.valToPos(to, "x", true));
-    if (b <= a) continue;
-    ctx.fillStyle = color(`--${kind}`);
-    if (kind !== "away") {
-      ctx.fillRect(a, top, b - a, height);
-      if (kind === "outage") nameSpan(plot, kind, a, b, type);
-      continue;
-    }
-    // Nothing is known: hatched, not filled.
-    ctx.save();
-    ctx.beginPath();
-    ctx.rect(a, top, b - a, height);
-    ctx.clip();
-    ctx.strokeStyle = color("--away");
-    ctx.lineWidth = devicePixelRatio;
-    const step = 8 * devicePixelRatio;
-    ctx.beginPath();
-    for (let x = a - height; x < b; x += step) {
-      ctx.moveTo(x, top + height);
-      ctx.lineTo(x + height, top);
-    }
-    ctx.stroke();
-    ctx.restore();
-    nameSpan(plot, kind, a, b, type);
+    if (b > a) paintSpan(plot.ctx, kind, { left: a, top, width: b - a, height }, type);
   }
-  ctx.restore();
 }
 
 // A name in so much width. Names often differ at their ends: the middle is left out.

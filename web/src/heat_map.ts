@@ -2,6 +2,8 @@
 // cell is chosen by the mouse or by the arrow keys; a click or Enter picks its row.
 
 import { fileOf, pictureOf, quoted } from "./chart_files";
+import type { Shade } from "./chart_options";
+import { paintSpan } from "./chart_paint";
 import type { ChartGroup, Member } from "./charts";
 import { color, element, saveButton, whenColorsChange } from "./dom";
 import { paperWidth, whenPrinted } from "./paper";
@@ -15,6 +17,11 @@ export interface Cells {
   most?: number; // of all, where it is known
 }
 
+// A span over the cells; of some rows alone, where it is only theirs.
+export interface HeatShade extends Shade {
+  rows?: number[];
+}
+
 export interface HeatOptions {
   title: string;
   hint?: string; // what a reader can do with it; on paper nothing
@@ -23,6 +30,7 @@ export interface HeatOptions {
   shade: (value: number, most: number) => number;
   // The value that has the paper's colour, where it is not 0.
   least?: (most: number) => number;
+  shades?: () => HeatShade[];
   pick?: (row: number) => void;
   tall?: number;
 }
@@ -32,6 +40,7 @@ const grain = 64;
 const axisHeight = 20; // below the rows, for the times
 const nameStep = 14; // a name of a row is so high
 const nameLetters = 10;
+const type = 12; // pixels
 const legendWidth = 96;
 
 function channels(name: string): number[] {
@@ -50,6 +59,17 @@ function inksOf(): Uint32Array {
     bytes[4 * i + 3] = 255;
   }
   return new Uint32Array(bytes.buffer);
+}
+
+// Rows that adjoin, from and up to: one band has no seams.
+function runsOf(rows: number[]): [number, number][] {
+  const found: [number, number][] = [];
+  for (const row of [...rows].sort((a, b) => a - b)) {
+    const last = found[found.length - 1];
+    if (last && last[1] === row) last[1]++;
+    else found.push([row, row + 1]);
+  }
+  return found;
 }
 
 export class HeatMap implements Member {
@@ -252,6 +272,7 @@ export class HeatMap implements Member {
         );
       first = next;
     }
+    this.shade(context, cells, x, height);
     if (this.isChosen) {
       const [a, b] = [x(cells.begins[this.column]), x(cells.ends[this.column])];
       const cell = height / cells.rows.length;
@@ -261,6 +282,23 @@ export class HeatMap implements Member {
     }
     context.restore();
     this.axes(context, cells, x, height);
+  }
+
+  // The same bands as in the charts above, over the cells.
+  private shade(
+    context: CanvasRenderingContext2D,
+    cells: Cells,
+    x: (seconds: number) => number,
+    height: number,
+  ): void {
+    const tall = height / cells.rows.length;
+    for (const { from, to, kind, rows } of this.options.shades?.() ?? []) {
+      const [left, width] = [x(from), x(to) - x(from)];
+      for (const [first, end] of runsOf(rows ?? [...cells.rows.keys()])) {
+        const box = { left, top: first * tall, width, height: (end - first) * tall };
+        paintSpan(context, kind, box, type);
+      }
+    }
   }
 
   // The names of rows on the left, as many as there is room for, and times below.
@@ -274,15 +312,19 @@ export class HeatMap implements Member {
     const { left, from, to } = this.frame();
     const names = cells.names ?? cells.rows;
     context.fillStyle = color("--muted");
-    context.font = `${12 * unit}px system-ui`;
+    context.font = `${type * unit}px system-ui`;
     context.textAlign = "right";
     context.textBaseline = "middle";
     const every = Math.ceil((nameStep * unit * names.length) / height);
+    let last = -Infinity;
     for (let row = 0; row < names.length; row += every) {
       const name = names[row];
       const short = name.length > nameLetters ? `${name.slice(0, nameLetters - 1)}…` : name;
-      const y = ((row + 0.5) * height) / names.length;
-      context.fillText(short, (left - 6) * unit, Math.max(7 * unit, y), (left - 6) * unit);
+      // The first is moved down to be whole, and would lie on the second of a thousand.
+      const y = Math.max(7 * unit, ((row + 0.5) * height) / names.length);
+      if (y - last < (nameStep - 1) * unit) continue;
+      last = y;
+      context.fillText(short, (left - 6) * unit, y, (left - 6) * unit);
     }
     context.textBaseline = "bottom";
     const rough = ((to - from) / Math.max(1, this.all / 110)) * 0.999;

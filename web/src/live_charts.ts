@@ -80,6 +80,7 @@ export class LiveCharts {
           hint: "a click or Enter draws it above",
           show: (v) => `${count(v)} IOPS`,
           shade: (value, most) => (most > 0 ? value / most : 0),
+          shades: () => this.data.shades,
           pick: (row) => this.pin(row),
         },
         group,

@@ -6,8 +6,8 @@ import type { LatencySeries, PhaseReport, SeriesReply } from "./api";
 import { halves } from "./api";
 import { TimeChart, wholeSpans, type ChartGroup } from "./charts";
 import { count, latency, percent } from "./format";
-import { HeatMap, type HeatOptions } from "./heat_map";
-import type { HostLines } from "./report_charts";
+import { HeatMap, type HeatOptions, type HeatShade } from "./heat_map";
+import { shadesOf, type HostLines } from "./report_charts";
 
 // To the last nine that the count of I/Os carries.
 export function drawDistribution(group: ChartGroup, phase: PhaseReport): TimeChart | undefined {
@@ -53,6 +53,7 @@ export function drawLatencies(
       // One I/O in a million is still seen.
       shade: (value, most) => (value > 0 ? 1 + Math.log10(value / most) / 6 : 0),
       least: (most) => most / 1e6,
+      shades: () => shadesOf(phase),
       tall: Math.max(120, rows * 6),
     },
     group,
@@ -70,6 +71,17 @@ export function drawLatencies(
   return [heat];
 }
 
+// The outages of each host. The report names only so many hosts of one: if some are missing, its
+// band is over all rows, as in the charts of the fleet.
+function hostShades({ outages }: PhaseReport, names: string[]): HeatShade[] {
+  const rowOf = new Map(names.map((name, row) => [name, row]));
+  return outages.map(({ beginSeconds: from, endSeconds: to, hosts, hostsCount }) => {
+    const rows = hosts.flatMap((host) => rowOf.get(host) ?? []);
+    const isAll = rows.length === 0 || rows.length < hostsCount;
+    return { from, to, kind: "outage", ...(isAll ? {} : { rows }) };
+  });
+}
+
 // IOPS and p99 of each host. `pick` is told the row of a host that the reader chooses.
 export function drawHosts(
   group: ChartGroup,
@@ -80,6 +92,7 @@ export function drawHosts(
   const { spans } = hosts.spans;
   if (!spans) return [];
   const places = wholeSpans(hosts.spans);
+  const shades = hostShades(phase, hosts.names);
   const draw = (
     what: string,
     values: Float32Array[],
@@ -91,6 +104,7 @@ export function drawHosts(
         title: `${what} of each host, ${phase.name}`,
         hint: "a click or Enter draws it above",
         ...options,
+        shades: () => shades,
         pick,
       },
       group,
