@@ -239,6 +239,9 @@ async function print(page) {
       cut: all("main table, main canvas, main p").filter((one) => right(one) > width + 1).length,
       charts: all(".plot canvas, .heat canvas").map((one) => one.getBoundingClientRect().width),
       hints: all(".chart .hint").map((one) => getComputedStyle(one).display),
+      // Chromium repeats no head that has the boxes of buttons in it.
+      heads: all(".table th button").map((one) => getComputedStyle(one).display),
+      times: all(".u-legend .u-series:first-child").map((one) => getComputedStyle(one).display),
       paper: getComputedStyle(document.body).backgroundColor,
     };
   }, paper.width);
@@ -246,6 +249,8 @@ async function print(page) {
   assert.strictEqual(found.paper, "rgb(255, 255, 255)");
   assert.ok(found.hints.length > 0);
   assert.deepStrictEqual([...new Set(found.hints)], ["none"], "paper is not clicked on");
+  assert.deepStrictEqual([...new Set(found.heads)], ["contents"], "the head on each page");
+  assert.deepStrictEqual([...new Set(found.times)], ["none"], "paper has no cursor");
   assert.ok(found.charts.length > 5);
   for (const width of found.charts) assert.ok(width > 300 && width < 520, `a chart of ${width} px`);
   await page.evaluate(() => dispatchEvent(new Event("afterprint")));
