@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
+#include "controller/report/report_writer.h"
 #include "controller/report/text_table.h"
 
 namespace lockstep::controller {
@@ -31,9 +32,6 @@ struct Requests {
 std::string Percent(bool is_known, double ratio) {
   return is_known ? absl::StrFormat("%.0f %%", 100 * ratio) : kNone;
 }
-std::string Milliseconds(bool is_known, double ms) {
-  return is_known ? FormatDuration(1e6 * ms) : kNone;
-}
 std::string Kibibytes(bool is_known, double bytes) {
   return is_known ? absl::StrFormat("%.1fk", bytes / 1024) : kNone;
 }
@@ -41,16 +39,16 @@ std::string Kibibytes(bool is_known, double bytes) {
 std::vector<Requests> RequestsOf(const v1::DeviceReport& d) {
   return {{"read", d.reads_per_second(), d.read_bytes_per_second(), d.read_merges_per_second(),
            Percent(d.has_read_merged_ratio(), d.read_merged_ratio()),
-           Milliseconds(d.has_read_await_ms(), d.read_await_ms()),
+           MillisecondsText(d.has_read_await_ms(), d.read_await_ms()),
            Kibibytes(d.has_read_request_bytes(), d.read_request_bytes())},
           {"write", d.writes_per_second(), d.write_bytes_per_second(), d.write_merges_per_second(),
            Percent(d.has_write_merged_ratio(), d.write_merged_ratio()),
-           Milliseconds(d.has_write_await_ms(), d.write_await_ms()),
+           MillisecondsText(d.has_write_await_ms(), d.write_await_ms()),
            Kibibytes(d.has_write_request_bytes(), d.write_request_bytes())},
           {"discard", d.discards_per_second(), d.discard_bytes_per_second(),
            d.discard_merges_per_second(),
            Percent(d.has_discard_merged_ratio(), d.discard_merged_ratio()),
-           Milliseconds(d.has_discard_await_ms(), d.discard_await_ms()),
+           MillisecondsText(d.has_discard_await_ms(), d.discard_await_ms()),
            Kibibytes(d.has_discard_request_bytes(), d.discard_request_bytes())}};
 }
 
@@ -86,7 +84,7 @@ std::string RenderIostat(const v1::PhaseReport& phase, size_t width) {
     }
     if (d.flushes_per_second() > 0) {
       add({"flush", FormatCount(d.flushes_per_second()), "", "", "",
-           Milliseconds(d.has_flush_await_ms(), d.flush_await_ms()), ""});
+           MillisecondsText(d.has_flush_await_ms(), d.flush_await_ms()), ""});
     }
   }
   if (table.empty() && unrated.empty()) return "";

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
+#include "controller/report/report_writer.h"
 #include "controller/report/text_table.h"
 
 namespace lockstep::controller {
@@ -37,10 +38,6 @@ std::string Mebibytes(bool is_known, double bytes_per_second) {
 }
 
 std::string Count(bool is_known, double value) { return is_known ? FormatCount(value) : "–"; }
-
-std::string Milliseconds(bool is_known, double value) {
-  return is_known ? FormatDuration(1e6 * value) : "–";
-}
 
 std::string NoRates(const std::string& why) { return absl::StrCat("no rates, because ", why); }
 
@@ -107,9 +104,9 @@ std::string RenderNfs(const v1::PhaseReport& phase, size_t width) {
     if (++shown > kNetworkRows) continue;
     table.Add({n.mount(), HostNames(n.hosts()), n.operation(),
                Count(n.has_per_second(), n.per_second()),
-               Milliseconds(n.has_round_trip_ms(), n.round_trip_ms()),
-               Milliseconds(n.has_execution_ms(), n.execution_ms()),
-               Milliseconds(n.has_queue_ms(), n.queue_ms()),
+               MillisecondsText(n.has_round_trip_ms(), n.round_trip_ms()),
+               MillisecondsText(n.has_execution_ms(), n.execution_ms()),
+               MillisecondsText(n.has_queue_ms(), n.queue_ms()),
                Count(n.has_retransmits(), n.retransmits())});
   }
   if (table.empty()) return "";

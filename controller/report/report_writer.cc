@@ -55,6 +55,10 @@ void ReportWriter::Rule(const std::string& title) {
 
 std::string KnownDuration(double ns) { return ns > 0 ? FormatDuration(ns) : "–"; }
 
+std::string MillisecondsText(bool is_known, double ms) {
+  return is_known ? FormatDuration(1e6 * ms) : "–";
+}
+
 std::string IopsText(const v1::OperationReport& operation) {
   return operation.has_iops() ? FormatCount(operation.iops()) : "–";
 }

@@ -17,6 +17,8 @@ std::string Plural(double count, const char* noun);
 
 // A latency, nanoseconds; a dash for 0, which too few I/Os for a percentile leave.
 std::string KnownDuration(double ns);
+// A mean time, milliseconds; a dash if there was nothing to take it of.
+std::string MillisecondsText(bool is_known, double ms);
 // Rates of operations, the second in MiB/s, for tables; a dash if they ran for no part of the
 // measured time.
 std::string IopsText(const v1::OperationReport& operation);
