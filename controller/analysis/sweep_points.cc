@@ -49,10 +49,10 @@ void AddRun(const v1::PhaseReport& phase, const v1::RunPhase& load, uint32_t rep
   for (const v1::Workload& w : load.workloads()) {
     runs->ramps = runs->ramps || HasChangingRate(w);
   }
-  // A run that only warms up, was cut, or lost hosts, measured something else than the point's
-  // load. Its phase is listed, and its figures are left out.
+  // A run that only warms up, was cut, lost hosts, or ended in its ramp, measured something else
+  // than the point's load. Its phase is listed, and its figures are left out.
   if (repeat < load.sweep().warm_up() || !measure::Is(phase, measure::PhaseState::kDone) ||
-      phase.invalid() || phase.workers_lost() != 0)
+      phase.invalid() || phase.workers_lost() != 0 || !phase.total().has_iops())
     return;
   runs->iops.push_back(phase.total().iops());
   runs->bytes.push_back(phase.total().bytes_per_second());

@@ -43,7 +43,7 @@ void AddOpenLoop(const PhaseView& view, const measure::WorkerPhaseData& worker,
 
 void AddSettings(const v1::Workload& w, v1::WorkloadSettings* out) {
   const int64_t largest = LargestBlock(w);
-  // A load of several sizes has no single one to report, and the field stays 0.
+  // A load of several sizes has no single one to report.
   if (largest == SmallestBlock(w)) out->set_block_size_bytes(static_cast<double>(largest));
   out->set_read_share(w.read_ratio());
   out->set_is_random(!w.pattern().has_sequential());

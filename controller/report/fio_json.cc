@@ -99,11 +99,11 @@ class Job {
     Json options = {{"name", workload_.name()},
                     {"ioengine", workload_.engine()},
                     {"rw", FioDirection(s)},
-                    {"bs", absl::StrFormat("%.0f", s.block_size_bytes())},
                     {"iodepth", absl::StrCat(s.queue_depth())},
                     {"numjobs", absl::StrCat(s.threads() * std::max(1U, s.workers()))},
                     {"direct", s.is_direct() ? "1" : "0"},
                     {"runtime", absl::StrFormat("%.0f", Seconds())}};
+    if (s.has_block_size_bytes()) options["bs"] = absl::StrFormat("%.0f", s.block_size_bytes());
     if (mixed) options["rwmixread"] = absl::StrFormat("%.0f", 100 * s.read_share());
     return options;
   }

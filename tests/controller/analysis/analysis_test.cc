@@ -410,6 +410,16 @@ TEST(ReportTest, AVerifyPhaseThatDidNotReadAllProvesNothing) {
       << cut.found();
 }
 
+TEST(ReportTest, ALoadOfSeveralSizesHasNoSingleOne) {
+  Stored data = TwoWorkers();
+  EXPECT_TRUE(ReportOf(data).phases(0).workloads(0).settings().has_block_size_bytes());
+  v1::Workload* workload = data.phases[0].phase.spec.mutable_run()->mutable_workloads(0);
+  workload->add_block_sizes()->set_block_size_bytes(4096);
+  workload->add_block_sizes()->set_block_size_bytes(65536);
+  *data.run.job.mutable_phases(0) = data.phases[0].phase.spec;
+  EXPECT_FALSE(ReportOf(data).phases(0).workloads(0).settings().has_block_size_bytes());
+}
+
 TEST(ReportTest, WhereNothingWasMeasuredNoExpectationHolds) {
   Stored data = TwoWorkers();
   v1::Expect* expect = data.phases[0].phase.spec.mutable_run()->mutable_expect();
