@@ -141,6 +141,17 @@ TEST(SweepsTest, WhereItIsNotKnownWhatWasDueTheIOPSBend) {
   EXPECT_TRUE(IsOfBend(sweep)) << sweep.DebugString();
 }
 
+// As of a load that ended in its ramp.
+TEST(SweepsTest, ARoundWithoutARateIsNoRoundOfZero) {
+  const v1::SweepReport sweep = SweepAlong("threads", LoadsOf(1), [](double value) {
+    return value == 100 ? std::vector<Came>() : std::vector<Came>{{0, value}};
+  });
+  ASSERT_EQ(sweep.points_size(), 4);
+  EXPECT_EQ(sweep.points(0).runs(), 0u);
+  EXPECT_EQ(sweep.points(0).comparison().reason(), "it has no whole round");
+  EXPECT_EQ(sweep.points(1).runs(), 1u);
+}
+
 TEST(SweepsTest, OnlyWholeRoundsAfterTheWarmUpAreCompared) {
   measure::RunData data;
   v1::RunPhase* run = data.run.job.add_phases()->mutable_run();
