@@ -330,7 +330,8 @@ class Translator {
     name = name.substr(name.rfind('/') + 1);
     // `lockstep history` shows the name of the job. People know the file by its name.
     name = std::string(absl::StripSuffix(absl::StripSuffix(name, ".fio"), ".job"));
-    return name.empty() || name == "-" ? "fio" : name.substr(0, 100);
+    std::set<std::string> none;
+    return UniqueName(name.empty() || name == "-" ? "fio" : name, &none);
   }
 
   std::string PathOfPhase() const { return absl::StrCat("phases[", out_.job.phases_size(), "]"); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "frontends/findings.h"
 #include "frontends/sysbench/workload.h"
 
 namespace lockstep::frontends::sysbench {
@@ -210,7 +212,8 @@ class Translator {
     name = std::string(absl::StripSuffix(absl::StripSuffix(name, ".sysbench"), ".sh"));
     // Standard input is "-", and a line on the command line is "sysbench".
     const bool is_file = !name.empty() && name != "-" && name != "sysbench";
-    return is_file ? name.substr(0, 100) : absl::StrCat("sysbench ", first_);
+    std::set<std::string> none;
+    return is_file ? frontends::UniqueName(name, &none) : absl::StrCat("sysbench ", first_);
   }
 
   std::string UniqueName(const std::string& wanted) {

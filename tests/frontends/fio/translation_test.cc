@@ -24,6 +24,18 @@ TEST(FioTranslationTest, DefaultsAreThoseOfFio) {
   EXPECT_EQ(job.targets(0).file().path(), "/data/{host}/j.0.0");
 }
 
+TEST(FioTranslationTest, TheJobIsNamedAfterItsFileWhateverThatIsCalled) {
+  Request request = RequestOf("[j]\nsize=16m\n");
+  for (const auto& [file, name] : std::vector<std::pair<std::string, std::string>>{
+           {"/d/a.fio", "a"}, {"-", "fio"}, {"a\x1b[1m.fio", "a\\x1b[1m"}}) {
+    request.files[0].name = file;
+    EXPECT_EQ(JobOf(request).name(), name);
+  }
+  // No character is cut in two.
+  request.files[0].name = std::string(99, 'a') + "\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9.fio";
+  EXPECT_EQ(JobOf(request).name().substr(0, 10), "aaaaaaaaaa");
+}
+
 TEST(FioTranslationTest, EveryLineOfTheJobNamesItsOption) {
   const Translation t = TranslateFio(RequestOf("[j]\nsize=16m\nbs=8k\nioengine=libaio\n"));
   const JobText text = WriteJob(t, "a.fio");

@@ -45,6 +45,14 @@ TEST(SysbenchScriptTest, EachLineIsAPhase) {
   EXPECT_TRUE(absl::StrContains(text.yaml, "threads: 2  # --threads=2 (disks.sh:5)")) << text.yaml;
 }
 
+TEST(SysbenchScriptTest, TheJobIsNamedAfterItsFileWhateverThatIsCalled) {
+  const char* const kLine = "sysbench fileio --file-num=4 --file-total-size=16M prepare\n";
+  EXPECT_EQ(JobOf(OfFile(kLine, "a\x1b[1m.sh")).name(), "a\\x1b[1m");
+  // No character is cut in two.
+  const std::string name = std::string(99, 'a') + "\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9.sh";
+  EXPECT_EQ(JobOf(OfFile(kLine, name)).name().substr(0, 10), "aaaaaaaaaa");
+}
+
 TEST(SysbenchScriptTest, ItIsKnownByItsNameOrItsFirstLine) {
   EXPECT_FALSE(FindFrontEnd({"a.yaml", "sysbench fileio run"}).has_value());
   EXPECT_FALSE(FindFrontEnd({"a.sh", "echo sysbench\n"}).has_value());
