@@ -134,12 +134,23 @@ absl::Status CheckNobodyElses(const std::string& path) {
   if (stat(path.c_str(), &facts) != 0) {
     return errno == ENOENT ? absl::OkStatus() : ErrnoStatus(errno, path);
   }
+  const bool is_own = facts.st_uid == geteuid();
   // In a sticky directory others can add names, and not replace ours (unlink(2)).
-  const bool is_open = (facts.st_mode & S_IWOTH) != 0 && (facts.st_mode & S_ISVTX) == 0;
-  if ((facts.st_uid == 0 || facts.st_uid == geteuid()) && !is_open) return absl::OkStatus();
+  const bool is_sticky = (facts.st_mode & S_ISVTX) != 0;
+  // A user may need a group to write to a directory of root's, such as a volume of a pod.
+  const bool is_others_group = (is_own || geteuid() == 0) && facts.st_gid != 0 &&
+                               facts.st_gid != getegid() && (facts.st_mode & S_IWGRP) != 0;
+  std::string others;
+  if (facts.st_uid != 0 && !is_own) {
+    others = absl::StrCat("belongs to user ", facts.st_uid);
+  } else if (!is_sticky && (facts.st_mode & S_IWOTH) != 0) {
+    others = "everybody may write to it";
+  } else if (!is_sticky && is_others_group) {
+    others = absl::StrCat("the members of group ", facts.st_gid, " may write to it");
+  }
+  if (others.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      path,
-      is_open ? ": everybody may write to it" : absl::StrCat(": belongs to user ", facts.st_uid),
+      path, ": ", others,
       ", who could replace what is kept there; use another directory, or change its owner and "
       "mode"));
 }

@@ -60,13 +60,23 @@ class ForeignDirectories(unittest.TestCase):
             self.assertEqual(os.listdir(theirs), [])
 
     def test_run_local_follows_no_link_of_theirs(self):
+        self.follow_no_link(lambda path: os.chown(path, 65534, 65534), "belongs to user 65534")
+
+    def test_run_local_follows_no_link_of_a_group(self):
+        def give(path):
+            os.chown(path, 0, 65534)
+            os.chmod(path, 0o2775)
+
+        self.follow_no_link(give, "members of group 65534 may write to it")
+
+    def follow_no_link(self, give_away, reason):
         with tempfile.TemporaryDirectory() as folder:
             theirs, ours = f"{folder}/theirs", f"{folder}/ours"
             os.mkdir(theirs)
             os.mkdir(ours)
             os.chmod(ours, 0o755)
             os.symlink(ours, f"{theirs}/workers")
-            os.chown(theirs, 65534, 65534)
+            give_away(theirs)
             done = subprocess.run(
                 [f"{BIN}/lockstep", "run", "-", "--local", "--state-dir", theirs],
                 input="name: j\nphases: [{observe: {duration: 1s}}]\n",
@@ -76,7 +86,7 @@ class ForeignDirectories(unittest.TestCase):
                 check=False,
             )
             self.assertNotEqual(done.returncode, 0)
-            self.assertIn("belongs to user 65534", done.stdout + done.stderr)
+            self.assertIn(reason, done.stdout + done.stderr)
             self.assertEqual(os.listdir(theirs), ["workers"])
             self.assertEqual(stat.S_IMODE(os.stat(ours).st_mode), 0o755)
 
