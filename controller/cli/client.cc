@@ -164,13 +164,26 @@ absl::Status ToAbsl(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 
-int WriteOutput(const std::string& path, const std::string& content) {
+absl::Status CheckOutput(const std::string& path) {
   struct stat about;
   // stat(2) follows links, and the names under /dev/disk are links. A mistyped --output must not
   // overwrite a disk.
-  if (stat(path.c_str(), &about) == 0 && S_ISBLK(about.st_mode)) {
-    return Fail(absl::StrCat(path, " is a block device; name a file"));
+  const bool is_there = stat(path.c_str(), &about) == 0;
+  if (is_there && S_ISBLK(about.st_mode)) {
+    return absl::InvalidArgumentError(path + " is a block device; name a file");
   }
+  if (is_there && S_ISDIR(about.st_mode)) {
+    return absl::InvalidArgumentError(path + " is a directory; name a file");
+  }
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  if (access((is_there ? path : folder).c_str(), W_OK) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": cannot be written: ", common::ErrnoText(errno)));
+}
+
+int WriteOutput(const std::string& path, const std::string& content) {
+  if (absl::Status fitting = CheckOutput(path); !fitting.ok()) return Fail(fitting);
   std::ofstream file(path, std::ios::binary);
   file << content;
   // A full disk may show only at the flush. The destructor would ignore the error.

@@ -73,8 +73,10 @@ int PrintProblems(const JobFile& file, const grpc::Status& status);
 // False when they are not attached.
 bool AwaitWorkers(v1::Controller::Stub* stub, int count, const std::function<bool()>& over);
 
-// Writes a file that the user named. Returns kOk, or kError after a message; a block device is
-// refused, and nothing written.
+// OK if WriteOutput() can probably write `path`. Otherwise the reason. Writes nothing.
+absl::Status CheckOutput(const std::string& path);
+// Writes a file that the user named. Returns kOk, or kError after a message. A block device is
+// refused, and nothing is written.
 int WriteOutput(const std::string& path, const std::string& content);
 
 // Whether there is a person to ask.

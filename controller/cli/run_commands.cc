@@ -239,6 +239,10 @@ int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::s
 
 int SubmitAndFollow(const Context& context, const JobFile& file, const Submitter& by,
                     const ReportFormat& format) {
+  // A mistyped --output is told before the run, which may take hours, and not behind it.
+  if (!format.output.empty()) {
+    if (absl::Status fitting = CheckOutput(format.output); !fitting.ok()) return Fail(fitting);
+  }
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
   std::string run_id;

@@ -454,3 +454,10 @@ print(json.dumps({{tag: [h.get_total_count(), *(h.get_value_at_percentile(p) for
         missing = self.fleet.lockstep("report", "last", "--output", "/nowhere/x")
         self.ok(missing, 1)
         self.assertIn("cannot be written", missing.err)
+        # It is told before a run that would have no report.
+        before = self.fleet.sql("SELECT count(*) FROM runs")
+        for output, reason in (("/nowhere/x", "cannot be written"), ("/tmp", "is a directory")):
+            refused = self.fleet.run_job(files_job(self.fleet.data, hosts=1), "--output", output)
+            self.ok(refused, 1)
+            self.assertIn(reason, refused.err)
+        self.assertEqual(self.fleet.sql("SELECT count(*) FROM runs"), before)
