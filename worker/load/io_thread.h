@@ -272,6 +272,9 @@ class IoThread {
   int64_t begin_ns_ = 0;
   int64_t own_end_ns_ = std::numeric_limits<int64_t>::max();
   bool ended_on_time_ = false;  // at own_end_ns_
+  // Then: I/Os that complete later, but by this instant, are in the interval of own_end_ns_, and
+  // cannot be told from its others.
+  int64_t counted_until_ns_ = 0;
   Waiting waiting_ = Waiting::kNothing;
   int64_t wake_ns_ = 0;
 

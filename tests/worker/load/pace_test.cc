@@ -106,8 +106,31 @@ TEST(PaceTest, AThreadEndsOnTimeAndSaysWhen) {
   setup.end_ns = 3 * kSecond / 2;
   const Ran ran = RunFor(std::move(setup), 1, &time);
   EXPECT_TRUE(ran.all_done);
-  EXPECT_EQ(ran.finished_ns, ran.go_ns + 3 * kSecond / 2);
+  EXPECT_GE(ran.finished_ns, ran.go_ns + 3 * kSecond / 2);
+  EXPECT_LE(ran.finished_ns, ran.go_ns + 3 * kSecond / 2 + kLatencyNs);
   EXPECT_NEAR(static_cast<double>(SumOf(ran.reads)), 150, 2);
+}
+
+// Reads of 300 ms, four at a time: eight take 600 ms, which is 100 ms more than the thread's time.
+TEST(PaceTest, TheTimeOfAThreadHasAllItsIosOfTheInterval) {
+  SimulatedTime time;
+  IoThreadSetup setup = SetupOf(&time, 4);
+  setup.make_engine = [&time] { return NewNullEngine({300 * kMs, 0, 0}, &time); };
+  setup.end_ns = kSecond / 2;
+  const Ran ran = RunFor(std::move(setup), 1, &time);
+  EXPECT_EQ(ran.reads.at(0), 8u);
+  EXPECT_NEAR(static_cast<double>(ran.finished_ns - ran.go_ns), 0.6 * kSecond, kMs);
+}
+
+// I/Os of the next interval do not count for the time before it.
+TEST(PaceTest, AThreadThatEndsWithAnIntervalHasNoTimeInTheNext) {
+  SimulatedTime time;
+  IoThreadSetup setup = SetupOf(&time, 4);
+  setup.make_engine = [&time] { return NewNullEngine({300 * kMs, 0, 0}, &time); };
+  setup.end_ns = kSecond;
+  const Ran ran = RunFor(std::move(setup), 1, &time);
+  EXPECT_EQ(ran.reads.at(0), 12u);
+  EXPECT_EQ(ran.finished_ns, ran.go_ns + kSecond);
 }
 
 TEST(PaceTest, AnEndBeyondTheLoadsIsNone) {
