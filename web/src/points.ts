@@ -13,7 +13,11 @@ export function bestPoint(sweep: SweepReport): Point | undefined {
   if (best) return best;
   const { figure } = sweep.conclusion ?? { figure: "IOPS" };
   const value = (p: Point) =>
-    figure === "p99" ? -(p.p99Ns ?? 0) : figure === "throughput" ? p.bytesPerSecond : p.iops;
+    figure === "p99"
+      ? -(p.p99Ns ?? 0)
+      : figure === "throughput"
+        ? (p.bytesPerSecond ?? 0)
+        : (p.iops ?? 0);
   const whole = sweep.points.filter((p) => p.runs > 0 && (figure !== "p99" || (p.p99Ns ?? 0) > 0));
   return whole.reduce<Point | undefined>(
     (a, b) => (a === undefined || value(b) > value(a) ? b : a),

@@ -14,6 +14,7 @@ import {
   percent,
   plural,
   short,
+  shown,
   throughput,
   type Kind,
 } from "./format";
@@ -37,8 +38,8 @@ type Figure = [
 
 const jain = orNone((v) => v.toFixed(4));
 const figures: Figure[] = [
-  ["IOPS", (p) => p.iops, count, "count"],
-  ["throughput", (p) => p.bytesPerSecond, throughput, "rate"],
+  ["IOPS", (p) => p.iops ?? 0, count, "count"],
+  ["throughput", (p) => p.bytesPerSecond ?? 0, throughput, "rate"],
   ["p50", (p) => p.p50Ns ?? 0, orNone(latency), "latency"],
   ["p99", (p) => p.p99Ns ?? 0, orNone(latency), "latency"],
   ["Jain", (p) => p.jain ?? 0, jain],
@@ -57,7 +58,7 @@ function range(point: Point): string {
   if (point.runs === 0) return none;
   return point.iopsLow !== undefined && point.iopsHigh !== undefined
     ? `${count(point.iopsLow)} – ${count(point.iopsHigh)}`
-    : `${count(point.iopsMin)} – ${count(point.iopsMax)}`;
+    : `${shown(point.iopsMin, count)} – ${shown(point.iopsMax, count)}`;
 }
 
 function kneeText(knee: KneeReport): string {
@@ -294,19 +295,21 @@ class SweepCharts {
           .map((p) => ({
             ...of(p),
             x: numberOf(sweep.axes[this.across].values[p.indices[this.across]]),
-            title: `${pointName(sweep, p)}: ${count(p.iops)} IOPS, ${throughput(p.bytesPerSecond)}`,
+            title:
+              `${pointName(sweep, p)}: ${shown(p.iops, count)} IOPS, ` +
+              shown(p.bytesPerSecond, throughput),
             mark: p === best && sweep.points.length > 1 ? `★ ${standingOf(sweep, p)}` : undefined,
           })),
       }));
     const [rates, times] = this.charts;
     rates.set(
       lines((p) => {
-        const scale = this.isThroughput ? p.bytesPerSecond / (p.iops || 1) : 1;
+        const scale = this.isThroughput ? (p.bytesPerSecond ?? 0) / (p.iops || 1) : 1;
         const known = p.runs > 1;
         return {
-          y: p.iops * scale,
-          low: known ? (p.iopsLow ?? p.iopsMin) * scale : undefined,
-          high: known ? (p.iopsHigh ?? p.iopsMax) * scale : undefined,
+          y: (p.iops ?? 0) * scale,
+          low: known ? (p.iopsLow ?? p.iopsMin ?? 0) * scale : undefined,
+          high: known ? (p.iopsHigh ?? p.iopsMax ?? 0) * scale : undefined,
         };
       }),
     );

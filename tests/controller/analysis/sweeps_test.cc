@@ -148,6 +148,7 @@ TEST(SweepsTest, ARoundWithoutARateIsNoRoundOfZero) {
   });
   ASSERT_EQ(sweep.points_size(), 4);
   EXPECT_EQ(sweep.points(0).runs(), 0u);
+  EXPECT_FALSE(sweep.points(0).has_iops() || sweep.points(0).has_iops_min());
   EXPECT_EQ(sweep.points(0).comparison().reason(), "it has no whole round");
   EXPECT_EQ(sweep.points(1).runs(), 1u);
 }
