@@ -8,16 +8,17 @@ const count = Number(hosts);
 
 // Names beside the rows of a heat map do not lie on each other, however many hosts there are.
 async function namesApart(page) {
-  await page.evaluate(() => {
-    window.named = [];
+  const named = await page.evaluate(async () => {
+    const found = [];
     const { fillText } = CanvasRenderingContext2D.prototype;
     CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
-      if (this.canvas.closest(".heat") && this.textAlign === "right") window.named.push(y);
+      if (this.canvas.closest(".heat") && this.textAlign === "right") found.push(y);
       fillText.call(this, text, x, y, ...more);
     };
+    while (found.length === 0) await new Promise((done) => setTimeout(done, 100));
+    CanvasRenderingContext2D.prototype.fillText = fillText;
+    return found;
   });
-  await page.waitForFunction(() => window.named.length > 0);
-  const named = await page.evaluate(() => window.named);
   // A map is drawn from its top: where the next one begins, the place goes back.
   const steps = named.slice(1).map((y, i) => y - named[i]);
   const least = Math.min(...steps.filter((step) => step > 0));
