@@ -180,7 +180,7 @@ class Scripts(unittest.TestCase):
         answer = self.begin(self.home, allowed=("/somewhere else", os.path.dirname(self.home)))
         self.assertIn("is under test", answer["failed"])
 
-    def test_a_place_in_which_others_could_replace_the_worker_is_not_used(self):
+    def test_a_place_where_others_could_replace_the_worker(self):
         place = f"{self.home}/above/place"
         os.makedirs(place)
         changes = [(place, 0o777, -1, -1), (os.path.dirname(place), 0o777, -1, -1)]

@@ -36,9 +36,9 @@ END
   return 1
 }
 
-# Whether another user than root could replace a directory that this user makes in $1: the owner of a
-# directory on the way can rename what is in it, and so can all who may write to it. The programs of
-# the worker's directory are started more than once.
+# Whether another user than root could replace a directory that this user makes in $1. The owner of
+# a directory on the way can rename what is in it, and so can all who may write to it. The programs
+# of the worker's directory are started more than once.
 is_others() {
   at=$1
   while :; do
