@@ -70,8 +70,8 @@ constexpr Addition kAdditions[] = {
     {29, "nfs_samples", nullptr},
     {31, "observed_shares", nullptr},
     {33, "notes", nullptr},
-    {35, "quota_rollups", nullptr},
-    {35, "quota_samples", nullptr},
+    {36, "quota_rollups", nullptr},
+    {36, "quota_samples", nullptr},
 };
 // A message of rows stays well below the 4 MiB that gRPC receives by default.
 constexpr size_t kPiece = 1 << 20;
