@@ -81,7 +81,7 @@ constexpr Rule kRunKeys[] = {
     {"elapsed"},
     {"interval"},
     {"warmup"},
-    {"pause", Fate::kRefused, "a pause between two phases", "0"},
+    {"pause"},
     {"maxdata"},
     {"distribution"},
     {"threads"},

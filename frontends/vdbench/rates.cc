@@ -10,12 +10,16 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/timing.h"
 #include "frontends/vdbench/values.h"
 
 namespace lockstep::frontends::vdbench {
 namespace {
 
+using timing::kSecond;
+
 constexpr size_t kMaxValues = 100;  // of an axis
+constexpr int64_t kMaxPauseSeconds = 100 * 86400;
 constexpr double kMaxRate = 1e12;
 constexpr double kMinRate = 0.001;
 
@@ -334,11 +338,35 @@ class PhaseMaker {
   v1::Arrival arrival_ = v1::ARRIVAL_POISSON;
 };
 
+// vdbench waits before the next run begins. A phase that only observes does no I/O, either, and its
+// samples show what the devices still do after the load.
+void AddPause(const Statement& run, size_t steps, std::set<std::string>* names,
+              std::vector<Phase>* phases, Findings* findings) {
+  const Parameter* pause = run.Find("pause");
+  if (pause == nullptr) return;
+  const auto seconds = ParseSeconds(pause->value);
+  if (!seconds || *seconds > kMaxPauseSeconds) {
+    return findings->Fail(pause->where, "is no time up to 100 days: 90, 5m, 2h");
+  }
+  if (*seconds == 0) return;
+  // A sweep or a curve is one phase, between whose steps no other one fits.
+  if (steps > 1) {
+    return findings->Refuse(pause->where, "a pause between the steps of a loop or a curve");
+  }
+  Phase phase;
+  phase.spec.set_name(UniqueName(absl::StrCat(run.name, " pause"), names));
+  phase.spec.mutable_observe()->set_duration_ns(*seconds * kSecond);
+  phase.origins["observe.duration"] = pause->where;
+  phases->push_back(std::move(phase));
+}
+
 }  // namespace
 
 void AddPhases(const RunPlan& plan, int64_t smallest_storage, std::set<std::string>* names,
                std::vector<Phase>* phases, Findings* findings) {
+  const size_t before = StepsOf(*phases);
   PhaseMaker(plan, smallest_storage, names, phases, findings).Make();
+  AddPause(*plan.statement, StepsOf(*phases) - before, names, phases, findings);
 }
 
 size_t StepsOf(const std::vector<Phase>& phases) {

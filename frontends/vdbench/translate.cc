@@ -146,16 +146,20 @@ class Translator {
 
   // Narrows a workload to the hosts that both its storage and itself name.
   void SetHosts(const Load& load, const Storage& storage, v1::Workload* w) {
-    if (hosts_.size() < 2 || (load.hosts.empty() && storage.hosts.empty())) return;
+    if (load.hosts.empty() && storage.hosts.empty()) return;
+    // A file that defines no host has vdbench's own one. It, or the only one, stands for all hosts.
+    const auto defined = hosts_.empty() ? std::vector<std::string>{"localhost"} : hosts_;
+    bool is_any = false;
     const auto names = [](const std::vector<std::string>& patterns, const std::string& host) {
       return patterns.empty() || std::any_of(patterns.begin(), patterns.end(),
                                              [&](const auto& p) { return Matches(p, host); });
     };
-    for (size_t i = 0; i < hosts_.size(); ++i) {
-      if (!names(load.hosts, hosts_[i]) || !names(storage.hosts, hosts_[i])) continue;
-      w->mutable_hosts()->add_names(systems_[i]);
+    for (size_t i = 0; i < defined.size(); ++i) {
+      if (!names(load.hosts, defined[i]) || !names(storage.hosts, defined[i])) continue;
+      is_any = true;
+      if (defined.size() > 1) w->mutable_hosts()->add_names(systems_[i]);
     }
-    if (!w->has_hosts()) findings_.Fail(load.where, "runs on no host that is defined");
+    if (!is_any) findings_.Fail(load.where, "runs on no host that is defined");
     // A workload of all hosts needs no names.
     if (w->hosts().names_size() == static_cast<int>(hosts_.size())) w->clear_hosts();
   }
@@ -411,6 +415,8 @@ class Translator {
     out_.origins["interval"] = {"", 0, "interval of the runs"};
     AddTargets();
     if (!findings_.errors.empty()) return;
+    // A pause comes before the next run, so the last run has none.
+    if (!phases_.empty() && phases_.back().spec.has_observe()) phases_.pop_back();
     for (const Phase& phase : phases_) {
       const std::string path = absl::StrCat("phases[", out_.job.phases_size(), "].");
       *out_.job.add_phases() = phase.spec;

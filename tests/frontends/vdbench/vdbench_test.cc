@@ -124,6 +124,30 @@ TEST(VdbenchTest, LoopsAreAxesInTheirOrder) {
   EXPECT_EQ(rates.sweep().axes(1).field(), "open_loop.rate");
 }
 
+TEST(VdbenchTest, APauseIsAPhaseBetweenTwoRuns) {
+  const std::string loads = absl::StrCat(kOne, "wd=w,sd=s\nrd=default,wd=w,iorate=max,pause=2m\n");
+  const v1::JobSpec job = JobOf(loads + "rd=a\nrd=b,pause=0\nrd=c\n");
+  // After b there is none, and after c no run waits for one.
+  ASSERT_EQ(job.phases_size(), 4);
+  EXPECT_EQ(job.phases(1).name(), "a pause");
+  EXPECT_EQ(job.phases(1).observe().duration_ns(), 120000000000);
+  EXPECT_TRUE(job.phases(2).has_run());
+  EXPECT_TRUE(job.phases(3).has_run());
+  EXPECT_EQ(JobOf(loads + "rd=a\n").phases_size(), 1);
+}
+
+TEST(VdbenchTest, AHostThatIsNotDefinedIsAnError) {
+  const char* kNone = "runs on no host that is defined";
+  const std::string hosts = "hd=one,system=node1\n";
+  const std::string run = "wd=w,sd=s,host=two\nrd=r,wd=w,iorate=max\n";
+  EXPECT_TRUE(absl::StrContains(ErrorsOf(absl::StrCat(hosts, kOne, run)), kNone));
+  EXPECT_TRUE(absl::StrContains(ErrorsOf(absl::StrCat(kOne, run)), kNone));
+  const std::string own = absl::StrReplaceAll(run, {{"two", "one"}});
+  EXPECT_EQ(ErrorsOf(absl::StrCat(hosts, kOne, own)), "");
+  const std::string local = absl::StrReplaceAll(run, {{"two", "localhost"}});
+  EXPECT_EQ(ErrorsOf(absl::StrCat(kOne, local)), "");
+}
+
 TEST(VdbenchTest, SizesOrderAndRange) {
   EXPECT_EQ(RunOf("").workloads(0).block_size_bytes(), 4096);
   EXPECT_EQ(RunOf("").workloads(0).threads(), 8u);
@@ -352,7 +376,9 @@ TEST(VdbenchTest, WhatCannotBeTranslatedIsRefusedByItsLine) {
   }
   const Refused kRuns[] = {
       {"iorate=max,range=1", "is no parameter of vdbench"},
-      {"iorate=max,pause=5", "a pause between two phases"},
+      {"iorate=max,pause=5d", "is no time up to 100 days"},
+      {"iorate=max,pause=5,forthreads=(1,2)", "a pause between the steps"},
+      {"iorate=curve,pause=5", "a pause between the steps"},
       {"iorate=max,fwdrate=5", "files, directories"},
       {"iorate=0", "is no rate"},
       {"iorate=x", "is no rate"},
