@@ -25,6 +25,18 @@ struct Size {
 };
 using Sizes = std::vector<Size>;
 
+// The value of an option for the directions of the job, `a` of `a,b,c` if it only reads. A job has
+// one for all of them, so the option is refused if they differ, and the first one is taken.
+std::string OneForAll(const SectionReader& section, const Job& job, const Option& option,
+                      const char* need) {
+  const Directions parts = SplitDirections(option.value);
+  const std::string& first = job.reads ? parts.read : job.writes ? parts.write : parts.trim;
+  if ((job.writes && parts.write != first) || (job.trims && parts.trim != first)) {
+    section.Refuse(option, need);
+  }
+  return first;
+}
+
 class BlockReader {
  public:
   BlockReader(const SectionReader& section, Job* job) : section_(section), job_(job) {}
@@ -154,7 +166,12 @@ class BlockReader {
 
   // Offsets of fio are multiples of blockalign, by default of the smallest size.
   std::optional<int64_t> Alignment() {
-    const Value<int64_t> align = section_.Bytes("ba", job_->smallest_block);
+    Value<int64_t> align = {job_->smallest_block, section_.Find("ba")};
+    if (align.from != nullptr && align.from->has_value) {
+      const std::string text =
+          OneForAll(section_, *job_, *align.from, "an alignment for each direction");
+      if (!text.empty()) align.value = section_.BytesOf(*align.from, text).value_or(align.value);
+    }
     // Sequential I/O begins where the last one ended: fio aligns random offsets alone.
     if (align.from == nullptr || !job_->random || align.value == job_->smallest_block) return {};
     if (align.value < kMinBlock || align.value > kMaxBlock ||
@@ -288,9 +305,21 @@ bool SetDistribution(const SectionReader& section, const Value<std::string>& tex
   return true;
 }
 
+Value<int64_t> RandomPercent(const SectionReader& section, const Job& job) {
+  const Option* option = section.Find("percentage_random");
+  // Sequential jobs have none, whatever it says.
+  if (option == nullptr || !option->has_value || !job.random) return {100, option};
+  const std::string text =
+      OneForAll(section, job, *option, "a share of random I/Os for each direction");
+  const int64_t percent = text.empty() ? 100 : ParseInteger(text).value_or(-1);
+  if (percent >= 0 && percent <= 100) return {percent, option};
+  section.Fail(*option, "is not a whole number from 0 to 100");
+  return {100, option};
+}
+
 void ChooseOrder(const SectionReader& section, Job* job) {
   v1::Workload& w = job->workload;
-  const Value<int64_t> random = section.Count("percentage_random", 100, 100);
+  const Value<int64_t> random = RandomPercent(section, *job);
   const Value<std::string> distribution = section.Text("random_distribution", "random");
   const Value<bool> no_map =
       section.Flag("norandommap", Otherwise::kOff, SectionReader::Bare::kMeansTrue);

@@ -30,7 +30,7 @@ class FilePlanner {
       : section_(section), request_(request), hosts_(hosts), job_(*job) {}
 
   FilePlan Plan() {
-    file_size_ = section_.Bytes("filesize", 0);
+    file_size_ = FileSize();
     const Amount size = ReadAmount(section_, "size");
     size_ = {size.bytes, size.from};
     plan_.size = size_;
@@ -62,6 +62,15 @@ class FilePlanner {
   }
 
  private:
+  // After an error the smallest size stands for the range, so that nothing else fails.
+  Value<int64_t> FileSize() const {
+    const Value<std::string> text = section_.Text("filesize", "");
+    if (!absl::StartsWith(text.value, "(") && text.value.find('-', 1) != std::string::npos) {
+      section_.Refuse(*text.from, "files whose sizes are drawn from a range");
+    }
+    return section_.Bytes("filesize", 0);
+  }
+
   // Without a size fio takes that of the file, which is there already.
   Value<int64_t> ExistingSize() const {
     const Value<std::string> name = section_.Text("filename", "");

@@ -372,7 +372,8 @@ class Translator {
       if (field != "verify") out_.origins[absl::StrCat(path, ".run.", field)] = origin;
     }
     if (group.reads_back.empty()) return;
-    out_.origins[PathOfPhase() + ".name"] = group.origins.at("verify");
+    const std::string path_of_check = PathOfPhase();
+    out_.origins[path_of_check + ".name"] = group.origins.at("verify");
     v1::PhaseSpec* check = out_.job.add_phases();
     check->set_name(UniqueName(group.jobs[0] + " verify", &phase_names_));
     v1::VerifyPhase* verify = check->mutable_verify();
@@ -382,12 +383,12 @@ class Translator {
     verify->set_block_size_bytes(group.verified_block);
     // Like fio, it looks only at blocks that were written.
     verify->set_sparse(true);
-    ReadBackAsWritten(group, verify);
+    ReadBackAsWritten(group, path_of_check + ".verify.", verify);
   }
 
   // fio reads back with the depth of the job. Blocks that a job visits in random order, each once,
   // are read in the order in which they were written. All others are read from start to end.
-  void ReadBackAsWritten(const Group& group, v1::VerifyPhase* verify) {
+  void ReadBackAsWritten(const Group& group, const std::string& field, v1::VerifyPhase* verify) {
     constexpr int64_t kMaxDepth = 4096;
     int64_t depth = 0;
     for (const v1::Workload& w : group.run.workloads()) {
@@ -397,7 +398,6 @@ class Translator {
       if (w.pattern().has_shuffled()) verify->set_random(true);
     }
     verify->set_queue_depth(static_cast<uint32_t>(std::clamp<int64_t>(depth, 1, kMaxDepth)));
-    const std::string field = PathOfPhase() + ".verify.";
     out_.origins[field + "queue_depth"] = DefaultOrigin("it reads back as deep as it has written");
     if (verify->random()) {
       out_.origins[field + "random"] = DefaultOrigin("it reads back in the order of its writes");

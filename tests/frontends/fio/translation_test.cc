@@ -57,6 +57,11 @@ TEST(FioTranslationTest, RandomHitsEachBlockOnceUnlessToldOtherwise) {
   EXPECT_EQ(WorkloadOf("rw=randread\nrandom_distribution=zipf:1.2\n").pattern().zipf().theta(),
             1.2);
   EXPECT_EQ(WorkloadOf("rw=randread\npercentage_random=30\n").random_ratio(), 0.3);
+  // A value for each direction: a job that only writes has the one of writes.
+  EXPECT_EQ(WorkloadOf("rw=randread\npercentage_random=30,60\n").random_ratio(), 0.3);
+  EXPECT_EQ(WorkloadOf("rw=randwrite\npercentage_random=30,60\n").random_ratio(), 0.6);
+  EXPECT_EQ(WorkloadOf("rw=randrw\npercentage_random=30\n").random_ratio(), 0.3);
+  EXPECT_EQ(WorkloadOf("rw=randwrite\nba=8k,16k\n").access(0).align_bytes(), 16384);
   const v1::HotZones zones =
       WorkloadOf("rw=randread\nrandom_distribution=zoned:60/10:40/90\n").pattern().hot_zones();
   ASSERT_EQ(zones.zones_size(), 2);
@@ -345,6 +350,24 @@ TEST(FioTranslationTest, VerifyReadsBackWhatWasWritten) {
   EXPECT_TRUE(RunsOf(JobOf(two))[1].workloads(0).verify());
   EXPECT_NE(ErrorsOf("[a]\nsize=1m\nrw=read\nverify=crc32c\n").find("verify=crc32c: cannot be"),
             std::string::npos);
+}
+
+TEST(FioTranslationTest, VerifyReadsBackAsDeepAndInTheOrderOfTheWrites) {
+  const auto verified = [](const std::string& options) {
+    return JobOf("[a]\nsize=1m\nbs=8k\nverify=crc32c\n" + options).phases(2).verify();
+  };
+  const std::string deep = "ioengine=libaio\niodepth=6\n";
+  const v1::VerifyPhase shuffled = verified("rw=randwrite\ndirect=1\n" + deep);
+  EXPECT_EQ(shuffled.queue_depth(), 6u);
+  EXPECT_TRUE(shuffled.random());
+  EXPECT_TRUE(shuffled.direct());
+  // Without a map of its blocks fio sorts what it has written, and so it does here.
+  EXPECT_FALSE(verified("rw=randwrite\nnorandommap\n" + deep).random());
+  EXPECT_FALSE(verified("rw=write\n" + deep).random());
+  // psync has one I/O in flight, whatever iodepth says. Each clone reads back its own blocks.
+  EXPECT_EQ(verified("rw=write\niodepth=6\n").queue_depth(), 1u);
+  EXPECT_EQ(verified("rw=randwrite\nnumjobs=3\n" + deep).queue_depth(), 18u);
+  EXPECT_FALSE(verified("rw=write\n").direct());
 }
 
 TEST(FioTranslationTest, TwoJobsOfOneFileShareATargetOfTheLargerSize) {
