@@ -463,7 +463,8 @@ TEST(VdbenchTest, AMutatedFileIsRefusedByLineOrCanBePlanned) {
     }
     if (HasFailure()) FAIL() << "the file was\n" << text;
   }
-  EXPECT_GE(translated, rounds / 10);
+  // A mutant without one of its hosts is refused, because a workload names that host.
+  EXPECT_GE(translated, rounds / 20);
 }
 
 }  // namespace
