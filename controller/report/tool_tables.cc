@@ -100,9 +100,9 @@ std::string CellText(const std::string& text) {
 
 // Whether the reads and writes of a row are known: not if they ran for no part of the measured
 // time, and not of a load of trims, which has neither.
-class Knowledge {
+class RowEvidence {
  public:
-  explicit Knowledge(const v1::OperationReport& total) : has_total_(total.has_iops()) {}
+  explicit RowEvidence(const v1::OperationReport& total) : has_total_(total.has_iops()) {}
   void Add(const v1::OperationReport& o) {
     if (measure::Is(o, measure::Operations::kTrim)) {
       has_trims_ = true;
@@ -250,18 +250,18 @@ std::string IometerBlock(const v1::PhaseReport& phase) {
   NamedCells all = IometerCells(phase, "ALL", "All");
   Moved read;
   Moved written;
-  Knowledge knowledge(phase.total());
+  RowEvidence evidence(phase.total());
   for (const v1::WorkloadReport& workload : phase.workloads()) {
     for (const v1::OperationReport& o : workload.operations()) {
-      knowledge.Add(o);
+      evidence.Add(o);
       if (measure::Is(o, measure::Operations::kRead)) read.Add(o);
       if (measure::Is(o, measure::Operations::kWrite)) written.Add(o);
     }
   }
   SetRates(SumOfKind(phase, measure::Operations::kRead), &read);
   SetRates(SumOfKind(phase, measure::Operations::kWrite), &written);
-  if (knowledge.is_known()) AddMoved(read, written, &all);
-  AddProcessors(phase, "", knowledge.Known(read.iops + written.iops), &all);
+  if (evidence.is_known()) AddMoved(read, written, &all);
+  AddProcessors(phase, "", evidence.Known(read.iops + written.iops), &all);
   // Iometer's manager is the process on a host, which is a worker here.
   all["# Managers"] = absl::StrCat(phase.workers() - phase.workers_lost());
   all["# Workers"] = WorkersOf(phase, "");
@@ -272,7 +272,7 @@ std::string IometerBlock(const v1::PhaseReport& phase) {
     NamedCells row = IometerCells(phase, "MANAGER", host.host());
     Moved host_read;
     Moved host_written;
-    Knowledge of_host(host.total());
+    RowEvidence of_host(host.total());
     for (const v1::HostWorkloadReport& workload : host.workloads()) {
       for (const v1::OperationReport& o : workload.operations()) {
         of_host.Add(o);
@@ -386,17 +386,17 @@ VdbenchRow AverageOf(const v1::PhaseReport& phase, size_t intervals) {
   VdbenchRow row;
   row.interval = absl::StrCat("avg_1-", std::max<size_t>(1, intervals));
   row.at_seconds = phase.window_end_seconds();
-  Knowledge knowledge(phase.total());
+  RowEvidence evidence(phase.total());
   for (const v1::WorkloadReport& workload : phase.workloads()) {
     for (const v1::OperationReport& o : workload.operations()) {
-      knowledge.Add(o);
+      evidence.Add(o);
       if (measure::Is(o, measure::Operations::kRead)) row.read.Add(o);
       if (measure::Is(o, measure::Operations::kWrite)) row.written.Add(o);
     }
   }
   SetRates(SumOfKind(phase, measure::Operations::kRead), &row.read);
   SetRates(SumOfKind(phase, measure::Operations::kWrite), &row.written);
-  row.is_known = knowledge.is_known();
+  row.is_known = evidence.is_known();
   return row;
 }
 
