@@ -55,7 +55,7 @@ Buckets SumOf(const Buckets& a, const Buckets& b);
 absl::StatusOr<Buckets> DecodeBuckets(const std::string& bytes);
 
 // The rank, from 1, of the value that is the percentile of `count` values, count > 0:
-// ceil(percent/100 * count), 1 at the least.
+// ceil(percent/100 * count), at least 1.
 uint64_t RankOf(double percent, uint64_t count);
 
 // Not thread-safe: one recorder, or external locking. Record() neither allocates nor fails. One

@@ -66,7 +66,7 @@ absl::Status SetEnum(const FieldDescriptor& field, const std::string& text, Mess
 std::string WrongNumber(const FieldDescriptor& field, double value) {
   const auto& options = field.options();
   if (options.HasExtension(min) && value < options.GetExtension(min)) {
-    return absl::StrCat("is too small; the least is ",
+    return absl::StrCat("is too small; the minimum is ",
                         NumberText(field, options.GetExtension(min)));
   }
   if (options.HasExtension(max) && value > options.GetExtension(max)) {
@@ -74,7 +74,7 @@ std::string WrongNumber(const FieldDescriptor& field, double value) {
     // below 2.
     const bool is_percent = options.GetExtension(unit) == UNIT_RATIO && value >= 2 && value <= 100;
     return absl::StrCat(
-        "is too large; the most is ", NumberText(field, options.GetExtension(max)),
+        "is too large; the maximum is ", NumberText(field, options.GetExtension(max)),
         is_percent ? absl::StrCat("; for ", value, " percent write ", value, "%") : "");
   }
   // The rest is for integers: the cast would cut a fraction off silently, and is undefined for a

@@ -18,7 +18,7 @@ std::string NumberText(const google::protobuf::FieldDescriptor& field, double va
 
 // Sets a field that is no message from its text, or adds an item where it is a list: numbers with
 // their unit, as proto/units.proto says, enums by name, `true` and `false`. INVALID_ARGUMENT says
-// what is wrong with the text: "'9MiB' is too large; the most is 8 MiB".
+// what is wrong with the text: "'9MiB' is too large; the maximum is 8 MiB".
 absl::Status SetFromText(const google::protobuf::FieldDescriptor& field, const std::string& text,
                          google::protobuf::Message* message);
 

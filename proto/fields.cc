@@ -53,7 +53,7 @@ class Checker {
     // The items of a list that is too long are not checked: that would take as long as the sender
     // wants.
     if (static_cast<uint32_t>(size) > CountLimit(field)) {
-      return Add(path, absl::StrCat("has ", size, " items; the most is ", CountLimit(field)));
+      return Add(path, absl::StrCat("has ", size, " items; the maximum is ", CountLimit(field)));
     }
     for (int i = 0; i < size && problems.size() < kMaxProblems; ++i) {
       if (field.is_map()) {
@@ -77,7 +77,7 @@ class Checker {
   void CheckText(const std::string& text, const FieldDescriptor& field, const std::string& path) {
     if (text.size() > LengthLimit(field)) {
       return Add(path,
-                 absl::StrCat("has ", text.size(), " bytes; the most is ", LengthLimit(field)));
+                 absl::StrCat("has ", text.size(), " bytes; the maximum is ", LengthLimit(field)));
     }
     // Fields of bytes have the C++ type of texts, but any content.
     if (field.type() == FieldDescriptor::TYPE_BYTES) return;
@@ -96,7 +96,7 @@ class Checker {
     const Unit kind = options.GetExtension(unit);
     const bool is_amount = kind != UNIT_UNSPECIFIED;
     if (options.HasExtension(min) && value < options.GetExtension(min)) {
-      return Add(path, absl::StrCat(NumberText(field, value), " is too small; the least is ",
+      return Add(path, absl::StrCat(NumberText(field, value), " is too small; the minimum is ",
                                     NumberText(field, options.GetExtension(min))));
     }
     // No size, duration, share or rate is negative. Fields with a unit need no `min` of 0 for that.
@@ -106,7 +106,7 @@ class Checker {
                         : kind == UNIT_BYTES       ? kMaxBytes
                                                    : INFINITY;
     if (value > most) {
-      Add(path, absl::StrCat(NumberText(field, value), " is too large; the most is ",
+      Add(path, absl::StrCat(NumberText(field, value), " is too large; the maximum is ",
                              NumberText(field, most)));
     }
   }

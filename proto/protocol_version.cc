@@ -100,7 +100,7 @@ absl::StatusOr<ProtocolAgreement> Agree(const Hello& hello, const ProtocolOffer&
   }
   if (hello.features_size() > kMaxFeatures) {
     return absl::FailedPreconditionError(absl::StrCat("its Hello names ", hello.features_size(),
-                                                      " features; the most is ", kMaxFeatures));
+                                                      " features; the maximum is ", kMaxFeatures));
   }
   const std::string worker = Release(hello.software_version());
   const std::string controller = Release(software);

@@ -18,7 +18,7 @@ class Spool {
   // Durable when it returns OK: written, checksummed and on the disk. RESOURCE_EXHAUSTED, with
   // nothing kept, when the records do not fit into the limit or onto the disk.
   virtual absl::Status Append(const std::vector<std::string>& records) = 0;
-  // The oldest records, at least one and about `bytes` at the most; none when empty.
+  // The oldest records, at least one and at most about `bytes`; none when empty.
   virtual absl::StatusOr<std::vector<std::string>> Peek(size_t bytes) = 0;
   // Forgets the oldest `count` records. After a crash some of them may be there again.
   virtual absl::Status Drop(size_t count) = 0;

@@ -230,7 +230,8 @@ int SecondDocument(const std::string& source) {
 
 std::string RefusedSource(const std::string& name, const std::string& source) {
   if (source.size() > static_cast<size_t>(limits::kJobBytes)) {
-    return absl::StrCat(name, ":1: has ", source.size(), " bytes; the most is ", limits::kJobBytes);
+    return absl::StrCat(name, ":1: has ", source.size(), " bytes; the maximum is ",
+                        limits::kJobBytes);
   }
   const std::string deep = TooDeep(source);
   return deep.empty() ? "" : absl::StrCat(name, ":1: ", deep);

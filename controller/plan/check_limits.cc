@@ -28,7 +28,7 @@ class LimitChecker {
   std::vector<v1::Problem> Run() {
     // The size is checked alone. The walk over all fields costs time in proportion to it.
     if (job_.ByteSizeLong() > static_cast<size_t>(limits::kJobBytes)) {
-      Add("", absl::StrCat("the job has ", job_.ByteSizeLong(), " bytes; the most is ",
+      Add("", absl::StrCat("the job has ", job_.ByteSizeLong(), " bytes; the maximum is ",
                            limits::kJobBytes));
       return problems_;
     }
@@ -66,7 +66,7 @@ class LimitChecker {
       }
     }
     if (files > limits::kFilesOfAJob) {
-      Add("targets", absl::StrCat("have ", files, " files; the most is ", limits::kFilesOfAJob,
+      Add("targets", absl::StrCat("have ", files, " files; the maximum is ", limits::kFilesOfAJob,
                                   " over all targets"));
     }
     CheckWorkloads();
@@ -95,7 +95,7 @@ class LimitChecker {
     }
     if (workloads > limits::kJobWorkloads) {
       Add("phases",
-          absl::StrCat("have ", workloads, " workloads; the most is ", limits::kJobWorkloads));
+          absl::StrCat("have ", workloads, " workloads; the maximum is ", limits::kJobWorkloads));
     }
     if (bytes > limits::kJobBytes) {
       Add("phases", absl::StrCat("become ", common::FormatSize(bytes),
@@ -159,11 +159,11 @@ class LimitChecker {
       }
       const std::string path = absl::StrCat("phases[", p, "].run.workloads");
       if (threads > limits::kThreadsOfAPhase) {
-        Add(path, absl::StrCat("have ", threads, " threads on a worker; the most is ",
+        Add(path, absl::StrCat("have ", threads, " threads on a worker; the maximum is ",
                                limits::kThreadsOfAPhase));
       }
       if (in_flight > limits::kInFlightOfAPhase) {
-        Add(path, absl::StrCat("have ", in_flight, " I/Os in flight on a worker; the most is ",
+        Add(path, absl::StrCat("have ", in_flight, " I/Os in flight on a worker; the maximum is ",
                                limits::kInFlightOfAPhase));
       }
     }

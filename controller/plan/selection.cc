@@ -73,7 +73,7 @@ absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text
   max_names = std::min<size_t>(max_names, limits::kHostNames);
   if (max_names == 0) {
     return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(text, 60),
-                                                   "' is one name too many; the most is ",
+                                                   "' is one name too many; the maximum is ",
                                                    limits::kHostNames));
   }
   std::vector<Choices> pieces;
@@ -383,7 +383,7 @@ class FleetChecker {
         const uint64_t stripes = found.size_bytes() / stripe / workers_.size();
         if (stripes <= static_cast<uint64_t>(limits::kStripes)) continue;
         return Refuse(absl::StrCat("target ", target.name(), ": has ", stripes,
-                                   " stripes for each worker; the most is ", limits::kStripes,
+                                   " stripes for each worker; the maximum is ", limits::kStripes,
                                    "; write a longer stripe"));
       }
     }

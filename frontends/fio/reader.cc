@@ -42,7 +42,7 @@ class Reader {
     for (const SourceFile& file : request_.files) bytes += file.text.size();
     if (bytes > static_cast<size_t>(limits::kJobBytes)) {
       Fail({request_.files[0].name, 1, ""},
-           absl::StrCat("has ", bytes, " bytes; the most is ", limits::kJobBytes));
+           absl::StrCat("has ", bytes, " bytes; the maximum is ", limits::kJobBytes));
       return std::move(out_);
     }
     for (const SourceFile& file : request_.files) {

@@ -93,7 +93,8 @@ phases:
                 "4096, 4KiB, 4k",
                 "stdin:10: phases[0].run.workloads[0].quue_depth: is not a field; did you "
                 "mean queue_depth?",
-                "stdin:11: phases[0].run.workloads[0].read: '170%' is too large; the most is 100%",
+                "stdin:11: phases[0].run.workloads[0].read: '170%' is too large; "
+                "the maximum is 100%",
                 "stdin:12: phases[0].run.workloads[0].pattern: 'spiral' is not one of "
                 "sequential, random, zipf, pareto, normal, hot_zones, shuffled",
             ],

@@ -125,7 +125,7 @@ TEST(FieldText, SaysWhatIsWrongWithAText) {
     return std::string(
         SetFromText(*Workload::descriptor()->FindFieldByName(name), text, &w).message());
   };
-  EXPECT_EQ(set("block_size_bytes", "128MiB"), "'128MiB' is too large; the most is 64 MiB");
+  EXPECT_EQ(set("block_size_bytes", "128MiB"), "'128MiB' is too large; the maximum is 64 MiB");
   EXPECT_EQ(set("threads", "1.5"), "'1.5' is not a whole number");
   EXPECT_EQ(set("direct", "maybe"), "'maybe' is not true or false");
   EXPECT_EQ(set("write_through", "often"), "'often' is not one of none, sync, dsync");

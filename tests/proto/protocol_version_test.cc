@@ -110,7 +110,7 @@ TEST(ProtocolVersionTest, UnknownFeaturesAreLeftOut) {
   hello.clear_features();
   EXPECT_TRUE(Answer(hello)->features.empty());
   for (int i = 0; i < 65; ++i) hello.add_features(PROTOCOL_FEATURE_STAMPS);
-  EXPECT_EQ(Refusal(hello), "its Hello names 65 features; the most is 64");
+  EXPECT_EQ(Refusal(hello), "its Hello names 65 features; the maximum is 64");
 }
 
 TEST(ProtocolVersionTest, AWorkerChecksTheAnswer) {

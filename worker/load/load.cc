@@ -119,7 +119,7 @@ absl::Status Load::CheckCapacity() const {
   }
   if (threads > static_cast<double>(limits::kThreadsOfAPhase)) {
     return absl::ResourceExhaustedError(absl::StrCat("the phase has ", threads,
-                                                     " threads on this worker; the most is ",
+                                                     " threads on this worker; the maximum is ",
                                                      limits::kThreadsOfAPhase));
   }
   const double available = AvailableMemoryBytes();

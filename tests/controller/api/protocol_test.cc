@@ -339,7 +339,7 @@ TEST_F(ProtocolTest, NamesThatWouldReachATerminalOrAPathAreRefused) {
   }
   v1::WorkerMessage many = Hello("node1");
   for (int i = 0; i < 5000; ++i) many.mutable_hello()->add_allow("/x");
-  EXPECT_NE(Say(many).refused().reason().find("allow: has 5000 items; the most is 1000"),
+  EXPECT_NE(Say(many).refused().reason().find("allow: has 5000 items; the maximum is 1000"),
             std::string::npos);
   EXPECT_EQ(attached_, 0);
 }

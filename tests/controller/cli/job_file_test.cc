@@ -69,7 +69,7 @@ TEST(JobFileTest, ErrorsSayWhereAndWhatIsAccepted) {
   EXPECT_EQ(OnlyError("name: x\nphases: [{prepare: }]\non_worker_loss: pray"),
             "j.yaml:3: on_worker_loss: 'pray' is not one of abort, continue, retry");
   EXPECT_EQ(OnlyError("name: x\nphases: [{run: {workloads: [{threads: 0}]}}]"),
-            "j.yaml:2: phases[0].run.workloads[0].threads: '0' is too small; the least is 1");
+            "j.yaml:2: phases[0].run.workloads[0].threads: '0' is too small; the minimum is 1");
   EXPECT_EQ(OnlyError("name: x\nphases: [{run: {workloads: [{threads: 1.5}]}}]"),
             "j.yaml:2: phases[0].run.workloads[0].threads: '1.5' is not a whole number");
   EXPECT_EQ(OnlyError("name: x\nphases: [{run: {workloads: [{direct: maybe}]}}]"),

@@ -157,7 +157,7 @@ const BadJob kBadJobs[] = {
      "engine: has the value 77"},
     {[](v1::JobSpec* j) { j->set_name(std::string(1 << 20, 'x')); }, "the job has"},
     {[](v1::JobSpec* j) { j->set_name(std::string(1000, 'x')); },
-     "name: has 1000 bytes; the most is 128"},
+     "name: has 1000 bytes; the maximum is 128"},
     {[](v1::JobSpec* j) { j->set_name("a\x1b]0;title\x07"); },
      "name: 'a\\x1b]0;title\\x07' has control characters"},
     {[](v1::JobSpec* j) { j->set_name(std::string("a\0b", 3)); },
@@ -176,14 +176,14 @@ const BadJob kBadJobs[] = {
     {[](v1::JobSpec* j) {
        for (int i = 0; i < 60000; ++i) j->add_phases()->mutable_cleanup();
      },
-     "phases: has 60003 items; the most is 1000"},
+     "phases: has 60003 items; the maximum is 1000"},
     {[](v1::JobSpec* j) {
        for (int i = 0; i < 50; ++i) {
          auto* w = j->mutable_phases(1)->mutable_run()->add_workloads();
          w->set_threads(1024);
        }
      },
-     "threads on a worker; the most is 4096"},
+     "threads on a worker; the maximum is 4096"},
     {[](v1::JobSpec* j) { (*j->mutable_labels())["k"] = std::string(10000, 'x'); },
      "labels: has 10000 bytes"},
 };

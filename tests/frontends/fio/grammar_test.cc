@@ -102,7 +102,7 @@ TEST(FioGrammarTest, WhatIsNoJobFileIsRefusedByLine) {
 }
 
 TEST(FioGrammarTest, SizesAndNumbersAreLimited) {
-  EXPECT_NE(ErrorsOf(std::string(2 << 20, ' ')).find("the most is"), std::string::npos);
+  EXPECT_NE(ErrorsOf(std::string(2 << 20, ' ')).find("the maximum is"), std::string::npos);
   std::string sections = "[global]\nsize=1m\nstonewall\n";
   for (size_t i = 0; i < kMaxSections + 1; ++i) absl::StrAppend(&sections, "[j", i, "]\n");
   EXPECT_NE(ErrorsOf(sections).find("at most 512 jobs"), std::string::npos);
