@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <system_error>
 #include <tuple>
@@ -361,10 +362,24 @@ absl::StatusOr<std::vector<Issued>> PkiDirectory::List() const {
     list.push_back({request->holder, *facts, revoked->Contains(*facts), false, *std::move(pem)});
   }
   if (error) return common::ErrnoStatus(error.value(), path_ + "/issued");
-  std::sort(list.begin(), list.end(), [](const Issued& a, const Issued& b) {
-    // Newest first within a name: Renew() takes the first one.
-    return std::tie(a.facts.name, b.facts.not_before, b.facts.not_after, a.facts.serial) <
-           std::tie(b.facts.name, a.facts.not_before, a.facts.not_after, b.facts.serial);
+  std::map<std::string, std::string> kept;  // what NAME/cert.pem has, by name
+  for (const Issued& one : list) {
+    if (kept.contains(one.facts.name)) continue;
+    const auto pem = ReadPem(absl::StrCat(path_, "/", one.facts.name, "/cert.pem"));
+    const auto facts = common::ReadCertificate(pem.ok() ? *pem : "");
+    kept[one.facts.name] = facts.ok() ? facts->serial : "";
+  }
+  // Newest first within a name: Renew() takes the first one. Dates have whole seconds. Of two
+  // certificates of one second, the holder keeps the newer one.
+  const auto order = [&](const Issued& a) {
+    return std::tuple(a.facts.serial != kept[a.facts.name], -absl::ToUnixSeconds(a.facts.not_after),
+                      a.facts.serial);
+  };
+  std::sort(list.begin(), list.end(), [&](const Issued& a, const Issued& b) {
+    return std::tie(a.facts.name, b.facts.not_before) <
+               std::tie(b.facts.name, a.facts.not_before) ||
+           (a.facts.name == b.facts.name && a.facts.not_before == b.facts.not_before &&
+            order(a) < order(b));
   });
   // A host's worker may have several keys at a time, of which none takes another's place.
   std::set<std::pair<std::string, std::string>> seen;

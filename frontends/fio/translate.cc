@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "frontends/findings.h"
 #include "frontends/fio/job.h"
 #include "frontends/fio/targets.h"
 #include "frontends/fio/working_sets.h"
@@ -331,7 +332,7 @@ class Translator {
     // `lockstep history` shows the name of the job. People know the file by its name.
     name = std::string(absl::StripSuffix(absl::StripSuffix(name, ".fio"), ".job"));
     std::set<std::string> none;
-    return UniqueName(name.empty() || name == "-" ? "fio" : name, &none);
+    return frontends::UniqueName(name.empty() || name == "-" ? "fio" : name, &none);
   }
 
   std::string PathOfPhase() const { return absl::StrCat("phases[", out_.job.phases_size(), "]"); }

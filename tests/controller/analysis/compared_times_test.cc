@@ -241,6 +241,8 @@ TEST(ComparedTimesTest, FromNothingThereIsNoShareButARate) {
       const std::string kind = row.operation().kind();
       row.mutable_operation()->Clear();
       row.mutable_operation()->set_kind(kind);
+      row.mutable_operation()->set_iops(0);
+      row.mutable_operation()->set_bytes_per_second(0);
     }
   }
   const v1::Comparison c = Compare({none, runs.Set("some", 5)}, 0.05);

@@ -136,6 +136,8 @@ TEST(ComparisonTest, StorageThatFailsWhollyIsARegression) {
       const std::string kind = row.operation().kind();
       row.mutable_operation()->Clear();
       row.mutable_operation()->set_kind(kind);
+      row.mutable_operation()->set_iops(0);
+      row.mutable_operation()->set_bytes_per_second(0);
       row.mutable_operation()->set_errors(197);
     }
   }

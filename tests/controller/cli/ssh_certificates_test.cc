@@ -233,7 +233,7 @@ TEST_F(CertificatesTest, AnAuthorityThatIsAwayLeavesTheRecord) {
 }
 
 TEST_F(CertificatesTest, ARenewalIsOnRecordBeforeTheHostHasIt) {
-  ASSERT_TRUE(Sign(RequestOf("c")).ok());
+  ASSERT_TRUE(Sign(ChallengedRequest("c")).ok());
   const std::string first = record_.serial;
   std::vector<FleetRecord> saved;
   const auto save = [&](const FleetRecord& record) {
@@ -247,8 +247,8 @@ TEST_F(CertificatesTest, ARenewalIsOnRecordBeforeTheHostHasIt) {
     return absl::OkStatus();
   };
   certificates_.life = 2 * kDay;
-  const absl::Status done =
-      RenewForHost(certificates_, RequestOf("d"), "d", absl::Now(), &record_, save, deliver);
+  const absl::Status done = RenewForHost(certificates_, ChallengedRequest("d"), "d", absl::Now(),
+                                         &record_, save, deliver);
   ASSERT_TRUE(done.ok()) << done;
   ASSERT_EQ(saved.size(), 2u);
   EXPECT_EQ(saved[0].serial, first);
@@ -270,10 +270,10 @@ TEST_F(CertificatesTest, ARenewalIsOnRecordBeforeTheHostHasIt) {
 }
 
 TEST_F(CertificatesTest, ARenewalThatFailsIsRevokedToo) {
-  ASSERT_TRUE(Sign(RequestOf("c")).ok());
+  ASSERT_TRUE(Sign(ChallengedRequest("c")).ok());
   const FleetRecord before = record_;
   const absl::Status failed = RenewForHost(
-      certificates_, RequestOf("d"), "d", absl::Now(), &record_,
+      certificates_, ChallengedRequest("d"), "d", absl::Now(), &record_,
       [](const FleetRecord&) { return absl::OkStatus(); },
       [](const std::string&) { return absl::UnavailableError("away"); });
   EXPECT_TRUE(absl::IsUnavailable(failed)) << failed;
@@ -290,13 +290,13 @@ TEST_F(CertificatesTest, ARenewalThatFailsIsRevokedToo) {
 }
 
 TEST_F(CertificatesTest, WhatHasExpiredLeavesTheRecordWithTheNextRenewal) {
-  ASSERT_TRUE(Sign(RequestOf("c")).ok());
+  ASSERT_TRUE(Sign(ChallengedRequest("c")).ok());
   record_.valid_to_s = 1;
   const auto saved = [](const FleetRecord&) { return absl::OkStatus(); };
   const auto delivered = [](const std::string&) { return absl::OkStatus(); };
-  ASSERT_TRUE(
-      RenewForHost(certificates_, RequestOf("d"), "d", absl::Now(), &record_, saved, delivered)
-          .ok());
+  ASSERT_TRUE(RenewForHost(certificates_, ChallengedRequest("d"), "d", absl::Now(), &record_, saved,
+                           delivered)
+                  .ok());
   EXPECT_TRUE(record_.other_certificates.empty());
 }
 
