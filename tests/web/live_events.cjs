@@ -92,7 +92,7 @@ const stuck = (k, seconds) =>
     kindIops: [],
     kindBytesPerSecond: [],
     hostQuantiles: [0, 0, 0, 0, 0],
-    jain: 1,
+    jain: undefined,
     worstIops: [0, 0],
     bestIops: [0, 0],
     allIops: hosts.map(() => 0),
