@@ -43,16 +43,18 @@ bool IsWhole(const CrossCheckInput& in, const std::optional<double>& own, double
   return in.within.empty() || (in.buffered && in.own_is_here && own && Less(*own, engine));
 }
 
+// Counters of a part of the time show no cause for what they lack.
+std::string MissedText(const CrossCheckInput& in, const char* verb, double device, double engine) {
+  return absl::StrFormat("the device %s %s of the engines' %s by its counters, but %s: %s", verb,
+                         Bytes(device), Bytes(engine), in.within, "they may have missed the rest");
+}
+
 // The device moved less than the engines in one direction; empty when it did not. `is_whole`: of
 // IsWhole().
 std::string LessText(const CrossCheckInput& in, bool is_whole, const char* verb, double device,
                      double engine, const char* how) {
   if (!Less(device, engine)) return "";
-  if (!is_whole) {
-    return absl::StrFormat("the device %s %s of the engines' %s by its counters, but %s: %s", verb,
-                           Bytes(device), Bytes(engine), in.within,
-                           "they may have missed the rest");
-  }
+  if (!is_whole) return MissedText(in, verb, device, engine);
   if (!in.buffered && device == 0) {
     return absl::StrFormat(
         "the device %s nothing by its counters, and the engines %s: the kernel may not count "
@@ -137,7 +139,7 @@ std::string DiscardText(const CrossCheckInput& in) {
   if (!in.trims_reach_device || !(in.engine_trim_bytes > 0)) return "";
   const bool is_less = Less(in.device_discard_bytes, in.engine_trim_bytes);
   if (is_less && !in.within.empty()) {
-    return LessText(in, false, "discarded", in.device_discard_bytes, in.engine_trim_bytes, "");
+    return MissedText(in, "discarded", in.device_discard_bytes, in.engine_trim_bytes);
   }
   if (is_less) {
     return absl::StrFormat(

@@ -19,7 +19,7 @@ namespace {
 using timing::kSecond;
 
 constexpr size_t kMaxValues = 100;  // of an axis
-constexpr int64_t kMaxPauseSeconds = 100 * 86400;
+constexpr int64_t kMaxPauseSeconds = 100 * int64_t{86400};
 constexpr double kMaxRate = 1e12;
 constexpr double kMinRate = 0.001;
 
