@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/users.h"
 
 namespace lockstep::common {
 
@@ -138,8 +139,8 @@ absl::Status CheckNobodyElses(const std::string& path) {
   // In a sticky directory others can add names, and not replace ours (unlink(2)).
   const bool is_sticky = (facts.st_mode & S_ISVTX) != 0;
   // A user may need a group to write to a directory of root's, such as a volume of a pod.
-  const bool is_others_group = (is_own || geteuid() == 0) && facts.st_gid != 0 &&
-                               facts.st_gid != getegid() && (facts.st_mode & S_IWGRP) != 0;
+  const bool is_others_group = (is_own || geteuid() == 0) && (facts.st_mode & S_IWGRP) != 0 &&
+                               facts.st_gid != 0 && !IsOwnGroup(facts.st_uid, facts.st_gid);
   std::string others;
   if (facts.st_uid != 0 && !is_own) {
     others = absl::StrCat("belongs to user ", facts.st_uid);

@@ -18,10 +18,11 @@ std::string ReadTrimmed(const std::string& path);
 absl::Status MakeDirectories(const std::string& path, int mode);
 // FAILED_PRECONDITION if the directory at `path` belongs to a user other than root and this one, or
 // if others may write to it: they could replace what is kept there by links. A group that may write
-// counts as others, unless it is this process's own or root's. OK if there is no such directory.
+// counts as others, unless it is root's or the owner's own (IsOwnGroup()). In a directory of root's
+// it does not count for another user, who may need it. OK if there is no such directory.
 absl::Status CheckNobodyElses(const std::string& path);
 // A directory that only this user enters: made with mode 0700, those above it with 0755. One that
-// is there and is this user's gets that mode; one that is somebody else's is refused.
+// is there and is this user's gets that mode. Refused as by CheckNobodyElses().
 absl::Status MakePrivateDirectory(const std::string& path);
 
 // A descriptor that closes itself. Move-only.

@@ -17,4 +17,8 @@ struct User {
 std::optional<User> FindUser(const std::string& name);
 std::optional<User> FindUser(uid_t uid);
 
+// Whether the group has the user's own name. By convention it has no other members then
+// (useradd(8), --user-group).
+bool IsOwnGroup(uid_t uid, gid_t gid);
+
 }  // namespace lockstep::common
