@@ -293,6 +293,16 @@ TEST_F(StoreTest, PrunedSamplesLeaveRowsOfTenSeconds) {
             "10|1|1|1.1 11|1|0.5|0.5");
   EXPECT_TRUE(absl::EndsWith(network("throttled_ratio, throttled_seconds", "quota_timeline"),
                              " 29|1|0.5|0.5"));
+  // What is shorter than a tenth of an interval has no rate.
+  EXPECT_TRUE(connection_->Query("BEGIN", {}).ok());
+  EXPECT_TRUE(connection_
+                  ->Query("UPDATE quota_samples SET end_ns = begin_ns + 1000000 WHERE run_id = $1 "
+                          "AND interval = 29",
+                          {phase.run_id()})
+                  .ok());
+  EXPECT_TRUE(
+      absl::EndsWith(network("coalesce(throttled_ratio, -1)", "quota_timeline"), " 29|1|-1"));
+  EXPECT_TRUE(connection_->Query("ROLLBACK", {}).ok());
   const std::string sums =
       "concat_ws('|', sum(reads), sum(read_bytes), sum(discard_bytes), sum(flush_time_ms), "
       "sum(seconds), sum(intervals), sum(intervals) FILTER (WHERE class = 'ramp'))";

@@ -115,7 +115,8 @@ SELECT
   c.worker_index,
   w.boot_id,
   -- The bounds of an interval are not those of periods: it may have one more than its length says.
-  least(1, c.throttled_seconds / c.rated_seconds) AS throttled_ratio,
+  -- least() leaves NULL out, a quotient does not.
+  least(c.throttled_seconds, c.rated_seconds) / c.rated_seconds AS throttled_ratio,
   c.throttled_seconds,
   c.periods,
   c.throttled_periods,
