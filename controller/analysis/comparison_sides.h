@@ -13,8 +13,8 @@ namespace lockstep::controller {
 
 // One set, without the runs that cannot be compared.
 struct ComparedSide {
-  // Whether a run has a row for the phase, workload and kind of the key. Its figures may be
-  // unknown.
+  // Whether a run has a row that is compared for the phase, workload and kind of the key. Its
+  // figures may be unknown.
   bool HasRow(const FigureKey& key) const;
 
   std::vector<const v1::RunFigures*> runs;

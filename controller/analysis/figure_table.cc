@@ -115,23 +115,30 @@ std::vector<std::string> JudgedOnRequest() {
   return names;
 }
 
+std::vector<const v1::FigureRow*> ComparedRowsOf(const v1::PhaseOfRun& phase) {
+  std::set<std::string> parts;  // what the total is made of
+  for (const v1::FigureRow& row : phase.rows()) {
+    if (!row.workload().empty() && !IsTotal(row)) {
+      parts.insert(absl::StrCat(row.workload(), "/", row.operation().kind()));
+    }
+  }
+  std::vector<const v1::FigureRow*> rows;
+  for (const v1::FigureRow& row : phase.rows()) {
+    // If a phase has one part, its row repeats the total, and a reader would see one change twice.
+    if (IsWhole(row) || (!IsTotal(row) && parts.size() >= 2)) rows.push_back(&row);
+  }
+  return rows;
+}
+
 std::map<FigureKey, double> FiguresOf(const v1::RunFigures& run) {
   std::map<FigureKey, double> figures;
   for (const v1::PhaseOfRun& phase : run.phases()) {
-    std::set<std::string> parts;  // what the total is made of
-    for (const v1::FigureRow& row : phase.rows()) {
-      if (!row.workload().empty() && !IsTotal(row)) {
-        parts.insert(absl::StrCat(row.workload(), "/", row.operation().kind()));
-      }
-    }
-    for (const v1::FigureRow& row : phase.rows()) {
-      // If a phase has one part, its row repeats the total, and a reader would see one change
-      // twice.
-      if (!IsWhole(row) && (IsTotal(row) || parts.size() < 2)) continue;
+    for (const v1::FigureRow* row : ComparedRowsOf(phase)) {
       for (int f = 0; f < kFigureCount; ++f) {
-        const std::optional<double> value = kFigures[f].of(phase, row);
+        const std::optional<double> value = kFigures[f].of(phase, *row);
         if (!value) continue;
-        figures[{phase.index(), phase.name(), row.workload(), row.operation().kind(), f}] = *value;
+        figures[{phase.index(), phase.name(), row->workload(), row->operation().kind(), f}] =
+            *value;
       }
     }
   }

@@ -56,6 +56,10 @@ class PhaseOrder {
   std::map<std::string, uint32_t> index_;
 };
 
+// The rows of a phase whose figures are compared: the whole, and what it is made of if that is two
+// or more. They live as long as the phase.
+std::vector<const v1::FigureRow*> ComparedRowsOf(const v1::PhaseOfRun& phase);
+
 // All figures of a run that can be compared. If a phase has a single kind of I/O, only the total.
 std::map<FigureKey, double> FiguresOf(const v1::RunFigures& run);
 

@@ -231,6 +231,18 @@ TEST(ComparedTimesTest, APercentileThatTheBaselineLacksDoesNotPass) {
   EXPECT_EQ(Compare({a, b}, 0.05).missing(), 0u);
 }
 
+// The row of the baseline's only part repeats the whole, and is compared as the whole. What the new
+// job has beside it is new.
+TEST(ComparedTimesTest, APartThatOnlyTheNewRunsHaveIsNew) {
+  ComparedRuns runs(17);
+  RunSet a = runs.Set("a", 5);
+  for (v1::RunFigures& run : a.runs) {
+    for (v1::PhaseOfRun& phase : *run.mutable_phases()) phase.mutable_rows()->RemoveLast();
+  }
+  const v1::Comparison c = Compare({a, runs.Set("b", 5)}, 0.05);
+  EXPECT_EQ(c.missing(), 0u) << absl::StrJoin(c.warnings(), "\n");
+}
+
 TEST(ComparedTimesTest, FromNothingThereIsNoShareButARate) {
   ComparedRuns runs(16);
   RunSet none = runs.Set("none", 5);
