@@ -40,22 +40,6 @@ struct RequestKind {
   void (v1::DeviceReport::*request_bytes)(double);
 };
 
-// The I/O that /proc shows of other programs, without this run's other workers on the kernel, whose
-// I/O is among the engines' already.
-std::vector<v1::ProcessIo> OthersOf(const PhaseView& view,
-                                    const measure::WorkerPhaseData& sampler) {
-  const measure::RunWorker* self = view.WorkerOf(sampler.worker_index);
-  int workers = 0;
-  for (const measure::RunWorker& worker : view.data().workers) {
-    workers += self != nullptr && worker.boot_id == self->boot_id;
-  }
-  std::vector<v1::ProcessIo> others;
-  for (const v1::ProcessIo& process : sampler.result.others()) {
-    if (workers <= 1 || process.command() != "lockstep-worker") others.push_back(process);
-  }
-  return others;
-}
-
 void Fill(const RequestKind& kind, double seconds, v1::DeviceReport* out) {
   const auto set = [&](void (v1::DeviceReport::*setter)(double), uint64_t sum, double by) {
     if (by > 0) (out->*setter)(static_cast<double>(sum) / by);
@@ -70,6 +54,20 @@ void Fill(const RequestKind& kind, double seconds, v1::DeviceReport* out) {
 }
 
 }  // namespace
+
+std::vector<v1::ProcessIo> OthersOf(const PhaseView& view,
+                                    const measure::WorkerPhaseData& sampler) {
+  const measure::RunWorker* self = view.WorkerOf(sampler.worker_index);
+  int workers = 0;
+  for (const measure::RunWorker& worker : view.data().workers) {
+    workers += self != nullptr && worker.boot_id == self->boot_id;
+  }
+  std::vector<v1::ProcessIo> others;
+  for (const v1::ProcessIo& process : sampler.result.others()) {
+    if (workers <= 1 || process.command() != "lockstep-worker") others.push_back(process);
+  }
+  return others;
+}
 
 void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out) {
   if (seconds <= 0) return;

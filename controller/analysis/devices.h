@@ -41,6 +41,10 @@ enum class Reach { kTopmost, kAnyLayer };
 EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id, const std::string& device,
                       Reach reach = Reach::kTopmost);
 
+// The I/O that /proc shows of other programs, without this run's other workers on the kernel, whose
+// I/O is among the engines' already.
+std::vector<v1::ProcessIo> OthersOf(const PhaseView& view, const measure::WorkerPhaseData& sampler);
+
 // A device that a worker sampled, and its place in the stack of layers.
 struct SampledDevice {
   const measure::WorkerPhaseData* sampler = nullptr;

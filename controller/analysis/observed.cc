@@ -16,6 +16,7 @@
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/device_sums.h"
+#include "controller/analysis/devices.h"
 #include "controller/analysis/fairness.h"
 #include "measure/report_states.h"
 
@@ -129,6 +130,10 @@ void AddMounts(const PhaseView& view, v1::PhaseReport* report) {
             std::find(workers.begin(), workers.end(), worker.worker_index) == workers.end()) {
           continue;
         }
+        if (!nfs.not_rated().empty()) {
+          parts.assign({absl::StrCat("no rates: ", nfs.not_rated())});
+          continue;
+        }
         parts.push_back(absl::StrCat(common::FormatCount(nfs.per_second()), " ", nfs.operation(),
                                      "/s in ", common::FormatDuration(nfs.execution_ms() * 1e6),
                                      " (", common::FormatDuration(nfs.round_trip_ms() * 1e6),
@@ -148,7 +153,7 @@ void AddMounts(const PhaseView& view, v1::PhaseReport* report) {
 }
 
 // /proc tells how much a program moved, and not on which device. Empty where the observed devices
-// of the kernel moved as much as its programs, or can have.
+// of the kernel moved as much as its programs, or can have, and where none is observed.
 std::string Elsewhere(const PhaseView& view, const v1::KernelReport& kernel,
                       const v1::PhaseReport& report) {
   constexpr double kTolerance = 1.05;
@@ -158,17 +163,20 @@ std::string Elsewhere(const PhaseView& view, const v1::KernelReport& kernel,
   };
   double read = 0;
   double written = 0;
+  bool has_device = false;
   for (const v1::DeviceReport& d : report.devices()) {
     if (d.hosts().empty() || !is_its(d.hosts(0)) || d.nested()) continue;
+    has_device = true;
     if (!d.not_rated().empty()) return "";  // what it moved in this time is not known
     read += d.read_bytes_per_second() * report.duration_seconds();
     written += d.write_bytes_per_second() * report.duration_seconds();
   }
+  if (!has_device) return "";
   double programs_read = 0;
   double programs_wrote = 0;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     if (worker.result.others().empty() || !is_its(view.HostOf(worker.worker_index))) continue;
-    for (const v1::ProcessIo& program : worker.result.others()) {
+    for (const v1::ProcessIo& program : OthersOf(view, worker)) {
       programs_read += static_cast<double>(program.read_bytes());
       programs_wrote += static_cast<double>(program.write_bytes());
     }
@@ -179,7 +187,8 @@ std::string Elsewhere(const PhaseView& view, const v1::KernelReport& kernel,
   if (!is_more) return "";
   return absl::StrCat("; the observed devices read ", common::FormatSize(std::round(read)),
                       " and wrote ", common::FormatSize(std::round(written)),
-                      " in this time: the rest was on other devices, or is still in memory");
+                      " in this time: the rest was on other devices or mounts of servers, or is "
+                      "still in memory");
 }
 
 void AddObserved(const PhaseView& view, v1::PhaseReport* report) {

@@ -94,8 +94,8 @@ TEST(ObservedTest, ProgramsThatMovedMoreThanTheDevicesWereElsewhere) {
   EXPECT_TRUE(absl::StrContains(said(0), "mysqld[7] wrote 64 MiB; the observed devices read "))
       << said(0);
   EXPECT_TRUE(absl::StrContains(said(0),
-                                " and wrote 800 KiB in this time: the rest was on other devices, "
-                                "or is still in memory"))
+                                " and wrote 800 KiB in this time: the rest was on other devices or "
+                                "mounts of servers, or is still in memory"))
       << said(0);
   EXPECT_EQ(said(1), "mysqld[7] wrote 2 MiB");
 }
