@@ -105,7 +105,10 @@ double ThrottledSeconds(const v1::QuotaSample& quota, double seconds) {
 
 void AddQuota(const v1::QuotaSample& quota, bool measured, double seconds, QuotaSums* sums) {
   ++sums->samples;
-  if (measured) sums->throttled_seconds += ThrottledSeconds(quota, seconds);
+  if (!measured || !(seconds > 0)) return;
+  const double throttled = ThrottledSeconds(quota, seconds);
+  sums->throttled_seconds += throttled;
+  sums->max_ratio = std::max(sums->max_ratio, std::min(1.0, throttled / seconds));
 }
 
 void AddInterface(const v1::InterfaceSample& i, double seconds, InterfaceSums* sums) {

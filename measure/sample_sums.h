@@ -60,6 +60,7 @@ struct HostSums {
 struct QuotaSums {
   int samples = 0;               // of all intervals; 0: no quota was counted
   double throttled_seconds = 0;  // of the measured intervals
+  double max_ratio = 0;          // the largest share of one of them, at most 1
 };
 
 // The traffic of a network interface over the measured intervals, by one worker's samples.
@@ -78,7 +79,7 @@ struct NfsSums {
 };
 
 // How long the quota was used up in an interval of so many seconds: the length of the throttled
-// periods. It may be a period longer than the interval, whose bounds are not those of periods.
+// periods. It may exceed the interval by one period, because periods do not begin with intervals.
 double ThrottledSeconds(const v1::QuotaSample& quota, double seconds);
 
 // Each adds what one interval of so many seconds says. For paths, `is_silent` is whether the worker

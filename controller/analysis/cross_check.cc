@@ -36,9 +36,9 @@ bool More(double device, double engine) { return device > engine * (1 + kToleran
 
 std::string Bytes(double bytes) { return common::FormatSize(std::round(bytes)); }
 
-// Whether it is known what counters say that are less than the engines' bytes of a direction. Those
-// of a shorter time may have missed the rest. `own`: the kernel's count of the workers, which it
-// began before the load.
+// Whether a device's count below the engines' bytes of a direction shows anything. A count of a
+// shorter time may have missed the rest, unless the kernel's own count of the workers (`own`),
+// which began before the load, is below them, too.
 bool IsWhole(const CrossCheckInput& in, const std::optional<double>& own, double engine) {
   return in.within.empty() || (in.buffered && in.own_is_here && own && Less(*own, engine));
 }
@@ -49,12 +49,19 @@ std::string MissedText(const CrossCheckInput& in, const char* verb, double devic
                          Bytes(device), Bytes(engine), in.within, "they may have missed the rest");
 }
 
-// The device moved less than the engines in one direction; empty when it did not. `is_whole`: of
+// The device moved less than the engines in one direction; empty when it did not. `own`: as for
 // IsWhole().
-std::string LessText(const CrossCheckInput& in, bool is_whole, const char* verb, double device,
-                     double engine, const char* how) {
+std::string LessText(const CrossCheckInput& in, const std::optional<double>& own, const char* verb,
+                     double device, double engine, const char* how) {
   if (!Less(device, engine)) return "";
-  if (!is_whole) return MissedText(in, verb, device, engine);
+  if (!IsWhole(in, own, engine)) return MissedText(in, verb, device, engine);
+  if (!in.within.empty()) {
+    // The device's count is not of the whole load, and says nothing of a share.
+    return absl::StrFormat(
+        "the kernel counted %s of the engines' %s for the load itself (/proc/self/io): the page "
+        "cache %s the rest, so these are memory's figures, not the device's",
+        Bytes(*own), Bytes(engine), how);
+  }
   if (!in.buffered && device == 0) {
     return absl::StrFormat(
         "the device %s nothing by its counters, and the engines %s: the kernel may not count "
@@ -232,8 +239,8 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
   const bool reads_are_whole = IsWhole(in, in.own_read_bytes, in.engine_read_bytes);
   const bool writes_are_whole = IsWhole(in, in.own_write_bytes, in.engine_write_bytes);
   const std::string less_read =
-      LessText(in, reads_are_whole, "read", in.device_read_bytes, in.engine_read_bytes, "served");
-  const std::string less_written = LessText(in, writes_are_whole, "wrote", in.device_write_bytes,
+      LessText(in, in.own_read_bytes, "read", in.device_read_bytes, in.engine_read_bytes, "served");
+  const std::string less_written = LessText(in, in.own_write_bytes, "wrote", in.device_write_bytes,
                                             in.engine_write_bytes, "still held");
   const std::string more_read =
       MoreText(in, "read", in.device_read_bytes, in.engine_read_bytes, CausesOfReads(in));

@@ -31,7 +31,7 @@ void AddCurve(const measure::RunData& data, uint32_t job_phase, v1::Report* repo
     for (const v1::WorkloadReport& w : phase.workloads()) {
       point->set_offered(point->offered() + w.due_per_second());
     }
-    point->set_achieved(phase.total().iops());
+    if (phase.total().has_iops()) point->set_achieved(phase.total().iops());
     if (phase.total().has_latency_avg_ns()) point->set_mean_ns(phase.total().latency_avg_ns());
     if (const double p50 = PercentileOf(phase.total(), 50); p50 > 0) point->set_p50_ns(p50);
     if (const double p99 = PercentileOf(phase.total(), 99); p99 > 0) point->set_p99_ns(p99);
@@ -67,6 +67,9 @@ void AddCurve(const measure::RunData& data, uint32_t job_phase, v1::Report* repo
                         knee->value(), common::FormatCount(point.achieved()),
                         common::FormatPercentile(point.p99_ns(), point.is_p99_uncertain()),
                         common::FormatPercentile(y.back(), points.back()->is_p99_uncertain())));
+  } else if (std::any_of(points.begin(), points.end(),
+                         [](const auto* point) { return !point->has_achieved(); })) {
+    curve.set_without_knee("no knee: some steps were not measured");
   } else if (x.size() != points.size()) {
     curve.set_without_knee("no knee: some steps have too few I/Os for a p99");
   } else if (x.size() < kMinKneePoints) {

@@ -67,9 +67,7 @@ void SetThrottled(const measure::WorkerSeries& series, const v1::PhaseResult& re
   if (series.quota.samples == 0 || !(series.measured_seconds > 0)) return;
   host->set_throttled_ratio(
       std::min(1.0, series.quota.throttled_seconds / series.measured_seconds));
-  double most = 0;
-  for (const double ratio : series.rates.throttled_ratio.Points()) most = std::max(most, ratio);
-  host->set_throttled_ratio_max(std::min(1.0, most));
+  host->set_throttled_ratio_max(series.quota.max_ratio);
 }
 
 void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, v1::HostReport* host) {

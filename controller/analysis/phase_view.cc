@@ -140,10 +140,23 @@ bool PhaseView::EndedInRamp(uint32_t workload) const {
   return any;
 }
 
+double PhaseView::LastMeasuredSeconds() const {
+  double last = 0;
+  for (const measure::WorkerPhaseData& worker : phase_.workers) {
+    last = std::max(last, series_.Of(worker.worker_index).last_measured_seconds);
+  }
+  return last;
+}
+
+bool PhaseView::NeverBegan(uint32_t workload) const {
+  const int64_t begin_ns = BeginNs(workload);
+  return begin_ns > 0 && static_cast<double>(begin_ns) / 1e9 >= LastMeasuredSeconds();
+}
+
 double PhaseView::WorkloadSeconds(uint32_t workload) const {
   const measure::CommonWindow& window = series_.WindowOf(workload);
   // Over the time of the others its rate would be 0, as if it had stood still.
-  if (window.empty() && EndedInRamp(workload)) return 0;
+  if (NeverBegan(workload) || (window.empty() && EndedInRamp(workload))) return 0;
   return SecondsOf(window);
 }
 

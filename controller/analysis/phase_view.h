@@ -59,9 +59,12 @@ class PhaseView {
   // The time that rates of sums are over: the common window; the whole phase when no interval was
   // measured by all.
   double window_seconds() const { return SecondsOf(series_.window()); }
-  // The same of one workload on all of its workers.
-  // 0 if it ran for no part of the measured time.
+  // The same of one workload on all of its workers. 0 if it ran for no part of the measured time.
   double WorkloadSeconds(uint32_t workload) const;
+  // Whether the load ended before the workload's start delay did.
+  bool NeverBegan(uint32_t workload) const;
+  // The end of the measured time, from T; of the worker that measured longest.
+  double LastMeasuredSeconds() const;
   // The worker's operations in that time; of one workload in its own.
   std::map<measure::WorkloadKind, measure::IoSums> InWindow(uint32_t worker) const {
     return CountsIn(series_.window(), worker);

@@ -187,9 +187,14 @@ class Sentence {
     if (most == &best) return;
     const double ratio = is_latency_ ? best.p99_ns() / most->p99_ns() : Rate(*most) / Rate(best);
     if (!(ratio >= 1 + kOtherMedian)) return;
-    parts_.push_back(absl::StrCat(Name(most), " has the ", is_latency_ ? "lower" : "higher",
-                                  " median, ", Reached(*most), ", but not the ",
-                                  is_latency_ ? "lower" : "higher", " mean"));
+    const double mean = most->comparison().mean();
+    const double of_best = best.comparison().mean();
+    const char* const better = is_latency_ ? "lower" : "higher";
+    // Its mean may be the better one, too, by rounds that the other point did not complete.
+    const bool has_mean = is_latency_ ? mean < of_best : mean > of_best;
+    parts_.push_back(absl::StrCat(Name(most), " has the ", better, " median, ", Reached(*most),
+                                  has_mean ? ", but is not better in the rounds that both have"
+                                           : absl::StrCat(", but not the ", better, " mean")));
   }
 
   void Missing() {

@@ -151,21 +151,19 @@ void AddUnmeasured(const PhaseView& view, v1::PhaseReport* report) {
 void AddIdleWorkloads(const PhaseView& view, v1::PhaseReport* report) {
   if (!IsOver(view.phase().phase.state) || report->total().operations() == 0) return;
   if (view.load().workloads_size() < report->workloads_size()) return;
-  double end = 0;
+  // A lost host may be the only one that had the workload.
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    // A lost host may be the only one that had the workload.
     if (!worker.has_result) return;
-    end = std::max(end, view.series().Of(worker.worker_index).last_measured_seconds);
   }
   for (int w = 0; w < report->workloads_size(); ++w) {
     const v1::OperationReport& total = report->workloads(w).total();
     if (total.operations() + total.errors() > 0) continue;
-    const double delay = static_cast<double>(view.load().workloads(w).start_delay_ns()) / 1e9;
     report->add_remarks(
-        delay > 0 && delay >= end
+        view.NeverBegan(static_cast<uint32_t>(w))
             ? absl::StrFormat("%s never began: the load ended after %.2f s, and its start_delay is "
                               "%.4g s",
-                              report->workloads(w).name(), end, delay)
+                              report->workloads(w).name(), view.LastMeasuredSeconds(),
+                              static_cast<double>(view.load().workloads(w).start_delay_ns()) / 1e9)
             : absl::StrCat(report->workloads(w).name(),
                            ": no I/O was completed in the measured time"));
   }

@@ -268,8 +268,8 @@ class Checker {
     }
     if (steady.range_ratio() >= 1) {
       Add(path + ".range",
-          "must be below 100%: no rate falls by more than its whole mean, so that every load "
-          "would stay steady");
+          "must be below 100%: a fall could never be found, because no rate falls by more than "
+          "its whole mean");
     }
   }
 

@@ -215,7 +215,8 @@ class Job {
     }
     if (!workload_.total().has_iops()) {
       notes.push_back(
-          "it ran for no part of the measured time: rates and latencies of 0 are not known");
+          "it ran for no part of the measured time: its rates and latencies are not known, and are "
+          "written as 0");
     }
     if (!IsAlone()) {
       notes.push_back(

@@ -305,7 +305,8 @@ void ReportWriter::Curves(PointDetail detail) {
     TextTable table({"load", "offered/s", "IOPS", "mean", "p50", "p99"});
     for (const v1::CurvePointReport& point : curve.points()) {
       table.Add({absl::StrFormat("%.4g %%", 100 * point.share()), FormatCount(point.offered()),
-                 FormatCount(point.achieved()), KnownDuration(point.mean_ns()),
+                 point.has_achieved() ? FormatCount(point.achieved()) : "–",
+                 KnownDuration(point.mean_ns()),
                  KnownPercentile(point.p50_ns(), point.is_p50_uncertain()),
                  KnownPercentile(point.p99_ns(), point.is_p99_uncertain())});
     }

@@ -39,7 +39,7 @@ export function pointName(sweep: SweepReport, point: Point): string {
 export function bestStep(curve: CurveReport) {
   type Step = (typeof curve.points)[number];
   return curve.points.reduce<Step | undefined>(
-    (a, b) => (a === undefined || b.achieved > a.achieved ? b : a),
+    (a, b) => (a === undefined || (b.achieved ?? 0) > (a.achieved ?? 0) ? b : a),
     undefined,
   );
 }

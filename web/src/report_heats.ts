@@ -71,13 +71,13 @@ export function drawLatencies(
   return [heat];
 }
 
-// The outages of each host. The report names only so many hosts of one: if some are missing, its
-// band is over all rows, as in the charts of the fleet.
+// The outages of each host. The report names only so many hosts of one: if some are missing, or if
+// several hosts have such a name, its band is over all rows, as in the charts of the fleet.
 function hostShades({ outages }: PhaseReport, names: string[]): HeatShade[] {
-  const rowOf = new Map(names.map((name, row) => [name, row]));
   return outages.map(({ beginSeconds: from, endSeconds: to, hosts, hostsCount }) => {
-    const rows = hosts.flatMap((host) => rowOf.get(host) ?? []);
-    const isAll = rows.length === 0 || rows.length < hostsCount;
+    const silent = new Set(hosts);
+    const rows = names.flatMap((name, row) => (silent.has(name) ? [row] : []));
+    const isAll = rows.length === 0 || rows.length !== hostsCount;
     return { from, to, kind: "outage", ...(isAll ? {} : { rows }) };
   });
 }

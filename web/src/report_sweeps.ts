@@ -388,7 +388,7 @@ function stepTable(curve: CurveReport, best?: Step): HTMLElement {
     curve.points.map((point) => [
       { show: percent(point.share) + (point === best ? " ★ best" : ""), sort: point.share },
       figure(point.offered, count),
-      figure(point.achieved, count),
+      figure(point.achieved ?? 0, orNone(count)),
       figure(point.meanNs ?? 0, orNone(latency)),
       figure(point.p50Ns ?? 0, marked(point.isP50Uncertain, orNone(latency))),
       figure(point.p99Ns ?? 0, marked(point.isP99Uncertain, orNone(latency))),
@@ -414,7 +414,7 @@ function drawCurve(plots: HTMLElement, curve: CurveReport, best?: Step): TimeCha
     ...common,
   });
   load.set(x, [
-    { label: "achieved", values: points.map((p) => p.achieved) },
+    { label: "achieved", values: points.map((p) => p.achieved ?? null) },
     { label: "offered", values: x },
   ]);
   const times = new TimeChart(plots, {
@@ -437,8 +437,8 @@ function curveSection(curve: CurveReport, number: number): Section {
   const best = bestStep(curve);
   const charts: TimeChart[] = [];
   const most = best
-    ? `The most (green flag) is ${count(best.achieved)} IOPS at ${percent(best.share)} of the ` +
-      `load, p99 ${marked(best.isP99Uncertain, orNone(latency))(best.p99Ns ?? 0)}.`
+    ? `The most (green flag) is ${count(best.achieved ?? 0)} IOPS at ${percent(best.share)} of ` +
+      `the load, p99 ${marked(best.isP99Uncertain, orNone(latency))(best.p99Ns ?? 0)}.`
     : "";
   const root = element(
     "section",

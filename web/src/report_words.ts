@@ -77,7 +77,7 @@ export function headlineOf(report: Report): Headline | undefined {
   }
   const [curve] = report.curves;
   const step = curve && bestStep(curve);
-  if (step) {
+  if (step?.achieved !== undefined) {
     const at = `${Number((100 * step.share).toPrecision(4))} % of the load`;
     const phase = report.phases.find((p) => p.index === step.phase);
     const rate = phase?.total?.bytesPerSecond ?? 0;

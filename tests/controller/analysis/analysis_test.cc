@@ -108,6 +108,13 @@ TEST(CrossCheckTest, CountersOfAShorterTimeShowNoPageCache) {
   in.own_is_here = true;
   EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_PAGE_CACHE);
   EXPECT_TRUE(absl::StrContains(CrossCheckOf(in).reason(), "they may have missed the rest"));
+  // The share is the kernel's, not that of a device whose count is of a part of the time.
+  in.device_read_bytes = 0.5 * kGiB;
+  in.own_read_bytes = 0.75 * kGiB;
+  EXPECT_TRUE(absl::StartsWith(CrossCheckOf(in).reason(),
+                               "the kernel counted 768 MiB of the engines' 1 GiB for the load "
+                               "itself (/proc/self/io): the page cache served the rest"))
+      << CrossCheckOf(in).reason();
 }
 
 TEST(CrossCheckTest, OthersBytesAreNoAmplification) {
@@ -392,6 +399,9 @@ TEST(ReportTest, AWorkloadThatDidNothingIsNamed) {
       << remarks;
   EXPECT_TRUE(absl::StrContains(remarks, "idle: no I/O was completed in the measured time"))
       << remarks;
+  // Nobody knows the rate of what never ran.
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_FALSE(phase.workloads(1).total().has_iops());
 }
 
 TEST(ReportTest, AVerifyPhaseThatDidNotReadAllProvesNothing) {
