@@ -45,6 +45,23 @@ void DropExpired(absl::Time now, FleetRecord* record) {
   record->other_certificates.pop_back();
 }
 
+// OK if this directory's authority has issued the certificate of the record. `fleet down` revokes
+// all of a worker's certificates in one directory.
+absl::Status CheckIssuer(const std::string& path, const FleetRecord& record) {
+  const auto directory = pki::PkiDirectory::Open(path);
+  if (!directory.ok()) return Named("--pki ", directory.status());
+  const auto list = directory->List();
+  if (!list.ok()) return Named("--pki ", list.status());
+  const bool is_issued = std::any_of(list->begin(), list->end(), [&](const pki::Issued& one) {
+    return one.facts.serial == record.serial;
+  });
+  if (is_issued) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("--pki ", path,
+                   ": has not issued the certificate that the worker has; name the directory of "
+                   "fleet up, or for another authority use fleet down and fleet up"));
+}
+
 // The records' certificates, in one step. One that is another authority's keeps no other from being
 // revoked.
 void RevokeIn(const std::string& path, const std::vector<FleetRecord*>& records, absl::Time now,
@@ -126,6 +143,7 @@ absl::Status RenewForHost(const HostCertificates& certificates, const std::strin
                           const std::string& challenge, absl::Time now, FleetRecord* record,
                           const std::function<absl::Status(const FleetRecord&)>& save,
                           const std::function<absl::Status(const std::string&)>& deliver) {
+  if (absl::Status own = CheckIssuer(certificates.pki, *record); !own.ok()) return own;
   FleetRecord next = *record;
   const auto certificate = SignForHost(certificates, csr_pem, challenge, now, &next);
   if (!certificate.ok()) return certificate.status();

@@ -24,8 +24,8 @@ struct FleetRecord {
   std::string pki;         // the directory of the authority that has signed it
   std::string serial;      // hexadecimal
   int64_t valid_to_s = 0;  // Unix time
-  // Others that count as well: those from before a renewal, and of a renewal that was not
-  // completed. None without `serial`.
+  // Further valid certificates of the worker: those from before a renewal, and one whose renewal
+  // was not completed. Empty if `serial` is.
   struct Certificate {
     std::string serial;
     int64_t valid_to_s = 0;

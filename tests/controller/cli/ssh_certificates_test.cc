@@ -269,6 +269,19 @@ TEST_F(CertificatesTest, ARenewalIsOnRecordBeforeTheHostHasIt) {
   for (const pki::Issued& one : list) EXPECT_TRUE(one.revoked);
 }
 
+// All certificates of a worker are revoked in one directory.
+TEST_F(CertificatesTest, AnotherAuthorityDoesNotRenew) {
+  ASSERT_TRUE(Sign(ChallengedRequest("c")).ok());
+  const std::string own = certificates_.pki;
+  certificates_.pki = MakeAuthority("other");
+  const auto never = [](const auto&) { return absl::InternalError("came to this"); };
+  const absl::Status refused =
+      RenewForHost(certificates_, ChallengedRequest("d"), "d", absl::Now(), &record_, never, never);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_EQ(record_.pki, own);
+  EXPECT_TRUE(record_.other_certificates.empty());
+}
+
 TEST_F(CertificatesTest, ARenewalThatFailsIsRevokedToo) {
   ASSERT_TRUE(Sign(ChallengedRequest("c")).ok());
   const FleetRecord before = record_;
