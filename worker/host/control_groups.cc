@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "common/files.h"
 #include "measure/sample_sums.h"
+#include "worker/host/counter_step.h"
 #include "worker/host/mount_table.h"
 
 namespace lockstep::worker {
@@ -187,19 +188,17 @@ std::map<std::string, QuotaPeriods> ReadQuotaPeriods() {
 std::optional<v1::QuotaSample> Difference(const std::map<std::string, QuotaPeriods>& before,
                                           const std::map<std::string, QuotaPeriods>& now,
                                           double seconds) {
-  // A group that was made again under its old name counts from 0.
-  const auto step = [](uint64_t from, uint64_t to) { return to > from ? to - from : 0; };
   std::optional<v1::QuotaSample> most;
   double max_throttled = 0;
   for (const auto& [directory, group] : now) {
     const auto earlier = before.find(directory);
     if (earlier == before.end()) continue;
     v1::QuotaSample sample;
-    sample.set_periods(step(earlier->second.periods, group.periods));
+    sample.set_periods(Step(earlier->second.periods, group.periods));
     if (sample.periods() == 0) continue;
-    sample.set_throttled_periods(step(earlier->second.throttled, group.throttled));
+    sample.set_throttled_periods(Step(earlier->second.throttled, group.throttled));
     sample.set_period_ns(static_cast<uint64_t>(std::llround(1e9 * group.period_seconds)));
-    sample.set_throttled_time_ns(step(earlier->second.throttled_ns, group.throttled_ns));
+    sample.set_throttled_time_ns(Step(earlier->second.throttled_ns, group.throttled_ns));
     const double throttled = measure::ThrottledSeconds(sample, seconds);
     if (most && throttled <= max_throttled) continue;
     most = std::move(sample);
@@ -210,17 +209,14 @@ std::optional<v1::QuotaSample> Difference(const std::map<std::string, QuotaPerio
 
 double ThrottledRatio(const std::map<std::string, QuotaPeriods>& before,
                       const std::map<std::string, QuotaPeriods>& now, double seconds) {
-  const auto step = [](uint64_t from, uint64_t to) {
-    return static_cast<double>(to >= from ? to - from : 0);
-  };
   double most = 0;
   for (const auto& [directory, group] : now) {
     const auto found = before.find(directory);
     const QuotaPeriods earlier = found == before.end() ? QuotaPeriods() : found->second;
-    double periods = step(earlier.periods, group.periods);
+    double periods = static_cast<double>(Step(earlier.periods, group.periods));
     if (group.period_seconds > 0) periods = std::max(periods, seconds / group.period_seconds);
     if (!(periods > 0)) continue;
-    most = std::max(most, step(earlier.throttled, group.throttled) / periods);
+    most = std::max(most, static_cast<double>(Step(earlier.throttled, group.throttled)) / periods);
   }
   return std::min(1.0, most);
 }

@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/files.h"
 #include "common/text.h"
+#include "worker/host/counter_step.h"
 #include "worker/host/process_io.h"
 
 namespace lockstep::worker {
@@ -27,8 +28,6 @@ constexpr size_t kMaxPrograms = 20000;
 // Programs that are reported, of those that did I/O.
 constexpr size_t kMaxReported = 8;
 constexpr uint64_t kMinBytes = 1 << 20;
-
-uint64_t Step(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
 
 // The bytes that the running threads of the process have read and written. The process's own
 // counters also contain those of ended threads and children.

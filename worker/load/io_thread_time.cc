@@ -46,8 +46,10 @@ void IoThread::CloseThrough(int64_t now_ns) {
   } else if (!exhausted_ && own_end_ns_ < timeline_->load_end_ns()) {
     exhausted_ = ended_on_time_ = true;
     const uint32_t interval = recorder_.interval();
-    counted_until_ns_ =
-        timeline_->BeginOf(interval) < own_end_ns_ ? timeline_->EndOf(interval) : own_end_ns_;
+    // The load's end may have moved to an earlier instant since it was read above.
+    counted_until_ns_ = timeline_->BeginOf(interval) < own_end_ns_
+                            ? std::max(own_end_ns_, timeline_->EndOf(interval))
+                            : own_end_ns_;
   }
   // A ramp ends with an interval, so this comes by at both ends of the measured time. It is late by
   // the wait that the end falls into.
