@@ -19,8 +19,8 @@ class Submissions {
   explicit Submissions(storage::HistoryStore* store) : store_(store) {}
 
   static bool IsKey(const std::string& text);
-  // The id of the run that the caller's submission with this key becomes, at every controller of
-  // every store. Nobody without the key can tell the id, and no other caller gets the same.
+  // The id of the run that the caller's submission with this key becomes. It depends on these two
+  // alone, so that each controller computes the same one. Nobody without the key can tell the id.
   static std::string RunIdOf(const std::string& caller, const std::string& key);
 
   // Marks the run as being submitted for as long as any copy of the result lives. Null where it is

@@ -121,7 +121,12 @@ grpc::Status ControllerService::AdmitRun(const Principal& caller, measure::RunRe
             absl::StrCat(own, " runs of ", caller.name,
                          " are queued or in progress; no more are taken from one caller")};
   }
-  return ResolveRuns(&run->job);
+  const grpc::Status resolved = ResolveRuns(&run->job);
+  // Nothing is stored yet, so that the client must not take the run for one that may go on.
+  if (resolved.error_code() == grpc::StatusCode::UNAVAILABLE && resolved.error_details().empty()) {
+    return OfStore(absl::UnavailableError(resolved.error_message()));
+  }
+  return resolved;
 }
 
 // A run keeps its id over all attempts to store it, so a retry after an attempt that did succeed

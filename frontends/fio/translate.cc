@@ -387,8 +387,9 @@ class Translator {
     ReadBackAsWritten(group, path_of_check + ".verify.", verify);
   }
 
-  // fio reads back with the depth of the job. Blocks that a job visits in random order, each once,
-  // are read in the order in which they were written. All others are read from start to end.
+  // fio reads back with the depth of the job, and in the order of the writes. The phase reads in a
+  // random order of its own if one of the jobs wrote in random order, each block once, and else
+  // from start to end.
   void ReadBackAsWritten(const Group& group, const std::string& field, v1::VerifyPhase* verify) {
     constexpr int64_t kMaxDepth = 4096;
     int64_t depth = 0;
@@ -401,7 +402,8 @@ class Translator {
     verify->set_queue_depth(static_cast<uint32_t>(std::clamp<int64_t>(depth, 1, kMaxDepth)));
     out_.origins[field + "queue_depth"] = DefaultOrigin("it reads back as deep as it has written");
     if (verify->random()) {
-      out_.origins[field + "random"] = DefaultOrigin("it reads back in the order of its writes");
+      out_.origins[field + "random"] =
+          DefaultOrigin("it reads back in the random order of its writes; this is another one");
     }
   }
 
