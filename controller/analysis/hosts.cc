@@ -45,20 +45,6 @@ void AddWorkloads(const PhaseView& view, const measure::WorkerPhaseData& worker,
   }
 }
 
-// Rates of each kind over the window of the phase: those of workloads with other windows have no
-// sum.
-void AddKindRates(const PhaseView& view, const measure::WorkerPhaseData& worker,
-                  v1::HostReport* host) {
-  std::map<v1::OperationKind, measure::IoSums> kinds;
-  for (const auto& [key, sums] : view.InWindow(worker.worker_index)) kinds[key.second].Add(sums);
-  for (const auto& [kind, sums] : kinds) {
-    v1::KindRate* rate = host->add_kind_rates();
-    rate->set_kind(KindText(kind));
-    rate->set_iops(static_cast<double>(sums.operations) / view.window_seconds());
-    rate->set_bytes_per_second(static_cast<double>(sums.bytes) / view.window_seconds());
-  }
-}
-
 // How long the worker's quota was used up. Its intervals tell, as they tell of a stretch, so that
 // both are one evidence. The count over the load stands in for them where there are none.
 void SetThrottled(const measure::WorkerSeries& series, const v1::PhaseResult& result,
@@ -128,7 +114,8 @@ void AddHosts(const PhaseView& view, v1::PhaseReport* report) {
     AddHost(view, worker, report->add_hosts());
     // throughput.cc has found out whether the workloads have windows of their own.
     if (worker.has_result && report->kind_rates_size() > 0) {
-      AddKindRates(view, worker, report->mutable_hosts(report->hosts_size() - 1));
+      SetKindRates(view.InWindow(worker.worker_index), view.window_seconds(),
+                   report->mutable_hosts(report->hosts_size() - 1)->mutable_kind_rates());
     }
   }
   // Absent hosts come last: fairness.cc finds a host's row by the position of its worker.

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/units.h"
+#include "controller/analysis/latency.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/observes.h"
 
@@ -176,6 +177,18 @@ Done DoneOf(const measure::PhaseData& phase) {
     done.any = true;
   }
   return done;
+}
+
+void SetKindRates(const std::map<measure::WorkloadKind, measure::IoSums>& sums, double seconds,
+                  google::protobuf::RepeatedPtrField<v1::KindRate>* rates) {
+  std::map<v1::OperationKind, measure::IoSums> kinds;
+  for (const auto& [key, sum] : sums) kinds[key.second].Add(sum);
+  for (const auto& [kind, sum] : kinds) {
+    v1::KindRate* rate = rates->Add();
+    rate->set_kind(KindText(kind));
+    rate->set_iops(static_cast<double>(sum.operations) / seconds);
+    rate->set_bytes_per_second(static_cast<double>(sum.bytes) / seconds);
+  }
 }
 
 measure::IoSums IosOf(const std::map<measure::WorkloadKind, measure::IoSums>& sums) {

@@ -118,6 +118,10 @@ Done DoneOf(const measure::PhaseData& phase);
 // The sum over all workloads, without syncs.
 measure::IoSums IosOf(const std::map<measure::WorkloadKind, measure::IoSums>& sums);
 
+// The rates of each kind of operation over `seconds`, which are more than 0.
+void SetKindRates(const std::map<measure::WorkloadKind, measure::IoSums>& sums, double seconds,
+                  google::protobuf::RepeatedPtrField<v1::KindRate>* rates);
+
 // `report` with rates of `sums` over `seconds`.
 v1::OperationReport WithRate(v1::OperationReport report, const measure::IoSums& sums,
                              double seconds);

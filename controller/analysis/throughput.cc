@@ -78,14 +78,7 @@ void AddKindRates(const PhaseView& view,
                     own.end_ns() == common.end_ns() && own.covered_ns() == common.covered_ns();
   }
   if (is_one_window || !(view.window_seconds() > 0)) return;
-  std::map<v1::OperationKind, measure::IoSums> kinds;
-  for (const auto& [key, sums] : all) kinds[key.second].Add(sums);
-  for (const auto& [kind, sums] : kinds) {
-    v1::KindRate* rate = report->add_kind_rates();
-    rate->set_kind(KindText(kind));
-    rate->set_iops(static_cast<double>(sums.operations) / view.window_seconds());
-    rate->set_bytes_per_second(static_cast<double>(sums.bytes) / view.window_seconds());
-  }
+  SetKindRates(all, view.window_seconds(), report->mutable_kind_rates());
 }
 
 void AddThroughput(const PhaseView& view, v1::PhaseReport* report) {

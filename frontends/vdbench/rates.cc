@@ -19,7 +19,6 @@ namespace {
 using timing::kSecond;
 
 constexpr size_t kMaxValues = 100;  // of an axis
-constexpr int64_t kMaxPauseSeconds = 100 * int64_t{86400};
 constexpr double kMaxRate = 1e12;
 constexpr double kMinRate = 0.001;
 
@@ -345,8 +344,8 @@ void AddPause(const Statement& run, size_t steps, std::set<std::string>* names,
   const Parameter* pause = run.Find("pause");
   if (pause == nullptr) return;
   const auto seconds = ParseSeconds(pause->value);
-  if (!seconds || *seconds > kMaxPauseSeconds) {
-    return findings->Fail(pause->where, "is no time up to 100 days: 90, 5m, 2h");
+  if (!seconds || *seconds > kMaxPhaseSeconds) {
+    return findings->Fail(pause->where, kNoPhaseTime);
   }
   if (*seconds == 0) return;
   // A sweep or a curve is one phase, between whose steps no other one fits.

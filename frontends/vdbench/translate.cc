@@ -369,8 +369,8 @@ class Translator {
       if (parameter == nullptr) return otherwise;
       *from = parameter->where;
       const auto value = ParseSeconds(parameter->value);
-      if (value && *value <= 8640000) return *value;
-      findings_.Fail(parameter->where, "is no time up to 100 days: 90, 5m, 2h");
+      if (value && *value <= kMaxPhaseSeconds) return *value;
+      findings_.Fail(parameter->where, kNoPhaseTime);
       return otherwise;
     };
     Origin interval_from;

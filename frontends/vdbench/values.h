@@ -22,6 +22,9 @@ inline constexpr size_t kMaxItems = 1000;  // of a list, after its ranges were e
 std::optional<int64_t> ParseSize(absl::string_view text);
 // Seconds: `90`, `90s`, `5m`, `2h`. At most a year.
 std::optional<int64_t> ParseSeconds(absl::string_view text);
+// The longest time that a phase takes, seconds, and what is said of another value.
+constexpr int64_t kMaxPhaseSeconds = 100 * int64_t{86400};
+constexpr char kNoPhaseTime[] = "is no time up to 100 days: 90, 5m, 2h";
 // A number of at least 0, with a fraction perhaps.
 std::optional<double> ParseNumber(absl::string_view text);
 
