@@ -8,7 +8,7 @@ time. Names in anonymous namespaces must differ between the files of a library.
 """
 
 # Files per group. One compiler then needs at most some 2 GiB.
-_GROUP = 40
+_GROUP = 80
 
 def _joined(name, srcs):
     """Returns the unity sources to compile instead of `srcs`, and the files that they include."""

@@ -15,6 +15,7 @@ def _sources(rule):
 def _flags(ctx, context):
     flags = ["-Wthread-safety"] + ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts
     flags += getattr(ctx.rule.attr, "copts", [])
+    flags = [flag for flag in flags if not flag.startswith("--param=")]  # GCC's
     flags += ["-D" + define for define in context.defines.to_list()]
     flags += ["-D" + define for define in context.local_defines.to_list()]
     for directory in context.quote_includes.to_list():

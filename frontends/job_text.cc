@@ -26,7 +26,7 @@ namespace lockstep::frontends {
 namespace {
 
 using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
+using ProtoMessage = google::protobuf::Message;  // a frontend has messages of its own
 using google::protobuf::Reflection;
 
 // A whole number with the largest unit that divides it, so that it is read back exactly.
@@ -109,7 +109,7 @@ std::string RealText(const FieldDescriptor& field, double value) {
 
 // Whether a reader may have another number than the one that the text was made of. A reader keeps
 // numbers in a double, which is exact up to 2^53.
-bool MayBeRounded(const Message& message, const FieldDescriptor& field) {
+bool MayBeRounded(const ProtoMessage& message, const FieldDescriptor& field) {
   constexpr int64_t kMaxExact = int64_t{1} << 53;
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) return true;
   if (field.cpp_type() != FieldDescriptor::CPPTYPE_INT64 || field.is_repeated()) return false;
@@ -118,8 +118,9 @@ bool MayBeRounded(const Message& message, const FieldDescriptor& field) {
 }
 
 // Sets the number to the one that a reader has from its text. `i`: of an item of a list.
-void SetAsRead(const std::string& text, const FieldDescriptor& field, int i, Message* message) {
-  const std::unique_ptr<Message> read(message->New());
+void SetAsRead(const std::string& text, const FieldDescriptor& field, int i,
+               ProtoMessage* message) {
+  const std::unique_ptr<ProtoMessage> read(message->New());
   // A number out of its range stays as it is: CheckFields() finds it.
   if (!v1::SetFromText(field, text, read.get()).ok()) return;
   const Reflection* r = message->GetReflection();
@@ -133,7 +134,7 @@ void SetAsRead(const std::string& text, const FieldDescriptor& field, int i, Mes
 }
 
 // The value of a field that is no message; of item `i` where it is a list.
-std::string ValueText(const Message& message, const FieldDescriptor& field, int i) {
+std::string ValueText(const ProtoMessage& message, const FieldDescriptor& field, int i) {
   const Reflection* r = message.GetReflection();
   const bool list = field.is_repeated();
   switch (field.cpp_type()) {
@@ -158,13 +159,13 @@ std::string ValueText(const Message& message, const FieldDescriptor& field, int 
 }
 
 // The text of a value, which becomes the one that a reader has from it.
-std::string TakeText(const FieldDescriptor& field, int i, Message* message) {
+std::string TakeText(const FieldDescriptor& field, int i, ProtoMessage* message) {
   std::string text = ValueText(*message, field, i);
   if (MayBeRounded(*message, field)) SetAsRead(text, field, i, message);
   return text;
 }
 
-std::vector<const FieldDescriptor*> SetFields(const Message& message) {
+std::vector<const FieldDescriptor*> SetFields(const ProtoMessage& message) {
   std::vector<const FieldDescriptor*> fields;
   message.GetReflection()->ListFields(message, &fields);
   return fields;
@@ -185,7 +186,7 @@ class Writer {
 
  private:
   // `first`: what stands before the first field, in place of spaces of the same length.
-  void Fields(Message* message, const std::string& path, size_t indent, std::string first) {
+  void Fields(ProtoMessage* message, const std::string& path, size_t indent, std::string first) {
     for (const FieldDescriptor* field : SetFields(*message)) {
       const std::string name = v1::JobFieldName(*field);
       // This path is also the key of the field's origin.
@@ -204,7 +205,8 @@ class Writer {
     }
   }
 
-  void Nested(Message* child, const std::string& path, size_t indent, const std::string& start) {
+  void Nested(ProtoMessage* child, const std::string& path, size_t indent,
+              const std::string& start) {
     const auto fields = SetFields(*child);
     if (fields.empty()) return Line(start, path);
     // A choice that needs nothing more is written as its name: `pattern: random`.
@@ -219,14 +221,14 @@ class Writer {
   }
 
   // A map of texts, such as labels.
-  void Map(const Message& message, const FieldDescriptor& field, const std::string& path,
+  void Map(const ProtoMessage& message, const FieldDescriptor& field, const std::string& path,
            size_t indent, const std::string& start) {
     std::map<std::string, std::string> entries;
     const FieldDescriptor& key = *field.message_type()->map_key();
     const FieldDescriptor& value = *field.message_type()->map_value();
     const Reflection* r = message.GetReflection();
     for (int i = 0; i < r->FieldSize(message, &field); ++i) {
-      const Message& entry = r->GetRepeatedMessage(message, &field, i);
+      const ProtoMessage& entry = r->GetRepeatedMessage(message, &field, i);
       entries[ValueText(entry, key, 0)] = ValueText(entry, value, 0);
     }
     Line(start, path);
@@ -235,8 +237,8 @@ class Writer {
     }
   }
 
-  void List(Message* message, const FieldDescriptor& field, const std::string& path, size_t indent,
-            const std::string& start) {
+  void List(ProtoMessage* message, const FieldDescriptor& field, const std::string& path,
+            size_t indent, const std::string& start) {
     const Reflection* r = message->GetReflection();
     const int count = r->FieldSize(*message, &field);
     if (field.message_type() == nullptr) {
@@ -244,7 +246,7 @@ class Writer {
     }
     Line(start, path);
     for (int i = 0; i < count; ++i) {
-      Message* item = r->MutableRepeatedMessage(message, &field, i);
+      ProtoMessage* item = r->MutableRepeatedMessage(message, &field, i);
       const std::string here = absl::StrCat(path, "[", i, "]");
       const std::string dash = std::string(indent + 2, ' ') + "- ";
       // An item with a name is long: it gets a line for each field, others one line in all.
@@ -258,7 +260,7 @@ class Writer {
   }
 
   // [1, 2]
-  static std::string Values(Message* message, const FieldDescriptor& field) {
+  static std::string Values(ProtoMessage* message, const FieldDescriptor& field) {
     std::string items;
     const int count = message->GetReflection()->FieldSize(*message, &field);
     for (int i = 0; i < count; ++i) {
@@ -268,7 +270,7 @@ class Writer {
   }
 
   // {block_size: 4KiB, weight: 70, io_priority: {class: idle}}
-  static std::string Flow(Message* item) {
+  static std::string Flow(ProtoMessage* item) {
     std::string text;
     for (const FieldDescriptor* field : SetFields(*item)) {
       absl::StrAppend(&text, text.empty() ? "" : ", ", v1::JobFieldName(*field), ": ",

@@ -1,5 +1,4 @@
-#ifndef LOCKSTEP_WORKER_WORKER_FLAGS_H_
-#define LOCKSTEP_WORKER_WORKER_FLAGS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -44,5 +43,3 @@ struct Flags {
 void AddFlags(CLI::App* app, Flags* flags);
 
 }  // namespace lockstep::worker
-
-#endif  // LOCKSTEP_WORKER_WORKER_FLAGS_H_

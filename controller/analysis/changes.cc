@@ -35,7 +35,7 @@ struct PhasePoints {
 
 // The points of the hosts that are in the phase's figures. None where their points do not stand
 // side by side: a host with a gap has fewer of them.
-PhasePoints PointsOf(const PhaseView& view, const v1::PhaseReport& report) {
+PhasePoints PhasePointsOf(const PhaseView& view, const v1::PhaseReport& report) {
   PhasePoints points;
   const double step = report.interval_seconds() * std::max(1U, report.intervals_per_point());
   std::vector<double> iops_of_all(static_cast<size_t>(report.iops_by_interval_size()));
@@ -155,7 +155,7 @@ void HoldSteadyAgainst(const PhaseView& view, const PhasePoints& points, v1::Pha
 
 void AddChanges(const PhaseView& view, v1::PhaseReport* report) {
   if (!IsConstant(view)) return;
-  const PhasePoints points = PointsOf(view, *report);
+  const PhasePoints points = PhasePointsOf(view, *report);
   if (report->steady().steady()) HoldSteadyAgainst(view, points, report);
   const auto [level, changes] = ChangesOf(points, kLeast);
   report->mutable_level_changes()->Add(changes.begin(), changes.end());

@@ -19,7 +19,9 @@ constexpr double kPercents[] = {1,  5,  10, 20, 30,   40,   50,    60,   70,
                                 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99};
 
 // "99.9", "99.999999".
-std::string PercentText(double percent) { return absl::StrCat(absl::StrFormat("%.12g", percent)); }
+std::string PercentileText(double percent) {
+  return absl::StrCat(absl::StrFormat("%.12g", percent));
+}
 
 // The percentile of `count` latencies, which `latency_ns` would be if there are latencies above it.
 void AddPercentile(double percent, uint64_t count, double latency_ns,
@@ -31,8 +33,8 @@ void AddPercentile(double percent, uint64_t count, double latency_ns,
   if (above == 0) {
     // Binary fractions may put the quotient slightly below a whole number, hence the 1e-6.
     const double needed = std::ceil(100 / (100 - percent) - 1e-6);
-    p->set_missing(absl::StrCat("no I/O took longer: p", PercentText(percent), " needs at least ",
-                                common::FormatCount(needed), ", here ",
+    p->set_missing(absl::StrCat("no I/O took longer: p", PercentileText(percent),
+                                " needs at least ", common::FormatCount(needed), ", here ",
                                 count == 1 ? "is 1" : absl::StrCat("are ", count)));
     return;
   }

@@ -125,9 +125,9 @@ struct DeviceBytes {
 };
 
 // Adds up the bytes of the engines and those of the devices under them, on one layer of each stack.
-class Bytes {
+class ByteCounts {
  public:
-  explicit Bytes(const PhaseView& view) : view_(view) {
+  explicit ByteCounts(const PhaseView& view) : view_(view) {
     for (const measure::WorkerPhaseData& worker : view.phase().workers) {
       const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
       if (self == nullptr) continue;
@@ -248,7 +248,7 @@ void AddTimeSpent(const PhaseView& view, v1::PhaseReport* report) {
   v1::TimeSpent spent;
   AddOfKernels(view, *report, &spent);
   AddOfThreads(view, *report, &spent);
-  if (const auto factor = Bytes(view).Amplification()) spent.set_amplification(*factor);
+  if (const auto factor = ByteCounts(view).Amplification()) spent.set_amplification(*factor);
   if (spent.ByteSizeLong() > 0) *report->mutable_time_spent() = spent;
 }
 

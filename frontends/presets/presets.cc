@@ -13,7 +13,7 @@
 #include "absl/strings/strip.h"
 #include "common/text.h"
 #include "frontends/frontend.h"
-#include "frontends/presets/preset_files.h"
+#include "frontends/preset_files.h"
 
 namespace lockstep::frontends {
 namespace {

@@ -5,7 +5,9 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "worker/host/device_number.h"
@@ -82,6 +84,10 @@ std::string MountOption(const std::string& options, const std::string& name) {
     if (pair.first == name) return Unescaped(pair.second);
   }
   return "";
+}
+
+bool HasMountOption(const std::string& options, const std::string& option) {
+  return absl::StrContains(absl::StrCat(",", options, ","), absl::StrCat(",", option, ","));
 }
 
 std::vector<std::string> OverlayDirectories(const std::string& options) {

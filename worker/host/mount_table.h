@@ -34,6 +34,9 @@ std::string ServedProtocolOf(const std::string& type);
 // without the option or without a value. Pure.
 std::string MountOption(const std::string& options, const std::string& name);
 
+// Whether `options` has `option`, as a whole: "metacopy=on", or "rdma" without a value. Pure.
+bool HasMountOption(const std::string& options, const std::string& option);
+
 // The directories that an overlay is made of, as they were given at the mount: the upper one first,
 // which gets what is written. `options`: of the file system. Pure.
 std::vector<std::string> OverlayDirectories(const std::string& options);

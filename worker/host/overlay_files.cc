@@ -18,10 +18,6 @@ namespace {
 
 constexpr int64_t kOverlay = 0x794c7630;  // statfs(2)
 
-bool HasOption(const std::string& options, const std::string& option) {
-  return absl::StrContains(absl::StrCat(",", options, ","), absl::StrCat(",", option, ","));
-}
-
 std::string PathOfOpen(const common::FileDescriptor& file) {
   char path[PATH_MAX] = {};
   const std::string link = absl::StrCat("/proc/self/fd/", file.get());
@@ -107,7 +103,7 @@ std::vector<common::FileDescriptor> OverlayFiles::Under(const common::FileDescri
   if (mount == nullptr || mount->type != "overlay") return {};
   // Without the option the topmost directory that has the file has all of it. With it, a file in
   // the upper directory may have its bytes in a lower one.
-  const bool is_metacopy = HasOption(mount->filesystem_options, "metacopy=on");
+  const bool is_metacopy = HasMountOption(mount->filesystem_options, "metacopy=on");
   std::vector<common::FileDescriptor> found;
   for (const std::string& path : PathsUnderOverlay(*mount, PathOfOpen(file), BaseOf(*mount))) {
     const auto location = mounts_->Find(path);

@@ -17,7 +17,7 @@ constexpr int64_t kRefreshNs = timing::kSecond;
 constexpr int64_t kForgetNs = 30 * timing::kSecond;
 // Stacks of devices (LVM over md over multipath) have few levels. The limit ends the walk in any
 // case.
-constexpr int kDeepest = 8;
+constexpr int kDeepestPath = 8;
 // Kept until they are taken; a path that flaps must not fill the memory.
 constexpr size_t kMaxEvents = 1000;
 
@@ -56,7 +56,7 @@ void PathWatch::FindPaths(const std::string& device, int depth,
   const std::vector<std::string> parts = kernel_.PartsOf(disk).underneath;
   if (parts.empty()) return found->push_back(disk);
   for (const std::string& part : parts) {
-    if (depth < kDeepest) FindPaths(part, depth + 1, found);
+    if (depth < kDeepestPath) FindPaths(part, depth + 1, found);
   }
 }
 

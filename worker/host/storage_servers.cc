@@ -23,11 +23,6 @@ namespace {
 // The limit for one stack. No servers are looked for beyond it.
 constexpr size_t kMaxDevices = 1024;
 
-bool HasOption(const std::string& options, const std::string& option) {
-  const std::vector<std::string> all = absl::StrSplit(options, ',');
-  return std::find(all.begin(), all.end(), option) != all.end();
-}
-
 bool IsNumericAddress(const std::string& text) {
   in6_addr bytes;
   const std::string address = text.substr(0, text.find('%'));
@@ -187,7 +182,7 @@ std::vector<StorageServer> ServersOfMount(const std::string& mounts, dev_t devic
   server.mount = mount.target;
   std::vector<std::string> addresses;
   bool is_rdma = MountOption(mount.filesystem_options, "proto") == "rdma" ||
-                 HasOption(mount.filesystem_options, "rdma");
+                 HasMountOption(mount.filesystem_options, "rdma");
   if (server.protocol == "ceph") {
     addresses = CephMonitors(mount);
   } else if (server.protocol == "lustre") {

@@ -57,6 +57,10 @@ TEST(MountTableTest, OptionsAreReadWithoutTheirEscapes) {
   EXPECT_EQ(MountOption("rw,xupperdir=/a", "upperdir"), "");
   EXPECT_EQ(MountOption("rw,upperdir", "upperdir"), "");
   EXPECT_EQ(MountOption("", "upperdir"), "");
+  EXPECT_TRUE(HasMountOption("rw,vers=4.2,rdma", "rdma"));
+  EXPECT_TRUE(HasMountOption("metacopy=on", "metacopy=on"));
+  EXPECT_FALSE(HasMountOption("rw,xrdma,rdma=0", "rdma"));
+  EXPECT_FALSE(HasMountOption("", "rdma"));
   EXPECT_EQ(MountOption("a=\\04,b=\\", "a"), "\\04") << "no escape";
 }
 
