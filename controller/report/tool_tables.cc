@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -98,29 +99,6 @@ std::string CellText(const std::string& text) {
   return cell;
 }
 
-// Whether the reads and writes of a row are known: not if they ran for no part of the measured
-// time, and not of a load of trims, which has neither.
-class RowEvidence {
- public:
-  explicit RowEvidence(const v1::OperationReport& total) : has_total_(total.has_iops()) {}
-  void Add(const v1::OperationReport& o) {
-    if (measure::Is(o, measure::Operations::kTrim)) {
-      has_trims_ = true;
-    } else if (measure::Is(o, measure::Operations::kRead) ||
-               measure::Is(o, measure::Operations::kWrite)) {
-      has_moved_ = has_moved_ || o.has_iops();
-    }
-  }
-  bool is_known() const { return has_moved_ || (has_total_ && !has_trims_); }
-  std::optional<double> Known(double value) const {
-    return is_known() ? std::optional(value) : std::nullopt;
-  }
-
- private:
-  const bool has_total_;
-  bool has_moved_ = false, has_trims_ = false;
-};
-
 // The trims of the phase, of which other tools have no columns: "trims of mix are left out, 1,164 a
 // second: Iometer has no columns for them". Empty if it has none.
 std::string TrimsLeftOut(const v1::PhaseReport& phase, const char* tool) {
@@ -156,10 +134,52 @@ Moved Both(const Moved& a, const Moved& b) {
           std::max(a.max_ns, b.max_ns)};
 }
 
-// Workloads with windows of their own have rates that cannot be added.
-void SetRates(const KindSum& sum, Moved* moved) {
-  moved->iops = sum.iops;
-  moved->bytes_per_second = sum.bytes_per_second;
+// The reads and writes of a row.
+struct RowSums {
+  Moved read, written;
+  // Not if they ran for no part of the measured time, and not of a load of trims, which has
+  // neither.
+  bool is_known = true;
+
+  std::optional<double> Iops() const {
+    return is_known ? std::optional(read.iops + written.iops) : std::nullopt;
+  }
+};
+
+// `total` and `workloads` are of the row. Workloads with windows of their own have rates that
+// cannot be added, so that the row's rates are given.
+template <typename Workloads>
+RowSums SumsOf(const v1::OperationReport& total, const Workloads& workloads, const KindSum& reads,
+               const KindSum& writes) {
+  RowSums sums;
+  bool has_moved = false;
+  bool has_trims = false;
+  for (const auto& workload : workloads) {
+    for (const v1::OperationReport& o : workload.operations()) {
+      const bool is_read = measure::Is(o, measure::Operations::kRead);
+      const bool is_write = measure::Is(o, measure::Operations::kWrite);
+      if (is_read) sums.read.Add(o);
+      if (is_write) sums.written.Add(o);
+      has_moved = has_moved || ((is_read || is_write) && o.has_iops());
+      has_trims = has_trims || measure::Is(o, measure::Operations::kTrim);
+    }
+  }
+  for (const auto& [sum, moved] : {std::pair(&reads, &sums.read), {&writes, &sums.written}}) {
+    moved->iops = sum->iops;
+    moved->bytes_per_second = sum->bytes_per_second;
+  }
+  sums.is_known = has_moved || (total.has_iops() && !has_trims);
+  return sums;
+}
+
+RowSums SumsOf(const v1::PhaseReport& phase) {
+  return SumsOf(phase.total(), phase.workloads(), SumOfKind(phase, measure::Operations::kRead),
+                SumOfKind(phase, measure::Operations::kWrite));
+}
+
+RowSums SumsOf(const v1::PhaseReport& phase, const v1::HostReport& host) {
+  return SumsOf(host.total(), host.workloads(), SumOfKind(phase, host, measure::Operations::kRead),
+                SumOfKind(phase, host, measure::Operations::kWrite));
 }
 
 using NamedCells = std::map<std::string, std::string>;
@@ -248,20 +268,9 @@ std::string IometerBlock(const v1::PhaseReport& phase) {
   std::string text = absl::StrCat(trims.empty() ? "" : "'" + trims, "'Results\n",
                                   absl::StrJoin(kIometerColumns, ","), "\n");
   NamedCells all = IometerCells(phase, "ALL", "All");
-  Moved read;
-  Moved written;
-  RowEvidence evidence(phase.total());
-  for (const v1::WorkloadReport& workload : phase.workloads()) {
-    for (const v1::OperationReport& o : workload.operations()) {
-      evidence.Add(o);
-      if (measure::Is(o, measure::Operations::kRead)) read.Add(o);
-      if (measure::Is(o, measure::Operations::kWrite)) written.Add(o);
-    }
-  }
-  SetRates(SumOfKind(phase, measure::Operations::kRead), &read);
-  SetRates(SumOfKind(phase, measure::Operations::kWrite), &written);
-  if (evidence.is_known()) AddMoved(read, written, &all);
-  AddProcessors(phase, "", evidence.Known(read.iops + written.iops), &all);
+  const RowSums sums = SumsOf(phase);
+  if (sums.is_known) AddMoved(sums.read, sums.written, &all);
+  AddProcessors(phase, "", sums.Iops(), &all);
   // Iometer's manager is the process on a host, which is a worker here.
   all["# Managers"] = absl::StrCat(phase.workers() - phase.workers_lost());
   all["# Workers"] = WorkersOf(phase, "");
@@ -270,20 +279,9 @@ std::string IometerBlock(const v1::PhaseReport& phase) {
     // A lost host has no result, and a row of zeros would look like one.
     if (host.lost()) continue;
     NamedCells row = IometerCells(phase, "MANAGER", host.host());
-    Moved host_read;
-    Moved host_written;
-    RowEvidence of_host(host.total());
-    for (const v1::HostWorkloadReport& workload : host.workloads()) {
-      for (const v1::OperationReport& o : workload.operations()) {
-        of_host.Add(o);
-        if (measure::Is(o, measure::Operations::kRead)) host_read.Add(o);
-        if (measure::Is(o, measure::Operations::kWrite)) host_written.Add(o);
-      }
-    }
-    SetRates(SumOfKind(phase, host, measure::Operations::kRead), &host_read);
-    SetRates(SumOfKind(phase, host, measure::Operations::kWrite), &host_written);
-    if (of_host.is_known()) AddMoved(host_read, host_written, &row);
-    AddProcessors(phase, host.host(), of_host.Known(host_read.iops + host_written.iops), &row);
+    const RowSums of_host = SumsOf(phase, host);
+    if (of_host.is_known) AddMoved(of_host.read, of_host.written, &row);
+    AddProcessors(phase, host.host(), of_host.Iops(), &row);
     row["# Workers"] = WorkersOf(phase, host.host());
     text += IometerRow(row);
   }
@@ -314,8 +312,7 @@ constexpr const char* kVdbenchColumns[] = {
 struct VdbenchRow {
   std::string interval;
   double at_seconds = 0;  // of its end, from the phase's T
-  Moved read, written;
-  bool is_known = true;
+  RowSums sums;
 };
 
 std::string VdbenchNumber(double value, int decimals) {
@@ -331,17 +328,17 @@ std::string VdbenchLine(const v1::PhaseReport& phase, const VdbenchRow& row) {
     cells["tod"] = absl::FormatTime("%H:%M:%E3S", at, absl::UTCTimeZone());
     cells["timestamp"] = absl::FormatTime("%m/%d/%Y-%H:%M:%S-UTC", at, absl::UTCTimeZone());
   }
-  const Moved all = Both(row.read, row.written);
+  const Moved all = Both(row.sums.read, row.sums.written);
   // NamedCells are separated by blanks.
   cells["Run"] = absl::StrReplaceAll(phase.name(), {{" ", "_"}});
   cells["Interval"] = row.interval;
-  if (row.is_known) {
+  if (row.sums.is_known) {
     cells["rate"] = VdbenchNumber(all.iops, 4);
     cells["MB/sec"] = VdbenchNumber(all.bytes_per_second / kBinaryMb, 4);
   }
   if (all.operations > 0) {
     cells["bytes/io"] = VdbenchNumber(all.bytes / all.operations, 0);
-    cells["read%"] = VdbenchNumber(100 * row.read.operations / all.operations, 2);
+    cells["read%"] = VdbenchNumber(100 * row.sums.read.operations / all.operations, 2);
     // Little's law: the I/Os in flight are the rate times the time of each.
     cells["queue_depth"] = VdbenchNumber(all.iops * all.AverageMs() / 1e3, 4);
   }
@@ -349,10 +346,10 @@ std::string VdbenchLine(const v1::PhaseReport& phase, const VdbenchRow& row) {
     const char *mean, *max;
     const Moved* of;
   } kLatencies[] = {{"resp", "resp_max", &all},
-                    {"read_resp", "read_max", &row.read},
-                    {"write_resp", "write_max", &row.written}};
+                    {"read_resp", "read_max", &row.sums.read},
+                    {"write_resp", "write_max", &row.sums.written}};
   for (const auto& [mean, max, of] : kLatencies) {
-    if (!row.is_known) break;
+    if (!row.sums.is_known) break;
     cells[mean] = VdbenchNumber(of->AverageMs(), 4);
     // A single interval's largest latency is not known. 0 would be below the mean.
     if (of->max_ns > 0 || of->operations == 0) {
@@ -386,17 +383,7 @@ VdbenchRow AverageOf(const v1::PhaseReport& phase, size_t intervals) {
   VdbenchRow row;
   row.interval = absl::StrCat("avg_1-", std::max<size_t>(1, intervals));
   row.at_seconds = phase.window_end_seconds();
-  RowEvidence evidence(phase.total());
-  for (const v1::WorkloadReport& workload : phase.workloads()) {
-    for (const v1::OperationReport& o : workload.operations()) {
-      evidence.Add(o);
-      if (measure::Is(o, measure::Operations::kRead)) row.read.Add(o);
-      if (measure::Is(o, measure::Operations::kWrite)) row.written.Add(o);
-    }
-  }
-  SetRates(SumOfKind(phase, measure::Operations::kRead), &row.read);
-  SetRates(SumOfKind(phase, measure::Operations::kWrite), &row.written);
-  row.is_known = evidence.is_known();
+  row.sums = SumsOf(phase);
   return row;
 }
 
@@ -436,7 +423,7 @@ std::string VdbenchRows(const v1::PhaseReport& phase,
     o.set_bytes_per_second(h.bytes() / seconds);
     o.set_latency_avg_ns(h.mean_ns());
     o.set_latency_max_ns(h.max_ns());
-    (measure::Is(h, measure::Operations::kRead) ? row.read : row.written).Add(o);
+    (measure::Is(h, measure::Operations::kRead) ? row.sums.read : row.sums.written).Add(o);
   }
   AddIdleRows(phase, &rows);
   std::string text;
