@@ -106,11 +106,11 @@ std::string ServerOf(const v1::PhaseResult& result, const std::string& mount) {
   return "";
 }
 
-constexpr char kNoTime[] = "the phase has no measured time";
-
-// Why the counters of the worker's interfaces and mounts give no rates; empty if they do.
-std::string WhyNotRated(const PhaseView& view, const measure::WorkerPhaseData& worker) {
-  if (!(view.series().Of(worker.worker_index).measured_seconds > 0)) return kNoTime;
+// Why the worker's counters of an interface or a mount over this measured time give no rates; empty
+// if they do.
+std::string WhyNotRated(const PhaseView& view, const measure::WorkerPhaseData& worker,
+                        double measured_seconds) {
+  if (!(measured_seconds > 0)) return "the phase has no measured time";
   return view.SamplesFit(worker) ? "" : view.WhySamplesDoNotFit(worker);
 }
 
@@ -122,7 +122,6 @@ void AddNetwork(const PhaseView& view, v1::PhaseReport* report) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
-    const std::string not_rated = WhyNotRated(view, worker);
     // A lost worker has not told its namespace.
     const std::string space =
         self == nullptr || worker.result.network_namespace().empty()
@@ -130,15 +129,15 @@ void AddNetwork(const PhaseView& view, v1::PhaseReport* report) {
             : absl::StrCat(self->boot_id, " ", worker.result.network_namespace());
     for (const auto& [name, sums] : series.interfaces) {
       v1::InterfaceReport*& out = interfaces[{space, name}];
-      if (out == nullptr) {
+      const std::string not_rated = WhyNotRated(view, worker, sums.seconds);
+      const bool is_new = out == nullptr;
+      if (is_new) {
         out = report->add_interfaces();
         out->set_name(name);
-        out->set_not_rated(sums.seconds > 0 ? not_rated : kNoTime);
-        if (out->not_rated().empty()) {
-          FillInterface(sums, WhyNoLineRate(worker.result, name), out);
-        }
-      } else if (!out->not_rated().empty() && not_rated.empty() && sums.seconds > 0) {
-        // The load of the first worker was shorter.
+        out->set_not_rated(not_rated);
+      }
+      // The load of an earlier worker may have been too short.
+      if (not_rated.empty() && (is_new || !out->not_rated().empty())) {
         out->clear_not_rated();
         FillInterface(sums, WhyNoLineRate(worker.result, name), out);
       }
@@ -149,14 +148,16 @@ void AddNetwork(const PhaseView& view, v1::PhaseReport* report) {
     for (const auto& [key, sums] : series.nfs) {
       if (!(sums.operations > 0)) continue;
       v1::NfsReport*& out = mounts[{space, key.first, key.second}];
-      if (out == nullptr) {
+      const std::string not_rated = WhyNotRated(view, worker, series.measured_seconds);
+      const bool is_new = out == nullptr;
+      if (is_new) {
         out = report->add_nfs();
         out->set_mount(key.first);
         out->set_operation(key.second);
         out->set_server(ServerOf(worker.result, key.first));
         out->set_not_rated(not_rated);
-        if (not_rated.empty()) FillNfs(sums, series.measured_seconds, out);
-      } else if (!out->not_rated().empty() && not_rated.empty()) {
+      }
+      if (not_rated.empty() && (is_new || !out->not_rated().empty())) {
         out->clear_not_rated();
         FillNfs(sums, series.measured_seconds, out);
       }
