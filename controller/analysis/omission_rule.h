@@ -27,7 +27,9 @@ class StallTime {
       if (std::ldexp(1.0, static_cast<int>(i)) >= kStall * median_ns) stalled_ns_ += sum;
     }
   }
-  // The share in gaps that are stalls.
+  // Not where nothing was added: a host without any gap has no share of it.
+  bool is_known() const { return all_ns_ > 0; }
+  // The share in gaps that are stalls; 0 if it is not known.
   double ratio() const { return all_ns_ > 0 ? stalled_ns_ / all_ns_ : 0; }
   bool is_much() const {
     constexpr double kMuch = 0.08;

@@ -65,15 +65,13 @@ void AddOmission(const PhaseView& view, uint32_t workload, v1::PhaseReport* repo
   std::vector<std::string> hosts;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     StallTime own;
-    bool is_known = false;
     for (const v1::WorkloadResult& result : worker.result.workloads()) {
       if (result.workload() != workload) continue;
-      is_known = true;
       own.Add(GapsOf(result), expected);
       all.Add(GapsOf(result), expected);
     }
     // A lost worker has no result, and a host without the workload no stall of it.
-    if (!is_known) continue;
+    if (!own.is_known()) continue;
     for (v1::HostReport& host : *report->mutable_hosts()) {
       if (host.worker_index() != worker.worker_index) continue;
       host.set_stalled_ratio(std::max(host.stalled_ratio(), own.ratio()));

@@ -148,6 +148,12 @@ TEST(OmissionTest, AStallThatAClosedLoopHidesIsSaid) {
   EXPECT_NEAR(phase.omissions(0).p99_ns(), 1e6, 1e4);
   // At an even pace one in a hundred of 10,000 I/Os would have waited for 90 ms or longer.
   EXPECT_NEAR(phase.omissions(0).corrected_p99_ns(), 90e6, 2e6);
+  // A host without any gap has no share of it: not 0, as if it had been seen never to stall.
+  Stored without = data;
+  without.phases[0].workers[1].result.mutable_workloads(0)->clear_gaps_ns();
+  const v1::PhaseReport one = ReportOf(without).phases(0);
+  EXPECT_TRUE(one.hosts(0).has_stalled_ratio());
+  EXPECT_FALSE(one.hosts(1).has_stalled_ratio());
   EXPECT_EQ(ReportOf(TwoWorkers()).phases(0).omissions_size(), 0);
   // If other I/Os of the queue complete during that time, nothing stands still.
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
