@@ -87,14 +87,15 @@ std::array<double, kHostQuantiles> QuantilesOf(std::vector<double> values) {
   return quantiles;
 }
 
-double JainOf(const std::vector<double>& values) {
+std::optional<double> JainOf(const std::vector<double>& values) {
   double sum = 0;
   double squares = 0;
   for (const double value : values) {
     sum += value;
     squares += value * value;
   }
-  return squares > 0 ? sum * sum / (static_cast<double>(values.size()) * squares) : 1;
+  if (values.size() < 2 || !(squares > 0)) return std::nullopt;
+  return sum * sum / (static_cast<double>(values.size()) * squares);
 }
 
 FleetPoint::Counts FleetPoint::Ios() const {
@@ -116,7 +117,11 @@ void FleetPoint::Append(const FleetPoint& later) {
     // keeps their shape, and the latencies below stay exact.
     host_iops[i] = (host_iops[i] * before + later.host_iops[i] * after) / (before + after);
   }
-  jain = (jain * before + later.jain * after) / (before + after);
+  if (jain && later.jain) {
+    jain = (*jain * before + *later.jain * after) / (before + after);
+  } else if (later.jain) {
+    jain = later.jain;
+  }
   intervals += later.intervals;
   end_ns = later.end_ns;
   for (const auto& [kind, counts] : later.kinds) {

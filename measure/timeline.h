@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@ namespace lockstep::measure {
 // Quantiles of the IOPS over hosts: minimum, 10th percentile, median, 90th percentile and maximum.
 inline constexpr size_t kHostQuantiles = 5;
 std::array<double, kHostQuantiles> QuantilesOf(std::vector<double> values);
-// (sum x)^2 / (n * sum x^2); 1 of nothing.
-double JainOf(const std::vector<double>& values);
+// Jain's index, (sum x)^2 / (n * sum x^2). Fewer than two values have none, and values that are all
+// 0: nobody shared anything with another.
+std::optional<double> JainOf(const std::vector<double>& values);
 
 // The whole fleet over one interval, or over some in a row.
 struct FleetPoint {
@@ -31,7 +33,7 @@ struct FleetPoint {
   uint32_t hosts = 0;
   // A span of several intervals has the means of theirs.
   std::array<double, kHostQuantiles> host_iops = {};
-  double jain = 1;
+  std::optional<double> jain;  // intervals without one have no part in the mean
   DeviceLoad devices;
 
   // The sum of both; `later` follows.

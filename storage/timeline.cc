@@ -110,10 +110,9 @@ void AddPoint(const measure::FleetPoint& point, Encoder* encoder, CopyRows* rows
     const double latency_ns = point.Percentile(percent);
     rows->AddUnless(latency_ns == 0, latency_ns);
   }
-  rows->AddBytes(encoder->Encode(point.latencies))
-      .Add(RealArray(point.host_iops))
-      .AddExact(point.jain)
-      .AddExact(point.devices.seconds)
+  rows->AddBytes(encoder->Encode(point.latencies)).Add(RealArray(point.host_iops));
+  point.jain ? rows->AddExact(*point.jain) : rows->AddNull();
+  rows->AddExact(point.devices.seconds)
       .AddExact(point.devices.requests)
       .AddExact(point.devices.bytes)
       .AddExact(point.devices.time_ms)
@@ -141,7 +140,9 @@ absl::Status Read(const PgResult& rows, int row, measure::FleetPoint* point) {
   for (size_t i = 0; i < std::min(quantiles.size(), point->host_iops.size()); ++i) {
     point->host_iops[i] = quantiles[i];
   }
-  point->jain = rows.Real(row, "jain");
+  // Rows that an older version wrote have 1 where nothing was shared.
+  const bool is_shared = point->hosts > 1 && point->host_iops.back() > 0;
+  if (is_shared && !rows.Null(row, "jain")) point->jain = rows.Real(row, "jain");
   point->devices = {rows.Real(row, "device_requests"), rows.Real(row, "device_bytes"),
                     rows.Real(row, "device_time_ms"),  rows.Real(row, "device_queue_time_ms"),
                     rows.Real(row, "device_busy_ms"),  rows.Real(row, "device_seconds")};

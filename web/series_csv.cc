@@ -1,5 +1,6 @@
 #include "web/series_csv.h"
 
+#include <cmath>
 #include <set>
 #include <utility>
 #include <vector>
@@ -54,9 +55,7 @@ std::string SeriesCsv(const v1::SeriesReply& reply) {
       // stay empty, so that all rows have the same columns.
       if (row >= columns[c].second->size()) continue;
       const double value = columns[c].second->Get(row);
-      // A host alone, and hosts without an I/O, share nothing: the index would be 1.
-      const bool is_shared = f.hosts(row) > 1 && f.iops(row) > 0;
-      if (columns[c].second == &f.jain() && !is_shared) continue;
+      if (std::isnan(value)) continue;
       if (value != 0 || !latencies.contains(columns[c].second)) {
         absl::StrAppendFormat(&csv, "%.10g", value);
       }

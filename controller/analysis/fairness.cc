@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "controller/analysis/analysis.h"
+#include "measure/timeline.h"
 
 namespace lockstep::controller {
 
@@ -14,18 +16,9 @@ v1::Fairness FairnessOf(const std::string& of, const std::vector<double>& values
   v1::Fairness fairness;
   fairness.set_of(of);
   fairness.set_count(static_cast<uint32_t>(values.size()));
-  double sum = 0;
-  double squares = 0;
-  for (double value : values) {
-    sum += value;
-    squares += value * value;
-  }
-  // R. Jain, D.-M. Chiu, W. Hawe, 1984. If all values are 0 there was nothing to share, and the
-  // quotient is undefined. One value shares nothing with another: its index would always be 1.
+  // R. Jain, D.-M. Chiu, W. Hawe, 1984.
+  if (const auto jain = measure::JainOf(values)) fairness.set_jain(*jain);
   const bool is_shared = values.size() > 1;
-  if (is_shared && squares > 0) {
-    fairness.set_jain(sum * sum / (static_cast<double>(values.size()) * squares));
-  }
   const MeanDeviation spread = MeanDeviationOf(values);
   if (!values.empty()) fairness.set_mean(spread.mean);
   if (is_shared) {
@@ -88,9 +81,8 @@ void AddIntervals(v1::PhaseReport* report) {
     }
     // Each host's series begins with the first interval, so that no later one has two hosts either.
     if (rates.size() < 2) break;
-    // A series has a value for each interval. In one without any I/O all hosts are equal.
-    const v1::Fairness fairness = FairnessOf("", rates);
-    report->add_jain_by_interval(fairness.has_jain() ? fairness.jain() : 1);
+    report->add_jain_by_interval(
+        measure::JainOf(rates).value_or(std::numeric_limits<double>::quiet_NaN()));
   }
   AddJainRange(report);
 }
@@ -142,10 +134,11 @@ const RegisterAnalysis kFairnessRegistered(order::kFairness, "fairness", &AddFai
 
 void AddJainRange(v1::PhaseReport* phase) {
   if (phase->jain_by_interval_size() < 2 || phase->hosts_size() < 2) return;
-  // In an interval without any I/O the hosts shared nothing.
   std::vector<double> jain;
   for (int i = 0; i < phase->jain_by_interval_size() && i < phase->iops_by_interval_size(); ++i) {
-    if (phase->iops_by_interval(i) > 0) jain.push_back(phase->jain_by_interval(i));
+    // Reports that an older version stored have 1 for an interval without any I/O.
+    const bool is_known = !std::isnan(phase->jain_by_interval(i));
+    if (is_known && phase->iops_by_interval(i) > 0) jain.push_back(phase->jain_by_interval(i));
   }
   if (jain.empty()) return;
   const auto [least, most] = std::minmax_element(jain.begin(), jain.end());

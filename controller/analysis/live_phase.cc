@@ -150,9 +150,7 @@ void LivePhase::DescribeHosts(const measure::MergedInterval& merged,
     interval->add_best(places[i].second);
     interval->add_best_iops(places[i].first);
   }
-  // A host alone, and hosts without an I/O, share nothing.
-  const bool any = std::any_of(rates.begin(), rates.end(), [](double rate) { return rate > 0; });
-  if (rates.size() > 1 && any) interval->set_jain(measure::JainOf(rates));
+  if (const auto jain = measure::JainOf(rates)) interval->set_jain(*jain);
   for (const double value : measure::QuantilesOf(std::move(rates))) {
     interval->add_host_quantiles(value);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 
@@ -92,7 +93,8 @@ void AddPoint(const measure::FleetPoint& point, bool devices, v1::FleetSeries* f
                                fleet->mutable_host_median(), fleet->mutable_host_p90(),
                                fleet->mutable_host_max()};
   for (size_t i = 0; i < measure::kHostQuantiles; ++i) Put(point.host_iops[i], quantiles[i]);
-  Put(point.jain, fleet->mutable_jain());
+  // Rounded() makes 0 of what is not a number, and 0 would be an index.
+  fleet->add_jain(point.jain ? Rounded(*point.jain) : std::numeric_limits<double>::quiet_NaN());
   fleet->add_hosts(point.hosts);
   // Without any device in the phase these columns stay empty, because zeros would look measured.
   if (!devices) return;

@@ -53,13 +53,39 @@ TEST(TimelineTest, APointIsTheSumOfTheIntervalsWorkers) {
   EXPECT_DOUBLE_EQ(point.host_iops[0], 150);
   EXPECT_DOUBLE_EQ(point.host_iops[4], 600);
   // (1 + 2 + 3 + 4)^2 / (4 (1 + 4 + 9 + 16))
-  EXPECT_NEAR(point.jain, 100.0 / 120, 1e-9);
+  EXPECT_NEAR(point.jain.value_or(0), 100.0 / 120, 1e-9);
   EXPECT_NEAR(point.Percentile(99), 1000, 10);
   // iostat's figures of what the devices did.
   EXPECT_DOUBLE_EQ(point.devices.await_ns(), 500000);
   EXPECT_DOUBLE_EQ(point.devices.queue_size(), 0.2);
   EXPECT_DOUBLE_EQ(point.devices.request_bytes(), 8192);
   EXPECT_DOUBLE_EQ(point.devices.busy_ratio(), 0.5);
+}
+
+TEST(TimelineTest, HostsThatSharedNothingHaveNoFairness) {
+  EXPECT_FALSE(JainOf({}).has_value());
+  EXPECT_FALSE(JainOf({5}).has_value());
+  EXPECT_FALSE(JainOf({0, 0}).has_value());
+  EXPECT_DOUBLE_EQ(JainOf({5, 0}).value_or(0), 0.5);
+  Timeline timeline;
+  for (uint32_t k = 0; k < 4; ++k) {
+    MergedInterval merged = Interval(k, 4);
+    // The first and the last one are idle.
+    for (auto& [worker, part] : merged.workers) part.operations *= k == 1 || k == 2;
+    timeline.Add(merged);
+  }
+  timeline.Add(Interval(4, 1));
+  ASSERT_EQ(timeline.points().size(), 5u);
+  for (const size_t idle : {0, 3, 4}) EXPECT_FALSE(timeline.points()[idle].jain.has_value());
+  // A span has the mean of those that have one: the idle ones would make it fairer than it was.
+  for (const size_t first : {0, 2}) {
+    FleetPoint both = timeline.points()[first];
+    both.Append(timeline.points()[first + 1]);
+    EXPECT_NEAR(both.jain.value_or(0), 100.0 / 120, 1e-9) << first;
+  }
+  FleetPoint none = timeline.points()[3];
+  none.Append(timeline.points()[4]);
+  EXPECT_FALSE(none.jain.has_value());
 }
 
 TEST(TimelineTest, WhenPointsBecomeTooManyLatenciesAreStillExact) {

@@ -172,6 +172,12 @@ TEST_F(SqlHistogramTest, JainIsTheIndex) {
       Query("SELECT jain(x) AS jain FROM (VALUES (1.0::float8), (2.0), (3.0), (NULL)) v(x)")
           .Real(0, "jain"),
       36.0 / 42);
+  // One value shares nothing, and several that are 0 neither.
+  for (const char* values : {"(5.0::float8), (NULL)", "(0.0::float8), (0.0)"}) {
+    const PgResult rows =
+        Query(absl::StrCat("SELECT jain(x) AS jain FROM (VALUES ", values, ") v(x)"));
+    EXPECT_TRUE(rows.Null(0, "jain")) << values;
+  }
 }
 
 TEST_F(SqlHistogramTest, EverythingHasAComment) {

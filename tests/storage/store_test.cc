@@ -152,6 +152,9 @@ TEST_F(StoreTest, ATimelineComesBackAsItWasMerged) {
   EXPECT_EQ(point.kinds.at(v1::OPERATION_KIND_READ).errors, 2u);
   EXPECT_EQ(point.kinds.at(v1::OPERATION_KIND_FSYNC).operations, 100u);
   EXPECT_DOUBLE_EQ(point.host_iops[4], 200);
+  EXPECT_NEAR(point.jain.value_or(0), 0.9, 1e-9);
+  // One worker alone was in the second interval.
+  EXPECT_FALSE((*points)[1].jain.has_value());
   EXPECT_DOUBLE_EQ(point.devices.busy_ratio(), 0.5);
   EXPECT_DOUBLE_EQ(point.devices.await_ns(), 500000);
   const auto hosts = store_->HostTimeline(id);

@@ -82,10 +82,11 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION jain_step(double precision[], double precision) IS 'Part of jain()';
 
+-- One value shares nothing with another: its index would always be 1.
 CREATE OR REPLACE FUNCTION jain_final(state double precision[])
 RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN state[3] > 0 THEN state[2] * state[2] / (state[1] * state[3]) END
+  SELECT CASE WHEN state[1] > 1 AND state[3] > 0 THEN state[2] * state[2] / (state[1] * state[3]) END
 $$;
 COMMENT ON FUNCTION jain_final(double precision[]) IS 'Part of jain()';
 
@@ -313,7 +314,8 @@ CREATE OR REPLACE AGGREGATE jain(double precision) (  -- noqa: PRS
   COMBINEFUNC = jain_combine, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE jain(double precision) IS
-'Jain''s index, (sum x)^2 / (n * sum x^2): 1 when all are equal, 1/n when one takes all';
+'Jain''s index, (sum x)^2 / (n * sum x^2): 1 when all are equal, 1/n when one takes all; '
+'NULL of fewer than two values, and if all are 0';
 
 -- The run that was submitted last.
 CREATE OR REPLACE FUNCTION last_run()

@@ -146,7 +146,7 @@ SELECT
   o.host_iops[1] AS min_host_iops,
   o.host_iops[3] AS median_host_iops,
   o.host_iops[5] AS max_host_iops,
-  -- A host alone, and hosts without an I/O, share nothing.
+  -- Rows that an older version wrote have 1 where nothing was shared.
   CASE WHEN f.hosts > 1 AND f.operations > 0 THEN o.jain END AS jain,
   f.device_time_ms / nullif(f.device_requests, 0) AS await_ms,
   f.device_queue_time_ms / 1e3 / nullif(f.device_seconds, 0) AS queue_size,

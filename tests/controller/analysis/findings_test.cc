@@ -1,5 +1,7 @@
 // Conclusions about hosts and devices: stragglers with their causes, starvation, findings.
 
+#include <cmath>
+
 #include "absl/strings/match.h"
 #include "tests/controller/analysis/stored_phases.h"
 
@@ -221,6 +223,17 @@ TEST(StragglerTest, ATimeOfNothingIsStarvationAndSaysWhen) {
   EXPECT_DOUBLE_EQ(phase.starvations(0).others_iops(), 200);
   EXPECT_LT(phase.jain_by_interval(5), 0.8);
   EXPECT_DOUBLE_EQ(phase.jain_by_interval(0), 1);
+}
+
+TEST(StragglerTest, AnIntervalWithoutAnIoHasNoFairness) {
+  const v1::PhaseReport phase = ReportOf(FourHosts([](uint32_t h, uint32_t k) {
+                                  return k == 3 ? 0 : h == 1 && k == 6 ? 100 : 200;
+                                })).phases(0);
+  ASSERT_EQ(phase.jain_by_interval_size(), 10);
+  EXPECT_TRUE(std::isnan(phase.jain_by_interval(3)));
+  EXPECT_DOUBLE_EQ(phase.jain_by_interval(2), 1);
+  EXPECT_DOUBLE_EQ(phase.jain_min(), 490000.0 / 520000);
+  EXPECT_DOUBLE_EQ(phase.jain_max(), 1);
 }
 
 TEST(StragglerTest, WhoDoesOtherWorkIsComparedWithNobody) {
