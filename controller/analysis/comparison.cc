@@ -54,10 +54,8 @@ class Comparer {
       result_.add_can_tell(can_tell);
       // The conclusion says that there are too few, once.
       if (can_tell) Test(s);
-      FindMissing(0, s);
-      FindMissing(s, 0);
     }
-    FindUnknown();
+    TellMissing();
     CompareLimits();
     CompareJobs();
     CompareEnvironments();
@@ -113,8 +111,9 @@ class Comparer {
     }
     // The permutation test needs a value of every run. Other rows have the runs that know it.
     std::erase_if(side.table, [&](const auto& entry) {
-      const bool is_partial = entry.second.size() != side.runs.size();
-      return IsJudged(entry.first) && is_partial && side.partial.insert(entry.first).second;
+      if (!IsJudged(entry.first) || entry.second.size() == side.runs.size()) return false;
+      side.partial[entry.first] = entry.second.size();
+      return true;
     });
     return side;
   }
@@ -132,6 +131,10 @@ class Comparer {
     figure->set_judged(IsJudged(key));
     for (const ComparedSide& side : sides_) {
       v1::ComparedValue* value = figure->add_values();
+      const auto partial = side.partial.find(key);
+      if (partial != side.partial.end()) {
+        value->set_partial_runs(static_cast<uint32_t>(partial->second));
+      }
       const auto found = side.table.find(key);
       if (found == side.table.end()) continue;
       const std::vector<double>& values = found->second;
@@ -270,57 +273,10 @@ class Comparer {
     return DriftTests(in_order, is_second);
   }
 
-  // A run may lack a percentile for a few I/Os. What the request asks to judge must not pass so.
-  bool TellsPresence(const FigureKey& key) const {
-    const FigureKind& kind = kFigures[key.figure];
-    return kind.id == FigureId::kIops || kind.id == FigureId::kMean || judged_.contains(kind.name);
-  }
-
-  // Figures of one set that another lacks. Nothing is known of their change, whichever has them: a
-  // phase that is gone, one without a single I/O, or a percentile that none of the runs gives.
-  void FindMissing(size_t with, size_t without) {
-    const ComparedSide& side = sides_[without];
-    std::set<std::string> gone, added, partial;
-    for (const auto& [key, values] : sides_[with].table) {
-      if (side.table.contains(key)) continue;
-      const bool is_tail =
-          kFigures[key.figure].id == FigureId::kPercentile && side.table.contains(MeanBeside(key));
-      if (!is_tail && !TellsPresence(key)) continue;
-      // What the first set does not have at all is new, and cannot have become worse.
-      if (without == 0 && !side.HasRow(key)) {
-        added.insert(key.phase);
-        continue;
-      }
-      const bool in_some = !TellsPresence(key) && side.partial.contains(key);
-      (in_some ? partial : gone).insert(absl::StrCat(key.phase, " ", kFigures[key.figure].name));
-      if (!in_some) result_.set_missing(result_.missing() + 1);
-    }
-    if (!partial.empty()) {
-      Warn(absl::StrCat(absl::StrJoin(partial, ", "), ": not judged, because only some runs of ",
-                        titles_[without], " have it"));
-    }
-    if (!gone.empty()) {
-      Warn(absl::StrCat(titles_[without], " has not, and ", titles_[with],
-                        " has: ", absl::StrJoin(gone, ", ")));
-    }
-    if (!added.empty()) {
-      Warn(absl::StrCat(titles_[without], " has not all figures that ", titles_[with],
-                        " has of phase ", absl::StrJoin(added, ", ")));
-    }
-  }
-
-  // Figures that are to be judged, and of which the first set knows nothing.
-  void FindUnknown() {
-    if (sides_[0].runs.empty()) return;
-    for (const std::string& name : judged_) {
-      const bool known =
-          std::any_of(sides_[0].table.begin(), sides_[0].table.end(),
-                      [&](const auto& row) { return name == kFigures[row.first.figure].name; });
-      if (known) continue;
-      result_.set_missing(result_.missing() + 1);
-      Warn(absl::StrCat("no phase has ", name, " in all runs of ", titles_[0],
-                        ": it cannot be judged"));
-    }
+  void TellMissing() {
+    const MissingFigures missing = MissingFiguresOf(sides_, titles_, judged_);
+    result_.set_missing(missing.count);
+    for (const std::string& sentence : missing.sentences) Warn(sentence);
   }
 
   void CompareLimits() {

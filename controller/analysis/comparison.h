@@ -20,11 +20,12 @@ struct RunSet {
 // `max_regression`: a figure that is worse by more than this share, and not by chance, is a
 // regression; without it none is. Not by chance: p < 5 % over all figures and sets together.
 // `judged`: figures out of JudgedOnRequest() that are judged like the others. One that the first
-// set lacks counts as missing.
+// set lacks counts as missing. A percentile that it lacks does so only if it is among these.
 v1::Comparison Compare(const std::vector<RunSet>& sets, std::optional<double> max_regression,
                        const std::vector<std::string>& judged = {});
 
-// The figures that say where the time went and can be judged: each that more of is worse.
+// The figures that say where the time went and can be judged, each that more of is worse; and the
+// percentiles, which are judged wherever both sets have them.
 std::vector<std::string> JudgedOnRequest();
 
 }  // namespace lockstep::controller

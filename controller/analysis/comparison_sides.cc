@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
 namespace lockstep::controller {
 
 bool ComparedSide::HasRow(const FigureKey& key) const {
@@ -16,6 +19,153 @@ bool ComparedSide::HasRow(const FigureKey& key) const {
   return std::any_of(runs.begin(), runs.end(), [&](const v1::RunFigures* run) {
     return std::any_of(run->phases().begin(), run->phases().end(), is_phase);
   });
+}
+
+namespace {
+
+constexpr char kWhyNoPercentile[] =
+    "too few I/Os (p99 needs 1,000, p99.9 needs 10,000), or none took longer";
+
+bool IsPercentile(const FigureKey& key) { return kFigures[key.figure].id == FigureId::kPercentile; }
+
+std::string FigureNameOf(const FigureKey& key) {
+  return absl::StrCat(key.phase, " ", kFigures[key.figure].name);
+}
+
+class MissingFinder {
+ public:
+  MissingFinder(const std::vector<ComparedSide>& sides, const std::vector<std::string>& titles,
+                const std::set<std::string>& requested)
+      : sides_(sides), titles_(titles), requested_(requested) {}
+
+  MissingFigures Find() {
+    for (size_t s = 0; s < sides_.size(); ++s) TellPartial(s);
+    for (size_t s = 1; s < sides_.size(); ++s) {
+      FindGone(0, s);
+      FindGone(s, 0);
+      TellUnstated(s);
+    }
+    FindUnknown();
+    return std::move(found_);
+  }
+
+ private:
+  // A run may lack a percentile for a few I/Os. What the request asks to judge must not pass so.
+  bool IsRequired(const FigureKey& key) const {
+    const FigureKind& kind = kFigures[key.figure];
+    return kind.id == FigureId::kIops || kind.id == FigureId::kMean ||
+           requested_.contains(kind.name);
+  }
+
+  void Say(const std::string& sentence) { found_.sentences.push_back(sentence); }
+
+  // Figures of only some runs of a set. A median of these would not be the set's: the runs without
+  // a p99.9 are the shorter or the slower ones.
+  void TellPartial(size_t s) {
+    const ComparedSide& side = sides_[s];
+    std::set<std::string> partial;
+    for (const auto& [key, runs] : side.partial) {
+      // Where a run has no I/O, it lacks all the figures of them. Two say so.
+      if (!IsRequired(key) && side.partial.contains(MeanBeside(key))) continue;
+      partial.insert(absl::StrCat(FigureNameOf(key), " (missing in ", side.runs.size() - runs,
+                                  " of ", side.runs.size(), ")"));
+      // What the first set does not have at all is new, and cannot have become worse.
+      if (IsRequired(key) && (s == 0 || sides_[0].HasRow(key))) ++found_.count;
+    }
+    if (partial.empty()) return;
+    Say(absl::StrCat("not judged, because only some runs of ", titles_[s],
+                     " have it: ", absl::StrJoin(partial, ", ")));
+  }
+
+  // Figures of one set that another lacks. Nothing is known of their change, whichever has them: a
+  // phase that is gone, one without a single I/O, or a percentile that none of the runs gives.
+  void FindGone(size_t with, size_t without) {
+    const ComparedSide& side = sides_[without];
+    std::set<std::string> gone, added;
+    for (const auto& [key, values] : sides_[with].table) {
+      // TellPartial() has counted the figures of some runs.
+      if (side.table.contains(key) || side.partial.contains(key)) continue;
+      const bool is_tail = IsPercentile(key) && side.table.contains(MeanBeside(key));
+      if (!is_tail && !IsRequired(key)) continue;
+      if (without == 0 && !side.HasRow(key)) {
+        added.insert(key.phase);
+        continue;
+      }
+      // A baseline of few I/Os must not stop a gate from judging what it does have. The other way
+      // round the new runs may have lost their I/Os.
+      if (without == 0 && !IsRequired(key)) continue;  // TellUnstated()
+      gone.insert(FigureNameOf(key));
+      ++found_.count;
+    }
+    if (!gone.empty()) {
+      Say(absl::StrCat(titles_[without], " has not, and ", titles_[with],
+                       " has: ", absl::StrJoin(gone, ", ")));
+    }
+    if (!added.empty()) {
+      Say(absl::StrCat(titles_[without], " has not all figures that ", titles_[with],
+                       " has of phase ", absl::StrJoin(added, ", ")));
+    }
+  }
+
+  // Percentiles that the first set does not have, of I/Os that both sets have.
+  void TellUnstated(size_t s) {
+    std::set<std::string> first, both;
+    for (const auto& [mean, values] : sides_[0].table) {
+      if (kFigures[mean.figure].id != FigureId::kMean || !sides_[s].table.contains(mean)) continue;
+      FigureKey key = mean;
+      for (key.figure = 0; key.figure < kFigureCount; ++key.figure) {
+        if (!IsPercentile(key) || Has(sides_[0], key)) continue;
+        if (!Has(sides_[s], key)) {
+          both.insert(FigureNameOf(key));
+        } else if (!IsRequired(key)) {
+          first.insert(FigureNameOf(key));
+        }
+      }
+    }
+    if (!first.empty()) {
+      Say(absl::StrCat("not judged, because no run of ", titles_[0],
+                       " has it: ", absl::StrJoin(first, ", "), "; ", kWhyNoPercentile));
+    }
+    if (!both.empty()) {
+      Say(absl::StrCat("not judged, because no run of ", titles_[0], " and none of ", titles_[s],
+                       " has it: ", absl::StrJoin(both, ", "), "; ", kWhyNoPercentile));
+    }
+  }
+
+  // In all its runs, or in some.
+  static bool Has(const ComparedSide& side, const FigureKey& key) {
+    return side.table.contains(key) || side.partial.contains(key);
+  }
+
+  // Figures that are to be judged, and of which the first set knows nothing.
+  void FindUnknown() {
+    if (sides_[0].runs.empty()) return;
+    for (const std::string& name : requested_) {
+      const auto is_it = [&](const auto& row) { return name == kFigures[row.first.figure].name; };
+      const auto& table = sides_[0].table;
+      const auto& partial = sides_[0].partial;
+      if (std::any_of(table.begin(), table.end(), is_it) ||
+          std::any_of(partial.begin(), partial.end(), is_it)) {
+        continue;
+      }
+      ++found_.count;
+      Say(absl::StrCat("no phase has ", name, " in all runs of ", titles_[0],
+                       ": it cannot be judged"));
+    }
+  }
+
+  const std::vector<ComparedSide>& sides_;
+  const std::vector<std::string>& titles_;
+  const std::set<std::string>& requested_;
+  MissingFigures found_;
+};
+
+}  // namespace
+
+MissingFigures MissingFiguresOf(const std::vector<ComparedSide>& sides,
+                                const std::vector<std::string>& titles,
+                                const std::set<std::string>& requested) {
+  return MissingFinder(sides, titles, requested).Find();
 }
 
 }  // namespace lockstep::controller

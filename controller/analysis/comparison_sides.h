@@ -21,7 +21,18 @@ struct ComparedSide {
   // A value for each run of the set: figures that all its runs have; of those that are not judged,
   // that any run has.
   std::map<FigureKey, std::vector<double>> table;
-  std::set<FigureKey> partial;  // judged figures of only some of its runs
+  std::map<FigureKey, size_t> partial;  // judged figures of only some of its runs: of how many
 };
+
+// The figures that sets lack, for a comparison's warnings.
+struct MissingFigures {
+  std::vector<std::string> sentences;
+  // Those whose change matters and is not known: a gate must not pass.
+  uint32_t count = 0;
+};
+// `titles`: of the sides. `requested`: names of figures that the request asks to judge. Pure.
+MissingFigures MissingFiguresOf(const std::vector<ComparedSide>& sides,
+                                const std::vector<std::string>& titles,
+                                const std::set<std::string>& requested);
 
 }  // namespace lockstep::controller

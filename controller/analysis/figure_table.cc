@@ -110,7 +110,8 @@ FigureKey MeanBeside(FigureKey key) {
 std::vector<std::string> JudgedOnRequest() {
   std::vector<std::string> names;
   for (const FigureKind& kind : kFigures) {
-    if (kind.role == kExplains && kind.direction != kNeither) names.emplace_back(kind.name);
+    const bool explains = kind.role == kExplains && kind.direction != kNeither;
+    if (explains || kind.id == FigureId::kPercentile) names.emplace_back(kind.name);
   }
   return names;
 }

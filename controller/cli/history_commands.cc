@@ -266,7 +266,9 @@ void WithSets(CLI::App* command, const SharedHistoryFlags& flags, const char* wh
 void WithJudged(CLI::App* command, const SharedHistoryFlags& flags) {
   command->add_option("--judge", flags->judged,
                       "Judge these figures, too, with commas between: cpu_per_io, "
-                      "context_switches_per_io, amplification (less is better)");
+                      "context_switches_per_io, amplification (less is better). Percentiles (p50, "
+                      "p99, p99.9) are judged where both sides have them; one that is named here "
+                      "must be known");
 }
 
 void AddCompare(CLI::App* app, const Context* context, int* status) {

@@ -102,6 +102,16 @@ std::string VerdictText(const v1::ComparedFigure& figure, const v1::ComparedValu
   }
 }
 
+// The median of a set, and of how many of its runs it is, if not of all.
+std::string MedianText(const v1::Comparison& comparison, const v1::ComparedFigure& figure,
+                       int set) {
+  const v1::ComparedValue& value = figure.values(set);
+  if (value.runs() == 0) return "-";
+  const std::string text = Value(figure.unit(), value.median());
+  const auto all = static_cast<uint32_t>(comparison.sets(set).runs_size());
+  return value.runs() < all ? absl::StrCat(text, " (", value.runs(), " of ", all, " runs)") : text;
+}
+
 std::string FigureName(const v1::ComparedFigure& figure) {
   std::string name = figure.figure();
   if (!figure.workload().empty()) {
@@ -212,11 +222,9 @@ std::string RenderComparison(const v1::Comparison& comparison, const ComparisonT
                      ChangeTitle(comparison, s), "p", "difference"},
                     {0, 1, 6}, {1, 6});
     for (const v1::ComparedFigure& figure : comparison.figures()) {
-      const v1::ComparedValue& first = figure.values(0);
       const v1::ComparedValue& value = figure.values(s);
-      table.Add({figure.phase(), FigureName(figure),
-                 first.runs() > 0 ? Value(figure.unit(), first.median()) : "-",
-                 value.runs() > 0 ? Value(figure.unit(), value.median()) : "-", Change(value),
+      table.Add({figure.phase(), FigureName(figure), MedianText(comparison, figure, 0),
+                 MedianText(comparison, figure, s), Change(value),
                  value.has_p_value() ? absl::StrFormat("%.3f", value.p_value()) : "-",
                  VerdictText(figure, value, can_tell)});
     }
@@ -265,15 +273,12 @@ std::string RenderMarkdown(const v1::Comparison& comparison) {
                     " | p | difference |\n| --- | --- | ---: | ---: | ---: | ---: | --- "
                     "|\n");
     for (const v1::ComparedFigure& figure : comparison.figures()) {
-      const v1::ComparedValue& first = figure.values(0);
       const v1::ComparedValue& value = figure.values(s);
       absl::StrAppend(&out, "| ", PlainMarkdown(figure.phase()), " | ",
-                      PlainMarkdown(FigureName(figure)), " | ",
-                      first.runs() > 0 ? Value(figure.unit(), first.median()) : "-", " | ",
-                      value.runs() > 0 ? Value(figure.unit(), value.median()) : "-", " | ",
-                      PlainMarkdown(Change(value)), " | ",
-                      value.has_p_value() ? absl::StrFormat("%.3f", value.p_value()) : "-", " | ",
-                      VerdictText(figure, value, can_tell), " |\n");
+                      PlainMarkdown(FigureName(figure)), " | ", MedianText(comparison, figure, 0),
+                      " | ", MedianText(comparison, figure, s), " | ", PlainMarkdown(Change(value)),
+                      " | ", value.has_p_value() ? absl::StrFormat("%.3f", value.p_value()) : "-",
+                      " | ", VerdictText(figure, value, can_tell), " |\n");
     }
     out += "\n";
   }
@@ -298,8 +303,12 @@ std::string RenderJUnit(const v1::Comparison& comparison) {
       const v1::ComparedValue& value = figure.values(s);
       const v1::ComparedValue& first = figure.values(0);
       const auto in = [&](const v1::ComparedValue& of, int set) {
-        return absl::StrCat(of.runs() > 0 ? Value(figure.unit(), of.median()) : "no value", " in ",
-                            comparison.sets(set).name());
+        const int all = comparison.sets(set).runs_size();
+        return absl::StrCat(of.runs() > 0 ? Value(figure.unit(), of.median())
+                            : of.partial_runs() > 0
+                                ? absl::StrCat("in only ", of.partial_runs(), " of ", all, " runs")
+                                : "no value",
+                            of.partial_runs() > 0 ? " of " : " in ", comparison.sets(set).name());
       };
       const std::string words = absl::StrCat(
           in(first, 0), ", ", in(value, s), ": ",
@@ -312,8 +321,12 @@ std::string RenderJUnit(const v1::Comparison& comparison) {
                       "\" name=\"", XmlText(FigureName(figure)), " ",
                       XmlText(comparison.sets(s).name()), "\">");
       // A figure that only the baseline has is an error, not a failure: nobody knows whether it is
-      // worse.
-      if (first.runs() > 0 && value.runs() == 0) {
+      // worse. If some of the new runs have it, or none of the baseline's, the gate goes by the
+      // other figures.
+      if (value.partial_runs() > 0 || first.runs() == 0) {
+        ++skipped;
+        absl::StrAppend(&cases, "<skipped message=\"", XmlText(words), "\"/>");
+      } else if (value.runs() == 0) {
         ++errors;
         absl::StrAppend(&cases, "<error message=\"", XmlText(words), "\"/>");
       } else if (value.regression()) {

@@ -85,8 +85,11 @@ std::string RenderGithub(const v1::Comparison& comparison) {
       const std::string& set = comparison.sets(s).name();
       const std::string title = absl::StrCat("lockstep gate ", NameOfFigure(figure));
       ++judged;
-      // As in RenderJUnit(): nobody knows whether a figure without a value is worse.
-      if (figure.values(0).runs() > 0 && value.runs() == 0) {
+      // As in RenderJUnit(): nobody knows whether a figure without a value is worse. The warnings
+      // name those that are not judged.
+      if (value.partial_runs() > 0 || figure.values(0).runs() == 0) {
+        --judged;
+      } else if (figure.values(0).runs() > 0 && value.runs() == 0) {
         text += Annotate(Annotation::kWarning, title, absl::StrCat("no value in ", set));
       } else if (value.regression()) {
         text +=

@@ -53,13 +53,15 @@ interface Run {
   environment: Report;
 }
 
-function rowOf(compared: ComparedFigure, canTell: boolean[]): Cell[] {
+// `sizes`: the runs of each set. A median of fewer says so.
+function rowOf(compared: ComparedFigure, canTell: boolean[], sizes: number[]): Cell[] {
   return [
     text(compared.phase),
     text([compared.workload, compared.kind].filter(Boolean).join(" ")),
     text(compared.figure),
     ...compared.values.flatMap((value, i) => {
-      const cells: Cell[] = [optional(value.median, (v) => shownValue(compared.unit, v))];
+      const of = value.runs < sizes[i] ? ` (${value.runs} of ${plural(sizes[i], "run")})` : "";
+      const cells: Cell[] = [optional(value.median, (v) => shownValue(compared.unit, v) + of)];
       if (i === 0) return cells;
       const { word, tone } = verdictOfValue(value, canTell[i - 1]);
       const shown = compared.judged ? word : "not judged";
@@ -368,8 +370,9 @@ function everyFigure(compared: Compared, titles: string[]): HTMLElement {
         { title: "told from noise" },
       ]),
   ];
+  const sizes = compared.sets.map(({ runs }) => runs.length);
   const rows = [
-    ...compared.figures.map((one) => rowOf(one, compared.canTell)),
+    ...compared.figures.map((one) => rowOf(one, compared.canTell, sizes)),
     ...compared.limits.map(limitRow),
   ];
   const summary = `${rows.length}, of every workload and kind of I/O`;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "controller/analysis/comparison.h"
 #include "controller/analysis/comparison_words.h"
@@ -55,6 +56,7 @@ TEST(ComparedTimesTest, WhereTheTimeWentIsShownAndNotJudged) {
   EXPECT_EQ(cpu->direction(), v1::DIRECTION_LOWER_IS_BETTER);
   EXPECT_EQ(cpu->values(0).runs(), 5u);
   EXPECT_EQ(cpu->values(1).runs(), 4u);
+  EXPECT_NE(RenderComparison(c, {}).find(" (4 of 5 runs)"), std::string::npos);
   EXPECT_NEAR(cpu->values(1).change(), 1, 0.01);
   EXPECT_EQ(cpu->values(1).verdict(), v1::CHANGE_UNSPECIFIED);
   EXPECT_FALSE(cpu->values(1).has_p_value());
@@ -124,7 +126,7 @@ TEST(ComparedTimesTest, ARequestedFigureThatIsNotKnownDoesNotPass) {
   for (const std::string& name : JudgedOnRequest()) {
     EXPECT_NE(name, "wait_ratio") << "neither more nor less of it is better";
   }
-  EXPECT_EQ(JudgedOnRequest().size(), 3u);
+  EXPECT_EQ(JudgedOnRequest().size(), 6u);
 }
 
 TEST(TrendsTest, TimeAndLimitsAreSeriesToo) {
@@ -189,7 +191,7 @@ TEST(ComparedTimesTest, AP99ThatNoRunCanGiveIsMissing) {
   const v1::Comparison some = Compare({a, b}, 0.05);
   EXPECT_EQ(some.missing(), 0u);
   EXPECT_NE(absl::StrJoin(some.warnings(), "\n")
-                .find("p0 p99: not judged, because only some runs of b have it"),
+                .find("only some runs of b have it: p0 p99 (missing in 1 of 5)"),
             std::string::npos);
   for (v1::RunFigures& run : b.runs) LoseP99(&run);
   const v1::Comparison none = Compare({a, b}, 0.05);
@@ -198,8 +200,8 @@ TEST(ComparedTimesTest, AP99ThatNoRunCanGiveIsMissing) {
             std::string::npos);
 }
 
-// A percentile that only the new runs have may have become worse: a gate cannot tell.
-TEST(ComparedTimesTest, APercentileThatTheBaselineLacksDoesNotPass) {
+// A baseline of 9,000 I/Os has no p99.9. Its other figures can still be judged.
+TEST(ComparedTimesTest, APercentileThatTheBaselineLacksIsLeftOutUnlessItIsNamed) {
   ComparedRuns runs(16);
   RunSet a = runs.Set("a", 5);
   const RunSet b = runs.Set("b", 5);
@@ -207,12 +209,26 @@ TEST(ComparedTimesTest, APercentileThatTheBaselineLacksDoesNotPass) {
   const v1::Comparison some = Compare({a, b}, 0.05);
   EXPECT_EQ(some.missing(), 0u);
   EXPECT_NE(absl::StrJoin(some.warnings(), "\n")
-                .find("p0 p99: not judged, because only some runs of a have it"),
+                .find("only some runs of a have it: p0 p99 (missing in 1 of 5)"),
+            std::string::npos);
+  EXPECT_EQ(FigureOf(some, "p99")->values(0).partial_runs(), 4u);
+  EXPECT_FALSE(FigureOf(some, "p99")->values(0).has_median());
+  EXPECT_NE(RenderJUnit(some).find("<skipped message=\"in only 4 of 5 runs of a, "),
             std::string::npos);
   for (v1::RunFigures& run : a.runs) LoseP99(&run);
   const v1::Comparison none = Compare({a, b}, 0.05);
-  EXPECT_GT(none.missing(), 0u);
-  EXPECT_NE(absl::StrJoin(none.warnings(), "\n").find("a has not, and b has: p0 p99"),
+  EXPECT_EQ(none.missing(), 0u);
+  EXPECT_NE(absl::StrJoin(none.warnings(), "\n")
+                .find("not judged, because no run of a has it: p0 p99; too few I/Os (p99 needs "
+                      "1,000, p99.9 needs 10,000), or none took longer"),
+            std::string::npos)
+      << absl::StrJoin(none.warnings(), "\n");
+  // A figure that is not judged is no test that failed.
+  EXPECT_NE(RenderJUnit(none).find("errors=\"0\""), std::string::npos);
+  // The user asked for it by name.
+  const v1::Comparison named = Compare({a, b}, 0.05, {"p99"});
+  EXPECT_GT(named.missing(), 0u);
+  EXPECT_NE(absl::StrJoin(named.warnings(), "\n").find("a has not, and b has: p0 p99"),
             std::string::npos);
   // A phase without a single I/O in the baseline.
   for (v1::RunFigures& run : a.runs) {
@@ -229,6 +245,56 @@ TEST(ComparedTimesTest, APercentileThatTheBaselineLacksDoesNotPass) {
   // A phase that the baseline does not have at all is new.
   for (v1::RunFigures& run : a.runs) run.mutable_phases()->DeleteSubrange(0, 1);
   EXPECT_EQ(Compare({a, b}, 0.05).missing(), 0u);
+}
+
+// What neither set has stands in no table. A reader must still learn that it was not judged.
+TEST(ComparedTimesTest, APercentileThatNeitherSetHasIsNamed) {
+  ComparedRuns runs(18);
+  RunSet a = runs.Set("a", 5);
+  RunSet b = runs.Set("b", 5);
+  for (RunSet* set : {&a, &b}) {
+    for (v1::RunFigures& run : set->runs) {
+      for (v1::PhaseOfRun& phase : *run.mutable_phases()) {
+        for (v1::FigureRow& row : *phase.mutable_rows())
+          row.mutable_operation()->set_operations(5000);
+      }
+    }
+  }
+  const v1::Comparison c = Compare({a, b}, 0.05);
+  EXPECT_EQ(c.missing(), 0u);
+  EXPECT_EQ(FigureOf(c, "p99.9"), nullptr);
+  EXPECT_NE(FigureOf(c, "p99"), nullptr);
+  const std::string all = absl::StrJoin(c.warnings(), "\n");
+  EXPECT_NE(all.find("not judged, because no run of a and none of b has it: p0 p99.9, p1 p99.9, p2 "
+                     "p99.9, p3 p99.9; too few I/Os"),
+            std::string::npos)
+      << all;
+  EXPECT_EQ(Compare({a, b}, 0.05, {"p99.9"}).missing(), 1u);
+  EXPECT_EQ(Compare({a, b}, 0.05, {"p99"}).missing(), 0u);
+}
+
+// One run of each set has no I/O in the phase: its figures stand in no table.
+TEST(ComparedTimesTest, FiguresOfOnlySomeRunsOfBothSetsDoNotPass) {
+  ComparedRuns runs(19);
+  RunSet a = runs.Set("a", 5);
+  RunSet b = runs.Set("b", 5);
+  for (RunSet* set : {&a, &b}) {
+    for (v1::FigureRow& row : *set->runs[2].mutable_phases(0)->mutable_rows()) {
+      const std::string kind = row.operation().kind();
+      row.mutable_operation()->Clear();
+      row.mutable_operation()->set_kind(kind);
+    }
+  }
+  const v1::Comparison c = Compare({a, b}, 0.05);
+  EXPECT_GT(c.missing(), 0u);
+  const std::string all = absl::StrJoin(c.warnings(), "\n");
+  for (const char* set : {"a", "b"}) {
+    EXPECT_NE(all.find(absl::StrCat("only some runs of ", set,
+                                    " have it: p0 iops (missing in 1 of 5), p0 mean (missing in 1 "
+                                    "of 5)")),
+              std::string::npos)
+        << all;
+  }
 }
 
 // The row of the baseline's only part repeats the whole, and is compared as the whole. What the new
