@@ -211,7 +211,7 @@ class Checker {
       });
     }
     if (run.has_until_steady()) CheckSteady(path + ".until_steady", run.until_steady());
-    CheckResultRules(run, [&](const std::string& field, const std::string& problem) {
+    CheckResultRules(job_.hosts(), run, [&](const std::string& field, const std::string& problem) {
       Add(path + field, problem);
     });
     std::set<std::string> names;

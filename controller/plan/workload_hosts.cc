@@ -21,18 +21,29 @@ class WorkloadHosts {
   void AddStep(const v1::PhaseSpec& step) {
     const v1::RunPhase load = LoadOf(job_, step);
     std::map<std::string, std::set<uint32_t>> writers;  // by target
+    std::set<uint32_t> all;
+    bool is_known = true;
     for (const v1::Workload& w : load.workloads()) {
       const auto chosen = Select(w.hosts(), workers_);
       if (!chosen.ok()) {
+        is_known = false;
         // Without this the phase would fail, after all that comes before it.
         Add(absl::StrCat("selector ", w.name(), w.hosts().ShortDebugString()),
             absl::StrCat("phase ", step.name(), ", workload ", w.name(), ": ",
                          std::string(chosen.status().message())));
         continue;
       }
+      all.insert(chosen->begin(), chosen->end());
       for (const std::string& name : w.targets()) {
         if (v1::WritesTo(w, name)) writers[name].insert(chosen->begin(), chosen->end());
       }
+    }
+    // The expectation could only fail, at the end of the phase.
+    if (is_known && load.expect().has_fairness() && all.size() == 1) {
+      Add(absl::StrCat("fairness ", load.expect().fairness()),
+          absl::StrCat("phase ", step.name(), ": expect.fairness cannot be met: it is over hosts, ",
+                       "and only ", workers_[*all.begin()].hello.host().name(),
+                       " runs the phase; let two or more hosts run it, or leave fairness out"));
     }
     for (const v1::Target& target : job_.targets()) {
       // Only an owned target promises its readers that at most one host writes it.

@@ -9,8 +9,8 @@
 namespace lockstep::controller {
 
 // The problems of the hosts that run the workloads, at each step of each phase: a selector that no
-// worker of the run matches, and an owned target that several hosts write. Each is said once, at
-// the first step that has it. Pure.
+// worker of the run matches, an owned target that several hosts write, and fairness that is
+// expected of one host. Each is said once, at the first step that has it. Pure.
 std::vector<std::string> HostProblems(const v1::JobSpec& job,
                                       const std::vector<PlanWorker>& workers);
 

@@ -294,6 +294,44 @@ TEST(PlanTest, ACompleteCopyIsRequiredOfACopy) {
   EXPECT_NE(problems[0].find("expect.complete_copy"), std::string::npos) << problems[0];
 }
 
+// It would fail at its end, after an hour.
+TEST(PlanTest, FairnessIsRefusedWhereOneHostAloneCanRun) {
+  const auto said = [](const std::function<void(v1::JobSpec*, v1::Workload*)>& change) {
+    v1::JobSpec job = Job();
+    v1::RunPhase* run = job.mutable_phases(1)->mutable_run();
+    run->mutable_expect()->set_fairness(0.9);
+    change(&job, run->mutable_workloads(0));
+    std::string all;
+    for (const std::string& problem : ProblemsOf(job)) all += problem + "\n";
+    return all;
+  };
+  const std::string refused = "expect.fairness: cannot be met: it is over hosts, and only one host";
+  EXPECT_EQ(said([](v1::JobSpec*, v1::Workload*) {}), "");
+  EXPECT_EQ(said([](v1::JobSpec* job, v1::Workload*) { job->mutable_hosts()->set_count(2); }), "");
+  EXPECT_EQ(
+      said([](v1::JobSpec* job, v1::Workload*) { job->mutable_hosts()->add_names("node[1-2]"); }),
+      "");
+  for (const auto& one :
+       {said([](v1::JobSpec*job, v1::Workload*) { job->mutable_hosts()->set_count(1); }),
+        said([](v1::JobSpec*job, v1::Workload*) { job->mutable_hosts()->add_names("node1"); }),
+        said([](v1::JobSpec*, v1::Workload*w) { w->mutable_hosts()->set_count(1); })}) {
+    EXPECT_NE(one.find(refused), std::string::npos) << one;
+    EXPECT_EQ(one.find('\n'), one.size() - 1) << "it is said once: " << one;
+  }
+  // A point of a sweep says which hosts it has.
+  const auto swept = [&](const std::vector<std::string>& counts) {
+    return said([&](v1::JobSpec* job, v1::Workload* w) {
+      w->mutable_hosts()->set_count(1);
+      v1::SweepAxis* axis = job->mutable_phases(1)->mutable_run()->mutable_sweep()->add_axes();
+      axis->set_field("hosts.count");
+      for (const std::string& count : counts) axis->add_values(count);
+    });
+  };
+  EXPECT_EQ(swept({"2", "4"}), "");
+  const std::string points = swept({"1", "2"});
+  EXPECT_NE(points.find("=1: expect.fairness cannot be met"), std::string::npos) << points;
+}
+
 TEST(PlanTest, PreconditionAndVerifyAreLoadsOverEverything) {
   v1::JobSpec job = Job();
   job.mutable_phases(1)->mutable_run()->mutable_workloads(0)->set_verify(true);

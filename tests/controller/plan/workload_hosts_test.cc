@@ -51,5 +51,23 @@ TEST(WorkloadHostsTest, AHostThatIsNotThereIsNamedBeforeTheRun) {
   EXPECT_NE(problems[0].find("needs 3 hosts, 2 that match"), std::string::npos) << problems[0];
 }
 
+// The job leaves open how many hosts it has. The fleet has one.
+TEST(WorkloadHostsTest, FairnessOfTheOnlyHostIsRefusedBeforeTheRun) {
+  v1::JobSpec job = Job();
+  v1::RunPhase* run = job.mutable_phases(1)->mutable_run();
+  run->mutable_expect()->set_fairness(0.9);
+  EXPECT_TRUE(HostProblems(job, kWorkers).empty());
+  const std::vector<std::string> problems = HostProblems(job, {kWorkers[0]});
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_NE(problems[0].find("expect.fairness cannot be met: it is over hosts, and only a runs"),
+            std::string::npos)
+      << problems[0];
+  // Two workloads of one host each have two hosts together.
+  *run->add_workloads() = run->workloads(0);
+  run->mutable_workloads(0)->mutable_hosts()->add_names("a");
+  run->mutable_workloads(1)->mutable_hosts()->add_names("b");
+  EXPECT_TRUE(HostProblems(job, kWorkers).empty());
+}
+
 }  // namespace
 }  // namespace lockstep::controller
