@@ -125,7 +125,7 @@ std::string CausesOf(const CrossCheckInput& in, const char* causes, double other
                                Bytes(others), in.others)
              : absl::StrFormat(
                    "other programs of this host moved bytes at the same time (%s), and these may "
-                   "be theirs",
+                   "be theirs; a run without them tells",
                    in.others);
 }
 
@@ -180,6 +180,20 @@ bool AskedForLess(const CrossCheckInput& in) {
          (in.own_write_bytes && Less(*in.own_write_bytes, in.engine_write_bytes));
 }
 
+// Whether all that the load read or wrote is known to have reached the device, whatever others
+// moved on it. A page that is dirtied again before its write-back counts once in the kernel's count
+// of the workers, and was written once. With a sync at the end, none of the counted pages is left
+// in memory.
+bool ReadsReachedDevice(const CrossCheckInput& in) {
+  return !in.buffered || in.engine_read_bytes <= 0 ||
+         (in.own_read_bytes && in.own_is_here && !Less(*in.own_read_bytes, in.engine_read_bytes));
+}
+bool WritesReachedDevice(const CrossCheckInput& in) {
+  return !in.buffered || in.engine_write_bytes <= 0 ||
+         (in.own_write_bytes && in.own_is_here && in.synced &&
+          !Less(*in.own_write_bytes, in.engine_write_bytes));
+}
+
 // Why the device's bytes, which agree, need not be the load's; empty if they are. Without a page
 // cache they are: all that the engines asked for reached the device.
 std::string WhyMayBeOthers(const CrossCheckInput& in) {
@@ -191,16 +205,20 @@ std::string WhyMayBeOthers(const CrossCheckInput& in) {
         Bytes(in.own_read_bytes.value_or(0)), Bytes(in.own_write_bytes.value_or(0)),
         in.others.empty() ? "" : absl::StrCat(" (", in.others, ")"));
   }
-  // Reads that the load itself had fetched are on the device. For writes, only the dirtying is
-  // known to be the load's, not whose dirty pages were written back.
+  // Reads that the load itself had fetched are on the device. For writes that were not synced, only
+  // the dirtying is known to be the load's, not whose dirty pages were written back.
   const bool reads_are_own = in.own_read_bytes && in.own_is_here;
-  if ((!reads_are_own && Less(in.device_read_bytes - in.others_read_bytes, in.engine_read_bytes)) ||
-      Less(in.device_write_bytes - in.others_write_bytes, in.engine_write_bytes)) {
-    return absl::StrCat("but other programs of this host moved bytes at the same time (", in.others,
-                        "): the device's may be theirs, and the page cache may have served as many "
-                        "of the load's");
-  }
-  return "";
+  const bool reads_may =
+      !reads_are_own && Less(in.device_read_bytes - in.others_read_bytes, in.engine_read_bytes);
+  const bool writes_may =
+      !WritesReachedDevice(in) &&
+      Less(in.device_write_bytes - in.others_write_bytes, in.engine_write_bytes);
+  if (!reads_may && !writes_may) return "";
+  const bool sync_tells = !reads_may && in.own_write_bytes && in.own_is_here && !in.synced;
+  return absl::StrCat("but other programs of this host moved bytes at the same time (", in.others,
+                      "): the device's may be theirs, and the page cache may have served as many "
+                      "of the load's",
+                      sync_tells ? "; with fsync: {at_end: true} this could be told" : "");
 }
 
 std::string AgreeText(const CrossCheckInput& in, double device, double engine) {
@@ -216,6 +234,36 @@ std::string AgreeText(const CrossCheckInput& in, double device, double engine) {
         in.trims_reach_device ? "" : " in files, of which a file system need not discard any"));
   }
   return absl::StrJoin(parts, "; ");
+}
+
+// How many of the engines' blocks a request of the device had on average; 0 if that is not known.
+// Others' requests are among the device's, so that it is no more than what the load's own had.
+double BlocksPerRequest(const CrossCheckInput& in) {
+  const double requests = (in.engine_read_bytes > 0 ? in.device_reads : 0) +
+                          (in.engine_write_bytes > 0 ? in.device_writes : 0);
+  if (!(requests > 0) || !(in.block_bytes > 0)) return 0;
+  return (in.engine_read_bytes + in.engine_write_bytes) / in.block_bytes / requests;
+}
+
+// That the load's blocks were merged although the device moved bytes of others, too; empty if that
+// does not follow. Requests that the counters missed would make the load's look larger.
+std::string MergedBesideOthers(const CrossCheckInput& in) {
+  const double merged = BlocksPerRequest(in);
+  if (merged <= kCoalesced || !in.within.empty() || !ReadsReachedDevice(in) ||
+      !WritesReachedDevice(in)) {
+    return "";
+  }
+  return absl::StrFormat(
+      "the engines' blocks of %s reached the device in requests of at least %s on average (merged "
+      "at least ×%.1f): this is a rate for large requests, not for blocks of %s",
+      Bytes(in.block_bytes), Bytes(merged * in.block_bytes), merged, Bytes(in.block_bytes));
+}
+
+// The verdict where the device moved more, and others can have moved the difference.
+v1::CrossCheck BesideOthers(const CrossCheckInput& in, double factor, const std::string& reason) {
+  const std::string merged = MergedBesideOthers(in);
+  if (merged.empty()) return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor, reason);
+  return Make(v1::CrossCheck::VERDICT_COALESCED, factor, absl::StrCat(merged, "; ", reason));
 }
 
 // Those that are not empty.
@@ -270,7 +318,7 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
                         More(in.device_read_bytes - OthersRead(in), in.engine_read_bytes) ||
                         More(in.device_write_bytes - OthersWritten(in), in.engine_write_bytes);
     if (!in.concurrent.empty() || !in.beyond.empty() || !is_own)
-      return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor, reason);
+      return BesideOthers(in, factor, reason);
     return Make(v1::CrossCheck::VERDICT_AMPLIFIED, engine > 0 ? (device - others) / engine : factor,
                 reason);
   }
@@ -281,8 +329,7 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
   // The number of requests says something about merging only when the bytes agree, and the counters
   // are of no longer time, in which others had requests. Others only add requests: their mean size
   // would say of the load's own what is true of theirs.
-  const double requests = in.device_reads + in.device_writes;
-  const double merged = requests > 0 && in.block_bytes > 0 ? engine / in.block_bytes / requests : 0;
+  const double merged = BlocksPerRequest(in);
   if (in.beyond.empty() && merged > kCoalesced) {
     const double request_bytes = merged * in.block_bytes;
     return Make(v1::CrossCheck::VERDICT_COALESCED, factor,

@@ -28,6 +28,9 @@ struct CrossCheckInput {
   // count on one of them. `own_is_here`: they did I/O nowhere else.
   std::optional<double> own_read_bytes, own_write_bytes;
   bool own_is_here = false;
+  // What the load wrote through the page cache was written back by the end of the phase: its last
+  // writes were synced.
+  bool synced = false;
   std::string beyond;  // that the device's counters are of a longer time; empty: they are not
   std::string within;  // that they are of a shorter time; empty: they are not
   bool lost = false;   // a host was lost, and what it did is not among the engines' bytes

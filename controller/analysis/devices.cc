@@ -231,6 +231,7 @@ void AddEngines(const PhaseView& view, const EnginesOn& engines, CrossCheckInput
   input->lost = engines.lost;
   input->attributable = engines.attributable;
   input->buffered = engines.buffered;
+  input->synced = engines.synced;
   input->trims_reach_device = !engines.files;
   if (engines.blocks.size() == 1) input->block_bytes = *engines.blocks.begin();
   out->set_identity(engines.identity);

@@ -31,6 +31,7 @@ struct EnginesOn {
   bool alone = true;      // nor do these workers do I/O elsewhere
   bool buffered = false;  // one of them goes through the page cache
   bool syncs = false;     // one of them syncs, or writes through
+  bool synced = true;     // each that writes has synced all its writes by the end
   bool lost = false;      // a host of the kernel was lost
   bool files = false;     // one of them has files on it
   double in_flight = 0;   // at most, all threads together

@@ -5,6 +5,8 @@
 #include "controller/analysis/devices.h"
 #include "controller/analysis/phase_view.h"
 #include "controller/plan/layers.h"
+#include "controller/plan/loads.h"
+#include "measure/result_stats.h"
 #include "proto/workload.h"
 
 namespace lockstep::controller {
@@ -12,6 +14,15 @@ namespace {
 
 bool Has(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Whether the load ended with a sync of all that the workload had written. A sync after each write
+// may leave out the writes in flight at the end, which are few.
+bool HasSyncedAll(const v1::Workload& workload, const v1::WorkloadResult& result) {
+  if (workload.direct() || workload.write_through() > v1::WRITE_THROUGH_NONE) return true;
+  // After a failed sync pages may be clean that were never written (fsync(2), EIO).
+  if (measure::CountsOf(result, v1::OPERATION_KIND_FSYNC).errors > 0) return false;
+  return workload.fsync().at_end() || workload.fsync().every() == 1;
 }
 
 // The way of a workload's I/O, seen from one device.
@@ -80,6 +91,9 @@ EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id, const s
       if (!workload.direct()) found.buffered = true;
       found.syncs =
           found.syncs || workload.has_fsync() || workload.write_through() > v1::WRITE_THROUGH_NONE;
+      if (route.writes && measure::CountsOf(result, v1::OPERATION_KIND_WRITE).operations > 0) {
+        found.synced = found.synced && HasSyncedAll(workload, result);
+      }
       if (SmallestBlock(workload) == LargestBlock(workload)) {
         found.blocks.insert(static_cast<double>(LargestBlock(workload)));
       }

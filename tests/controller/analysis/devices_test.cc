@@ -168,6 +168,113 @@ TEST(CrossCheckTest, ReadsThatTheWorkersDidNotAskForAreOthers) {
   EXPECT_EQ(check().verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE) << check().reason();
 }
 
+// 1 GiB of buffered writes in blocks of 64 KiB, merged into requests of 512 KiB.
+CrossCheckInput MergedWrites() {
+  CrossCheckInput in;
+  in.buffered = true;
+  in.block_bytes = 64 << 10;
+  in.engine_write_bytes = in.device_write_bytes = 1 << 30;
+  in.device_writes = (1 << 30) / (512 << 10);
+  in.own_write_bytes = 1 << 30;
+  in.own_read_bytes = 0;
+  in.own_is_here = true;
+  in.others = "dd[7] wrote 256 MiB";
+  in.others_write_bytes = 256 << 20;
+  return in;
+}
+
+// The kernel counted all the writes for the load itself, and the load synced them: they are on the
+// device, whatever others wrote.
+TEST(CrossCheckTest, SyncedWritesReachedTheDeviceBesideOthers) {
+  CrossCheckInput in = MergedWrites();
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+  EXPECT_TRUE(
+      absl::EndsWith(CrossCheckOf(in).reason(), "; with fsync: {at_end: true} this could be told"))
+      << CrossCheckOf(in).reason();
+  in.synced = true;
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_COALESCED);
+  // Others' bytes and requests are among the device's: 1 GiB in at most 2,048 and 512 requests.
+  in.device_write_bytes += 256 << 20;
+  in.device_writes += 512;
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_COALESCED);
+  EXPECT_EQ(CrossCheckOf(in).reason(),
+            "the engines' blocks of 64 KiB reached the device in requests of at least 410 KiB on "
+            "average (merged at least ×6.4): this is a rate for large requests, not for blocks of "
+            "64 KiB; the device wrote 1.25 GiB where the engines asked for 1 GiB, 256 MiB more: "
+            "other programs of this host moved bytes at the same time (dd[7] wrote 256 MiB), and "
+            "these may be theirs; a run without them tells");
+  // Requests of the other direction are not the load's.
+  in.device_reads = 100000;
+  EXPECT_EQ(CrossCheckOf(in).verdict(), v1::CrossCheck::VERDICT_COALESCED);
+}
+
+TEST(CrossCheckTest, WritesThatMayHaveStayedInMemoryAreNotCalledMerged) {
+  CrossCheckInput in = MergedWrites();
+  in.synced = true;
+  in.device_write_bytes += 256 << 20;
+  const auto is_merged = [](const CrossCheckInput& changed) {
+    return CrossCheckOf(changed).verdict() == v1::CrossCheck::VERDICT_COALESCED;
+  };
+  EXPECT_TRUE(is_merged(in));
+  CrossCheckInput rewritten = in;
+  rewritten.own_write_bytes = 256 << 20;
+  EXPECT_FALSE(is_merged(rewritten)) << "pages were dirtied again before their write-back";
+  CrossCheckInput unsynced = in;
+  unsynced.synced = false;
+  EXPECT_FALSE(is_merged(unsynced));
+  CrossCheckInput elsewhere = in;
+  elsewhere.own_is_here = false;
+  EXPECT_FALSE(is_merged(elsewhere)) << "the kernel counted writes to another device, too";
+  CrossCheckInput missed = in;
+  missed.within = "the counters are of 650 ms, the measured time of 1 s";
+  EXPECT_FALSE(is_merged(missed)) << "requests are missing";
+  CrossCheckInput many = in;
+  many.device_writes += 100000;
+  EXPECT_FALSE(is_merged(many)) << "others' requests hide how many the load had";
+}
+
+// A sync at the end of the load, or after each write, comes from the job.
+TEST(CrossCheckTest, SyncsOfAPhaseReachTheCrossCheck) {
+  Stored data = TwoWorkers();
+  const auto change = [&](const auto& set) {
+    for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+      set(spec->mutable_run()->mutable_workloads(0));
+    }
+  };
+  change([](v1::Workload* w) {
+    w->set_direct(false);
+    w->set_read_ratio(0);
+  });
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    const uint64_t writes = worker.worker_index == 0 ? 300 : 900;
+    *worker.result.mutable_workloads(0)->mutable_measured(0) =
+        Counters(v1::OPERATION_KIND_WRITE, std::vector<uint64_t>(writes, 500000));
+    worker.result.set_own_read_bytes(0);
+    worker.result.set_own_write_bytes(writes * 4096);
+  }
+  for (v1::IntervalSample& interval : data.intervals[0]) {
+    interval.mutable_devices(0)->Clear();
+    interval.mutable_devices(0)->set_name("sda");
+    interval.mutable_devices(0)->set_writes(400);
+    interval.mutable_devices(0)->set_write_bytes(uint64_t{400} * 4096);
+  }
+  v1::ProcessIo* other = data.phases[0].workers[0].result.add_others();
+  other->set_command("dd");
+  other->set_write_bytes(uint64_t{1100} * 4096);
+  const auto verdict = [&] { return ReportOf(data).phases(0).devices(0).cross_check().verdict(); };
+  EXPECT_EQ(verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+  change([](v1::Workload* w) { w->mutable_fsync()->set_every(100); });
+  EXPECT_EQ(verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE) << "the last ones are not synced";
+  change([](v1::Workload* w) { w->mutable_fsync()->set_at_end(true); });
+  EXPECT_EQ(verdict(), v1::CrossCheck::VERDICT_AGREE);
+  // A sync that failed promises nothing.
+  v1::OperationCounters* failed =
+      data.phases[0].workers[0].result.mutable_workloads(0)->add_measured();
+  failed->set_kind(v1::OPERATION_KIND_FSYNC);
+  failed->set_errors(1);
+  EXPECT_EQ(verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+}
+
 TEST(HostFiguresTest, TheTableHasALineForEachKindOfRequest) {
   v1::PhaseReport phase;
   v1::DeviceReport* d = phase.add_devices();
