@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
+#include "controller/analysis/statistics.h"
 
 namespace lockstep::controller {
 namespace {
@@ -21,6 +22,9 @@ constexpr double kShare = 0.1;
 constexpr double kMajorityInFsync = 0.5;
 // As limits.cc has it of a device that is never idle.
 constexpr double kBusyThroughout = 0.95;
+// The kernel counts busy time in ticks of some milliseconds. A small share is too coarse to tell
+// what the device could do if it were busy all the time.
+constexpr double kBusyEnough = 0.5;
 // Throughput varies less than this between runs of one load.
 constexpr double kMoreThroughput = 1.25;
 
@@ -110,60 +114,129 @@ void AddSyncs(v1::SweepReport* sweep) {
 
 using SweptPhases = google::protobuf::RepeatedPtrField<v1::PhaseReport>;
 
-struct BusyDevice {
-  std::string name;
-  double busy = 1;  // the least of the point's runs
+// A point under which one device was, by that device's own counters: its bytes are also those of
+// other programs, and so is the time in which it was busy.
+struct BusyPoint {
+  const v1::SweepPointReport* point = nullptr;
+  std::string device;
+  double busy = 0, rate = 0;  // medians of the runs; the rate in bytes per second
+  double lowest_rate = 0;     // of a run
+  // What a run would have moved if "busy" were the share of what the device can do.
+  double highest_limit = 0;
+
+  double Limit() const { return rate / busy; }
 };
 
-// The only device under a point, if it was busy all the time in each of its runs.
-std::optional<BusyDevice> BusyAt(const SweptPhases& phases, const v1::SweepPointReport& point) {
-  std::optional<BusyDevice> found;
+// The only device under a phase's load; null if there are several, of which nobody knows which one
+// held it back.
+const v1::DeviceReport* OnlyDevice(const v1::PhaseReport& phase) {
+  const v1::DeviceReport* only = nullptr;
+  for (const v1::DeviceReport& device : phase.devices()) {
+    if (device.engine_read_bytes() + device.engine_write_bytes() <= 0) continue;
+    if (only != nullptr) return nullptr;
+    only = &device;
+  }
+  return only;
+}
+
+// Empty where a run's figures are not known, or are of another device: the sentence names one.
+std::optional<BusyPoint> BusyAt(const SweptPhases& phases, const v1::SweepPointReport& point) {
+  BusyPoint found{.point = &point};
+  std::vector<double> busy;
+  std::vector<double> rates;
   for (const v1::PhaseReport& phase : phases) {
     const auto& own = point.phases();
     if (std::find(own.begin(), own.end(), phase.index()) == own.end()) continue;
-    const v1::DeviceReport* only = nullptr;
-    for (const v1::DeviceReport& device : phase.devices()) {
-      if (device.engine_read_bytes() + device.engine_write_bytes() <= 0) continue;
-      // Of several devices nobody knows which one held the point back.
-      if (only != nullptr) return std::nullopt;
-      only = &device;
-    }
-    if (only == nullptr || only->busy_ratio() < kBusyThroughout) return std::nullopt;
-    // Other runs of the point may have been on another device: the sentence names one.
-    if (found && found->name != only->name()) return std::nullopt;
-    found = {only->name(), std::min(found ? found->busy : 1, only->busy_ratio())};
+    const v1::DeviceReport* device = OnlyDevice(phase);
+    if (device == nullptr || !(device->busy_ratio() > 0)) return std::nullopt;
+    if (!busy.empty() && found.device != device->name()) return std::nullopt;
+    found.device = device->name();
+    const double rate = device->read_bytes_per_second() + device->write_bytes_per_second();
+    found.lowest_rate = rates.empty() ? rate : std::min(found.lowest_rate, rate);
+    found.highest_limit = std::max(found.highest_limit, rate / device->busy_ratio());
+    busy.push_back(device->busy_ratio());
+    rates.push_back(rate);
   }
-  return found;
+  if (busy.empty()) return std::nullopt;
+  found.busy = MedianOf(busy);
+  found.rate = MedianOf(rates);
+  return found.rate > 0 ? std::optional(found) : std::nullopt;
+}
+
+// The point with the smallest limit, if "busy" were the share of what the device can do, and the
+// point at which it moved most.
+struct BusyPair {
+  std::optional<BusyPoint> limited, most;
+
+  // Whether the device moved more at one point than it could by the other. No run contradicts it:
+  // devices of which others use a part differ between runs.
+  bool Shows() const {
+    return limited && most->rate >= kMoreThroughput * limited->Limit() &&
+           most->lowest_rate > limited->highest_limit;
+  }
+};
+
+BusyPair PairOf(const std::vector<BusyPoint>& points) {
+  BusyPair pair;
+  for (const BusyPoint& at : points) {
+    if (!pair.most || at.rate > pair.most->rate) pair.most = at;
+    if (at.busy < kBusyEnough) continue;
+    if (!pair.limited || at.Limit() < pair.limited->Limit()) pair.limited = at;
+  }
+  return pair;
+}
+
+std::string BusyText(const v1::SweepReport& sweep, const BusyPoint& first,
+                     const BusyPoint& second) {
+  return absl::StrFormat(
+      "%s: %s was busy for %.0f %% of the time, at %.1f MiB/s; %s: for %.0f %%, at %.1f MiB/s",
+      NameOfPoint(sweep, *first.point), first.device, 100 * first.busy, first.rate / common::kMiB,
+      NameOfPoint(sweep, *second.point), 100 * second.busy, second.rate / common::kMiB);
+}
+
+// A sweep over sizes of an I/O asks whether a busy device is full: what keeps it from an answer.
+std::string WhyNotShown(const v1::SweepReport& sweep, const std::vector<BusyPoint>& points,
+                        const BusyPair& pair) {
+  const bool asks = std::any_of(sweep.axes().begin(), sweep.axes().end(), [](const auto& axis) {
+    return axis.field() == "block_size" || absl::EndsWith(axis.field(), ".block_size");
+  });
+  if (!asks || points.size() < 2) return "";
+  const auto by_rate = [](const BusyPoint& a, const BusyPoint& b) { return a.rate < b.rate; };
+  const BusyPoint& least = *std::min_element(points.begin(), points.end(), by_rate);
+  return absl::StrCat(
+      BusyText(sweep, least, *pair.most), ". Whether a busy device can do more is not shown: ",
+      !pair.limited ? "no point kept it busy for half of the time. A greater queue_depth or more "
+                      "threads may, if the processors have time for them"
+      : pair.most->rate < kMoreThroughput * pair.limited->Limit()
+          ? "no point moved clearly more than the others would with a device that is always busy"
+          : "runs of one point differ too much. Repeat it while nobody else uses the device");
 }
 
 }  // namespace
 
 void AddBusyRemark(const SweptPhases& phases, v1::SweepReport* sweep) {
-  struct Point {
-    const v1::SweepPointReport* point;
-    BusyDevice device;
-  };
-  std::optional<Point> most;
-  std::optional<Point> least;
+  std::vector<BusyPoint> points;
   for (const v1::SweepPointReport& point : sweep->points()) {
-    if (point.runs() == 0 || !(point.bytes_per_second() > 0)) continue;
-    const std::optional<BusyDevice> device = BusyAt(phases, point);
+    if (point.runs() == 0) continue;
+    std::optional<BusyPoint> at = BusyAt(phases, point);
     // Two devices may differ in speed, which would say nothing of being busy.
-    if (!device || (most && most->device.name != device->name)) continue;
-    const double rate = point.bytes_per_second();
-    if (!most || rate > most->point->bytes_per_second()) most = {&point, *device};
-    if (!least || rate < least->point->bytes_per_second()) least = {&point, *device};
+    if (!at || (!points.empty() && points.front().device != at->device)) continue;
+    points.push_back(*std::move(at));
   }
-  if (!most ||
-      most->point->bytes_per_second() < kMoreThroughput * least->point->bytes_per_second()) {
+  if (points.empty()) return;
+  const BusyPair pair = PairOf(points);
+  if (!pair.Shows()) {
+    if (std::string why = WhyNotShown(*sweep, points, pair); !why.empty()) {
+      sweep->add_remarks(std::move(why));
+    }
     return;
   }
-  const auto mib = [](const Point& at) { return at.point->bytes_per_second() / common::kMiB; };
-  sweep->add_remarks(absl::StrFormat(
-      "%s: %s was busy for %.0f %% of the time, at %.1f MiB/s; %s: for %.0f %%, at %.1f MiB/s. A "
-      "device that is busy all the time can still do more",
-      NameOfPoint(*sweep, *least->point), least->device.name, 100 * least->device.busy, mib(*least),
-      NameOfPoint(*sweep, *most->point), 100 * most->device.busy, mib(*most)));
+  sweep->add_remarks(absl::StrCat(
+      BusyText(*sweep, *pair.limited, *pair.most), ". ",
+      pair.limited->busy >= kBusyThroughout
+          ? "A device that is busy all the time can still do more"
+          : absl::StrFormat("If \"busy\" were the share of what it can do, %.1f MiB/s would be all",
+                            pair.limited->Limit() / common::kMiB)));
 }
 
 void AddSweepRemarks(v1::SweepReport* sweep) {

@@ -1,3 +1,4 @@
+#include "absl/strings/match.h"
 #include "controller/analysis/limit_names.h"
 #include "controller/analysis/sweep_remarks.h"
 #include "controller/report/host_figures.h"
@@ -91,12 +92,20 @@ google::protobuf::RepeatedPtrField<v1::PhaseReport> BusyPhases(v1::SweepReport* 
   return phases;
 }
 
+// What the device of each phase moved, in MiB per second.
+void SetMoved(const std::vector<double>& rates,
+              google::protobuf::RepeatedPtrField<v1::PhaseReport>* phases) {
+  for (size_t i = 0; i < rates.size(); ++i) {
+    v1::DeviceReport* device = phases->Mutable(static_cast<int>(i))->mutable_devices(0);
+    device->set_read_bytes_per_second(rates[i] * (1 << 20));
+    device->set_write_bytes_per_second(0);
+  }
+}
+
 TEST(TimeSpentTest, BusyAllTheTimeIsNotFull) {
   v1::SweepReport sweep = SweepOver("block_size", {"16KiB", "32KiB", "64KiB"});
   auto phases = BusyPhases(&sweep);
-  const double kMibPerSecond[] = {45, 59, 50};
-  for (int p = 0; p < 3; ++p)
-    sweep.mutable_points(p)->set_bytes_per_second(kMibPerSecond[p] * (1 << 20));
+  SetMoved({45, 59, 50}, &phases);
   AddBusyRemark(phases, &sweep);
   ASSERT_EQ(sweep.remarks_size(), 1);
   EXPECT_EQ(sweep.remarks(0),
@@ -104,17 +113,80 @@ TEST(TimeSpentTest, BusyAllTheTimeIsNotFull) {
             "for 99 %, at 59.0 MiB/s. A device that is busy all the time can still do more");
 }
 
-TEST(TimeSpentTest, OfADeviceThatIsIdleAtTimesNothingFollows) {
+// Returns the only remark, and removes it.
+std::string BusyRemark(const google::protobuf::RepeatedPtrField<v1::PhaseReport>& phases,
+                       v1::SweepReport* sweep) {
+  sweep->clear_remarks();
+  AddBusyRemark(phases, sweep);
+  return sweep->remarks_size() == 1 ? sweep->remarks(0) : "";
+}
+
+TEST(TimeSpentTest, ADeviceThatIsBusyForAPartOfTheTimeIsComparedByThatPart) {
+  v1::SweepReport sweep = SweepOver("block_size", {"4KiB", "64KiB"});
+  auto phases = BusyPhases(&sweep);
+  // The busy point alone is enough: at the other one the device did more in less time.
+  SetMoved({45, 90}, &phases);
+  phases[1].mutable_devices(0)->set_busy_ratio(0.6);
+  EXPECT_EQ(BusyRemark(phases, &sweep),
+            "block_size=4KiB: sda was busy for 99 % of the time, at 45.0 MiB/s; block_size=64KiB: "
+            "for 60 %, at 90.0 MiB/s. A device that is busy all the time can still do more");
+  phases[0].mutable_devices(0)->set_busy_ratio(0.75);
+  EXPECT_EQ(BusyRemark(phases, &sweep),
+            "block_size=4KiB: sda was busy for 75 % of the time, at 45.0 MiB/s; block_size=64KiB: "
+            "for 60 %, at 90.0 MiB/s. If \"busy\" were the share of what it can do, 60.0 MiB/s "
+            "would be all");
+  // At 60 % of the time for 45 MiB/s, 75 MiB/s would be all: 90 is less than a quarter beyond it.
+  phases[0].mutable_devices(0)->set_busy_ratio(0.6);
+  EXPECT_TRUE(absl::StrContains(BusyRemark(phases, &sweep),
+                                "Whether a busy device can do more is not shown: no point moved "
+                                "clearly more"))
+      << BusyRemark(phases, &sweep);
+}
+
+// Bytes of other programs keep a device busy, too: the load's own rate says nothing of its limit.
+TEST(TimeSpentTest, WhatTheDeviceMovedIsComparedNotTheLoad) {
+  v1::SweepReport sweep = SweepOver("threads", {"1", "8"});
+  auto phases = BusyPhases(&sweep);
+  sweep.mutable_points(0)->set_bytes_per_second(45 << 20);
+  sweep.mutable_points(1)->set_bytes_per_second(90 << 20);
+  SetMoved({91, 92}, &phases);
+  EXPECT_EQ(BusyRemark(phases, &sweep), "");
+}
+
+TEST(TimeSpentTest, WhatKeepsASweepFromShowingABusyDeviceIsSaid) {
+  v1::SweepReport sweep = SweepOver("block_size", {"4KiB", "64KiB"});
+  auto phases = BusyPhases(&sweep);
+  SetMoved({20, 300}, &phases);
+  phases[0].mutable_devices(0)->set_busy_ratio(0.01);
+  phases[1].mutable_devices(0)->set_busy_ratio(0.02);
+  EXPECT_EQ(BusyRemark(phases, &sweep),
+            "block_size=4KiB: sda was busy for 1 % of the time, at 20.0 MiB/s; block_size=64KiB: "
+            "for 2 %, at 300.0 MiB/s. Whether a busy device can do more is not shown: no point "
+            "kept it busy for half of the time. A greater queue_depth or more threads may, if the "
+            "processors have time for them");
+  // A second run of the small blocks moved as much as the large ones.
+  phases[0].mutable_devices(0)->set_busy_ratio(0.99);
+  *phases.Add() = phases[0];
+  *phases.Add() = phases[0];
+  phases[2].set_index(20);
+  phases[3].set_index(21);
+  phases[3].mutable_devices(0)->set_read_bytes_per_second(310 << 20);
+  sweep.mutable_points(0)->add_phases(20);
+  sweep.mutable_points(0)->add_phases(21);
+  EXPECT_TRUE(absl::StrContains(BusyRemark(phases, &sweep), "runs of one point differ too much"))
+      << BusyRemark(phases, &sweep);
+  // An axis of another kind asks nothing of that.
+  sweep.mutable_axes(0)->set_field("threads");
+  EXPECT_EQ(BusyRemark(phases, &sweep), "");
+}
+
+TEST(TimeSpentTest, OfTwoDevicesOrUnknownFiguresNothingFollows) {
   v1::SweepReport sweep = SweepOver("block_size", {"16KiB", "32KiB"});
   auto phases = BusyPhases(&sweep);
-  sweep.mutable_points(0)->set_bytes_per_second(45e6);
-  sweep.mutable_points(1)->set_bytes_per_second(50e6);
+  SetMoved({45, 90}, &phases);
+  phases[1].mutable_devices(0)->clear_busy_ratio();
   AddBusyRemark(phases, &sweep);
-  EXPECT_TRUE(sweep.remarks().empty()) << "the same within what runs differ";
-  sweep.mutable_points(1)->set_bytes_per_second(90e6);
-  phases[1].mutable_devices(0)->set_busy_ratio(0.6);
-  AddBusyRemark(phases, &sweep);
-  EXPECT_TRUE(sweep.remarks().empty()) << "one point left it idle";
+  EXPECT_TRUE(sweep.remarks().empty()) << "of one point it is not known";
   phases[1].mutable_devices(0)->set_busy_ratio(0.99);
   v1::DeviceReport* second = phases[1].add_devices();
   *second = phases[1].devices(0);
