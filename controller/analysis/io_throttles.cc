@@ -133,6 +133,27 @@ bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report, uint
   return !knows;
 }
 
+double HeldShare(const v1::PhaseResult& result, const std::string& throttle, double begin,
+                 double end) {
+  if (result.throttle_spans().empty()) return 1;
+  double held = 0;
+  for (const v1::ThrottleSpan& span : result.throttle_spans()) {
+    if (span.throttle() != throttle) continue;
+    held += std::max(0.0, std::min(end, 1e-9 * static_cast<double>(span.end_ns())) -
+                              std::max(begin, 1e-9 * static_cast<double>(span.begin_ns())));
+  }
+  return end > begin ? held / (end - begin) : 0;
+}
+
+bool HeldMostly(const PhaseView& view, const v1::HostReport& host, const std::string& throttle) {
+  const double ramp = 1e-9 * static_cast<double>(view.phase().phase.ramp_ns);
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    if (worker.worker_index != host.worker_index()) continue;
+    return HeldShare(worker.result, throttle, ramp, host.last_done_seconds()) > 0.5;
+  }
+  return true;
+}
+
 bool IsReached(const std::string& throttle, const v1::PhaseReport& report,
                const v1::HostReport& host, std::optional<double> slow_rate) {
   const Rates rates = RequestsUnder(throttle, report, host);

@@ -4,7 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "controller/analysis/phase_view.h"
 #include "proto/report.pb.h"
+#include "proto/result.pb.h"
 
 namespace lockstep::controller {
 
@@ -15,6 +17,14 @@ std::string ThrottleOf(const std::string& text);
 // Whether the limit is, or can be, of a device that the worker's engines work on, or of one
 // beneath it. `worker`: its number in the run. Several hosts may have one name.
 bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report, uint32_t worker);
+
+// The share of a time, in seconds from T, in which the worker found the limit. 1 where that is not
+// known (ThrottleSpan).
+double HeldShare(const v1::PhaseResult& result, const std::string& throttle, double begin,
+                 double end);
+
+// Whether the limit was there for most of the host's measured time: one of a part limits that part.
+bool HeldMostly(const PhaseView& view, const v1::HostReport& host, const std::string& throttle);
 
 // Whether the I/O of the host, and of those that share the limit with it, came near one of the
 // limits in the text and did not exceed it: one that is never reached slows nothing down, and one

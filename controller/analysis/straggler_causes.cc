@@ -1,8 +1,8 @@
 // The cause is the first of these that holds in the time in which the host was slow: its
 // processors' quota, steal, an I/O throttle of its control group, waiting above a device that is
 // not busy, an interface at its line rate, a slower device, lost TCP segments, a run queue; each
-// clearly more than at the others. Throttles, interfaces and segments are counted per phase, the
-// rest per interval.
+// clearly more than at the others. Requests under a throttle, interfaces and segments are counted
+// per phase, the rest per interval.
 //
 // A quota is the cause of a stretch if it was used up for a share of the stretch
 // (worker/host/control_groups.h says how the share is made), and clearly more than in the rest of
@@ -43,6 +43,10 @@ constexpr double kPhaseMajority = 0.75;
 constexpr double kOfStretch = 0.5;
 // Beyond the rest of the phase.
 constexpr double kMoreThrottled = 1.5;
+
+// A throttle must have been found for this share of the time in which the host was slow. It is read
+// at the ends of intervals, so that it held for up to one more before the first reading.
+constexpr double kThrottleHeld = 0.5;
 
 // The known facts about a host's surroundings at some points of its series.
 struct Surroundings {
@@ -131,6 +135,9 @@ struct CauseEvidence {
   std::vector<double> retransmits;  // of the peers
   std::vector<double> line_rates;   // shares of them; of the peers that know it
   std::set<std::string> limits_of_peers;
+  const v1::PhaseResult* result = nullptr;  // its own; null if there is none
+  // The points in which it was slow, from and to seconds after T.
+  std::vector<std::pair<double, double>> slow_points;
 
   double OfPeers(double Surroundings::*figure) const { return MedianOfPeers(peers, figure); }
   // ", 2.2 ms before" where that is known.
@@ -146,6 +153,15 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
   const v1::HostReport& self = report.hosts(host);
   CauseEvidence e{.report = report, .self = self, .own = SurroundingsOf(view, report, self, slow)};
   for (const v1::Workload& w : view.load().workloads()) e.direct = e.direct && w.direct();
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    if (worker.worker_index == self.worker_index()) e.result = &worker.result;
+  }
+  const double step = report.interval_seconds() * std::max(1U, view.series().points_step());
+  const double first = view.series().Of(self.worker_index()).first_measured_seconds;
+  for (const size_t at : slow) {
+    const double begin = first + static_cast<double>(at) * step;
+    e.slow_points.emplace_back(begin, begin + step);
+  }
   const measure::RateSeries& iops = view.series().Of(self.worker_index()).rates.iops;
   const size_t points = iops.Points().size();
   if (slow.size() < points && self.iops() > 0) {
@@ -208,6 +224,29 @@ std::optional<Cause> HeldByQuota(const CauseEvidence& e) {
                                             sentence, 100 * e.rest.throttled)};
 }
 
+// Whether the limit was there while the host was slow.
+bool HeldWhileSlow(const CauseEvidence& e, const std::string& limit) {
+  if (e.result == nullptr || e.slow_points.empty()) return true;
+  double held = 0;
+  for (const auto& [begin, end] : e.slow_points) held += HeldShare(*e.result, limit, begin, end);
+  return held >= kThrottleHeld * static_cast<double>(e.slow_points.size());
+}
+
+// " from 6 to 12 s" for a limit that was there for a part of the phase, as far as that is known.
+std::string HeldFromTo(const CauseEvidence& e, const std::string& limit) {
+  if (e.result == nullptr || e.slow_share == 1) return "";
+  for (const v1::ThrottleSpan& span : e.result->throttle_spans()) {
+    const double begin = 1e-9 * static_cast<double>(span.begin_ns());
+    const double end = 1e-9 * static_cast<double>(span.end_ns());
+    if (span.throttle() != limit || end <= e.slow_points.front().first ||
+        begin >= e.slow_points.back().second) {
+      continue;
+    }
+    return absl::StrFormat(" from %.0f to %.0f s", std::max(0.0, begin), end);
+  }
+  return "";
+}
+
 // Something keeps it from working.
 std::optional<Cause> HeldBack(const CauseEvidence& e) {
   if (auto cause = HeldByQuota(e)) return cause;
@@ -218,19 +257,22 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
                                  100 * e.own.steal, 100 * e.OfPeers(&Surroundings::steal))};
   }
   std::vector<std::string> limits;
+  std::string from_to;
   for (const std::string& limit : e.self.throttles()) {
     const bool own_one = !e.limits_of_peers.contains(ThrottleOf(limit));
-    if (own_one && IsOnTarget(limit, e.report, e.self.worker_index()) &&
+    if (own_one && IsOnTarget(limit, e.report, e.self.worker_index()) && HeldWhileSlow(e, limit) &&
         IsReached(limit, e.report, e.self, e.slow_rate)) {
+      if (limits.empty()) from_to = HeldFromTo(e, limit);
       limits.push_back(limit);
     }
   }
   if (!limits.empty()) {
     return Cause{
         "I/O throttle",
-        absl::StrFormat("its control group is limited (%s); its I/Os took %s "
+        absl::StrFormat("its control group is limited%s (%s); its I/Os took %s "
                         "on average, the others' %s",
-                        absl::StrJoin(limits, "; "), common::FormatDuration(1e6 * e.own.latency_ms),
+                        from_to, absl::StrJoin(limits, "; "),
+                        common::FormatDuration(1e6 * e.own.latency_ms),
                         common::FormatDuration(1e6 * e.OfPeers(&Surroundings::latency_ms)))};
   }
   const double peer_latency = e.OfPeers(&Surroundings::latency_ms);

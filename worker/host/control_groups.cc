@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/files.h"
+#include "common/text.h"
 #include "measure/sample_sums.h"
 #include "worker/host/counter_step.h"
 #include "worker/host/mount_table.h"
@@ -20,6 +22,8 @@ namespace lockstep::worker {
 namespace {
 
 constexpr size_t kMaxWords = 16;
+constexpr size_t kMaxSpans = 64;
+constexpr size_t kMaxLimitLength = 200;
 
 std::vector<ControlGroup> GroupsOf(const std::string& controller) {
   return ControlGroupsOf(common::ReadTrimmed("/proc/self/mountinfo"),
@@ -126,19 +130,53 @@ double AvailableMemoryBytes() {
   return available;
 }
 
-std::vector<std::string> IoThrottles() {
+std::vector<std::string> ThrottleReader::Read() {
+  // As of quotas: the mounts are read only when the groups are others.
+  const std::string names = common::ReadTrimmed("/proc/self/cgroup");
+  if (names != names_) {
+    first_ = GroupsOf("blkio");
+    second_ = GroupsOf("");
+    names_ = names;
+  }
   std::vector<std::string> words;
   // A host may have both versions mounted, each with limits of its own. Those of version 1 hold for
   // the processes of the group itself, and not for the groups beneath it.
-  const std::vector<ControlGroup> own = GroupsOf("blkio");
-  if (!own.empty()) {
-    const ControlGroup& group = own.front();
+  if (!first_.empty()) {
     for (const char* what : {"read_bps", "write_bps", "read_iops", "write_iops"}) {
-      AddLimits(group, absl::StrCat("blkio.throttle.", what, "_device"), &words);
+      AddLimits(first_.front(), absl::StrCat("blkio.throttle.", what, "_device"), &words);
     }
   }
-  for (const ControlGroup& group : GroupsOf("")) AddLimits(group, "io.max", &words);
+  for (const ControlGroup& group : second_) AddLimits(group, "io.max", &words);
   return words;
+}
+
+void ThrottleSpans::Add(int64_t at_ns, const std::vector<std::string>& limits) {
+  for (const std::string& limit : limits) {
+    const std::string text = common::Printable(limit, kMaxLimitLength);
+    const auto open = std::find_if(spans_.begin(), spans_.end(), [&](const v1::ThrottleSpan& s) {
+      return s.end_ns() == last_ns_ && s.throttle() == text;
+    });
+    if (open != spans_.end()) {
+      open->set_end_ns(at_ns);
+      continue;
+    }
+    // Somebody who sets another limit again and again fills no memory.
+    if (spans_.size() >= kMaxSpans) continue;
+    v1::ThrottleSpan span;
+    span.set_throttle(text);
+    span.set_begin_ns(at_ns);
+    span.set_end_ns(at_ns);
+    spans_.push_back(std::move(span));
+  }
+  last_ns_ = at_ns;
+}
+
+void ThrottleSpans::AddTo(v1::PhaseResult* result) const {
+  std::set<std::string> told;
+  for (const v1::ThrottleSpan& span : spans_) {
+    *result->add_throttle_spans() = span;
+    if (told.insert(span.throttle()).second) result->add_throttles(span.throttle());
+  }
 }
 
 QuotaPeriods ParseQuotaPeriods(const std::string& stat) {

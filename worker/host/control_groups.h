@@ -26,8 +26,27 @@ std::vector<ControlGroup> ControlGroupsOf(const std::string& mounts, const std::
 // The memory that the kernel could give out without swapping, or that the groups of version 2 leave
 // of it; 0 when it does not say.
 double AvailableMemoryBytes();
-// Limits on I/O, in words: "/slow: blkio.throttle.read_iops_device vda 200".
-std::vector<std::string> IoThrottles();
+// Reads the limits on I/O of this process's groups again and again. Not thread-safe.
+class ThrottleReader {
+ public:
+  // In words: "/slow: blkio.throttle.read_iops_device vda 200".
+  std::vector<std::string> Read();
+
+ private:
+  std::string names_;                         // /proc/self/cgroup when these were made
+  std::vector<ControlGroup> first_, second_;  // of version 1, and of version 2
+};
+// When limits held, by such readings. A limit may be set, changed or removed at any time.
+class ThrottleSpans {
+ public:
+  // Readings come in the order of their time, nanoseconds from T.
+  void Add(int64_t at_ns, const std::vector<std::string>& limits);
+  void AddTo(v1::PhaseResult* result) const;
+
+ private:
+  std::vector<v1::ThrottleSpan> spans_;
+  int64_t last_ns_ = 0;  // of the reading before
+};
 
 // Processor quotas. The kernel gives a group its quota anew in each period, mostly 100 ms. A group
 // that uses it up waits for the next period, and the period counts as throttled (sched-bwc.rst).

@@ -142,9 +142,6 @@ void Neighbours::End(double load_seconds, v1::PhaseResult* result) const {
   const TcpCounters tcp = ParseTcp(common::ReadTrimmed("/proc/net/snmp"));
   result->set_tcp_segments(Step(segments_, tcp.segments));
   result->set_tcp_retransmits(Step(retransmits_, tcp.retransmits));
-  for (const std::string& throttle : IoThrottles()) {
-    result->add_throttles(common::Printable(throttle, 200));
-  }
   Programs now;
   // Begin() has a limit because the load starts at a fixed time. The load is over by now.
   if (!knows_programs_ || !ReadPrograms([] { return false; }, &now)) return;

@@ -445,6 +445,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   result.set_cpu_system_ns(collector.cpu_system_ns());
   result.set_usage_is_measured(true);
   result.set_sampled_ns(collector.sampled_ns());
+  collector.throttles().AddTo(&result);
   own_io.End(&result);
   neighbours.End(static_cast<double>(clock_->MonotonicNs() - timeline_.go_ns()) / 1e9, &result);
   network_.AddRoutes(&result);

@@ -66,7 +66,10 @@ Collector::HostReading Collector::ReadHost() {
     for (const std::string& name : ended_devices_) reading.devices.erase(name);
   }
   if (options_.sample_host) reading.host = ReadHostCounters();
-  if (options_.sample_quota) reading.quotas = quota_reader_.Read();
+  if (options_.sample_quota) {
+    reading.quotas = quota_reader_.Read();
+    reading.throttles = throttle_reader_.Read();
+  }
   if (options_.network != nullptr) reading.network = options_.network->Read();
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
@@ -75,7 +78,10 @@ Collector::HostReading Collector::ReadHost() {
   return reading;
 }
 
-void Collector::Begin() { last_reading_ = ReadHost(); }
+void Collector::Begin() {
+  last_reading_ = ReadHost();
+  throttles_.Add(last_reading_.at_ns - timeline_->go_ns(), last_reading_.throttles);
+}
 
 bool Collector::AllFinished() const {
   return !sources_.empty() &&
@@ -250,6 +256,7 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
     cpu_system_ns_ += reading.cpu_system_ns - last_reading_.cpu_system_ns;
     sampled_ns_ += reading.at_ns - last_reading_.at_ns;
   }
+  throttles_.Add(reading.at_ns - timeline_->go_ns(), reading.throttles);
   last_reading_ = reading;
   ++intervals_;
   sink_(std::move(sample));

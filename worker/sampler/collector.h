@@ -37,7 +37,7 @@ class Collector {
     std::set<std::string> sample_devices;  // names in /proc/diskstats
     std::set<std::string> nested_devices;  // among them, as DeviceSample::nested
     bool sample_host = false;
-    bool sample_quota = false;  // of this process's own control groups
+    bool sample_quota = false;  // and limits on I/O, of this process's own control groups
     // The network between this worker and the servers of its targets; outlives this. Null: not
     // sampled.
     StorageNetwork* network = nullptr;
@@ -75,12 +75,15 @@ class Collector {
   // nanoseconds.
   int64_t sampled_ns() const { return sampled_ns_; }
   uint32_t intervals() const { return intervals_; }
+  // Limits on the I/O of this process's control groups, and when they held.
+  const ThrottleSpans& throttles() const { return throttles_; }
 
  private:
   struct HostReading {
     std::map<std::string, v1::DeviceSample> devices;
     HostCounters host;
     std::map<std::string, QuotaPeriods> quotas;  // by the group's directory
+    std::vector<std::string> throttles;
     StorageNetwork::Reading network;
     int64_t cpu_user_ns = 0, cpu_system_ns = 0;  // of this process
     int64_t at_ns = 0;
@@ -112,6 +115,8 @@ class Collector {
   const Sink sink_;
   HostReading last_reading_;
   QuotaReader quota_reader_;
+  ThrottleReader throttle_reader_;
+  ThrottleSpans throttles_;
   std::map<v1::IntervalClass, Sums> totals_;
   std::vector<measure::OperationCounts> thread_sums_;
   int64_t cpu_user_ns_ = 0, cpu_system_ns_ = 0;

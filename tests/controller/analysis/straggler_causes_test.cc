@@ -1,6 +1,7 @@
 // The causes of stragglers that are slow for a part of the phase, or beside a limit.
 
 #include "absl/strings/match.h"
+#include "controller/analysis/io_throttles.h"
 #include "tests/controller/analysis/stored_phases.h"
 
 namespace lockstep::controller {
@@ -83,6 +84,48 @@ TEST(StragglerTest, TheCauseOfTwoStretchesIsWhatDiffersInBoth) {
   EXPECT_EQ(phase.stragglers(0).cause(), "device");
   EXPECT_TRUE(absl::StartsWith(phase.stragglers(0).reason(), "its device's requests took 8 ms on"))
       << phase.stragglers(0).reason();
+}
+
+void AddSpan(const std::string& limit, double begin, double end, v1::PhaseResult* result) {
+  v1::ThrottleSpan* span = result->add_throttle_spans();
+  span->set_throttle(limit);
+  span->set_begin_ns(static_cast<int64_t>(1e9 * begin));
+  span->set_end_ns(static_cast<int64_t>(1e9 * end));
+}
+
+// It was set at 2.5 s and removed at 7.5 s.
+TEST(StragglerTest, ALimitOfAPartIsTheCauseOfThatPart) {
+  constexpr char kLimit[] = "/slow: io.max sda riops=60";
+  Stored data =
+      FourHosts([](uint32_t h, uint32_t k) { return h == 2 && k >= 3 && k < 8 ? 60 : 200; });
+  v1::PhaseResult& result = data.phases[0].workers[2].result;
+  result.add_throttles(kLimit);
+  AddSpan(kLimit, 3, 7, &result);
+  v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).begin_seconds(), 3);
+  EXPECT_EQ(phase.stragglers(0).end_seconds(), 8);
+  EXPECT_EQ(phase.stragglers(0).cause(), "I/O throttle");
+  EXPECT_TRUE(absl::StrContains(phase.stragglers(0).reason(),
+                                "is limited from 3 to 7 s (/slow: io.max sda riops=60)"))
+      << phase.stragglers(0).reason();
+  // The same limit, but after the host was slow.
+  result.clear_throttle_spans();
+  AddSpan(kLimit, 8, 10, &result);
+  phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_NE(phase.stragglers(0).cause(), "I/O throttle");
+}
+
+TEST(StragglerTest, TheShareOfALimitIsThatOfItsOwnSpans) {
+  v1::PhaseResult result;
+  EXPECT_EQ(HeldShare(result, "a", 0, 10), 1) << "earlier versions do not tell";
+  AddSpan("a", 1, 2, &result);
+  AddSpan("a", 4, 20, &result);
+  AddSpan("b", 0, 10, &result);
+  EXPECT_DOUBLE_EQ(HeldShare(result, "a", 0, 10), 0.7);
+  EXPECT_DOUBLE_EQ(HeldShare(result, "a", 2, 4), 0);
+  EXPECT_DOUBLE_EQ(HeldShare(result, "c", 0, 10), 0);
 }
 
 TEST(StragglerTest, ALimitThatIsNeverReachedIsNoCause) {

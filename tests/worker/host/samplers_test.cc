@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "worker/host/byte_ranges.h"
 #include "worker/host/control_groups.h"
@@ -234,6 +235,27 @@ TEST(ControlGroupsTest, AQuotaOfSomeSecondsIsNoneOfTheOthers) {
   // The length of the periods is not known: those that were counted.
   EXPECT_DOUBLE_EQ(ThrottledRatio({}, {{"/b", {10, 8, 0}}}, 2), 0.8);
   EXPECT_EQ(ThrottledRatio(before, before, 0), 0);
+}
+
+TEST(ControlGroupsTest, ALimitHasTheTimesInWhichItWasFound) {
+  ThrottleSpans spans;
+  spans.Add(-4, {"/: io.max vda riops=9"});
+  spans.Add(100, {"/: io.max vda riops=9", "/: io.max vda wbps=7"});
+  spans.Add(200, {"/: io.max vda wbps=7"});
+  spans.Add(300, {"/: io.max vda riops=9", "/: io.max vda wbps=8"});
+  spans.Add(400, {});
+  v1::PhaseResult result;
+  spans.AddTo(&result);
+  std::vector<std::string> found;
+  for (const v1::ThrottleSpan& span : result.throttle_spans()) {
+    found.push_back(absl::StrCat(span.throttle(), " ", span.begin_ns(), " ", span.end_ns()));
+  }
+  EXPECT_EQ(found, (std::vector<std::string>{
+                       "/: io.max vda riops=9 -4 100", "/: io.max vda wbps=7 100 200",
+                       "/: io.max vda riops=9 300 300", "/: io.max vda wbps=8 300 300"}));
+  // Each of them once, also one that is gone by the end.
+  EXPECT_EQ(result.throttles_size(), 3);
+  EXPECT_EQ(result.throttles(0), "/: io.max vda riops=9");
 }
 
 TEST(ControlGroupsTest, TheCountersOfAQuotaAreFoundInBothVersions) {
