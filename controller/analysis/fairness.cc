@@ -134,9 +134,19 @@ const RegisterAnalysis kFairnessRegistered(order::kFairness, "fairness", &AddFai
 
 void AddJainRange(v1::PhaseReport* phase) {
   if (phase->jain_by_interval_size() < 2 || phase->hosts_size() < 2) return;
+  const double step = phase->interval_seconds() * std::max(1U, phase->intervals_per_point());
+  const bool has_window = phase->window_end_seconds() > phase->window_begin_seconds();
   std::vector<double> jain;
   for (int i = 0; i < phase->jain_by_interval_size() && i < phase->iops_by_interval_size(); ++i) {
-    // Reports that an older version stored have 1 for an interval without any I/O.
+    // A host that begins later, or has ended, shared nothing with the others. A point belongs to
+    // the window with its middle, since loads seldom end on the grid.
+    const double middle = phase->points_begin_seconds() + (i + 0.5) * step;
+    if (has_window &&
+        (middle < phase->window_begin_seconds() || middle > phase->window_end_seconds())) {
+      continue;
+    }
+    // Nor did the hosts in an interval without any I/O, for which reports that an older version
+    // stored have 1.
     const bool is_known = !std::isnan(phase->jain_by_interval(i));
     if (is_known && phase->iops_by_interval(i) > 0) jain.push_back(phase->jain_by_interval(i));
   }

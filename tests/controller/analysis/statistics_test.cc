@@ -4,6 +4,7 @@
 #include <numeric>
 #include <random>
 
+#include "controller/analysis/fairness.h"
 #include "controller/analysis/knee.h"
 #include "gtest/gtest.h"
 
@@ -224,6 +225,23 @@ TEST(KneeTest, LatencyOverLoadBendsWhereItBeginsToRise) {
   EXPECT_FALSE(KneeOfCost(shares, {1, 3, 5, 7, 8, 9, 10}));
   // It falls at the end: nothing rises beyond that.
   EXPECT_FALSE(KneeOfCost(shares, {20, 30, 31, 32, 31, 30, 10}));
+}
+
+TEST(FairnessTest, TheRangeOverTimeIsOfTheTimeInWhichAllRan) {
+  v1::PhaseReport phase;
+  phase.add_hosts();
+  phase.add_hosts();
+  phase.set_interval_seconds(1);
+  phase.set_intervals_per_point(1);
+  for (const double jain : {0.5, 0.5, 0.98, 0.99, 0.5}) {
+    phase.add_jain_by_interval(jain);
+    phase.add_iops_by_interval(100);
+  }
+  phase.set_window_begin_seconds(2);
+  phase.set_window_end_seconds(3.9);
+  AddJainRange(&phase);
+  EXPECT_DOUBLE_EQ(phase.jain_min(), 0.98);
+  EXPECT_DOUBLE_EQ(phase.jain_max(), 0.99);
 }
 
 }  // namespace
