@@ -139,14 +139,14 @@ double HeldShare(const v1::PhaseResult& result, const std::string& throttle, dou
   double held = 0;
   for (const v1::ThrottleSpan& span : result.throttle_spans()) {
     if (span.throttle() != throttle) continue;
-    held += std::max(0.0, std::min(end, 1e-9 * static_cast<double>(span.end_ns())) -
-                              std::max(begin, 1e-9 * static_cast<double>(span.begin_ns())));
+    held += std::max(0.0, std::min(end, static_cast<double>(span.end_ns()) / 1e9) -
+                              std::max(begin, static_cast<double>(span.begin_ns()) / 1e9));
   }
   return end > begin ? held / (end - begin) : 0;
 }
 
 bool HeldMostly(const PhaseView& view, const v1::HostReport& host, const std::string& throttle) {
-  const double ramp = 1e-9 * static_cast<double>(view.phase().phase.ramp_ns);
+  const double ramp = static_cast<double>(view.phase().phase.ramp_ns) / 1e9;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     if (worker.worker_index != host.worker_index()) continue;
     return HeldShare(worker.result, throttle, ramp, host.last_done_seconds()) > 0.5;

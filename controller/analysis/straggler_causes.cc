@@ -236,8 +236,8 @@ bool HeldWhileSlow(const CauseEvidence& e, const std::string& limit) {
 std::string HeldFromTo(const CauseEvidence& e, const std::string& limit) {
   if (e.result == nullptr || e.slow_share == 1) return "";
   for (const v1::ThrottleSpan& span : e.result->throttle_spans()) {
-    const double begin = 1e-9 * static_cast<double>(span.begin_ns());
-    const double end = 1e-9 * static_cast<double>(span.end_ns());
+    const double begin = static_cast<double>(span.begin_ns()) / 1e9;
+    const double end = static_cast<double>(span.end_ns()) / 1e9;
     if (span.throttle() != limit || end <= e.slow_points.front().first ||
         begin >= e.slow_points.back().second) {
       continue;
