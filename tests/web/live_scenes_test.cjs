@@ -330,6 +330,20 @@ async function storeAway(page) {
   await said(page, "THE STORE IS UNAVAILABLE for 12 s");
 }
 
+// A thousand hosts are one line of a tile on the narrowest screen, in letters that are read at once.
+async function manyHosts(page) {
+  await open(page);
+  await page.setViewportSize({ width: 360, height: 740 });
+  await tell(page, phase({ runHosts: 1000 }), second(0));
+  const figure = page.locator(".tile", { hasText: "1,000 of 1,000" }).locator("b");
+  const shown = await figure.evaluate((one) => ({
+    size: parseFloat(getComputedStyle(one).fontSize),
+    height: one.clientHeight,
+  }));
+  assert.ok(shown.size >= 20 && shown.height < 1.6 * shown.size, JSON.stringify(shown));
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
 async function wall(page) {
   await page.setViewportSize({ width: 1920, height: 1080 });
   await open(page);
@@ -471,6 +485,7 @@ async function main(page) {
     manyWarnings,
     limitsOfCounts,
     storeAway,
+    manyHosts,
     wall,
     anyRun,
     fewAndShort,

@@ -39,6 +39,8 @@ export function banner(tone: Tone, headline: string, ...rest: (Node | string)[])
 }
 
 // A large figure and what it is. Its unit is smaller; `note` is a line below; `title` says more.
+// From more letters on a value has smaller ones on a narrow screen: "1,000 of 1,000".
+const longValue = 10;
 export function tile(
   what: string,
   value: string,
@@ -50,7 +52,10 @@ export function tile(
   const large = isFigure ? [figure, ...rest] : [value];
   return element(
     "div",
-    { class: `tile ${tone}`, ...(title ? { title } : {}) },
+    {
+      class: `tile ${tone}${value.length > longValue ? " long" : ""}`,
+      ...(title ? { title } : {}),
+    },
     element("b", {}, ...large),
     // A note has a sign of its own.
     element("span", {}, note || tone === "good" ? what : `${signs[tone]} ${what}`.trim()),
