@@ -80,17 +80,31 @@ std::string ThreeDigits(double value) {
   return absl::StrFormat("%.2f", value);
 }
 
-std::string Scaled(double value, double step, const std::vector<const char*>& units) {
+// Divides the value until it is below a step, and returns the index of its unit.
+size_t ScaleDown(double step, size_t units, double* value) {
   size_t index = 0;
   // A value that three digits would round up to a full step takes the next unit.
-  while (index + 1 < units.size() && value >= step * 0.9995) {
-    value /= step;
+  while (index + 1 < units && *value >= step * 0.9995) {
+    *value /= step;
     ++index;
   }
+  return index;
+}
+
+std::string Scaled(double value, double step, const std::vector<const char*>& units) {
+  const size_t index = ScaleDown(step, units.size(), &value);
   // A whole number is exact as it stands: "4 KiB" and not "4.00 KiB".
   const bool whole = value == std::floor(value) && value < 10000;
   return absl::StrCat(whole ? absl::StrFormat("%.0f", value) : ThreeDigits(value), " ",
                       units[index]);
+}
+
+// A measured value always has three digits: 28.0 beside 28.3, and not 28.
+std::string MeasuredRate(double value, double step, const std::vector<const char*>& units) {
+  if (value == 0) return absl::StrCat("0 ", units[0]);
+  const size_t index = ScaleDown(step, units.size(), &value);
+  // Between 1,000 and 1,023 a value has four digits.
+  return absl::StrCat(value >= 999.5 ? FormatCount(value) : ThreeDigits(value), " ", units[index]);
 }
 
 }  // namespace
@@ -170,10 +184,15 @@ std::string FormatBitRate(double bits_per_second) {
   return absl::StrCat(Scaled(bits_per_second, 1000, {"bit", "kbit", "Mbit", "Gbit", "Tbit"}), "/s");
 }
 
+std::string FormatRate(double bytes_per_second) {
+  return MeasuredRate(bytes_per_second, 1024, {"B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"});
+}
+
 std::string FormatThroughput(double bytes_per_second) {
   // As fio does it: data sheets give MB/s, and block sizes times IOPS give MiB/s.
-  return absl::StrFormat("%.1f MiB/s (%.1f MB/s)", bytes_per_second / 1048576,
-                         bytes_per_second / 1e6);
+  return absl::StrCat(FormatRate(bytes_per_second), " (",
+                      MeasuredRate(bytes_per_second, 1000, {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"}),
+                      ")");
 }
 
 std::string FormatInstant(int64_t wall_ns) {

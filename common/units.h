@@ -36,7 +36,11 @@ std::string FormatPerIo(double count);
 // So many significant digits, and all digits of larger numbers: "6.93", "12345". Never an exponent,
 // which %g has for them. For numbers from 0.0001 on, and 0.
 std::string FormatDigits(double value, int digits);
-// "312.5 MiB/s (327.7 MB/s)".
+// Bytes per second, for sentences and single figures: "312 MiB/s", "1.39 GiB/s", "28.0 KiB/s".
+// Three digits, in the unit that has one to three of them before the point; the page does the same
+// (web/src/format.ts). Columns of a table have the unit of their head instead.
+std::string FormatRate(double bytes_per_second);
+// The same with powers of 1000 beside it: "312 MiB/s (328 MB/s)", "1.39 GiB/s (1.50 GB/s)".
 std::string FormatThroughput(double bytes_per_second);
 // A network's speed: "10 Gbit/s", "1.50 Mbit/s".
 std::string FormatBitRate(double bits_per_second);

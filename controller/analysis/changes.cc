@@ -136,10 +136,9 @@ void HoldSteadyAgainst(const PhaseView& view, const PhasePoints& points, v1::Pha
   // After the end of a workload of its own the load is another one.
   if (found.end_seconds > report->window_end_seconds() + report->interval_seconds() / 2) return;
   const auto text = [&](double value) {
-    return measure::Is(*steady, measure::Unit::kNanoseconds) ? common::FormatDuration(value)
-           : measure::Is(*steady, measure::Unit::kBytesPerSecond)
-               ? absl::StrCat(common::FormatSize(std::round(value)), "/s")
-               : common::FormatCount(value);
+    return measure::Is(*steady, measure::Unit::kNanoseconds)      ? common::FormatDuration(value)
+           : measure::Is(*steady, measure::Unit::kBytesPerSecond) ? common::FormatRate(value)
+                                                                  : common::FormatCount(value);
   };
   const std::string host = found.worker ? absl::StrCat(" on ", view.HostOf(*found.worker)) : "";
   if (!(found.mean > 0)) {

@@ -48,6 +48,14 @@ std::string FoundCount(double value, double required) {
                                                       : common::FormatCount(value);
 }
 
+std::string FoundThroughput(double value, double required) {
+  std::string found = common::FormatThroughput(value);
+  if (value < required && found == common::FormatThroughput(required)) {
+    absl::StrAppend(&found, absl::StrFormat(" (%.0f B/s)", value));
+  }
+  return found;
+}
+
 std::string FoundLatency(const v1::Percentile& p, double most) {
   std::string found = common::FormatPercentile(p.latency_ns(), p.is_uncertain());
   if (p.latency_ns() > most && IsClose(p.latency_ns(), most)) {
@@ -104,7 +112,7 @@ void CheckExpectations(const v1::Expect& expect, PhaseResults results, v1::Phase
     const double least = expect.throughput_bytes_per_second();
     const auto rate = known(total.has_bytes_per_second(), total.bytes_per_second());
     add(absl::StrCat("throughput >= ", common::FormatThroughput(least)),
-        rate ? common::FormatThroughput(*rate) : "not known", rate && *rate >= least,
+        rate ? FoundThroughput(*rate, least) : "not known", rate && *rate >= least,
         ExpectedFigure{measure::Figure::kBytesPerSecond, least, rate});
   }
   const auto latency = [&](const char* name, measure::Figure figure, double percent,

@@ -183,10 +183,10 @@ std::string UseOf(const std::vector<HostNetwork>& networks) {
   if (busiest) return busiest->text;
   if (unknown == nullptr) return "";
   const double dropped = unknown->received_drops() + unknown->sent_drops();
-  return absl::StrFormat("%s received %.1f MiB/s and sent %.1f MiB/s with %s dropped packets (%s)",
-                         unknown->name(), unknown->received_bytes_per_second() / 1048576,
-                         unknown->sent_bytes_per_second() / 1048576, common::FormatCount(dropped),
-                         unknown->no_line_rate());
+  return absl::StrFormat("%s received %s and sent %s with %s dropped packets (%s)", unknown->name(),
+                         common::FormatRate(unknown->received_bytes_per_second()),
+                         common::FormatRate(unknown->sent_bytes_per_second()),
+                         common::FormatCount(dropped), unknown->no_line_rate());
 }
 
 }  // namespace

@@ -199,9 +199,8 @@ std::string CauseOfExcess(const PhaseView& view, const v1::PhaseReport& report,
 }
 
 std::string AmountText(const v1::PromiseReport& promise, double value) {
-  return measure::Is(promise, measure::Figure::kIops)
-             ? common::FormatCount(value)
-             : absl::StrCat(common::FormatSize(std::round(value)), "/s");
+  return measure::Is(promise, measure::Figure::kIops) ? common::FormatCount(value)
+                                                      : common::FormatRate(value);
 }
 
 std::string PromiseText(const v1::PromiseReport& promise) {

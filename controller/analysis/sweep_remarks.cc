@@ -188,10 +188,10 @@ BusyPair PairOf(const std::vector<BusyPoint>& points) {
 
 std::string BusyText(const v1::SweepReport& sweep, const BusyPoint& first,
                      const BusyPoint& second) {
-  return absl::StrFormat(
-      "%s: %s was busy for %.0f %% of the time, at %.1f MiB/s; %s: for %.0f %%, at %.1f MiB/s",
-      NameOfPoint(sweep, *first.point), first.device, 100 * first.busy, first.rate / common::kMiB,
-      NameOfPoint(sweep, *second.point), 100 * second.busy, second.rate / common::kMiB);
+  return absl::StrFormat("%s: %s was busy for %.0f %% of the time, at %s; %s: for %.0f %%, at %s",
+                         NameOfPoint(sweep, *first.point), first.device, 100 * first.busy,
+                         common::FormatRate(first.rate), NameOfPoint(sweep, *second.point),
+                         100 * second.busy, common::FormatRate(second.rate));
 }
 
 // A sweep over sizes of an I/O asks whether a busy device is full: what keeps it from an answer.
@@ -235,8 +235,8 @@ void AddBusyRemark(const SweptPhases& phases, v1::SweepReport* sweep) {
       BusyText(*sweep, *pair.limited, *pair.most), ". ",
       pair.limited->busy >= kBusyThroughout
           ? "A device that is busy all the time can still do more"
-          : absl::StrFormat("If \"busy\" were the share of what it can do, %.1f MiB/s would be all",
-                            pair.limited->Limit() / common::kMiB)));
+          : absl::StrFormat("If \"busy\" were the share of what it can do, %s would be all",
+                            common::FormatRate(pair.limited->Limit()))));
 }
 
 void AddSweepRemarks(v1::SweepReport* sweep) {

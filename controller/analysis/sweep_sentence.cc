@@ -21,8 +21,6 @@ constexpr size_t kNamedWorse = 3;
 constexpr size_t kNamedApart = 3;
 // Medians of few rounds often differ by less from what the means say.
 constexpr double kOtherMedian = 0.05;
-// From here on a rate is in a larger unit: nobody reads 191333.3 MiB/s.
-constexpr double kMaxMib = 10000;
 
 using Points = std::vector<const v1::SweepPointReport*>;
 
@@ -106,10 +104,7 @@ class Sentence {
     if (measure::Is(sweep_.conclusion(), measure::SweepFigure::kIops)) {
       return absl::StrCat(common::FormatCount(value), " IOPS");
     }
-    // 38 KiB/s are not 0.0 MiB/s.
-    return value < common::kMiB || value >= kMaxMib * common::kMiB
-               ? absl::StrCat(common::FormatSize(value), "/s")
-               : absl::StrFormat("%.1f MiB/s", value / common::kMiB);
+    return common::FormatRate(value);
   }
 
   // The figure of the point in the tables: the median over its rounds. The means of its comparison

@@ -30,7 +30,7 @@ std::string Value(const std::string& unit, double value) {
     case Unit::kRatio:
       return absl::StrFormat("%.3g %%", 100 * value);
     case Unit::kBytesPerSecond:
-      return absl::StrFormat("%.1f MiB/s", value / 1048576);
+      return common::FormatRate(value);
     case Unit::kPerIo:
     case Unit::kBytesPerByte:
       return common::FormatPerIo(value);

@@ -105,8 +105,8 @@ std::string MissText(const v1::Expectation& e) {
                         " the ", FormatCount(e.required()), " required");
   }
   if (figure == measure::Figure::kBytesPerSecond) {
-    return absl::StrCat(RateText(e.value()), ", ", PercentOf(e.value() / e.required()), " the ",
-                        RateText(e.required()), " required");
+    return absl::StrCat(common::FormatRate(e.value()), ", ", PercentOf(e.value() / e.required()),
+                        " the ", common::FormatRate(e.required()), " required");
   }
   if (figure == measure::Figure::kErrors) {
     return absl::StrCat(Plural(e.value(), "error"), ", at most ", FormatCount(e.required()),

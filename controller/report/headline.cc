@@ -19,8 +19,6 @@ using measure::SweepFigure;
 
 // The size of I/Os, bytes, from which people ask for the throughput.
 constexpr double kLargeBytes = 128 * 1024;
-// From here on a rate is in a larger unit: nobody reads 191333.3 MiB/s.
-constexpr double kMaxMibOfRate = 10000;
 
 struct P99 {
   double ns = 0;  // 0: too few I/Os for one
@@ -64,7 +62,8 @@ std::string PointText(const v1::SweepReport& sweep, const v1::SweepPointReport& 
 // The sweep's figure at the point that leads.
 std::string FigureText(const v1::SweepReport& sweep, const v1::Headline& headline) {
   const v1::SweepConclusion& conclusion = sweep.conclusion();
-  if (Is(conclusion, SweepFigure::kThroughput)) return RateText(headline.bytes_per_second());
+  if (Is(conclusion, SweepFigure::kThroughput))
+    return common::FormatRate(headline.bytes_per_second());
   if (Is(conclusion, SweepFigure::kP99) && headline.has_p99_ns()) {
     return absl::StrCat(P99Text(headline), " at ", common::FormatCount(headline.iops()), " IOPS");
   }
@@ -173,10 +172,10 @@ std::optional<v1::Headline> OfLoad(const v1::Report& report) {
   SetFigures(chosen->total().iops(), chosen->total().bytes_per_second(), P99Of(chosen->total()),
              &headline);
   const bool is_large = headline.bytes_per_second() >= kLargeBytes * headline.iops();
-  headline.set_text(
-      absl::StrCat(loads > 1 ? absl::StrCat(chosen->name(), ": ") : "",
-                   is_large ? absl::StrCat(RateText(headline.bytes_per_second()), ", ") : "",
-                   common::FormatCount(headline.iops()), " IOPS", P99Part(headline)));
+  headline.set_text(absl::StrCat(
+      loads > 1 ? absl::StrCat(chosen->name(), ": ") : "",
+      is_large ? absl::StrCat(common::FormatRate(headline.bytes_per_second()), ", ") : "",
+      common::FormatCount(headline.iops()), " IOPS", P99Part(headline)));
   return headline;
 }
 
@@ -213,7 +212,7 @@ std::optional<v1::Headline> OfObserved(const v1::Report& report) {
     headline.set_text(absl::StrCat(
         "observed ", Plural(f.devices(), "device"), ": ", common::FormatCount(f.reads_per_second()),
         " reads/s, ", common::FormatCount(f.writes_per_second()), " writes/s, ",
-        RateText(f.read_bytes_per_second() + f.write_bytes_per_second()),
+        common::FormatRate(f.read_bytes_per_second() + f.write_bytes_per_second()),
         f.busiest().empty()
             ? ""
             : absl::StrFormat("; %s busy %.0f %% of the time", f.busiest(), 100 * f.busy_ratio())));
@@ -288,13 +287,6 @@ const v1::PhaseReport* PhaseOf(const v1::Headline& headline, const v1::Report& r
 std::string P99Text(const v1::Headline& headline) {
   return absl::StrCat("p99 ",
                       common::FormatPercentile(headline.p99_ns(), headline.is_p99_uncertain()));
-}
-
-std::string RateText(double bytes_per_second) {
-  // 38 KiB/s are not 0.0 MiB/s.
-  return bytes_per_second < common::kMiB || bytes_per_second >= kMaxMibOfRate * common::kMiB
-             ? absl::StrCat(common::FormatSize(bytes_per_second), "/s")
-             : absl::StrFormat("%.1f MiB/s", bytes_per_second / common::kMiB);
 }
 
 }  // namespace lockstep::controller

@@ -18,7 +18,4 @@ const v1::PhaseReport* PhaseOf(const v1::Headline& headline, const v1::Report& r
 // "p99 1.20 ms", "p99 ~1.20 ms" if it is uncertain.
 std::string P99Text(const v1::Headline& headline);
 
-// "312.5 MiB/s", "38 KiB/s".
-std::string RateText(double bytes_per_second);
-
 }  // namespace lockstep::controller

@@ -158,21 +158,24 @@ std::string RenderQuotas(const v1::PhaseReport& phase) {
 
 std::string RenderMemory(const v1::KernelReport& k) {
   std::vector<std::string> parts;
-  const auto add = [&](bool is_known, const char* name, double bytes, const char* unit) {
-    if (is_known) parts.push_back(absl::StrCat(name, " ", FormatSize(bytes), unit));
+  const auto add = [&](bool is_known, const char* name, double bytes) {
+    if (is_known) parts.push_back(absl::StrCat(name, " ", FormatSize(bytes)));
   };
-  add(k.has_swap_used_bytes_avg(), "swpd", k.swap_used_bytes_avg(), "");
-  add(k.has_free_bytes_avg(), "free", k.free_bytes_avg(), "");
-  add(k.has_buffers_bytes_avg(), "buff", k.buffers_bytes_avg(), "");
-  add(k.has_cache_bytes_avg(), "cache", k.cache_bytes_avg(), "");
-  add(k.has_dirty_bytes_avg(), "dirty", k.dirty_bytes_avg(), "");
+  const auto add_rate = [&](bool is_known, const char* name, double bytes_per_second) {
+    if (is_known) parts.push_back(absl::StrCat(name, " ", common::FormatRate(bytes_per_second)));
+  };
+  add(k.has_swap_used_bytes_avg(), "swpd", k.swap_used_bytes_avg());
+  add(k.has_free_bytes_avg(), "free", k.free_bytes_avg());
+  add(k.has_buffers_bytes_avg(), "buff", k.buffers_bytes_avg());
+  add(k.has_cache_bytes_avg(), "cache", k.cache_bytes_avg());
+  add(k.has_dirty_bytes_avg(), "dirty", k.dirty_bytes_avg());
   // Beside the mean: the kernel holds writers up by the amount of a moment (vm.dirty_ratio).
-  add(k.has_dirty_bytes_max(), "at most", k.dirty_bytes_max(), "");
-  add(k.has_writeback_bytes_avg(), "writeback", k.writeback_bytes_avg(), "");
-  add(k.has_swap_in_bytes_per_second(), "si", k.swap_in_bytes_per_second(), "/s");
-  add(k.has_swap_out_bytes_per_second(), "so", k.swap_out_bytes_per_second(), "/s");
-  add(k.has_block_in_bytes_per_second(), "bi", k.block_in_bytes_per_second(), "/s");
-  add(k.has_block_out_bytes_per_second(), "bo", k.block_out_bytes_per_second(), "/s");
+  add(k.has_dirty_bytes_max(), "at most", k.dirty_bytes_max());
+  add(k.has_writeback_bytes_avg(), "writeback", k.writeback_bytes_avg());
+  add_rate(k.has_swap_in_bytes_per_second(), "si", k.swap_in_bytes_per_second());
+  add_rate(k.has_swap_out_bytes_per_second(), "so", k.swap_out_bytes_per_second());
+  add_rate(k.has_block_in_bytes_per_second(), "bi", k.block_in_bytes_per_second());
+  add_rate(k.has_block_out_bytes_per_second(), "bo", k.block_out_bytes_per_second());
   return absl::StrJoin(parts, ", ");
 }
 

@@ -67,10 +67,26 @@ TEST(UnitsTest, FiguresForPeople) {
   EXPECT_EQ(FormatPerIo(999.6), "1,000");
   EXPECT_EQ(FormatPerIo(1012.6), "1,013");
   EXPECT_EQ(FormatCount(0), "0");
-  EXPECT_EQ(FormatThroughput(327680000), "312.5 MiB/s (327.7 MB/s)");
+  EXPECT_EQ(FormatThroughput(327680000), "312 MiB/s (328 MB/s)");
+  EXPECT_EQ(FormatThroughput(1427.5 * 1048576), "1.39 GiB/s (1.50 GB/s)");
   EXPECT_EQ(FormatBitRate(10e9), "10 Gbit/s");
   EXPECT_EQ(FormatBitRate(1.5e6), "1.50 Mbit/s");
   EXPECT_EQ(FormatInstant(1769860800250999999), "2026-01-31T12:00:00.250Z");
+}
+
+// The same table as in tests/web/lists_scenes_test.cjs: the page must not show another number.
+TEST(UnitsTest, RatesHaveThreeDigitsInTheUnitThatFits) {
+  const std::pair<double, const char*> cases[] = {{0, "0 B/s"},
+                                                  {512, "512 B/s"},
+                                                  {38.0 * 1024, "38.0 KiB/s"},
+                                                  {28.0 * 1048576, "28.0 MiB/s"},
+                                                  {312.5 * 1048576, "312 MiB/s"},
+                                                  {1000.0 * 1048576, "1,000 MiB/s"},
+                                                  {1023.0 * 1048576, "1,023 MiB/s"},
+                                                  {1023.9 * 1048576, "1.00 GiB/s"},
+                                                  {1427.5 * 1048576, "1.39 GiB/s"},
+                                                  {191333.3 * 1048576, "187 GiB/s"}};
+  for (const auto& [rate, text] : cases) EXPECT_EQ(FormatRate(rate), text) << rate;
 }
 
 }  // namespace

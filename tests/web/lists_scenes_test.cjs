@@ -88,6 +88,28 @@ async function listOfRuns(page) {
   await page.setViewportSize({ width: 1280, height: 900 });
 }
 
+// Rates are as FormatThroughput() of common/units.h writes them; units_test.cc has the same table.
+async function rates(page) {
+  const cases = [
+    [512, "512 B/s (512 B/s)"],
+    [38 * 2 ** 10, "38.0 KiB/s (38.9 kB/s)"],
+    [28 * 2 ** 20, "28.0 MiB/s (29.4 MB/s)"],
+    [1000 * 2 ** 20, "1,000 MiB/s (1.05 GB/s)"],
+    [1023.9 * 2 ** 20, "1.00 GiB/s (1.07 GB/s)"],
+    [1427.5 * 2 ** 20, "1.39 GiB/s (1.50 GB/s)"],
+  ];
+  listed = cases.map(([bytesPerSecond], i) => runOf(i, { bytesPerSecond }));
+  await open(page, "", "a[data-run]");
+  const titles = await page
+    .locator("tbody tr [title*=IOPS]")
+    .evaluateAll((all) => all.map((one) => one.title));
+  assert.deepStrictEqual(
+    titles,
+    cases.map(([, text]) => `48,700 IOPS, ${text}`),
+  );
+  listed = runs;
+}
+
 // A verdict is green, amber, red or grey by how grave it is; that a person ended a run is no fault.
 async function severities(page) {
   const words = {
@@ -448,6 +470,7 @@ async function main(page) {
   await fake(page);
   const scenes = [
     listOfRuns,
+    rates,
     severities,
     keyboard,
     actions,

@@ -37,10 +37,9 @@ export function size(bytes: number): string {
 }
 
 export const mebibytes = (bytes: number): string => fixed(bytes / 1048576, 1);
-export const throughput = (bytesPerSecond: number): string => `${mebibytes(bytesPerSecond)} MiB/s`;
 // In both units that people ask for: by themselves, and below a head that names the units.
 export const bothThroughputs = (bytesPerSecond: number): string =>
-  `${throughput(bytesPerSecond)} (${fixed(bytesPerSecond / 1e6, 1)} MB/s)`;
+  `${rate(bytesPerSecond)} (${rate(bytesPerSecond, "decimal")})`;
 export const bothUnits = (bytesPerSecond: number): string =>
   `${mebibytes(bytesPerSecond)} (${fixed(bytesPerSecond / 1e6, 1)})`;
 
@@ -97,9 +96,9 @@ export function instant(rfc3339: string): string {
 // Tiles and axes have three digits (below 10,000 a count has all of its own), and one unit for an
 // axis and the tiles that belong to it: that of its greatest value.
 
-// The kind of a figure: how many in a second, bytes, bytes in a second, nanoseconds, a part of 1,
-// or a number without a unit.
-export type Kind = "count" | "bytes" | "rate" | "latency" | "ratio" | "number";
+// The kind of a figure: how many in a second, bytes, bytes in a second (in powers of 1024, and of
+// 1000), nanoseconds, a part of 1, or a number without a unit.
+export type Kind = "count" | "bytes" | "rate" | "decimal" | "latency" | "ratio" | "number";
 export interface Unit {
   name: string; // without a blank before it; may be empty
   factor: number; // one of it
@@ -109,6 +108,7 @@ const ladders: Record<Kind, [number, string[]]> = {
   count: [1000, ["", "k", "M", "G", "T"]],
   bytes: [1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]],
   rate: [1024, ["B/s", "KiB/s", "MiB/s", "GiB/s", "TiB/s"]],
+  decimal: [1000, ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]],
   latency: [1000, ["ns", "µs", "ms", "s"]],
   ratio: [1, ["%"]],
   number: [1, [""]],
@@ -148,6 +148,10 @@ export const withUnit = (value: number, unit: Unit): string =>
 
 // A figure of a tile or a sentence: 4,461, 48.7 k, 380 MiB/s, 5.93 ms, 9.00 %.
 export const short = (kind: Kind, value: number): string => withUnit(value, unitOf(kind, value));
+
+// A throughput as the text report has it (FormatRate() of common/units.h), where 0 has its unit, too.
+export const rate = (value: number, kind: "rate" | "decimal" = "rate"): string =>
+  value === 0 ? "0 B/s" : short(kind, value);
 
 // A difference: +12 %, −19 %.
 export const signed = (value: number, show: (value: number) => string): string =>

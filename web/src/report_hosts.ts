@@ -12,6 +12,7 @@ import {
   none,
   percent,
   plural,
+  rate,
   seconds,
   size,
   wholePercent,
@@ -275,7 +276,7 @@ export function devices(phase: PhaseReport): HTMLElement[] {
 function memory(phase: PhaseReport): HTMLElement[] {
   if (phase.kernels.every((k) => k.freeBytesAvg === undefined)) return [];
   const amounts = ["swpd", "free", "buff", "cache", "dirty", "dirty, most", "writeback"];
-  const rates = ["si/s", "so/s", "bi/s", "bo/s"];
+  const rates = ["si", "so", "bi", "bo"];
   return [
     table(
       [{ title: "memory of" }, ...[...amounts, ...rates].map(numeric)],
@@ -289,11 +290,13 @@ function memory(phase: PhaseReport): HTMLElement[] {
           k.dirtyBytesAvg,
           k.dirtyBytesMax,
           k.writebackBytesAvg,
+        ].map((bytes) => optional(bytes, size)),
+        ...[
           k.swapInBytesPerSecond,
           k.swapOutBytesPerSecond,
           k.blockInBytesPerSecond,
           k.blockOutBytesPerSecond,
-        ].map((bytes) => optional(bytes, size)),
+        ].map((bytesPerSecond) => optional(bytesPerSecond, rate)),
       ]),
     ),
   ];

@@ -348,7 +348,7 @@ TEST(KernelTest, WhatVmstatPrintsIsAveragedOverTheMeasuredTime) {
       << RenderVmstat(kernel);
   EXPECT_EQ(RenderMemory(kernel),
             "swpd 7 MiB, free 1 GiB, buff 3 MiB, cache 6 MiB, dirty 1 MiB, at most 2 MiB, "
-            "writeback 2 MiB, si 1 MiB/s, so 0 B/s, bi 2 MiB/s");
+            "writeback 2 MiB, si 1.00 MiB/s, so 0 B/s, bi 2.00 MiB/s");
   TextOptions options;
   options.detail = true;
   const std::string text = RenderText(ReportOf(data), options);

@@ -57,6 +57,19 @@ TEST(ExpectationsTest, WhatIsNotKnownIsNotMet) {
   for (const v1::Expectation& e : phase.expectations()) EXPECT_TRUE(e.met()) << e.text();
 }
 
+TEST(ExpectationsTest, AThroughputThatIsMissedNarrowlyIsNotWrittenAsTheRequiredOne) {
+  v1::Expect expect;
+  expect.set_throughput_bytes_per_second(100 << 20);
+  v1::PhaseReport phase;
+  phase.mutable_total()->set_operations(100);
+  phase.mutable_total()->set_bytes_per_second((100 << 20) - 1024);
+  CheckExpectations(expect, PhaseResults::kComplete, &phase);
+  ASSERT_EQ(phase.expectations_size(), 1);
+  EXPECT_FALSE(phase.expectations(0).met());
+  EXPECT_EQ(phase.expectations(0).text(), "throughput >= 100 MiB/s (105 MB/s)");
+  EXPECT_EQ(phase.expectations(0).found(), "100 MiB/s (105 MB/s) (104856576 B/s)");
+}
+
 TEST(LimitsTest, NothingIsRequiredOfALoadWithoutExpectations) {
   EXPECT_TRUE(LimitsOf(v1::RunPhase()).empty());
 }

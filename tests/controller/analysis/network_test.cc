@@ -107,7 +107,7 @@ TEST(NetworkLimitTest, AnUnknownSpeedGivesNoShareAndNoVerdict) {
   EXPECT_FALSE(phase.interfaces(0).has_send_speed_bits_per_second());
   EXPECT_EQ(phase.workloads(0).limited_by(), "device");
   EXPECT_TRUE(absl::EndsWith(phase.workloads(0).limited_because(),
-                             "eth0 received 19.1 MiB/s and sent 1907.3 MiB/s with 0 dropped "
+                             "eth0 received 19.1 MiB/s and sent 1.86 GiB/s with 0 dropped "
                              "packets (its line rate is not known)"))
       << phase.workloads(0).limited_because();
   EXPECT_TRUE(

@@ -134,7 +134,7 @@ TEST(PromiseTest, MergedRequestsAreNamed) {
     run->mutable_promised()->set_throughput_bytes_per_second(1 << 20);
   });
   EXPECT_EQ(PromiseOf(data).text(),
-            "1.56 MiB/s of 1 MiB/s promised (156 %): sda served them, by its own counters");
+            "1.56 MiB/s of 1.00 MiB/s promised (156 %): sda served them, by its own counters");
 }
 
 TEST(PromiseTest, WhereNothingShowsTheCauseItIsNotKnown) {

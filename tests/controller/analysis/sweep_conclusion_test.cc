@@ -256,8 +256,8 @@ TEST_F(SweepConclusionTest, SizesThatDifferAreComparedByThroughput) {
             "block_size=4KiB is 88 % slower.");
   EXPECT_EQ(sweep_.conclusion().figure(), "throughput");
   EXPECT_EQ(Point(1).standing(), v1::STANDING_BEST);
-  // A rate of five digits is in a larger unit.
-  for (RoundFigures& figures : points_[1]) figures.bytes_per_second *= 1024;
+  // A rate of four digits is in a larger unit.
+  for (RoundFigures& figures : points_[1]) figures.bytes_per_second *= 50;
   sweep_.clear_conclusion();
   const std::string sentence = Sentence();
   EXPECT_NE(sentence.find(" GiB/s, more than every other point"), std::string::npos) << sentence;

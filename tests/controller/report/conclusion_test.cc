@@ -351,8 +351,9 @@ TEST(HeadlineTest, ObservedDevicesHaveNoIops) {
   f->set_busiest("sdb");
   f->set_busy_ratio(0.97);
   EXPECT_FALSE(HeadlineOf(report)->has_iops());
-  EXPECT_EQ(ConclusionOf(report),
-            "observed 2 devices: 1,200 reads/s, 10 writes/s, 3.0 MiB/s; sdb busy 97 % of the time");
+  EXPECT_EQ(
+      ConclusionOf(report),
+      "observed 2 devices: 1,200 reads/s, 10 writes/s, 3.00 MiB/s; sdb busy 97 % of the time");
 }
 
 }  // namespace
