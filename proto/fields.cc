@@ -64,13 +64,15 @@ class Checker {
     }
   }
 
-  // A map's keys and values have the map's own limit.
+  // A map's keys and values have the map's own limit. The path of a value ends with its key.
   void CheckEntry(const Message& entry, const FieldDescriptor& map, const std::string& path) {
+    std::string here = path;
     for (const char* part : {"key", "value"}) {
       const FieldDescriptor* field = entry.GetDescriptor()->FindFieldByName(part);
-      if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
-        CheckText(entry.GetReflection()->GetString(entry, field), map, path);
-      }
+      if (field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) continue;
+      const std::string text = entry.GetReflection()->GetString(entry, field);
+      CheckText(text, map, here);
+      here = absl::StrCat(path, ".", common::Printable(text, 100));
     }
   }
 

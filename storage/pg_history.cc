@@ -45,7 +45,7 @@ absl::StatusOr<v1::LabelsReply> PgStore::SetLabels(const std::string& run_id,
         // statement needs no lock against a change by somebody else.
         "UPDATE runs SET labels = (labels - $2::text[]) || $3::jsonb WHERE run_id = $1 RETURNING "
         "labels",
-        {run_id, TextArray(change.remove()), JsonObject(change.set())});
+        {run_id, TextArray(change.removed_labels()), JsonObject(change.labels())});
     if (!changed.ok()) return changed.status();
     if (changed->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id));
     return FromJson(absl::StrCat("{\"labels\":", changed->Text(0, "labels"), "}"), &reply);

@@ -200,8 +200,8 @@ grpc::ServerUnaryReactor* ControllerService::SetLabels(grpc::CallbackServerConte
   const Principal principal = PrincipalOf(*context);
   bool admitted = false;
   std::string change;
-  for (const auto& [key, value] : request->set()) absl::StrAppend(&change, key, "=", value, " ");
-  for (const std::string& key : request->remove()) absl::StrAppend(&change, "-", key, " ");
+  for (const auto& [key, value] : request->labels()) absl::StrAppend(&change, key, "=", value, " ");
+  for (const std::string& key : request->removed_labels()) absl::StrAppend(&change, "-", key, " ");
   Call* call = Admit(context, Role::kSubmitter, *request, &admitted,
                      {"label", change, [request] { return request->run_id(); }});
   if (!admitted) return call;
@@ -213,7 +213,7 @@ grpc::ServerUnaryReactor* ControllerService::SetLabels(grpc::CallbackServerConte
           grpc::StatusCode::PERMISSION_DENIED,
           absl::StrCat("the run is ", run.owner(), "'s; only its owner or an admin labels it"));
     }
-    for (const auto& [key, value] : request->set()) {
+    for (const auto& [key, value] : request->labels()) {
       // Filters write a label as NAME=VALUE and split at the first `=`. A name that contains one
       // could never be found.
       if (key.empty() || key.find('=') != std::string::npos) {

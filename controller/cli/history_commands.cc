@@ -158,11 +158,11 @@ int SetLabels(const Context& context, const HistoryFlags& flags) {
     const size_t equals = text.find('=');
     // Only a word without = removes a label: a value may end in a dash.
     if (equals == std::string::npos && text.size() > 1 && text.back() == '-') {
-      request.add_remove(text.substr(0, text.size() - 1));
+      request.add_removed_labels(text.substr(0, text.size() - 1));
     } else if (equals == std::string::npos || equals == 0) {
       return Fail(absl::StrCat("'", text, "': write key=value, or key- to remove it"));
     } else {
-      (*request.mutable_set())[text.substr(0, equals)] = text.substr(equals + 1);
+      (*request.mutable_labels())[text.substr(0, equals)] = text.substr(equals + 1);
     }
   }
   auto stub = context.Connect();

@@ -37,12 +37,25 @@ YAML::Node FieldOf(const std::string& name, YAML::Node* map) {
   return (*map)[name];
 }
 
+// "--set name=x: ": in one line, whatever the value has.
+std::string FlagOf(const std::string& set) {
+  return absl::StrCat("--set ", common::Printable(set, 300), ": ");
+}
+
+// Whether the field at `path` is the one at `above`, or in it. The name of another field may begin
+// with the same letters.
+bool IsWithin(const std::string& path, const std::string& above) {
+  return path.starts_with(above) &&
+         (path.size() == above.size() || path[above.size()] == '.' || path[above.size()] == '[');
+}
+
 // Sets one value in the tree: phases.0.run.duration=10s. Returns what is wrong, or nothing; `path`
 // is then the field's as errors name it.
 std::string ApplySet(const std::string& set, YAML::Node* root, std::string* path) {
   const size_t equals = set.find('=');
+  const std::string flag = FlagOf(set);
   if (equals == std::string::npos || equals == 0) {
-    return absl::StrCat("--set ", set, ": write PATH=VALUE, as phases.0.run.duration=10s");
+    return absl::StrCat(flag, "write PATH=VALUE, as phases.0.run.duration=10s");
   }
   // Errors write items of lists as phases[0]. Such a path can be copied into --set as it is.
   const std::vector<std::string> parts =
@@ -55,7 +68,7 @@ std::string ApplySet(const std::string& set, YAML::Node* root, std::string* path
     uint64_t index = 0;
     if (here.IsSequence()) {
       if (!absl::SimpleAtoi(parts[i], &index) || index >= here.size()) {
-        return absl::StrCat("--set ", set, ": '", parts[i],
+        return absl::StrCat(flag, "'", common::Printable(parts[i], 100),
                             "' is not one of the list's numbers, 0 to ",
                             here.size() == 0 ? 0 : here.size() - 1);
       }
@@ -63,15 +76,15 @@ std::string ApplySet(const std::string& set, YAML::Node* root, std::string* path
       absl::StrAppend(path, "[", index, "]");
     } else if (here.IsMap() || here.IsNull() || !here.IsDefined()) {
       chain.push_back(FieldOf(parts[i], &here));
-      absl::StrAppend(path, path->empty() ? "" : ".", parts[i]);
+      absl::StrAppend(path, path->empty() ? "" : ".", common::Printable(parts[i], 100));
     } else {
-      return absl::StrCat("--set ", set, ": '", parts[i - 1], "' has no fields");
+      return absl::StrCat(flag, "'", common::Printable(parts[i - 1], 100), "' has no fields");
     }
   }
   try {
     chain.back() = YAML::Load(set.substr(equals + 1));
   } catch (const YAML::Exception& e) {
-    return absl::StrCat("--set ", set, ": ", e.msg);
+    return absl::StrCat(flag, e.msg);
   }
   return "";
 }
@@ -165,13 +178,13 @@ std::string SyntaxError(const std::string& name, const std::string& source,
 
 std::string JobFile::LocationOf(const std::string& path, int line) const {
   for (const auto& [set_path, set] : sets) {
-    // The name of another field may begin with the same letters, so the path must end here, or go
-    // on within the field.
-    const bool here = path.rfind(set_path, 0) == 0 &&
-                      (path.size() == set_path.size() || path[set_path.size()] == '.' ||
-                       path[set_path.size()] == '[');
-    if (here) return absl::StrCat("--set ", set, ": ");
+    if (IsWithin(path, set_path)) return FlagOf(set);
   }
+  // A field that the file does not have was made on the way to the one that --set names.
+  for (const auto& [set_path, set] : sets) {
+    if (line < 1 && IsWithin(set_path, path)) return FlagOf(set);
+  }
+  line = std::max(line, 1);
   if (!is_translated) return absl::StrCat(name, ":", line, ": ");
   const auto origin = origins.find(line);
   return origin != origins.end()
@@ -187,7 +200,7 @@ std::string JobFile::Locate(const v1::Problem& problem) const {
       // Defaults that the controller filled in, and fields that are missing, have no line. The
       // nearest field above them has one.
       const int line = found == lines.end() ? 1 : found->second;
-      return absl::StrCat(LocationOf(problem.path(), line), problem.path(),
+      return absl::StrCat(LocationOf(line < 1 ? path : problem.path(), line), problem.path(),
                           problem.path().empty() ? "" : ": ", common::Printable(problem.message()));
     }
     const size_t cut = path.find_last_of(".[");
@@ -274,7 +287,7 @@ JobFile ParseJobFile(const std::string& name, const std::string& source,
   try {
     ReadYaml(root, &file);
   } catch (const YAML::Exception& e) {
-    file.errors.push_back(absl::StrCat(name, ":", e.mark.line + 1, ": ", e.msg));
+    file.errors.push_back(absl::StrCat(name, ":", std::max(e.mark.line + 1, 1), ": ", e.msg));
   }
   return file;
 }

@@ -31,7 +31,8 @@ struct JobFile {
   // The line for a problem that the controller found: of the path itself, or of the nearest one
   // above.
   std::string Locate(const v1::Problem& problem) const;
-  // "mixed.yaml:14: ", or "--set …: " for a field that was set on the command line.
+  // "mixed.yaml:14: ", or "--set …: " for a field that was set on the command line. Line 0 is that
+  // of a field that the file does not have.
   std::string LocationOf(const std::string& path, int line) const;
 };
 

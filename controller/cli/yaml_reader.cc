@@ -64,13 +64,14 @@ class Reader {
         continue;
       }
       // ReadField() sets no line for a list or a map, which then keeps the line of its name.
-      file_->lines[here] = name.Mark().line + 1;
+      file_->lines[here] = LineOf(name);
       ReadField(value, here, *field, message);
     }
     CheckRequired(node, path, *message);
   }
 
-  static int LineOf(const YAML::Node& node) { return std::max(node.Mark().line + 1, 1); }
+  // 0 of a node that --set has made: it has no mark.
+  static int LineOf(const YAML::Node& node) { return std::max(node.Mark().line + 1, 0); }
 
  private:
   using Entries = std::vector<std::pair<YAML::Node, YAML::Node>>;
@@ -194,11 +195,13 @@ class Reader {
                Message* message) {
     if (!node.IsMap()) return Error(node, path, "is not a list of KEY: VALUE");
     for (const auto& [name, value] : EntriesOf(node, path)) {
+      const std::string here =
+          absl::StrCat(path, ".", common::Printable(name.as<std::string>(""), 100));
       if (!value.IsScalar()) {
-        Error(value, absl::StrCat(path, ".", common::Printable(name.as<std::string>(""), 100)),
-              "is not a single value");
+        Error(value, here, "is not a single value");
         continue;
       }
+      file_->lines[here] = LineOf(name);
       // Strings of proto3 are UTF-8. The controller could not parse a request with other bytes.
       if (!common::IsUtf8(name.Scalar()) || !common::IsUtf8(value.Scalar())) {
         Error(value, path, "is not valid UTF-8");

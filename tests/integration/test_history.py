@@ -196,7 +196,7 @@ class History(FleetTest):
             self.assertIn(said, done.err)
         long = self.fleet.lockstep("label", run, "k=" + "x" * 10240)
         self.assertEqual(long.status, 1)
-        self.assertIn("256", long.err)
+        self.assertIn("labels.k: has 10240 bytes; the maximum is 256", long.err)
 
 
 class Pruning(FleetTest):

@@ -270,7 +270,7 @@ TEST_F(StoreTest, PrunedSamplesLeaveRowsOfTenSeconds) {
   ASSERT_TRUE(store_->EndRun(phase.run_id(), {.state = measure::RunState::kDone}).ok());
   ASSERT_TRUE(store_->SaveReport(phase.run_id(), v1::Report()).ok());
   v1::LabelsRequest label;
-  (*label.mutable_set())["to"] = "prune";
+  (*label.mutable_labels())["to"] = "prune";
   ASSERT_TRUE(store_->SetLabels(phase.run_id(), label).ok());
   const auto read = [&](const std::string& sql) {
     auto rows = connection_->Query("SELECT (" + sql + ")::text AS text", {phase.run_id()});

@@ -192,6 +192,32 @@ TEST(JobFileTest, AProblemIsShownAtTheNearestLineAbove) {
   EXPECT_EQ(file.Locate(problem), "mixed.yaml:13: phases[1].run.workloads[0].targets: is empty");
 }
 
+// The flag is in one line. It is named for the fields that were made on the way to its own, too,
+// which have no line in the file.
+TEST(JobFileTest, AProblemOfASetNamesTheFlag) {
+  const JobFile file = ParseJobFile("mixed.yaml", kJob, {"labels.site=\"a\n\nb\""});
+  ASSERT_TRUE(file.errors.empty()) << file.errors[0];
+  v1::Problem problem;
+  problem.set_path("labels.site");
+  problem.set_message("has control characters");
+  EXPECT_EQ(file.Locate(problem),
+            "--set labels.site=\"a\\x0a\\x0ab\": labels.site: has control characters");
+  const JobFile made = ParseJobFile("mixed.yaml", kJob, {"hosts.count=9"});
+  problem.set_path("hosts");
+  problem.set_message("has too many");
+  EXPECT_EQ(made.Locate(problem), "--set hosts.count=9: hosts: has too many");
+  const auto first = [](const std::string& set) {
+    const JobFile read = ParseJobFile("mixed.yaml", kJob, {set});
+    return read.errors.empty() ? std::string() : read.errors[0];
+  };
+  EXPECT_TRUE(first("expect.p99=5ms").starts_with("--set expect.p99=5ms: expect: "))
+      << first("expect.p99=5ms");
+  EXPECT_TRUE(first("hosts.names.0=a").starts_with("--set hosts.names.0=a: hosts.names"))
+      << first("hosts.names.0=a");
+  EXPECT_TRUE(first("new\nfield=1").starts_with("--set new\\x0afield=1: new\\x0afield: "))
+      << first("new\nfield=1");
+}
+
 // Bytes changed at random: an error or a job, never a crash.
 TEST(JobFileTest, RandomChangesNeverBreakTheReader) {
   std::mt19937 random(1);

@@ -185,7 +185,7 @@ const BadJob kBadJobs[] = {
      },
      "threads on a worker; the maximum is 4096"},
     {[](v1::JobSpec* j) { (*j->mutable_labels())["k"] = std::string(10000, 'x'); },
-     "labels: has 10000 bytes"},
+     "labels.k: has 10000 bytes"},
 };
 
 TEST(JobLimitsTest, WhatIsBeyondAnyLimitIsNamedBeforeAnythingIsDone) {
