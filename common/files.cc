@@ -58,9 +58,10 @@ FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) close(fd_);
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) {
-  FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return ErrnoStatus(errno, path);
+namespace {
+
+absl::StatusOr<std::string> ReadToEnd(const FileDescriptor& fd, const std::string& path,
+                                      size_t max_bytes) {
   // fstat(2) says 0 bytes of a file in /proc, and a page of one in /sys: the file is read to its
   // end.
   std::string content;
@@ -76,6 +77,26 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) 
           absl::StrCat(path, ": has more than ", max_bytes, " bytes"));
     }
   }
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) {
+  const FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus(errno, path);
+  return ReadToEnd(fd, path, max_bytes);
+}
+
+absl::StatusOr<std::string> ReadRegularFile(const std::string& path, size_t max_bytes) {
+  // Without O_NONBLOCK, open(2) of a FIFO would wait for a writer. The kind is checked on the
+  // descriptor that is read: the name may lead to another file by the next call.
+  const FileDescriptor fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat facts;
+  if (!fd.valid() || fstat(fd.get(), &facts) != 0) return ErrnoStatus(errno, path);
+  if (!S_ISREG(facts.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is not a regular file"));
+  }
+  return ReadToEnd(fd, path, max_bytes);
 }
 
 absl::Status WriteFileAtomically(const std::string& path, const std::string& content) {

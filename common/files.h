@@ -10,6 +10,10 @@ namespace lockstep::common {
 // Whole small files. Errors name the path and the system's words; NOT_FOUND where the file does not
 // exist, RESOURCE_EXHAUSTED where it has more than `max_bytes`.
 absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes = 64 << 20);
+// The same of a file with a key, a certificate or another secret: INVALID_ARGUMENT if it is a pipe,
+// a device or anything else that is no regular file. Such a file could keep the reader waiting for
+// ever.
+absl::StatusOr<std::string> ReadRegularFile(const std::string& path, size_t max_bytes = 64 << 20);
 // Written beside and renamed, so that a reader sees the old or the new file, whole. Mode 0600.
 absl::Status WriteFileAtomically(const std::string& path, const std::string& content);
 // The file's content without the white space at its ends; empty where it cannot be read.

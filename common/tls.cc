@@ -165,7 +165,7 @@ absl::StatusOr<std::shared_ptr<const TlsContent>> TlsStore::Read() const {
   for (const auto& [path, text] :
        {std::pair{&files_.certificate, &content->certificate},
         std::pair{&files_.key, &content->key}, std::pair{&files_.authority, &content->authority}}) {
-    auto read = ReadFile(*path, static_cast<size_t>(limits::kCertificateBytes));
+    auto read = ReadRegularFile(*path, static_cast<size_t>(limits::kCertificateBytes));
     if (!read.ok()) return read.status();
     *text = *std::move(read);
   }
@@ -185,7 +185,8 @@ absl::StatusOr<std::shared_ptr<const TlsContent>> TlsStore::Read() const {
   }
   if (absl::Status times = CheckTimes(files_, content->own); !times.ok()) return times;
   if (files_.revocations.empty()) return content;
-  const auto crl = ReadFile(files_.revocations, static_cast<size_t>(limits::kRevocationBytes));
+  const auto crl =
+      ReadRegularFile(files_.revocations, static_cast<size_t>(limits::kRevocationBytes));
   // Open() has refused a path that was named and led nowhere. Refresh() sees to it that a list
   // which has gone since does not let anybody in again.
   if (absl::IsNotFound(crl.status())) return content;

@@ -37,7 +37,7 @@ std::string Day(absl::Time time) {
 
 void CheckFile(const std::string& flag, const std::string& path, int64_t now_s,
                Findings* findings) {
-  const auto text = common::ReadFile(path, kMaxPemBytes);
+  const auto text = common::ReadRegularFile(path, kMaxPemBytes);
   // common::ClientCredentials() has the words for a file that cannot be used.
   if (!text.ok()) return;
   const auto facts = common::ReadCertificate(*text);

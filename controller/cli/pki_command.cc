@@ -59,7 +59,7 @@ int Issue(const PkiFlags& flags) {
   std::optional<std::string> csr;
   if (!flags.csr.empty()) {
     // The file comes from another machine: its size is bounded before OpenSSL parses it.
-    auto read = common::ReadFile(flags.csr, static_cast<size_t>(limits::kCertificateBytes));
+    auto read = common::ReadRegularFile(flags.csr, static_cast<size_t>(limits::kCertificateBytes));
     if (!read.ok()) return Fail(read.status());
     csr = *std::move(read);
   }

@@ -104,6 +104,10 @@ void AddFlags(CLI::App* app, Flags* flags) {
 absl::StatusOr<std::string> ReadStoreFile(const std::string& path) {
   struct stat facts;
   if (stat(path.c_str(), &facts) != 0) return common::ErrnoStatus(errno, "--store-file " + path);
+  // A pipe would keep the controller waiting for a writer.
+  if (!S_ISREG(facts.st_mode)) {
+    return absl::InvalidArgumentError("--store-file " + path + ": is not a regular file");
+  }
   if ((facts.st_mode & 0077) != 0) {
     return absl::FailedPreconditionError("--store-file " + path +
                                          ": others may read it; chmod 600 it");

@@ -60,11 +60,11 @@ absl::Status Replace(const std::string& path, const std::string& content) {
 }
 
 absl::StatusOr<std::string> ReadPem(const std::string& path) {
-  return common::ReadFile(path, static_cast<size_t>(limits::kCertificateBytes));
+  return common::ReadRegularFile(path, static_cast<size_t>(limits::kCertificateBytes));
 }
 
 absl::StatusOr<std::string> ReadRevocations(const std::string& path) {
-  return common::ReadFile(path, static_cast<size_t>(limits::kRevocationBytes));
+  return common::ReadRegularFile(path, static_cast<size_t>(limits::kRevocationBytes));
 }
 
 absl::StatusOr<std::string> ReadSecret(const std::string& path) {

@@ -49,5 +49,25 @@ TEST_F(DirectoryOfOthersTest, AnotherUserOwnsIt) {
   EXPECT_NE(Problem(0700).find("belongs to user 12345"), std::string::npos);
 }
 
+// Opening a FIFO would wait for a writer, and reading a directory or a device tells nothing.
+TEST(RegularFileTest, NothingElseIsRead) {
+  std::string directory = "/tmp/lockstep-files-XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  const std::string fifo = directory + "/fifo";
+  const std::string file = directory + "/file";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  ASSERT_TRUE(WriteFileAtomically(file, "text").ok());
+  for (const std::string& path : {fifo, directory, std::string("/dev/null")}) {
+    EXPECT_EQ(ReadRegularFile(path).status(),
+              absl::InvalidArgumentError(path + ": is not a regular file"));
+  }
+  EXPECT_EQ(*ReadRegularFile(file, 4), "text");
+  EXPECT_TRUE(absl::IsResourceExhausted(ReadRegularFile(file, 3).status()));
+  EXPECT_TRUE(absl::IsNotFound(ReadRegularFile(directory + "/none").status()));
+  unlink(fifo.c_str());
+  unlink(file.c_str());
+  rmdir(directory.c_str());
+}
+
 }  // namespace
 }  // namespace lockstep::common

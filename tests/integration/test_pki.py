@@ -145,6 +145,10 @@ class Commands(unittest.TestCase):
             capture_output=True,
         )
         self.ok("issue", "worker", "node3", "--csr", f"{here}/own.csr")
+        # Nobody ever writes to it.
+        os.mkfifo(f"{here}/pipe.csr")
+        said = self.refused("issue", "worker", "node4", "--csr", f"{here}/pipe.csr")
+        self.assertIn("pipe.csr: is not a regular file", said)
         self.assertEqual(sorted(os.listdir(self.pki.path("node3"))), ["ca.pem", "cert.pem"])
 
     def test_nothing_is_overwritten(self):

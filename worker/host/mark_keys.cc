@@ -17,7 +17,7 @@ MarkKeys::MarkKeys(SigningKey key, std::string path)
 
 absl::StatusOr<std::shared_ptr<MarkKeys>> MarkKeys::Load(const std::string& state_directory) {
   const std::string path = state_directory + "/mark-key";
-  const auto kept = common::ReadFile(path);
+  const auto kept = common::ReadRegularFile(path);
   if (absl::IsNotFound(kept.status())) {
     std::shared_ptr<MarkKeys> made(new MarkKeys(SigningKey::Make(), path));
     common::MutexLock lock(&made->mutex_);

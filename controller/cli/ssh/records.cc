@@ -132,7 +132,7 @@ absl::StatusOr<std::vector<FleetRecord>> FleetRecords::Load() const {
   std::vector<FleetRecord> records;
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(directory_, failed)) {
-    const auto text = common::ReadFile(entry.path().string());
+    const auto text = common::ReadRegularFile(entry.path().string());
     // Another command may have removed the record since.
     if (!text.ok()) continue;
     FleetRecord record = FromText(*text);

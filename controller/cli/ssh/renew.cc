@@ -18,8 +18,8 @@ absl::Status RenewOn(const RenewOptions& options, const FleetRecords& records, F
                      HostProgress* progress) {
   // What this machine takes for the controller's authority must have the workers', as when they
   // were started. The file may also have a key.
-  const auto authority =
-      common::ReadFile(record->tls_authority, static_cast<size_t>(limits::kCertificateBytes));
+  const auto authority = common::ReadRegularFile(record->tls_authority,
+                                                 static_cast<size_t>(limits::kCertificateBytes));
   if (!authority.ok()) return authority.status();
   HostCertificates certificates;
   certificates.pki = options.pki.empty() ? record->pki : options.pki;
