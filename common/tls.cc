@@ -210,14 +210,31 @@ absl::StatusOr<CredentialsSource> MakeCredentialsSource(const TlsFiles& files) {
     return absl::InvalidArgumentError(
         "--tls-server-name needs --tls-cert, --tls-key and --tls-ca, or --tls-dir");
   }
-  if (!files.any()) return CredentialsSource(&grpc::InsecureChannelCredentials);
+  if (!files.any()) {
+    return CredentialsSource(&grpc::InsecureChannelCredentials, [] { return false; });
+  }
   auto store = TlsStore::Open(files);
   if (!store.ok()) return store.status();
-  return CredentialsSource([store = *std::move(store)] {
+  struct Used {
+    std::shared_ptr<TlsStore> store;
+    Mutex mutex;
+    std::shared_ptr<const TlsContent> content ABSL_GUARDED_BY(mutex);  // of the last credentials
+  };
+  const auto used = std::make_shared<Used>();
+  used->store = *std::move(store);
+  const auto make = [used] {
     // An error leaves the last content. It shows when the controller refuses that.
-    (void)store->Refresh();
-    return ChannelCredentialsOf(*store->Current());
-  });
+    (void)used->store->Refresh();
+    MutexLock lock(&used->mutex);
+    used->content = used->store->Current();
+    return ChannelCredentialsOf(*used->content);
+  };
+  const auto has_newer = [used] {
+    (void)used->store->Refresh();
+    MutexLock lock(&used->mutex);
+    return used->content != nullptr && used->content != used->store->Current();
+  };
+  return CredentialsSource(make, has_newer);
 }
 
 std::shared_ptr<grpc::ServerCredentials> ServerCredentials(std::shared_ptr<const TlsStore> tls) {

@@ -72,8 +72,8 @@ void PrintCertificates(const v1::StatusReply& reply) {
       ++left_out;
       continue;
     }
-    std::cout << "CERTIFICATE: " << common::Printable(worker.hello().host().name(), 60) << "'s "
-              << worker.certificate().warning() << "\n";
+    std::cout << "CERTIFICATE: " << common::Printable(worker.hello().host().name(), 60)
+              << "'s connection has one that " << worker.certificate().warning() << "\n";
   }
   if (left_out > 0) {
     std::cout << "CERTIFICATE: of " << left_out << " more workers; --format json has all\n";
