@@ -31,11 +31,35 @@ def pytest_configure(config):
                 signal.signal(name, lambda *_: None)
         os.environ["LOCKSTEP_TEST_STORE"] = tempfile.mkdtemp(prefix="ls", dir=ROOM_OF_STORES)
         os.chmod(os.environ["LOCKSTEP_TEST_STORE"], 0o755)
+        config.locks_before = locks_of_settings()
 
 
 def pytest_unconfigure(config):
     if not hasattr(config, "workerinput"):
         shutil.rmtree(os.environ["LOCKSTEP_TEST_STORE"], ignore_errors=True)
+        remove_locks(locks_of_settings() - config.locks_before)
+
+
+# Workers keep locks of the settings that their phases change there (worker/environment/keeper.cc).
+LOCKS = "/run/lockstep"
+
+
+def locks_of_settings():
+    with contextlib.suppress(FileNotFoundError):
+        return {name for name in os.listdir(LOCKS) if name.endswith(".lock")}
+    return set()
+
+
+def remove_locks(names, folder=LOCKS):
+    """Removes what the workers of these tests, which have ended, have left."""
+    for name in names:
+        path = os.path.join(folder, name)
+        with contextlib.suppress(OSError), open(path, "rb") as lock:
+            # Of a worker that is none of a test's and runs beside them.
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(path)
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)  # if it is empty
 
 
 def shares_a_fleet(cls):
