@@ -330,7 +330,7 @@ async function storeAway(page) {
   await said(page, "THE STORE IS UNAVAILABLE for 12 s");
 }
 
-// A thousand hosts are one line of a tile on the narrowest screen, in letters that are read at once.
+// A thousand hosts are one line of a tile on the narrowest screen, in letters that are large.
 async function manyHosts(page) {
   await open(page);
   await page.setViewportSize({ width: 360, height: 740 });

@@ -149,7 +149,7 @@ export const withUnit = (value: number, unit: Unit): string =>
 // A figure of a tile or a sentence: 4,461, 48.7 k, 380 MiB/s, 5.93 ms, 9.00 %.
 export const short = (kind: Kind, value: number): string => withUnit(value, unitOf(kind, value));
 
-// A throughput as the text report has it (FormatRate() of common/units.h), where 0 has its unit, too.
+// A throughput as the text report has it (FormatRate() of common/units.h): 0 has its unit, too.
 export const rate = (value: number, kind: "rate" | "decimal" = "rate"): string =>
   value === 0 ? "0 B/s" : short(kind, value);
 
