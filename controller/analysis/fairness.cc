@@ -150,7 +150,7 @@ void AddJainRange(v1::PhaseReport* phase) {
     const bool is_known = !std::isnan(phase->jain_by_interval(i));
     if (is_known && phase->iops_by_interval(i) > 0) jain.push_back(phase->jain_by_interval(i));
   }
-  if (jain.empty()) return;
+  if (jain.size() < 2) return;
   const auto [least, most] = std::minmax_element(jain.begin(), jain.end());
   phase->set_jain_min(*least);
   phase->set_jain_max(*most);

@@ -197,8 +197,8 @@ bool LimitedByThrottle(const LimitEvidence& e, v1::WorkloadReport* out) {
     if (host.lost() || !Runs(host, e.workload)) continue;
     ++hosts;
     for (const std::string& throttle : host.throttles()) {
-      if (!IsOnTarget(throttle, e.report, host.worker_index()) || !HeldMostly(e.view, host, throttle) ||
-          !IsReached(throttle, e.report, host))
+      if (!IsOnTarget(throttle, e.report, host.worker_index()) ||
+          !HeldMostly(e.view, host, throttle) || !IsReached(throttle, e.report, host))
         continue;
       if (first.empty()) first = absl::StrCat(host.host(), ": ", throttle);
       ++limited;

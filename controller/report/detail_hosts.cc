@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/report/detail_writer.h"
 #include "controller/report/finding_groups.h"
@@ -88,14 +89,19 @@ void DetailWriter::Fairness(const v1::PhaseReport& phase) {
                          fairness.of(), fairness.jain(), ratio, 100 * fairness.variation(),
                          fairness.count()));
   }
+  // Of one interval alone nothing is said over time.
+  std::vector<std::string> over_time;
   if (phase.has_jain_max()) {
-    Line(absl::StrFormat("  over time: Jain from %.4f to %.4f%s", phase.jain_min(),
-                         phase.jain_max(),
-                         phase.p99_spread_median() > 0
-                             ? absl::StrFormat("; p99 of the slowest host over the fastest's "
-                                               "%.2f (median), %.2f (worst)",
-                                               phase.p99_spread_median(), phase.p99_spread_worst())
-                             : ""));
+    over_time.push_back(
+        absl::StrFormat("Jain from %.4f to %.4f", phase.jain_min(), phase.jain_max()));
+  }
+  if (phase.p99_spread_median() > 0 && phase.jain_by_interval_size() > 1) {
+    over_time.push_back(
+        absl::StrFormat("p99 of the slowest host over the fastest's %.2f (median), %.2f (worst)",
+                        phase.p99_spread_median(), phase.p99_spread_worst()));
+  }
+  if (!over_time.empty()) {
+    Line(absl::StrCat("  over time: ", absl::StrJoin(over_time, "; ")));
   }
   // Devices() has what is of devices.
   for (const v1::FindingGroup& group : FindingGroupsOf(phase)) {

@@ -108,15 +108,18 @@ function fairnessLine(f: Fairness): string {
 export function fairness(phase: PhaseReport): HTMLElement[] {
   const lines = phase.fairness.filter((f) => f.count > 1 && f.jain !== undefined).map(fairnessLine);
   const { jainMin, jainMax, p99SpreadMedian, p99SpreadWorst } = phase;
+  const overTime: string[] = [];
   if (jainMin !== undefined && jainMax !== undefined) {
-    const spread =
-      p99SpreadMedian !== undefined && p99SpreadWorst !== undefined
-        ? `; p99 of the slowest host over the fastest's ${fixed(p99SpreadMedian, 2)} ` +
-          `(median), ${fixed(p99SpreadWorst, 2)} (worst)`
-        : "";
-    const [least, most] = [fixed(jainMin, 4), fixed(jainMax, 4)];
-    lines.push(`over time: Jain from ${least} to ${most}${spread}`);
+    overTime.push(`Jain from ${fixed(jainMin, 4)} to ${fixed(jainMax, 4)}`);
   }
+  const isOverTime = phase.jainByInterval.length > 1;
+  if (isOverTime && p99SpreadMedian !== undefined && p99SpreadWorst !== undefined) {
+    overTime.push(
+      `p99 of the slowest host over the fastest's ${fixed(p99SpreadMedian, 2)} (median), ` +
+        `${fixed(p99SpreadWorst, 2)} (worst)`,
+    );
+  }
+  if (overTime.length > 0) lines.push(`over time: ${overTime.join("; ")}`);
   return lines.map((line) => element("p", {}, line));
 }
 

@@ -15,7 +15,7 @@ import {
   plural,
   short,
   shown,
-  throughput,
+  rate,
   type Kind,
 } from "./format";
 import { PointChart, type ChartPoint, type PointLine } from "./point_chart";
@@ -39,7 +39,7 @@ type Figure = [
 const jain = orNone((v) => v.toFixed(4));
 const figures: Figure[] = [
   ["IOPS", (p) => p.iops ?? 0, count, "count"],
-  ["throughput", (p) => p.bytesPerSecond ?? 0, throughput, "rate"],
+  ["throughput", (p) => p.bytesPerSecond ?? 0, rate, "rate"],
   ["p50", (p) => p.p50Ns ?? 0, orNone(latency), "latency"],
   ["p99", (p) => p.p99Ns ?? 0, orNone(latency), "latency"],
   ["Jain", (p) => p.jain ?? 0, jain],
@@ -262,13 +262,13 @@ class SweepCharts {
     if (this.across < 0 || (other >= 0 && this.lines < 0)) return;
     const axis = axes[this.across];
     const ticks = axis.values.map((text) => ({ at: numberOf(text), text }));
-    const rate = this.isThroughput ? "throughput" : "IOPS";
+    const figure = this.isThroughput ? "throughput" : "IOPS";
     const named = this.lines >= 0 ? `, a line for each ${axes[this.lines].field}` : "";
     const of = `${sweep.phase}, by ${axis.field}${named}`;
     const kind = this.isThroughput ? ("rate" as const) : ("count" as const);
     const common = { across: axis.field, ticks };
     this.charts.push(
-      new PointChart({ title: `${rate} of ${of}`, kind, isLog: false, ...common }),
+      new PointChart({ title: `${figure} of ${of}`, kind, isLog: false, ...common }),
       new PointChart({ title: `p99 of ${of}`, kind: "latency", isLog: true, ...common }),
     );
     this.root.append(...this.charts.map((chart) => chart.root));
@@ -297,7 +297,7 @@ class SweepCharts {
             x: numberOf(sweep.axes[this.across].values[p.indices[this.across]]),
             title:
               `${pointName(sweep, p)}: ${shown(p.iops, count)} IOPS, ` +
-              shown(p.bytesPerSecond, throughput),
+              shown(p.bytesPerSecond, rate),
             mark: p === best && sweep.points.length > 1 ? `★ ${standingOf(sweep, p)}` : undefined,
           })),
       }));

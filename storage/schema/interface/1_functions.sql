@@ -86,7 +86,8 @@ COMMENT ON FUNCTION jain_step(double precision[], double precision) IS 'Part of 
 CREATE OR REPLACE FUNCTION jain_final(state double precision[])
 RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN state[1] > 1 AND state[3] > 0 THEN state[2] * state[2] / (state[1] * state[3]) END
+  SELECT
+    CASE WHEN state[1] > 1 AND state[3] > 0 THEN state[2] * state[2] / (state[1] * state[3]) END
 $$;
 COMMENT ON FUNCTION jain_final(double precision[]) IS 'Part of jain()';
 

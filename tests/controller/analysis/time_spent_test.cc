@@ -161,7 +161,7 @@ TEST(TimeSpentTest, WhatKeepsASweepFromShowingABusyDeviceIsSaid) {
   phases[1].mutable_devices(0)->set_busy_ratio(0.02);
   EXPECT_EQ(BusyRemark(phases, &sweep),
             "block_size=4KiB: sda was busy for 1 % of the time, at 20.0 MiB/s; block_size=64KiB: "
-            "for 2 %, at 300.0 MiB/s. Whether a busy device can do more is not shown: no point "
+            "for 2 %, at 300 MiB/s. Whether a busy device can do more is not shown: no point "
             "kept it busy for half of the time. A greater queue_depth or more threads may, if the "
             "processors have time for them");
   // A second run of the small blocks moved as much as the large ones.
