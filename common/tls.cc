@@ -210,31 +210,14 @@ absl::StatusOr<CredentialsSource> MakeCredentialsSource(const TlsFiles& files) {
     return absl::InvalidArgumentError(
         "--tls-server-name needs --tls-cert, --tls-key and --tls-ca, or --tls-dir");
   }
-  if (!files.any()) {
-    return CredentialsSource(&grpc::InsecureChannelCredentials, [] { return false; });
-  }
+  if (!files.any()) return CredentialsSource(&grpc::InsecureChannelCredentials);
   auto store = TlsStore::Open(files);
   if (!store.ok()) return store.status();
-  struct Used {
-    std::shared_ptr<TlsStore> store;
-    Mutex mutex;
-    std::shared_ptr<const TlsContent> content ABSL_GUARDED_BY(mutex);  // of the last credentials
-  };
-  const auto used = std::make_shared<Used>();
-  used->store = *std::move(store);
-  const auto make = [used] {
+  return CredentialsSource([store = *std::move(store)] {
     // An error leaves the last content. It shows when the controller refuses that.
-    (void)used->store->Refresh();
-    MutexLock lock(&used->mutex);
-    used->content = used->store->Current();
-    return ChannelCredentialsOf(*used->content);
-  };
-  const auto has_newer = [used] {
-    (void)used->store->Refresh();
-    MutexLock lock(&used->mutex);
-    return used->content != nullptr && used->content != used->store->Current();
-  };
-  return CredentialsSource(make, has_newer);
+    (void)store->Refresh();
+    return ChannelCredentialsOf(*store->Current());
+  });
 }
 
 std::shared_ptr<grpc::ServerCredentials> ServerCredentials(std::shared_ptr<const TlsStore> tls) {

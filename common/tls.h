@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -79,23 +78,7 @@ class TlsStore {
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const TlsFiles& files);
 // Gives the credentials of each new connection, with the files read again if they have changed. If
 // they have become unusable, the last ones. The first ones are made at once: errors are theirs.
-// Thread-safe; a value.
-class CredentialsSource {
- public:
-  using Make = std::function<std::shared_ptr<grpc::ChannelCredentials>()>;
-  CredentialsSource() = default;
-  CredentialsSource(Make make, std::function<bool()> has_newer)
-      : make_(std::move(make)), has_newer_(std::move(has_newer)) {}
-
-  std::shared_ptr<grpc::ChannelCredentials> operator()() const { return make_(); }
-  // Whether the files have had another usable content since the last credentials were made. Never
-  // without TLS.
-  bool HasNewer() const { return has_newer_(); }
-
- private:
-  Make make_;
-  std::function<bool()> has_newer_;
-};
+using CredentialsSource = std::function<std::shared_ptr<grpc::ChannelCredentials>()>;
 absl::StatusOr<CredentialsSource> MakeCredentialsSource(const TlsFiles& files);
 
 // Credentials of a server: mutual TLS with what `tls` has when a connection is made, plaintext when

@@ -21,9 +21,6 @@ constexpr size_t kMaxListings = 16;
 // For the record; `lockstep devices` asks for all.
 constexpr auto kDevicesInHello = static_cast<size_t>(limits::kListItems);
 constexpr int64_t kTickNs = 200 * timing::kMs;
-// A worker that has had nothing to do for so long is between two runs, most often, and not between
-// two phases of one.
-constexpr int64_t kIdleNs = 10 * timing::kSecond;
 // The write log is asked for again for so long where the connection is lost.
 constexpr int64_t kWriteLogNs = 30 * timing::kSecond;
 
@@ -275,34 +272,13 @@ bool Agent::Publish(std::shared_ptr<Session> session) {
   return !stopping_;
 }
 
-// A connection has the certificate with which it was made. Until it ends, the controller and its
-// operator would see the old one, and warn of its end. A worker with a phase keeps the connection:
-// it is changed after the phase, or when the old certificate expires.
-void Agent::ChangeCertificate() {
-  if (!keeper_.attached() || !options_.credentials.HasNewer()) return;
-  std::shared_ptr<Session> session;
-  {
-    common::MutexLock lock(&mutex_);
-    session = session_;
-  }
-  if (session == nullptr) return;
-  spdlog::info("the files of the certificate have changed: connecting again with them");
-  session->Cancel();
-}
-
 // Phases end by this where no controller says so.
 void Agent::TickMain() {
   int64_t attached_ns = clock_->MonotonicNs();
-  int64_t idle_from_ns = attached_ns;
   while (Sleep(kTickNs)) {
     protocol_->Tick();
     const int64_t now = clock_->MonotonicNs();
     if (keeper_.attached()) attached_ns = now;
-    if (protocol_->status().state() != v1::WorkerStatus::STATE_IDLE) idle_from_ns = now;
-    if (now - idle_from_ns > kIdleNs) {
-      ChangeCertificate();
-      idle_from_ns = now;  // the files are looked at once in a while only
-    }
     if (options_.max_alone_ns == 0 || now - attached_ns <= options_.max_alone_ns) continue;
     // Nobody can tell this worker to end any more. Its undelivered measurements are lost with it.
     spdlog::warn("no controller for {} s: this worker ends; {} messages are not delivered",

@@ -88,8 +88,6 @@ class Agent {
   // stopping.
   bool Publish(std::shared_ptr<Session> session);
   absl::Status Serve();
-  // Ends an idle connection whose certificate the files no longer have.
-  void ChangeCertificate();
   void TickMain();
 
   const Options options_;
