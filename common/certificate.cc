@@ -177,24 +177,6 @@ absl::Status CheckKeyOf(const std::string& certificate_pem, const std::string& k
                  : absl::FailedPreconditionError("is not the key of the certificate");
 }
 
-absl::Time ExpiryOfRevoked(const X509_REVOKED* revoked) {
-  const std::unique_ptr<ASN1_OBJECT, decltype(&ASN1_OBJECT_free)> kind(
-      OBJ_txt2obj(kRevokedNotAfterOid, 1), ASN1_OBJECT_free);
-  const int at = X509_REVOKED_get_ext_by_OBJ(revoked, kind.get(), -1);
-  if (at < 0) return absl::InfiniteFuture();
-  const ASN1_OCTET_STRING* value = X509_EXTENSION_get_data(X509_REVOKED_get_ext(revoked, at));
-  const unsigned char* bytes = ASN1_STRING_get0_data(value);
-  const std::unique_ptr<ASN1_TIME, decltype(&ASN1_TIME_free)> time(
-      d2i_ASN1_GENERALIZEDTIME(nullptr, &bytes, ASN1_STRING_length(value)), ASN1_TIME_free);
-  tm parts = {};
-  // An entry that cannot be read stays: TimeOf() would take it for one that has expired.
-  if (time == nullptr || ASN1_TIME_to_tm(time.get(), &parts) != 1) {
-    ERR_clear_error();
-    return absl::InfiniteFuture();
-  }
-  return TimeOf(time.get());
-}
-
 absl::StatusOr<RevocationList> RevocationList::Parse(const std::string& pem,
                                                      const std::string& authority_pem) {
   const std::vector<Certificate> authorities = CertificatesIn(authority_pem);
@@ -227,8 +209,7 @@ absl::StatusOr<RevocationList> RevocationList::Parse(const std::string& pem,
     STACK_OF(X509_REVOKED)* revoked = X509_CRL_get_REVOKED(crl.get());
     for (int i = 0; i < sk_X509_REVOKED_num(revoked); ++i) {
       const X509_REVOKED* one = sk_X509_REVOKED_value(revoked, i);
-      list.revoked_[IdOf(issuer, X509_REVOKED_get0_serialNumber(one))] = {key,
-                                                                          ExpiryOfRevoked(one)};
+      list.signers_[IdOf(issuer, X509_REVOKED_get0_serialNumber(one))] = key;
     }
   }
   ERR_clear_error();
@@ -236,10 +217,9 @@ absl::StatusOr<RevocationList> RevocationList::Parse(const std::string& pem,
   return list;
 }
 
-bool RevocationList::Covers(const RevocationList& other, absl::Time now) const {
-  return std::all_of(other.revoked_.begin(), other.revoked_.end(), [&](const auto& revoked) {
-    return revoked.second.not_after <= now || revoked_.contains(revoked.first);
-  });
+bool RevocationList::Covers(const RevocationList& other) const {
+  return std::all_of(other.signers_.begin(), other.signers_.end(),
+                     [&](const auto& revoked) { return signers_.contains(revoked.first); });
 }
 
 RevocationList RevocationList::Of(const std::string& authority_pem) const {
@@ -248,8 +228,8 @@ RevocationList RevocationList::Of(const std::string& authority_pem) const {
     keys.insert(KeyDigest(authority.get()));
   }
   RevocationList list;
-  for (const auto& [id, revoked] : revoked_) {
-    if (keys.contains(revoked.signer)) list.revoked_[id] = revoked;
+  for (const auto& [id, signer] : signers_) {
+    if (keys.contains(signer)) list.signers_[id] = signer;
   }
   return list;
 }

@@ -7,8 +7,6 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
-struct x509_revoked_st;  // X509_REVOKED of OpenSSL
-
 namespace lockstep::common {
 
 // The facts that a certificate states about its holder and about itself.
@@ -39,14 +37,6 @@ bool HasCertificate(const std::string& pem, const std::string& certificate_pem);
 // OK when the key is the first certificate's.
 absl::Status CheckKeyOf(const std::string& certificate_pem, const std::string& key_pem);
 
-// The extension of an entry of a revocation list (crlEntryExtensions, RFC 5280, 5.3) with the end
-// of the certificate's validity as GeneralizedTime, not critical. No list has it otherwise, and
-// without it nobody could tell that an entry is no longer needed. Below 2.25 each UUID is an
-// identifier.
-inline constexpr char kRevokedNotAfterOid[] = "2.25.205630444905544972697457924454733801727";
-// InfiniteFuture() of an entry without it.
-absl::Time ExpiryOfRevoked(const x509_revoked_st* revoked);
-
 // The certificates that their authorities have revoked. A value; immutable.
 class RevocationList {
  public:
@@ -56,21 +46,17 @@ class RevocationList {
   // what it revokes stays revoked.
   static absl::StatusOr<RevocationList> Parse(const std::string& pem,
                                               const std::string& authority_pem);
-  bool Contains(const CertificateFacts& facts) const { return revoked_.contains(facts.id); }
-  // Whether each certificate of `other` is in this list, too, or has expired: the authority takes
-  // those out of its list.
-  bool Covers(const RevocationList& other, absl::Time now) const;
+  bool Contains(const CertificateFacts& facts) const { return signers_.contains(facts.id); }
+  // Whether each certificate of `other` is in this list, too.
+  bool Covers(const RevocationList& other) const;
   // The revocations that were signed with the keys of these authorities.
   RevocationList Of(const std::string& authority_pem) const;
-  size_t size() const { return revoked_.size(); }
+  size_t size() const { return signers_.size(); }
 
  private:
-  struct Revoked {
-    // The digest of the key that signed the list: a new authority may have the name of an old one.
-    std::string signer;
-    absl::Time not_after;  // as ExpiryOfRevoked()
-  };
-  std::map<std::string, Revoked> revoked_;  // by CertificateFacts::id
+  // By CertificateFacts::id, the digest of the key that signed the list. A new authority may have
+  // the name of an old one.
+  std::map<std::string, std::string> signers_;
 };
 
 }  // namespace lockstep::common

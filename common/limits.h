@@ -124,9 +124,8 @@ namespace lockstep::limits {
   /* Certificates. */                                                                              \
   LIMIT(kCertificateBytes, 65536, "bytes", "a file with a certificate, a key or authorities",      \
         "it is refused; one that replaces another leaves that in use")                             \
-  LIMIT(kRevocationBytes, 2 << 20, "bytes",                                                        \
-        "a revocation list: about 19,000 certificates that have not expired",                      \
-        "`lockstep pki revoke` changes nothing; a list that replaces another leaves that in use")  \
+  LIMIT(kRevocationBytes, 1 << 20, "bytes", "a revocation list",                                   \
+        "it is refused; one that replaces another leaves that in use")                             \
   LIMIT(kTlsRefreshNs, 1000000000, "ns",                                                           \
         "after which the controller reads changed certificates and revocations",                   \
         "streams of certificates that have expired or were revoked end")                           \

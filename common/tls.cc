@@ -137,7 +137,7 @@ absl::Status TlsStore::Refresh() {
   // A certificate that a key has revoked stays revoked as long as the key is trusted, whatever else
   // the file with the authorities has.
   if (read.ok() && content_ != nullptr &&
-      !(*read)->revoked.Covers(content_->revoked.Of((*read)->authority), absl::Now())) {
+      !(*read)->revoked.Covers(content_->revoked.Of((*read)->authority))) {
     problem_ = absl::FailedPreconditionError(
         absl::StrCat("--tls-crl ", files_.revocations,
                      " lacks certificates that were revoked before; they stay revoked. Copy the "

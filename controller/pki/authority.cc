@@ -40,9 +40,6 @@ constexpr int kSerialBytes = 16;
 constexpr int kMinRsaBits = 2048;
 // A host whose clock is a little behind must be able to use a new certificate at once.
 constexpr absl::Duration kBackdated = absl::Minutes(5);
-// A certificate stays in the list for longer than it counts: the clock of a controller may be
-// behind.
-constexpr absl::Duration kKeptExpired = absl::Hours(24);
 constexpr char kRoleEnd[] = ".role.lockstep";
 constexpr Holder kHolders[] = {Holder::kController, Holder::kWorker, Holder::kViewer,
                                Holder::kSubmitter, Holder::kAdmin};
@@ -196,41 +193,6 @@ std::string ChallengeOf(const X509_REQ* csr) {
           static_cast<size_t>(ASN1_STRING_length(text))};
 }
 
-// Writes into the entry until when its certificate is valid.
-bool AddNotAfter(const X509* certificate, X509_REVOKED* revoked) {
-  const std::unique_ptr<ASN1_GENERALIZEDTIME, decltype(&ASN1_GENERALIZEDTIME_free)> time(
-      ASN1_TIME_to_generalizedtime(X509_get0_notAfter(certificate), nullptr),
-      ASN1_GENERALIZEDTIME_free);
-  const std::unique_ptr<ASN1_OBJECT, decltype(&ASN1_OBJECT_free)> kind(
-      OBJ_txt2obj(common::kRevokedNotAfterOid, 1), ASN1_OBJECT_free);
-  const std::unique_ptr<ASN1_OCTET_STRING, decltype(&ASN1_OCTET_STRING_free)> value(
-      ASN1_OCTET_STRING_new(), ASN1_OCTET_STRING_free);
-  unsigned char* bytes = nullptr;
-  const int length = time == nullptr ? -1 : i2d_ASN1_GENERALIZEDTIME(time.get(), &bytes);
-  const bool is_set = length > 0 && kind != nullptr && value != nullptr &&
-                      ASN1_OCTET_STRING_set(value.get(), bytes, length) == 1;
-  if (length > 0) OPENSSL_free(bytes);
-  if (!is_set) return false;
-  const std::unique_ptr<X509_EXTENSION, decltype(&X509_EXTENSION_free)> extension(
-      X509_EXTENSION_create_by_OBJ(nullptr, kind.get(), 0, value.get()), X509_EXTENSION_free);
-  // The entry gets a copy.
-  return extension != nullptr && X509_REVOKED_add_ext(revoked, extension.get(), -1) == 1;
-}
-
-// Copies the entries of `old` that are still needed.
-bool KeepRevoked(X509_CRL* old, absl::Time now, X509_CRL* list) {
-  STACK_OF(X509_REVOKED)* entries = X509_CRL_get_REVOKED(old);
-  for (int i = 0; i < sk_X509_REVOKED_num(entries); ++i) {
-    const X509_REVOKED* one = sk_X509_REVOKED_value(entries, i);
-    if (common::ExpiryOfRevoked(one) + kKeptExpired <= now) continue;
-    std::unique_ptr<X509_REVOKED, decltype(&X509_REVOKED_free)> copy(X509_REVOKED_dup(one),
-                                                                     X509_REVOKED_free);
-    if (copy == nullptr || X509_CRL_add0_revoked(list, copy.get()) != 1) return false;
-    (void)copy.release();  // the list's now
-  }
-  return true;
-}
-
 bool AddRevoked(X509_CRL* list, const X509* certificate, absl::Time now) {
   const std::unique_ptr<ASN1_TIME, decltype(&ASN1_TIME_free)> at(ASN1_TIME_new(), ASN1_TIME_free);
   const ASN1_INTEGER* serial = X509_get0_serialNumber(certificate);
@@ -242,7 +204,7 @@ bool AddRevoked(X509_CRL* list, const X509* certificate, absl::Time now) {
   if (at == nullptr || revoked == nullptr || !SetTime(at.get(), now) ||
       X509_REVOKED_set_serialNumber(revoked.get(), const_cast<ASN1_INTEGER*>(serial)) != 1 ||
       X509_REVOKED_set_revocationDate(revoked.get(), at.get()) != 1 ||
-      !AddNotAfter(certificate, revoked.get()) || X509_CRL_add0_revoked(list, revoked.get()) != 1) {
+      X509_CRL_add0_revoked(list, revoked.get()) != 1) {
     return false;
   }
   (void)revoked.release();  // the list's now
@@ -383,11 +345,7 @@ absl::StatusOr<std::string> Authority::Revoke(const std::string& list_pem,
     if (const auto old = common::RevocationList::Parse(list_pem, certificate_pem_); !old.ok()) {
       return old.status();
     }
-    const Crl old(PEM_read_bio_X509_CRL(ReaderOf(list_pem).get(), nullptr, NoPassword, nullptr),
-                  X509_CRL_free);
-    if (old == nullptr || list == nullptr || !KeepRevoked(old.get(), now, list.get())) {
-      return OpensslError("read the revocation list");
-    }
+    list.reset(PEM_read_bio_X509_CRL(ReaderOf(list_pem).get(), nullptr, NoPassword, nullptr));
   }
   const std::unique_ptr<ASN1_TIME, decltype(&ASN1_TIME_free)> at(ASN1_TIME_new(), ASN1_TIME_free);
   // No nextUpdate: a list that nobody renews must not let in whom it keeps out, or keep out all.

@@ -54,9 +54,8 @@ class Authority {
   absl::StatusOr<std::string> Renew(const Request& request,
                                     const std::string& certificate_pem) const;
 
-  // A list (X509 CRL, PEM) that has what `list_pem` has and these certificates, too, without those
-  // that have expired more than a day ago. `list_pem` is empty or a list of this authority. The
-  // result has no date of expiry.
+  // A list (X509 CRL, PEM) that has what `list_pem` has and these certificates, too. `list_pem` is
+  // empty or a list of this authority. The result has no date of expiry.
   absl::StatusOr<std::string> Revoke(const std::string& list_pem,
                                      const std::vector<std::string>& certificates_pem,
                                      absl::Time now) const;

@@ -67,11 +67,6 @@ absl::StatusOr<std::string> ReadRevocations(const std::string& path) {
   return common::ReadRegularFile(path, static_cast<size_t>(limits::kRevocationBytes));
 }
 
-// The file that says of an expired certificate that it was revoked.
-std::string RevokedMark(const std::string& path, const std::string& serial) {
-  return absl::StrCat(path, "/issued/", serial, ".revoked");
-}
-
 absl::StatusOr<std::string> ReadSecret(const std::string& path) {
   struct stat facts;
   if (lstat(path.c_str(), &facts) != 0) return common::ErrnoStatus(errno, path);
@@ -334,16 +329,7 @@ absl::StatusOr<size_t> PkiDirectory::AddToRevocations(
   if (after->size() > static_cast<size_t>(limits::kRevocationBytes)) {
     return absl::ResourceExhaustedError(
         absl::StrCat(path, ": would have more than ", limits::kRevocationBytes,
-                     " bytes, which controllers refuse; nothing was revoked. The list has ",
-                     "certificates until a day after they expire. Wait for that, or begin anew ",
-                     "with `lockstep pki init`, and shorter lives (--valid)"));
-  }
-  // The list loses what has expired (Authority::Revoke()). Renew() must know of it all the same:
-  // the key may be in other hands.
-  for (const Issued& one : all) {
-    const std::string mark = RevokedMark(path_, one.facts.serial);
-    if (!one.revoked || one.facts.not_after > now || access(mark.c_str(), F_OK) == 0) continue;
-    if (absl::Status status = Replace(mark, ""); !status.ok()) return status;
+                     " bytes, which controllers refuse; begin anew with `lockstep pki init`"));
   }
   if (absl::Status status = Replace(path, *after); !status.ok()) return status;
   // Controllers that read their directory here have it at once.
@@ -373,9 +359,7 @@ absl::StatusOr<std::vector<Issued>> PkiDirectory::List() const {
       return absl::DataLossError(absl::StrCat(
           entry->path().string(), ": is no certificate that `lockstep pki` has issued"));
     }
-    const bool is_revoked =
-        revoked->Contains(*facts) || access(RevokedMark(path_, facts->serial).c_str(), F_OK) == 0;
-    list.push_back({request->holder, *facts, is_revoked, false, *std::move(pem)});
+    list.push_back({request->holder, *facts, revoked->Contains(*facts), false, *std::move(pem)});
   }
   if (error) return common::ErrnoStatus(error.value(), path_ + "/issued");
   std::map<std::string, std::string> kept;  // what NAME/cert.pem has, by name

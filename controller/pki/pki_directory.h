@@ -26,8 +26,7 @@ struct Issued {
 //
 //   ca.key ca.pem crl.pem        the authority, its certificate and what it has revoked
 //   issued/SERIAL.pem            every certificate
-//   issued/SERIAL.revoked        one that was revoked and has expired; crl.pem may no longer have
-//   it NAME/cert.pem key.pem ca.pem what one holder gets; a controller's has crl.pem, too
+//   NAME/cert.pem key.pem ca.pem what one holder gets; a controller's has crl.pem, too
 //
 // Only this user enters it. Files are made with O_EXCL, those with keys with mode 0600. One process
 // at a time changes it: others wait. A directory has its name once all is in it; .new-… is what a

@@ -288,7 +288,10 @@ class Expired(PkiTest):
         worker = self.fleet.start_worker("node2", flags=self.pki.flags("node2"))
         wait_for("the worker", lambda: self.status()["workers"])
         self.assertIn("expires on", self.status()["workers"][0]["certificate"]["warning"])
-        self.assertIn("CERTIFICATE: node2's connection has one that expires on", self.lockstep("alma", "status").out)
+        self.assertIn(
+            "CERTIFICATE: node2's connection has one that expires on",
+            self.lockstep("alma", "status").out,
+        )
         self.pki.ok("renew", "node2", "--valid", "400d")
         wait_for("the stream's end", lambda: "has expired" in self.fleet.log("controller"))
         wait_for(
