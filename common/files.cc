@@ -92,6 +92,10 @@ absl::StatusOr<std::string> ReadRegularFile(const std::string& path, size_t max_
   // descriptor that is read: the name may lead to another file by the next call.
   const FileDescriptor fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat facts;
+  // ENXIO: a socket, or a device without a driver.
+  if (!fd.valid() && errno == ENXIO) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is not a regular file"));
+  }
   if (!fd.valid() || fstat(fd.get(), &facts) != 0) return ErrnoStatus(errno, path);
   if (!S_ISREG(facts.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": is not a regular file"));

@@ -112,16 +112,22 @@ FleetPoint::Counts FleetPoint::Ios() const {
 void FleetPoint::Append(const FleetPoint& later) {
   const double before = intervals;
   const double after = later.intervals;
+  const auto shared = [](const FleetPoint& point) -> uint32_t {
+    if (!point.jain) return 0;
+    return point.jain_intervals > 0 ? point.jain_intervals : point.intervals;
+  };
+  const uint32_t shared_before = shared(*this);
+  const uint32_t shared_after = shared(later);
   for (size_t i = 0; i < kHostQuantiles; ++i) {
     // Quantiles over the hosts cannot be added up exactly without the hosts' own rates. The mean
     // keeps their shape, and the latencies below stay exact.
     host_iops[i] = (host_iops[i] * before + later.host_iops[i] * after) / (before + after);
   }
-  if (jain && later.jain) {
-    jain = (*jain * before + *later.jain * after) / (before + after);
-  } else if (later.jain) {
-    jain = later.jain;
+  if (shared_after > 0) {
+    jain = (jain.value_or(0) * shared_before + *later.jain * shared_after) /
+           (shared_before + shared_after);
   }
+  jain_intervals = shared_before + shared_after;
   intervals += later.intervals;
   end_ns = later.end_ns;
   for (const auto& [kind, counts] : later.kinds) {

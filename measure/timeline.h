@@ -33,7 +33,9 @@ struct FleetPoint {
   uint32_t hosts = 0;
   // A span of several intervals has the means of theirs.
   std::array<double, kHostQuantiles> host_iops = {};
-  std::optional<double> jain;  // intervals without one have no part in the mean
+  // Intervals without one have no part in the mean.
+  std::optional<double> jain;
+  uint32_t jain_intervals = 0;  // those with one; 0 beside a jain: all, as in stored points
   DeviceLoad devices;
 
   // The sum of both; `later` follows.

@@ -129,6 +129,7 @@ class Comparer {
     if (kind.unit) figure->set_unit(Text(*kind.unit));
     figure->set_direction(kind.direction);
     figure->set_judged(IsJudged(key));
+    figure->set_required(IsRequired(key, judged_));
     for (const ComparedSide& side : sides_) {
       v1::ComparedValue* value = figure->add_values();
       const auto partial = side.partial.find(key);

@@ -50,12 +50,7 @@ class MissingFinder {
   }
 
  private:
-  // A run may lack a percentile for a few I/Os. What the request asks to judge must not pass so.
-  bool IsRequired(const FigureKey& key) const {
-    const FigureKind& kind = kFigures[key.figure];
-    return kind.id == FigureId::kIops || kind.id == FigureId::kMean ||
-           requested_.contains(kind.name);
-  }
+  bool IsRequired(const FigureKey& key) const { return controller::IsRequired(key, requested_); }
 
   void Say(const std::string& sentence) { found_.sentences.push_back(sentence); }
 
@@ -117,6 +112,8 @@ class MissingFinder {
         if (!IsPercentile(key) || Has(sides_[0], key)) continue;
         if (!Has(sides_[s], key)) {
           both.insert(FigureNameOf(key));
+          // FindUnknown() counts it where no phase has it.
+          if (IsRequired(key) && IsInFirst(kFigures[key.figure].name)) ++found_.count;
         } else if (!IsRequired(key)) {
           first.insert(FigureNameOf(key));
         }
@@ -137,17 +134,20 @@ class MissingFinder {
     return side.table.contains(key) || side.partial.contains(key);
   }
 
+  // In a phase of the first set, in all its runs or in some.
+  bool IsInFirst(const std::string& name) const {
+    const auto is_it = [&](const auto& row) { return name == kFigures[row.first.figure].name; };
+    const auto& table = sides_[0].table;
+    const auto& partial = sides_[0].partial;
+    return std::any_of(table.begin(), table.end(), is_it) ||
+           std::any_of(partial.begin(), partial.end(), is_it);
+  }
+
   // Figures that are to be judged, and of which the first set knows nothing.
   void FindUnknown() {
     if (sides_[0].runs.empty()) return;
     for (const std::string& name : requested_) {
-      const auto is_it = [&](const auto& row) { return name == kFigures[row.first.figure].name; };
-      const auto& table = sides_[0].table;
-      const auto& partial = sides_[0].partial;
-      if (std::any_of(table.begin(), table.end(), is_it) ||
-          std::any_of(partial.begin(), partial.end(), is_it)) {
-        continue;
-      }
+      if (IsInFirst(name)) continue;
       ++found_.count;
       Say(absl::StrCat("no phase has ", name, " in all runs of ", titles_[0],
                        ": it cannot be judged"));
@@ -161,6 +161,11 @@ class MissingFinder {
 };
 
 }  // namespace
+
+bool IsRequired(const FigureKey& key, const std::set<std::string>& requested) {
+  const FigureKind& kind = kFigures[key.figure];
+  return kind.id == FigureId::kIops || kind.id == FigureId::kMean || requested.contains(kind.name);
+}
 
 MissingFigures MissingFiguresOf(const std::vector<ComparedSide>& sides,
                                 const std::vector<std::string>& titles,

@@ -30,6 +30,9 @@ struct MissingFigures {
   // Those whose change matters and is not known: a gate must not pass.
   uint32_t count = 0;
 };
+// Whether a set must have it. A run may lack a percentile for a few I/Os. What the request asks to
+// judge must not pass so.
+bool IsRequired(const FigureKey& key, const std::set<std::string>& requested);
 // `titles`: of the sides. `requested`: names of figures that the request asks to judge. Pure.
 MissingFigures MissingFiguresOf(const std::vector<ComparedSide>& sides,
                                 const std::vector<std::string>& titles,

@@ -133,6 +133,9 @@ const RegisterAnalysis kFairnessRegistered(order::kFairness, "fairness", &AddFai
 }  // namespace
 
 void AddJainRange(v1::PhaseReport* phase) {
+  // Reports that an older version stored have the range of another time.
+  phase->clear_jain_min();
+  phase->clear_jain_max();
   if (phase->jain_by_interval_size() < 2 || phase->hosts_size() < 2) return;
   const double step = phase->interval_seconds() * std::max(1U, phase->intervals_per_point());
   const bool has_window = phase->window_end_seconds() > phase->window_begin_seconds();

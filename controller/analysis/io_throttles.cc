@@ -108,6 +108,14 @@ double RateOf(const Rates& rates, const std::string& name) {
   return -1;
 }
 
+// The group, the file and the device of a limit: "/slow: io.max vda".
+std::string WithoutValue(const std::string& throttle) {
+  const size_t colon = throttle.find(": ");
+  const size_t file_end = throttle.find(' ', colon == std::string::npos ? 0 : colon + 2);
+  return throttle.substr(
+      0, file_end == std::string::npos ? file_end : throttle.find(' ', file_end + 1));
+}
+
 // Whether the device passes its I/O on to others, on which a limit can lie.
 bool IsStacked(const std::string& device) {
   return device.starts_with("loop") || device.starts_with("dm-") || device.starts_with("md");
@@ -133,23 +141,29 @@ bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report, uint
   return !knows;
 }
 
-double HeldShare(const v1::PhaseResult& result, const std::string& throttle, double begin,
-                 double end) {
+double HeldShare(const v1::PhaseResult& result, const std::string& throttle,
+                 double interval_seconds, double begin, double end) {
   if (result.throttle_spans().empty()) return 1;
+  if (!(end > begin)) return 0;
   double held = 0;
+  double counted_to = begin;  // spans of one file and device follow each other
   for (const v1::ThrottleSpan& span : result.throttle_spans()) {
-    if (span.throttle() != throttle) continue;
-    held += std::max(0.0, std::min(end, static_cast<double>(span.end_ns()) / 1e9) -
-                              std::max(begin, static_cast<double>(span.begin_ns()) / 1e9));
+    if (WithoutValue(span.throttle()) != WithoutValue(throttle)) continue;
+    const double from = static_cast<double>(span.begin_ns()) / 1e9 - interval_seconds;
+    const double to = std::min(end, static_cast<double>(span.end_ns()) / 1e9);
+    held += std::max(0.0, to - std::max(counted_to, from));
+    counted_to = std::max(counted_to, to);
   }
-  return end > begin ? held / (end - begin) : 0;
+  return held / (end - begin);
 }
 
 bool HeldMostly(const PhaseView& view, const v1::HostReport& host, const std::string& throttle) {
   const double ramp = static_cast<double>(view.phase().phase.ramp_ns) / 1e9;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     if (worker.worker_index != host.worker_index()) continue;
-    return HeldShare(worker.result, throttle, ramp, host.last_done_seconds()) > 0.5;
+    return HeldShare(worker.result, throttle,
+                     static_cast<double>(view.phase().phase.interval_ns) / 1e9, ramp,
+                     host.last_done_seconds()) > 0.5;
   }
   return true;
 }

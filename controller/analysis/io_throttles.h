@@ -18,10 +18,12 @@ std::string ThrottleOf(const std::string& text);
 // beneath it. `worker`: its number in the run. Several hosts may have one name.
 bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report, uint32_t worker);
 
-// The share of a time, in seconds from T, in which the worker found the limit. 1 where that is not
-// known (ThrottleSpan).
-double HeldShare(const v1::PhaseResult& result, const std::string& throttle, double begin,
-                 double end);
+// The share of a time, in seconds from T, in which the worker was limited by this file for this
+// device, whatever the limit's value was. A limit is first found at the end of the interval in
+// which it was set, so each span counts from one interval before. 1 where nothing is known
+// (ThrottleSpan).
+double HeldShare(const v1::PhaseResult& result, const std::string& throttle,
+                 double interval_seconds, double begin, double end);
 
 // Whether the limit was there for most of the host's measured time: one of a part limits that part.
 bool HeldMostly(const PhaseView& view, const v1::HostReport& host, const std::string& throttle);

@@ -155,7 +155,8 @@ absl::Status AddFromLatencies(const measure::PhaseData& phase, const ReadInterva
                {nullptr, compared.size() > 1 ? &spreads : nullptr, &confidence});
   if (!status.ok()) return status;
   confidence.Finish();
-  if (spreads.empty()) return absl::OkStatus();
+  // One interval is no course of time.
+  if (spreads.size() < 2) return absl::OkStatus();
   report->set_p99_spread_median(MedianOf(spreads));
   report->set_p99_spread_worst(*std::max_element(spreads.begin(), spreads.end()));
   return absl::OkStatus();

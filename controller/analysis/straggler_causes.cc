@@ -44,8 +44,7 @@ constexpr double kOfStretch = 0.5;
 // Beyond the rest of the phase.
 constexpr double kMoreThrottled = 1.5;
 
-// A throttle must have been found for this share of the time in which the host was slow. It is read
-// at the ends of intervals, so that it held for up to one more before the first reading.
+// A throttle must have held for this share of the time in which the host was slow.
 constexpr double kThrottleHeld = 0.5;
 
 // The known facts about a host's surroundings at some points of its series.
@@ -148,14 +147,31 @@ struct CauseEvidence {
   }
 };
 
+// Null if there is none.
+const v1::PhaseResult* ResultOf(const PhaseView& view, uint32_t worker_index) {
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    if (worker.worker_index == worker_index) return &worker.result;
+  }
+  return nullptr;
+}
+
+// Whether the limit was there in these points of time; true where that is not known.
+bool HeldIn(const v1::PhaseResult* result, const std::vector<std::pair<double, double>>& points,
+            double interval_seconds, const std::string& limit) {
+  if (result == nullptr || points.empty()) return true;
+  double held = 0;
+  for (const auto& [begin, end] : points) {
+    held += HeldShare(*result, limit, interval_seconds, begin, end);
+  }
+  return held >= kThrottleHeld * static_cast<double>(points.size());
+}
+
 CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, int host,
                          const std::vector<int>& peers, const std::vector<size_t>& slow) {
   const v1::HostReport& self = report.hosts(host);
   CauseEvidence e{.report = report, .self = self, .own = SurroundingsOf(view, report, self, slow)};
   for (const v1::Workload& w : view.load().workloads()) e.direct = e.direct && w.direct();
-  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    if (worker.worker_index == self.worker_index()) e.result = &worker.result;
-  }
+  e.result = ResultOf(view, self.worker_index());
   const double step = report.interval_seconds() * std::max(1U, view.series().points_step());
   const double first = view.series().Of(self.worker_index()).first_measured_seconds;
   for (const size_t at : slow) {
@@ -186,7 +202,10 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
     if (const auto line = BusiestLineOf(report, peer.worker_index()))
       e.line_rates.push_back(line->ratio);
     for (const std::string& throttle : peer.throttles()) {
-      e.limits_of_peers.insert(ThrottleOf(throttle));
+      const v1::PhaseResult* const result = ResultOf(view, peer.worker_index());
+      if (HeldIn(result, e.slow_points, report.interval_seconds(), throttle)) {
+        e.limits_of_peers.insert(ThrottleOf(throttle));
+      }
     }
   }
   return e;
@@ -224,27 +243,24 @@ std::optional<Cause> HeldByQuota(const CauseEvidence& e) {
                                             sentence, 100 * e.rest.throttled)};
 }
 
-// Whether the limit was there while the host was slow.
-bool HeldWhileSlow(const CauseEvidence& e, const std::string& limit) {
-  if (e.result == nullptr || e.slow_points.empty()) return true;
-  double held = 0;
-  for (const auto& [begin, end] : e.slow_points) held += HeldShare(*e.result, limit, begin, end);
-  return held >= kThrottleHeld * static_cast<double>(e.slow_points.size());
-}
-
 // " from 6 to 12 s" for a limit that was there for a part of the phase, as far as that is known.
 std::string HeldFromTo(const CauseEvidence& e, const std::string& limit) {
   if (e.result == nullptr || e.slow_share == 1) return "";
+  int spans = 0;
+  double first = 0, last = 0;
   for (const v1::ThrottleSpan& span : e.result->throttle_spans()) {
     const double begin = static_cast<double>(span.begin_ns()) / 1e9;
     const double end = static_cast<double>(span.end_ns()) / 1e9;
-    if (span.throttle() != limit || end <= e.slow_points.front().first ||
-        begin >= e.slow_points.back().second) {
-      continue;
-    }
-    return absl::StrFormat(" from %.0f to %.0f s", std::max(0.0, begin), end);
+    const bool meets =
+        std::any_of(e.slow_points.begin(), e.slow_points.end(),
+                    [&](const auto& slow) { return end > slow.first && begin < slow.second; });
+    if (span.throttle() != limit || !meets) continue;
+    if (spans == 0) first = std::max(0.0, begin);
+    last = end;
+    ++spans;
   }
-  return "";
+  if (spans == 0) return "";
+  return absl::StrFormat("%s from %.0f to %.0f s", spans > 1 ? " at times" : "", first, last);
 }
 
 // Something keeps it from working.
@@ -260,9 +276,11 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
   std::string from_to;
   for (const std::string& limit : e.self.throttles()) {
     const bool own_one = !e.limits_of_peers.contains(ThrottleOf(limit));
-    if (own_one && IsOnTarget(limit, e.report, e.self.worker_index()) && HeldWhileSlow(e, limit) &&
+    if (own_one && IsOnTarget(limit, e.report, e.self.worker_index()) &&
+        HeldIn(e.result, e.slow_points, e.report.interval_seconds(), limit) &&
         IsReached(limit, e.report, e.self, e.slow_rate)) {
-      if (limits.empty()) from_to = HeldFromTo(e, limit);
+      // Several limits may have held at different times.
+      from_to = limits.empty() ? HeldFromTo(e, limit) : "";
       limits.push_back(limit);
     }
   }

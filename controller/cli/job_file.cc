@@ -177,8 +177,9 @@ std::string SyntaxError(const std::string& name, const std::string& source,
 }  // namespace
 
 std::string JobFile::LocationOf(const std::string& path, int line) const {
-  for (const auto& [set_path, set] : sets) {
-    if (IsWithin(path, set_path)) return FlagOf(set);
+  // Of two flags for one field the last one counts.
+  for (auto flag = sets.rbegin(); flag != sets.rend(); ++flag) {
+    if (IsWithin(path, flag->first)) return FlagOf(flag->second);
   }
   // A field that the file does not have was made on the way to the one that --set names.
   for (const auto& [set_path, set] : sets) {

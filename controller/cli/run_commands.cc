@@ -412,8 +412,8 @@ void AddPlan(CLI::App* app, const Context* context, int* status, const SharedRun
 }  // namespace
 
 void AddRunCommands(CLI::App* app, const Context* context, int* status) {
-  // A command line has exactly one command (require_subcommand() in main.cc), so that all of them
-  // can share one set of flags.
+  // A command line has exactly one command (require_subcommand() in program.cc), so that all of
+  // them can share one set of flags.
   const auto flags = std::make_shared<RunFlags>();
   AddRun(app, context, status, flags);
   AddSubmit(app, context, status, flags);

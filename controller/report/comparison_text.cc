@@ -291,6 +291,17 @@ std::string RenderMarkdown(const v1::Comparison& comparison) {
   return out + "\n";
 }
 
+Judgement JudgementOf(const v1::ComparedFigure& figure, int s) {
+  const v1::ComparedValue& first = figure.values(0);
+  const v1::ComparedValue& value = figure.values(s);
+  if (figure.required() &&
+      (first.partial_runs() > 0 || (value.partial_runs() > 0 && first.runs() > 0))) {
+    return Judgement::kUnknown;
+  }
+  if (value.partial_runs() > 0 || first.runs() == 0) return Judgement::kLeftOut;
+  return value.runs() == 0 ? Judgement::kUnknown : Judgement::kJudged;
+}
+
 std::string RenderJUnit(const v1::Comparison& comparison) {
   int tests = 0;
   int errors = 0;
@@ -320,13 +331,11 @@ std::string RenderJUnit(const v1::Comparison& comparison) {
       absl::StrAppend(&cases, "    <testcase classname=\"lockstep.", XmlText(figure.phase()),
                       "\" name=\"", XmlText(FigureName(figure)), " ",
                       XmlText(comparison.sets(s).name()), "\">");
-      // A figure that only the baseline has is an error, not a failure: nobody knows whether it is
-      // worse. If some of the new runs have it, or none of the baseline's, the gate goes by the
-      // other figures.
-      if (value.partial_runs() > 0 || first.runs() == 0) {
+      const Judgement judgement = JudgementOf(figure, s);
+      if (judgement == Judgement::kLeftOut) {
         ++skipped;
         absl::StrAppend(&cases, "<skipped message=\"", XmlText(words), "\"/>");
-      } else if (value.runs() == 0) {
+      } else if (judgement == Judgement::kUnknown) {
         ++errors;
         absl::StrAppend(&cases, "<error message=\"", XmlText(words), "\"/>");
       } else if (value.regression()) {

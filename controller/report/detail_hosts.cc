@@ -89,13 +89,12 @@ void DetailWriter::Fairness(const v1::PhaseReport& phase) {
                          fairness.of(), fairness.jain(), ratio, 100 * fairness.variation(),
                          fairness.count()));
   }
-  // Of one interval alone nothing is said over time.
   std::vector<std::string> over_time;
   if (phase.has_jain_max()) {
     over_time.push_back(
         absl::StrFormat("Jain from %.4f to %.4f", phase.jain_min(), phase.jain_max()));
   }
-  if (phase.p99_spread_median() > 0 && phase.jain_by_interval_size() > 1) {
+  if (phase.p99_spread_median() > 0) {
     over_time.push_back(
         absl::StrFormat("p99 of the slowest host over the fastest's %.2f (median), %.2f (worst)",
                         phase.p99_spread_median(), phase.p99_spread_worst()));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "common/text.h"
+#include "controller/report/comparison_text.h"
 #include "controller/report/verdict.h"
 #include "measure/states.h"
 
@@ -85,12 +86,15 @@ std::string RenderGithub(const v1::Comparison& comparison) {
       const std::string& set = comparison.sets(s).name();
       const std::string title = absl::StrCat("lockstep gate ", NameOfFigure(figure));
       ++judged;
-      // As in RenderJUnit(): nobody knows whether a figure without a value is worse. The warnings
-      // name those that are not judged.
-      if (value.partial_runs() > 0 || figure.values(0).runs() == 0) {
-        --judged;
-      } else if (figure.values(0).runs() > 0 && value.runs() == 0) {
-        text += Annotate(Annotation::kWarning, title, absl::StrCat("no value in ", set));
+      const Judgement judgement = JudgementOf(figure, s);
+      if (judgement == Judgement::kLeftOut) {
+        --judged;  // the warnings name it
+      } else if (judgement == Judgement::kUnknown) {
+        const bool is_partial = value.partial_runs() > 0;
+        text += Annotate(
+            Annotation::kWarning, title,
+            absl::StrCat(value.runs() > 0 || is_partial ? "not in all runs of " : "no value in ",
+                         value.runs() > 0 ? comparison.sets(0).name() : set));
       } else if (value.regression()) {
         text +=
             Annotate(Annotation::kError, title,

@@ -57,7 +57,9 @@ TEST(RegularFileTest, NothingElseIsRead) {
   const std::string file = directory + "/file";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
   ASSERT_TRUE(WriteFileAtomically(file, "text").ok());
-  for (const std::string& path : {fifo, directory, std::string("/dev/null")}) {
+  const std::string name = directory + "/socket";
+  ASSERT_EQ(mknod(name.c_str(), S_IFSOCK | 0600, 0), 0);
+  for (const std::string& path : {fifo, name, directory, std::string("/dev/null")}) {
     EXPECT_EQ(ReadRegularFile(path).status(),
               absl::InvalidArgumentError(path + ": is not a regular file"));
   }
@@ -65,6 +67,7 @@ TEST(RegularFileTest, NothingElseIsRead) {
   EXPECT_TRUE(absl::IsResourceExhausted(ReadRegularFile(file, 3).status()));
   EXPECT_TRUE(absl::IsNotFound(ReadRegularFile(directory + "/none").status()));
   unlink(fifo.c_str());
+  unlink(name.c_str());
   unlink(file.c_str());
   rmdir(directory.c_str());
 }

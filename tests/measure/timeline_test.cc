@@ -83,6 +83,13 @@ TEST(TimelineTest, HostsThatSharedNothingHaveNoFairness) {
     both.Append(timeline.points()[first + 1]);
     EXPECT_NEAR(both.jain.value_or(0), 100.0 / 120, 1e-9) << first;
   }
+  // Also when a span gets longer.
+  FleetPoint longer = timeline.points()[0];
+  longer.Append(timeline.points()[1]);
+  FleetPoint fair = timeline.points()[2];
+  fair.jain = 1;
+  longer.Append(fair);
+  EXPECT_NEAR(longer.jain.value_or(0), (100.0 / 120 + 1) / 2, 1e-9);
   FleetPoint none = timeline.points()[3];
   none.Append(timeline.points()[4]);
   EXPECT_FALSE(none.jain.has_value());

@@ -332,10 +332,11 @@ phases:
             self.answered(r"Whether a busy device can do more is not shown: [^.]+")
             return
         _, _, busy, size = limits[0]
+        said = r"[\d.]+ [KMG]iB/s"
         because = "A device that is busy all the time can" if busy >= 0.95 else 'If "busy" were the'
         self.answered(
-            rf"block_size={size}: {self.device} was busy for \d+ % of the time, at [\d.]+ MiB/s; "
-            rf"block_size={most[3]}: for \d+ %, at [\d.]+ MiB/s\. {because}"
+            rf"block_size={size}: {self.device} was busy for \d+ % of the time, at {said}; "
+            rf"block_size={most[3]}: for \d+ %, at {said}\. {because}"
         )
 
     @situation("5", "writes with a sync after each, and without any")

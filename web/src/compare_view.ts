@@ -302,12 +302,6 @@ function doubts(compared: Compared, titles: string[], { isUnlike }: Alike): HTML
   const named = (warning: string) =>
     compared.sets.reduce((words, { name }, i) => words.split(name).join(titles[i]), warning);
   const warnings = compared.warnings.filter((warning) => !isListed(warning)).map(named);
-  if (compared.missing > 0 && !warnings.some((warning) => warning.includes("has not, and"))) {
-    const are = compared.missing === 1 ? "is" : "are";
-    warnings.push(
-      `${plural(compared.missing, "figure")} of ${titles[0]} ${are} not in the others.`,
-    );
-  }
   const lines = warnings.map((warning) => element("p", { class: "warn" }, warning));
   if (!isUnlike || lines.length === 0) return shortened(lines, shownWarnings);
   // In two experiments there are many figures that only one of them has.

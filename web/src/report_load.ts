@@ -112,8 +112,7 @@ export function fairness(phase: PhaseReport): HTMLElement[] {
   if (jainMin !== undefined && jainMax !== undefined) {
     overTime.push(`Jain from ${fixed(jainMin, 4)} to ${fixed(jainMax, 4)}`);
   }
-  const isOverTime = phase.jainByInterval.length > 1;
-  if (isOverTime && p99SpreadMedian !== undefined && p99SpreadWorst !== undefined) {
+  if (p99SpreadMedian !== undefined && p99SpreadWorst !== undefined) {
     overTime.push(
       `p99 of the slowest host over the fastest's ${fixed(p99SpreadMedian, 2)} (median), ` +
         `${fixed(p99SpreadWorst, 2)} (worst)`,

@@ -51,6 +51,12 @@ Collector::Collector(const Timeline* timeline, const common::Clock* clock,
   for (const Source& source : sources_) {
     LOCKSTEP_CHECK(source.recorder != nullptr, "an I/O thread without a recorder");
   }
+  if (options_.sample_quota) {
+    // The first reading parses the mounts, of which a host may have thousands: not in Begin(),
+    // shortly before T.
+    quota_reader_.Read();
+    throttle_reader_.Read();
+  }
 }
 
 Collector::HostReading Collector::ReadHost() {

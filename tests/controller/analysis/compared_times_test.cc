@@ -215,6 +215,11 @@ TEST(ComparedTimesTest, APercentileThatTheBaselineLacksIsLeftOutUnlessItIsNamed)
   EXPECT_FALSE(FigureOf(some, "p99")->values(0).has_median());
   EXPECT_NE(RenderJUnit(some).find("<skipped message=\"in only 4 of 5 runs of a, "),
             std::string::npos);
+  // Named, it is a figure that nobody knows, and no test that is skipped.
+  const v1::Comparison known = Compare({a, b}, 0.05, {"p99"});
+  EXPECT_GT(known.missing(), 0u);
+  EXPECT_NE(RenderJUnit(known).find("<error message=\"in only 4 of 5 runs of a, "),
+            std::string::npos);
   for (v1::RunFigures& run : a.runs) LoseP99(&run);
   const v1::Comparison none = Compare({a, b}, 0.05);
   EXPECT_EQ(none.missing(), 0u);
@@ -230,6 +235,9 @@ TEST(ComparedTimesTest, APercentileThatTheBaselineLacksIsLeftOutUnlessItIsNamed)
   EXPECT_GT(named.missing(), 0u);
   EXPECT_NE(absl::StrJoin(named.warnings(), "\n").find("a has not, and b has: p0 p99"),
             std::string::npos);
+  RunSet c = b;
+  for (v1::RunFigures& run : c.runs) LoseP99(&run);
+  EXPECT_GT(Compare({a, c}, 0.05, {"p99"}).missing(), 0u) << "neither side has it";
   // A phase without a single I/O in the baseline.
   for (v1::RunFigures& run : a.runs) {
     for (v1::FigureRow& row : *run.mutable_phases(0)->mutable_rows()) {

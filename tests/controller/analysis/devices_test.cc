@@ -174,7 +174,7 @@ CrossCheckInput MergedWrites() {
   in.buffered = true;
   in.block_bytes = 64 << 10;
   in.engine_write_bytes = in.device_write_bytes = 1 << 30;
-  in.device_writes = (1 << 30) / (512 << 10);
+  in.device_writes = 2048;  // of 512 KiB
   in.own_write_bytes = 1 << 30;
   in.own_read_bytes = 0;
   in.own_is_here = true;

@@ -117,15 +117,40 @@ TEST(StragglerTest, ALimitOfAPartIsTheCauseOfThatPart) {
   EXPECT_NE(phase.stragglers(0).cause(), "I/O throttle");
 }
 
+TEST(StragglerTest, APeersLimitOfAnotherTimeExcusesNobody) {
+  Stored data =
+      FourHosts([](uint32_t h, uint32_t k) { return h == 2 && k >= 3 && k < 8 ? 60 : 200; });
+  v1::PhaseResult& result = data.phases[0].workers[2].result;
+  const std::string limit = "/slow: io.max sda riops=60";
+  result.add_throttles(limit);
+  AddSpan(limit, 3, 7, &result);
+  v1::PhaseResult& peer = data.phases[0].workers[0].result;
+  peer.add_throttles(limit);
+  AddSpan(limit, 9, 10, &peer);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).cause(), "I/O throttle") << phase.stragglers(0).reason();
+}
+
+TEST(StragglerTest, ALimitCountsWhateverItsValueFromWhenItWasSet) {
+  v1::PhaseResult result;
+  AddSpan("/g: io.max sda riops=200", 1, 5, &result);
+  AddSpan("/g: io.max sda riops=100", 6, 10, &result);
+  AddSpan("/g: io.max sdb riops=100", 0, 10, &result);
+  EXPECT_DOUBLE_EQ(HeldShare(result, "/g: io.max sda riops=100", 1, 0, 10), 1);
+  EXPECT_DOUBLE_EQ(HeldShare(result, "/g: io.max sda riops=100", 0, 0, 10), 0.8);
+  EXPECT_DOUBLE_EQ(HeldShare(result, "/h: io.max sda riops=100", 1, 0, 10), 0);
+}
+
 TEST(StragglerTest, TheShareOfALimitIsThatOfItsOwnSpans) {
   v1::PhaseResult result;
-  EXPECT_EQ(HeldShare(result, "a", 0, 10), 1) << "earlier versions do not tell";
+  EXPECT_EQ(HeldShare(result, "a", 0, 0, 10), 1) << "earlier versions do not tell";
   AddSpan("a", 1, 2, &result);
   AddSpan("a", 4, 20, &result);
   AddSpan("b", 0, 10, &result);
-  EXPECT_DOUBLE_EQ(HeldShare(result, "a", 0, 10), 0.7);
-  EXPECT_DOUBLE_EQ(HeldShare(result, "a", 2, 4), 0);
-  EXPECT_DOUBLE_EQ(HeldShare(result, "c", 0, 10), 0);
+  EXPECT_DOUBLE_EQ(HeldShare(result, "a", 0, 0, 10), 0.7);
+  EXPECT_DOUBLE_EQ(HeldShare(result, "a", 0, 2, 4), 0);
+  EXPECT_DOUBLE_EQ(HeldShare(result, "c", 0, 0, 10), 0);
 }
 
 TEST(StragglerTest, ALimitThatIsNeverReachedIsNoCause) {

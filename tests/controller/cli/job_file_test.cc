@@ -176,6 +176,9 @@ TEST(JobFileTest, MergeKeysUnitsTabsAndSecondDocuments) {
   EXPECT_EQ(larger.job.targets(0).null().size_bytes(), 2u << 20);
   EXPECT_EQ(first(kJob, {"targets.0.null.size=soon"}).rfind("--set targets.0.null.size=soon", 0),
             0u);
+  EXPECT_TRUE(first(kJob, {"targets.0.null.size=2MiB", "targets.0.null.size=soon"})
+                  .starts_with("--set targets.0.null.size=soon"))
+      << "the last one counts";
   // A text of a file does not reach the terminal as it is.
   const std::string escape =
       first("name: a\nphases: [{run: {duration: \"\\e]0;owned\\a\", workloads: [{}]}}]\n");
