@@ -158,14 +158,11 @@ double HeldShare(const v1::PhaseResult& result, const std::string& throttle,
 }
 
 bool HeldMostly(const PhaseView& view, const v1::HostReport& host, const std::string& throttle) {
+  const v1::PhaseResult* const result = view.ResultOf(host.worker_index());
+  if (result == nullptr) return true;
   const double ramp = static_cast<double>(view.phase().phase.ramp_ns) / 1e9;
-  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    if (worker.worker_index != host.worker_index()) continue;
-    return HeldShare(worker.result, throttle,
-                     static_cast<double>(view.phase().phase.interval_ns) / 1e9, ramp,
-                     host.last_done_seconds()) > 0.5;
-  }
-  return true;
+  const double interval = static_cast<double>(view.phase().phase.interval_ns) / 1e9;
+  return HeldShare(*result, throttle, interval, ramp, host.last_done_seconds()) > 0.5;
 }
 
 bool IsReached(const std::string& throttle, const v1::PhaseReport& report,

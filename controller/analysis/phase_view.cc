@@ -36,6 +36,15 @@ std::string PhaseView::HostOf(uint32_t index) const {
   return worker == nullptr ? absl::StrCat("worker ", index) : worker->host;
 }
 
+const v1::PhaseResult* PhaseView::ResultOf(uint32_t index) const {
+  const std::vector<measure::WorkerPhaseData>& workers = phase_.workers;
+  // As in WorkerOf(), unless a worker was lost.
+  if (index < workers.size() && workers[index].worker_index == index) return &workers[index].result;
+  const auto found = std::find_if(workers.begin(), workers.end(),
+                                  [&](const auto& worker) { return worker.worker_index == index; });
+  return found == workers.end() ? nullptr : &found->result;
+}
+
 std::optional<double> PhaseView::FactOf(uint32_t index, const std::string& fact) const {
   const auto of_worker = [&](uint32_t worker) -> std::optional<double> {
     const auto facts = data_.environment.find(worker);

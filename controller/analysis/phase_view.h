@@ -30,6 +30,8 @@ class PhaseView {
   // For a worker that is not the run's: null, and a placeholder for the name.
   const measure::RunWorker* WorkerOf(uint32_t index) const;
   std::string HostOf(uint32_t index) const;
+  // What the worker sent at the phase's end; null for one that was not part of the phase.
+  const v1::PhaseResult* ResultOf(uint32_t index) const;
   // A number among the facts of the worker's host, as "cpu.count"; nothing where it is not known.
   std::optional<double> FactOf(uint32_t index, const std::string& fact) const;
   // The run's workers that the phase's last attempt was begun without: lost earlier, and not back.

@@ -147,14 +147,6 @@ struct CauseEvidence {
   }
 };
 
-// Null if there is none.
-const v1::PhaseResult* ResultOf(const PhaseView& view, uint32_t worker_index) {
-  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    if (worker.worker_index == worker_index) return &worker.result;
-  }
-  return nullptr;
-}
-
 // Whether the limit was there in these points of time; true where that is not known.
 bool HeldIn(const v1::PhaseResult* result, const std::vector<std::pair<double, double>>& points,
             double interval_seconds, const std::string& limit) {
@@ -171,7 +163,7 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
   const v1::HostReport& self = report.hosts(host);
   CauseEvidence e{.report = report, .self = self, .own = SurroundingsOf(view, report, self, slow)};
   for (const v1::Workload& w : view.load().workloads()) e.direct = e.direct && w.direct();
-  e.result = ResultOf(view, self.worker_index());
+  e.result = view.ResultOf(self.worker_index());
   const double step = report.interval_seconds() * std::max(1U, view.series().points_step());
   const double first = view.series().Of(self.worker_index()).first_measured_seconds;
   for (const size_t at : slow) {
@@ -201,8 +193,8 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
     e.retransmits.push_back(peer.tcp_retransmit_ratio());
     if (const auto line = BusiestLineOf(report, peer.worker_index()))
       e.line_rates.push_back(line->ratio);
+    const v1::PhaseResult* const result = view.ResultOf(peer.worker_index());
     for (const std::string& throttle : peer.throttles()) {
-      const v1::PhaseResult* const result = ResultOf(view, peer.worker_index());
       if (HeldIn(result, e.slow_points, report.interval_seconds(), throttle)) {
         e.limits_of_peers.insert(ThrottleOf(throttle));
       }
