@@ -6,15 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "common/units.h"
 #include "controller/plan/assign.h"
-#include "controller/plan/next_phase.h"
+#include "controller/plan/workload_problems.h"
 #include "proto/workload.h"
 
 namespace lockstep::controller {
 namespace {
-
-// A fleet of devices of many sizes can have as many problems, each in every step of a sweep. The
-// first ones tell what is wrong.
-constexpr size_t kMaxCopyProblems = 100;
 
 // One of the two targets of a copy on one worker.
 struct Side {
@@ -179,35 +175,6 @@ void CheckFields(const v1::Workload& w, const Complain& add) {
   }
 }
 
-// One step's copies on the workers that run them.
-void AddStep(const v1::JobSpec& job, const TargetIndex& targets, const v1::PhaseSpec& step,
-             const std::vector<PlanWorker>& workers, std::map<std::string, std::string>* found) {
-  for (const v1::Workload& w : step.run().workloads()) {
-    const int from = targets.Find(w.copy().from());
-    const int to = targets.Find(w.copy().to());
-    if (!w.has_copy() || from < 0 || to < 0) continue;
-    const auto chosen = Select(w.hosts(), workers);
-    if (!chosen.ok()) continue;  // said elsewhere
-    for (const uint32_t index : *chosen) {
-      if (found->size() >= kMaxCopyProblems) return;
-      const PlanWorker& worker = workers[index];
-      const auto side = [&](int target) {
-        Side side{&job.targets(target), 0, 0};
-        side.bytes = TargetBytes(*side.target, worker, static_cast<uint32_t>(target));
-        for (const v1::TargetInspection& seen : worker.inspection.targets()) {
-          if (seen.target() == static_cast<uint32_t>(target)) side.stamp_bytes = seen.stamp_bytes();
-        }
-        return side;
-      };
-      const std::string problem =
-          CopyProblem(side(from), side(to), w.block_size_bytes(), workers.size());
-      if (problem.empty()) continue;
-      found->emplace(absl::StrCat(": phase ", step.name(), ", workload ", w.name(), ": ", problem),
-                     worker.hello.host().name());
-    }
-  }
-}
-
 }  // namespace
 
 std::string TargetField(const v1::Workload& workload, int index) {
@@ -244,23 +211,29 @@ void CheckCopy(const v1::JobSpec& job, const TargetIndex& targets, const v1::Wor
 
 std::vector<std::string> CopyProblems(const v1::JobSpec& job,
                                       const std::vector<PlanWorker>& workers) {
-  std::map<std::string, std::string> found;  // by problem: the first host that has it
-  const TargetIndex targets(job);
-  for (const v1::PhaseSpec& phase : job.phases()) {
+  const auto has_copy = [](const v1::PhaseSpec& phase) {
     const auto& workloads = phase.run().workloads();
-    if (std::none_of(workloads.begin(), workloads.end(),
-                     [](const v1::Workload& w) { return w.has_copy(); })) {
-      continue;
-    }
-    // Each point of a sweep may have its own block size, and targets of its own.
-    v1::JobSpec bare;
-    *bare.add_phases() = phase;
-    ForEachStep(bare,
-                [&](const v1::PhaseSpec& step) { AddStep(job, targets, step, workers, &found); });
-  }
-  std::vector<std::string> problems;
-  for (const auto& [problem, host] : found) problems.push_back(host + problem);
-  return problems;
+    return std::any_of(workloads.begin(), workloads.end(),
+                       [](const v1::Workload& w) { return w.has_copy(); });
+  };
+  const auto find = [&](const WorkloadOnWorker& on, const AddProblem& add) {
+    const v1::Workload& w = on.workload;
+    const int from = on.targets.Find(w.copy().from());
+    const int to = on.targets.Find(w.copy().to());
+    if (!w.has_copy() || from < 0 || to < 0) return;
+    const auto side = [&](int target) {
+      Side side{&job.targets(target), 0, 0};
+      side.bytes = TargetBytes(*side.target, on.worker, static_cast<uint32_t>(target));
+      for (const v1::TargetInspection& seen : on.worker.inspection.targets()) {
+        if (seen.target() == static_cast<uint32_t>(target)) side.stamp_bytes = seen.stamp_bytes();
+      }
+      return side;
+    };
+    const std::string problem =
+        CopyProblem(side(from), side(to), w.block_size_bytes(), workers.size());
+    if (!problem.empty()) add(": " + problem);
+  };
+  return ProblemsOnWorkers(job, workers, has_copy, find);
 }
 
 void HeaderOwners::Check(const v1::PhaseSpec& phase, const Complain& complain) {

@@ -9,15 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/units.h"
 #include "controller/plan/assign.h"
-#include "controller/plan/next_phase.h"
 #include "controller/plan/target_rules.h"
+#include "controller/plan/workload_problems.h"
 #include "proto/region.h"
 
 namespace lockstep::controller {
 namespace {
 
-// As of copies: the first ones tell what is wrong.
-constexpr size_t kMaxRegionProblems = 100;
 constexpr int64_t kSectorBytes = 512;
 
 bool IsOneSize(const v1::Workload& w) { return w.access().empty() && w.block_sizes().empty(); }
@@ -273,30 +271,6 @@ uint64_t PartOf(const v1::Target& target, const PlanWorker& worker, uint32_t ind
   return target.sharing() == v1::SHARING_SLICED ? SliceBytes(bytes, workers) : bytes;
 }
 
-// One step's regions on the workers that run them.
-void AddRegions(const v1::JobSpec& job, const TargetIndex& targets, const v1::PhaseSpec& step,
-                const std::vector<PlanWorker>& workers, std::map<std::string, std::string>* found) {
-  for (const v1::Workload& w : step.run().workloads()) {
-    const auto chosen = Select(w.hosts(), workers);
-    if (!w.has_region() || !chosen.ok()) continue;  // the latter is said elsewhere
-    for (const uint32_t worker : *chosen) {
-      for (const std::string& name : w.targets()) {
-        const int index = targets.Find(name);
-        if (index < 0 || found->size() >= kMaxRegionProblems) continue;
-        const uint64_t part = PartOf(job.targets(index), workers[worker],
-                                     static_cast<uint32_t>(index), workers.size());
-        if (part == 0) continue;  // not known
-        const std::string problem = RegionProblem(w, part);
-        if (problem.empty()) continue;
-        // By the problem, not by the host: a fleet of equal hosts gets one message.
-        found->emplace(absl::StrCat(": phase ", step.name(), ", workload ", w.name(), ", target ",
-                                    name, ": ", problem),
-                       workers[worker].hello.host().name());
-      }
-    }
-  }
-}
-
 }  // namespace
 
 void CheckPattern(const v1::JobSpec& job, const TargetIndex& targets, const v1::Workload& workload,
@@ -306,24 +280,25 @@ void CheckPattern(const v1::JobSpec& job, const TargetIndex& targets, const v1::
 
 std::vector<std::string> RegionProblems(const v1::JobSpec& job,
                                         const std::vector<PlanWorker>& workers) {
-  std::map<std::string, std::string> found;  // by problem: the first host that has it
-  const TargetIndex targets(job);
-  for (const v1::PhaseSpec& phase : job.phases()) {
+  const auto may_have_region = [](const v1::PhaseSpec& phase) {
     const auto& workloads = phase.run().workloads();
-    if (!phase.run().has_sweep() &&
-        std::none_of(workloads.begin(), workloads.end(),
-                     [](const v1::Workload& w) { return w.has_region(); })) {
-      continue;
+    return phase.run().has_sweep() ||
+           std::any_of(workloads.begin(), workloads.end(),
+                       [](const v1::Workload& w) { return w.has_region(); });
+  };
+  const auto find = [&](const WorkloadOnWorker& on, const AddProblem& add) {
+    if (!on.workload.has_region()) return;
+    for (const std::string& name : on.workload.targets()) {
+      const int index = on.targets.Find(name);
+      if (index < 0) continue;
+      const uint64_t part =
+          PartOf(job.targets(index), on.worker, static_cast<uint32_t>(index), workers.size());
+      if (part == 0) continue;  // not known
+      const std::string problem = RegionProblem(on.workload, part);
+      if (!problem.empty()) add(absl::StrCat(", target ", name, ": ", problem));
     }
-    // Each point of a sweep may have a region and targets of its own.
-    v1::JobSpec bare;
-    *bare.add_phases() = phase;
-    ForEachStep(
-        bare, [&](const v1::PhaseSpec& step) { AddRegions(job, targets, step, workers, &found); });
-  }
-  std::vector<std::string> problems;
-  for (const auto& [problem, host] : found) problems.push_back(host + problem);
-  return problems;
+  };
+  return ProblemsOnWorkers(job, workers, may_have_region, find);
 }
 
 }  // namespace lockstep::controller

@@ -14,6 +14,7 @@
 #include "common/text.h"
 #include "common/units.h"
 #include "controller/plan/copy_rules.h"
+#include "controller/plan/direct_blocks.h"
 #include "controller/plan/layers.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/observes.h"
@@ -205,6 +206,7 @@ class FleetChecker {
     for (const std::string& problem : FenceProblems(job_, workers_)) Refuse(problem);
     for (const std::string& problem : CopyProblems(job_, workers_)) Refuse(problem);
     for (const std::string& problem : RegionProblems(job_, workers_)) Refuse(problem);
+    for (const std::string& problem : DirectBlockProblems(job_, workers_)) Refuse(problem);
     CheckSpace();
     WarnOfStore();
     return std::move(check_);

@@ -41,6 +41,7 @@ class KernelFacts {
     std::string identity;
     std::string network_source;
     std::string filesystem_key;
+    uint32_t logical_block_bytes = 0;
   };
   const Device& Of(dev_t number, const struct statfs* space) {
     // The lock is held while the kernel is asked. Targets are inspected side by side, and each
@@ -54,6 +55,7 @@ class KernelFacts {
       device.disk = *disk;
       if (const auto facts = DescribeBlockDevice(number); facts.ok()) {
         device.identity = facts->identity();
+        device.logical_block_bytes = facts->logical_block_bytes();
       }
     }
     device.network_source = NetworkSource(number);
@@ -211,6 +213,11 @@ absl::Status InspectFiles(const Request& question, uint32_t index, v1::TargetIns
   DescribeDevice(device, facts.st_dev, found);
   *mount_id = MountIdOf(nearest->get());
   found->set_filesystem(FileSystemName(space.f_type));
+  // These two hand direct I/O to the device as it is. FUSE, for one, leaves its alignment to the
+  // server.
+  if (found->filesystem() == "ext4" || found->filesystem() == "xfs") {
+    found->set_direct_block_bytes(device.logical_block_bytes);
+  }
   found->set_size_bytes(uint64_t{file.count()} * file.size_bytes());
   // f_bavail leaves out the blocks that are reserved for root (statfs(2)). A job must not use these
   // up.
@@ -253,6 +260,7 @@ absl::Status DescribeUse(const HostPolicy& policy, const v1::Inspect& request,
   found->set_stamp_bytes(stamp);
   found->set_stamp_number(device.stamp_number());
   found->set_page_cached(device.page_cached());
+  found->set_direct_block_bytes(device.logical_block_bytes());
   found->set_size_bytes(device.size_bytes() - 2 * stamp);
   const auto bytes = UsableBytes(device, wanted, stamp);
   if (!bytes.ok()) return bytes.status();
