@@ -69,6 +69,20 @@ int Conclude(v1::DoctorReport* report) {
   return status;
 }
 
+std::string RenderFinding(const v1::DoctorFinding& finding, Colour colour) {
+  constexpr char kIndent[] = "           ";
+  std::string text = absl::StrCat("  ", Label(finding.severity(), colour), "  ",
+                                  common::Printable(finding.check()), ": ",
+                                  common::Printable(finding.found(), kMaxColumns), "\n");
+  if (!finding.why().empty()) {
+    absl::StrAppend(&text, kIndent, common::Printable(finding.why(), kMaxColumns), "\n");
+  }
+  if (!finding.help().empty()) {
+    absl::StrAppend(&text, kIndent, "→ ", common::Printable(finding.help(), kMaxColumns), "\n");
+  }
+  return text;
+}
+
 std::string RenderDoctor(const v1::DoctorReport& report, Colour colour) {
   std::string text;
   std::string last;
@@ -77,16 +91,7 @@ std::string RenderDoctor(const v1::DoctorReport& report, Colour colour) {
         absl::StrCat(finding.area(), finding.subject().empty() ? "" : " ", finding.subject()));
     if (head != last) absl::StrAppend(&text, text.empty() ? "" : "\n", head, "\n");
     last = head;
-    absl::StrAppend(&text, "  ", Label(finding.severity(), colour), "  ",
-                    common::Printable(finding.check()), ": ",
-                    common::Printable(finding.found(), kMaxColumns), "\n");
-    constexpr char kIndent[] = "           ";
-    if (!finding.why().empty()) {
-      absl::StrAppend(&text, kIndent, common::Printable(finding.why(), kMaxColumns), "\n");
-    }
-    if (!finding.help().empty()) {
-      absl::StrAppend(&text, kIndent, "→ ", common::Printable(finding.help(), kMaxColumns), "\n");
-    }
+    absl::StrAppend(&text, RenderFinding(finding, colour));
   }
   absl::StrAppend(&text, text.empty() ? "" : "\n", Count(CountOf(report, kProblem), "problem"),
                   ", ", Count(CountOf(report, kWarning), "warning"), "\n");

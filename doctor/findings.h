@@ -36,9 +36,13 @@ class Findings {
 // Fills in the exit status (0 good, 1 warnings, 2 problems) by the findings, and returns it.
 int Conclude(v1::DoctorReport* report);
 
+// One finding for a terminal: one to three lines, which begin with blanks. It holds no control
+// characters, whatever the finding holds.
+enum class Colour { kNo, kYes };
+std::string RenderFinding(const v1::DoctorFinding& finding, Colour colour);
+
 // The report for a terminal: the findings by area and subject, in their order, and the counts. It
 // holds no control characters, whatever the findings hold.
-enum class Colour { kNo, kYes };
 std::string RenderDoctor(const v1::DoctorReport& report, Colour colour);
 
 // The report as JSON, with every field.
