@@ -222,6 +222,10 @@ namespace lockstep::limits {
         "the rest is not read")                                                                    \
   LIMIT(kSshFileBytes, 16 << 20, "bytes", "that a host prints while its worker is up",             \
         "the connection to it ends")                                                               \
+  LIMIT(kSshDoctorNs, 20000000000, "ns", "that `fleet up` waits for the doctor of a host",         \
+        "the doctor is ended there, and counts as a problem of the host")                          \
+  LIMIT(kSshDoctorBytes, 1 << 20, "bytes", "of the report of a host's doctor",                     \
+        "it is not read, and counts as a problem of the host")                                     \
   LIMIT(kCsrBytes, 8192, "bytes", "of a certificate request that a host sends",                    \
         "it is not signed, and the host's start fails")                                            \
   LIMIT(kChallengeBytes, 128, "bytes", "of the challenge of a certificate request",                \

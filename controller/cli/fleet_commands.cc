@@ -132,6 +132,7 @@ absl::StatusOr<SshFleetOptions> OptionsOf(const Context& context, const SshFlags
   if (flags.way == "direct" && !context.tls.any()) {
     options.arguments.emplace_back("--insecure-plaintext");
   }
+  options.allow_problems = flags.allow_problems;
   options.parallel = flags.parallel;
   options.alone_seconds = flags.alone_seconds;
   options.is_cancelled = [] { return LocalSignals::received() != 0; };
@@ -345,6 +346,8 @@ void AddSshFlags(CLI::App* command, SshFlags* flags) {
       ->capture_default_str();
   command->add_flag("--all-or-nothing", flags->all_or_nothing,
                     "If a host fails, end the others again");
+  command->add_flag("--allow-problems", flags->allow_problems,
+                    "Start the worker also on a host on which the doctor finds a problem");
   command->add_option("--parallel", flags->parallel, "How many hosts at once")
       ->check(CLI::Range(int64_t{1}, limits::kSshAtOnce))
       ->capture_default_str();

@@ -23,6 +23,7 @@ struct SshFlags {
   std::string pki;  // the directory of the authority that signs the workers' certificates
   std::string valid_for = "24h";
   bool all_or_nothing = false;
+  bool allow_problems = false;
   size_t parallel = 16;
   int alone_seconds = 300;
   std::string state_directory;

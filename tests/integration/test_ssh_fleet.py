@@ -205,6 +205,31 @@ class SshFleets(SshFleetTest):
         self.assert_nothing_is_left()
         self.assertEqual(self.records(), [])
 
+    def test_what_the_doctor_finds_is_below_its_host(self):
+        fleet = self.make(2)
+        self.hosts[0].stop()
+        self.hosts[0].start('mount -t tmpfs none "$0/data"')
+        os.rmdir(f"{self.hosts[1].root}/data")
+
+        def lines_of(host, up):
+            return re.search(rf"(?m)^{host}  .*\n(?: .*\n)*", up.err).group(0)
+
+        up = fleet.up("--ssh", "node[1-2]")
+        self.assertEqual(up.status, 7, up)
+        self.assertIn("node1  up in", up.err)
+        self.assertIn("\n  WARNING  /data: tmpfs, ", lines_of("node1", up))
+        self.assertIn("it is memory: a job measures no storage there", lines_of("node1", up))
+        self.assertIn("node2  FAILED: the doctor found 1 problem; --allow-problems", up.err)
+        self.assertRegex(lines_of("node2", up), r"\n  PROBLEM  /data: .*No such file or directory")
+        # The worker says the same of its own flags.
+        up = fleet.up("--ssh", "node2", "--allow-problems")
+        self.assertEqual(up.status, 1, up)
+        self.assertIn("node2  FAILED: the worker did not attach to the controller", up.err)
+        self.assertIn("\n  PROBLEM  /data: ", lines_of("node2", up))
+        self.assertEqual(fleet.down().status, 0)
+        self.assert_nothing_is_left()
+        self.assertEqual(self.records(), [])
+
     def test_a_worker_that_is_killed_is_started_again(self):
         fleet = self.make(1)
         self.assertEqual(fleet.up("--ssh", "node1").status, 0)

@@ -270,6 +270,11 @@ script = sys.stdin.buffer.read(count).decode()
 token, second, third = (sys.stdin.buffer.readline().decode().strip() for _ in range(3))
 if "Copies the worker" in script:
     answer = ["version " + VERSION, "directory /tmp/lockstep-fleet." + token]
+elif "Has the worker's doctor" in script:
+    answer = ['report {"findings": [{"severity": "ok"}]}']
+    if os.path.exists(f"{HERE}/doctor"):
+        with open(f"{HERE}/doctor") as text:
+            answer = [text.read()]
 elif "--request-certificate" in script:
     if os.path.exists(f"{HERE}/request"):
         with open(f"{HERE}/request") as text:
@@ -400,6 +405,47 @@ class FakeHost(unittest.TestCase):
         self.assertIn("node1  FAILED: as told", up.stderr)
         self.assertRegex(self.pki.ok("list"), r"(?m)^node1 +worker +revoked ")
         self.assertIn("no such host is up", self.lockstep("down").stdout)
+
+    def have_doctor_say(self, words):
+        with open(f"{self.host}/doctor", "w", encoding="ascii") as file:
+            file.write(words)
+
+    def test_a_problem_of_the_host_keeps_the_worker_away(self):
+        self.have_doctor_say(
+            'report {"findings": [{"severity": "problem", "check": "/data", "found": "is away"}]}'
+        )
+        up = self.up()
+        self.assertEqual(up.returncode, 1, up)
+        self.assertIn("node1  FAILED: the doctor found 1 problem; --allow-problems", up.stderr)
+        self.assertIn("\n  PROBLEM  /data: is away\n", up.stderr)
+        # Nothing was signed, and the worker was told nothing.
+        self.assertEqual(self.states(), [])
+        self.assertFalse(os.path.exists(f"{self.host}/told"))
+        self.assertIn("no such host is up", self.lockstep("down").stdout)
+        up = self.up("--allow-problems")
+        self.assertEqual(up.returncode, 0, up)
+        self.assertIn("\n  PROBLEM  /data: is away\n", up.stderr)
+        self.assertEqual(self.states(), ["valid"])
+
+    def test_a_doctor_that_does_not_answer_is_a_problem(self):
+        for words, why in (
+            ("unanswered it takes longer than 20 s", "it takes longer than 20 s"),
+            ("report rubbish", "the host sends something else"),
+            ("hello", "the host sends no report"),
+        ):
+            self.have_doctor_say(words)
+            up = self.up()
+            self.assertEqual(up.returncode, 1, up)
+            self.assertIn(f"\n  PROBLEM  doctor: has not answered: {why}\n", up.stderr)
+        self.assertEqual(self.up("--allow-problems").returncode, 0)
+
+    def test_a_warning_does_not(self):
+        self.have_doctor_say(
+            'report {"findings": [{"severity": "warning", "check": "clock", "found": "hpet"}]}'
+        )
+        up = self.up()
+        self.assertEqual(up.returncode, 0, up)
+        self.assertRegex(up.stderr, r"(?m)^node1  up in .*\n  WARNING  clock: hpet\n")
 
     def states(self):
         return re.findall(r"(?m)^node1 +worker +(\w+) ", self.pki.ok("list"))

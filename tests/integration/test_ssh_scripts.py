@@ -5,6 +5,7 @@ with an ssh program that acts for all of them. The archive has a script instead 
 import contextlib
 import glob
 import io
+import json
 import os
 import pty
 import re
@@ -23,8 +24,13 @@ from fleet import BIN, ROOT, Fleet, wait_for
 SCRIPTS = f"{ROOT}/controller/cli/ssh"
 TOKEN = "0123456789abcdef01234567"
 
+# $HOSTS/doctors may have what a host's doctor says.
 WORKER = """#!/bin/sh
 if [ "$1" = --version ]; then echo "VERSION"; exit; fi
+if [ "$1" = --doctor=host ]; then
+  cat "$HOSTS/doctors/$(basename "$TMPDIR")" 2> /dev/null || echo '{"findings": [{}]}'
+  exit
+fi
 echo attached to the controller
 trap 'kill "$!"; exit 0' TERM
 sleep 1000 &
@@ -60,7 +66,10 @@ if [ -z "$master" ]; then
   [ "$host" != "$BROKEN" ] || exit 255
   sh -c "$*"
   status=$?
-  rm -f "$HOSTS/busy/$host"
+  for directory in "$HOSTS/$host"/lockstep-fleet.*; do
+    # The doctor's session ends before the worker has its arguments.
+    [ -d "$directory" ] && [ ! -e "$directory/arguments" ] || rm -f "$HOSTS/busy/$host"
+  done
   exit $status
 fi
 : > "$HOSTS/busy/$host"
@@ -227,6 +236,74 @@ class Scripts(unittest.TestCase):
         wait_for("nothing to be left", lambda: not glob.glob(f"{self.home}/lockstep-fleet.*"))
 
 
+class Doctor(unittest.TestCase):
+    """doctor.sh, in a directory as install.sh has left it."""
+
+    def setUp(self):
+        self.home = tempfile.mkdtemp(prefix="lsdoctor", dir="/var/tmp")
+        self.addCleanup(shutil.rmtree, self.home, ignore_errors=True)
+        os.makedirs(f"{self.home}/program/bin")
+        self.program = f"{self.home}/program/bin/lockstep-worker"
+
+    def be(self, script):
+        with open(self.program, "w", encoding="ascii") as program:
+            program.write(f"#!/bin/sh\n{script}\n")
+        os.chmod(self.program, 0o755)
+
+    def check(self, *flags, seconds=60, most=1 << 20):
+        lines = (TOKEN, self.home, seconds, most, len(flags), *flags)
+        done = subprocess.run(
+            ["sh", f"{SCRIPTS}/doctor.sh"],
+            input="".join(f"{line}\n" for line in lines),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        return done.stdout
+
+    def test_what_the_workers_own_doctor_says(self):
+        os.symlink(f"{BIN}/lockstep-worker", self.program)
+        for name, severity in (("program", None), ("not there", "problem")):
+            path = f"{self.home}/{name}"
+            said = self.check("--state-dir", f"{self.home}/state", "--allow", path)
+            (line,) = said.splitlines()
+            token, key, report = line.split(" ", 2)
+            self.assertEqual((token, key), (TOKEN, "report"))
+            found = {each["check"]: each["severity"] for each in json.loads(report)["findings"]}
+            self.assertIn(path, found)
+            self.assertIn(severity, (None, found[path]))
+        self.assertFalse(os.path.exists(f"{self.home}/state"))
+
+    def test_the_flags_are_those_that_it_is_told(self):
+        self.be("""printf '{\n  "a": "%s"\n}\n' "$3$4"; exit 2""")
+        said = self.check("--allow", "/mnt/two words")
+        self.assertEqual(said, f'{TOKEN} report {{  "a": "--allow/mnt/two words"}}\n')
+
+    def test_one_that_hangs_is_ended(self):
+        self.be(f'echo $$ > "{self.home}/pid"; exec sleep 1000')
+        self.assertEqual(self.check(seconds=1), f"{TOKEN} unanswered it takes longer than 1 s\n")
+        with open(f"{self.home}/pid", encoding="ascii") as text:
+            pid = int(text.read())
+        wait_for("its end", lambda: not os.path.exists(f"/proc/{pid}"))
+
+    def test_one_that_fails_is_named_with_its_reason(self):
+        self.be("echo The following argument was not expected >&2; exit 1")
+        said = self.check()
+        self.assertEqual(
+            said,
+            f"{TOKEN} unanswered it ended with status 1: The following argument was not expected\n",
+        )
+        self.be("echo '{}'; kill -SEGV $$")
+        self.assertIn(f"{TOKEN} unanswered it ended with status 139", self.check())
+
+    def test_a_report_that_is_too_long_is_not_sent(self):
+        self.be("head -c 1001 /dev/zero | tr '\\0' x")
+        self.assertEqual(
+            self.check(most=1000), f"{TOKEN} unanswered its report has more than 1000 bytes\n"
+        )
+
+
 class Renewal(unittest.TestCase):
     """request.sh and renew.sh, in a directory as start.sh has left it."""
 
@@ -316,7 +393,7 @@ class SideBySide(unittest.TestCase):
         self.stack = contextlib.ExitStack()
         self.addCleanup(self.stack.close)
         self.work = self.stack.enter_context(tempfile.TemporaryDirectory(prefix="lsmany"))
-        for name in ("busy", "came", "programs"):
+        for name in ("busy", "came", "doctors", "programs"):
             os.mkdir(f"{self.work}/{name}")
         for number in range(1, self.HOSTS + 1):
             os.mkdir(f"{self.work}/node{number}")
@@ -401,6 +478,25 @@ class SideBySide(unittest.TestCase):
         self.assertEqual(up.stderr.count("  up in "), self.HOSTS - 1)
         with open(f"{self.work}/peaks", encoding="ascii") as peaks:
             self.assertLessEqual(max(map(int, peaks)), 5)
+        self.assertEqual(self.run_fleet("down", "--now").returncode, 0)
+        self.assert_nothing_is_left()
+
+    def test_what_doctors_find_is_below_their_hosts(self):
+        for host, severity in (("node1", "warning"), ("node2", "problem")):
+            finding = {"severity": severity, "check": "/mnt", "found": "away", "help": "findmnt"}
+            with open(f"{self.work}/doctors/{host}", "w", encoding="ascii") as file:
+                json.dump({"findings": [finding]}, file)
+        flags = ["--worker-archive", f"{self.work}/archive", "--allow", "/mnt"]
+        up = self.run_fleet("up", "--ssh", "node[1-3]", *flags)
+        self.assertEqual(up.returncode, 7, up.stderr)
+        below = r"/mnt: away\n           → findmnt\n"
+        self.assertRegex(up.stderr, rf"(?m)^node1  up in .*\n  WARNING  {below}")
+        failed = "FAILED: the doctor found 1 problem; --allow-problems starts"
+        self.assertRegex(up.stderr, rf"(?m)^node2  {failed}.*\n  PROBLEM  {below}")
+        self.assertNotRegex(up.stderr, r"(?m)^node3 .*\n ")
+        up = self.run_fleet("up", "--ssh", "node2", *flags, "--allow-problems")
+        self.assertEqual(up.returncode, 0, up.stderr)
+        self.assertRegex(up.stderr, rf"(?m)^node2  up in .*\n  PROBLEM  {below}")
         self.assertEqual(self.run_fleet("down", "--now").returncode, 0)
         self.assert_nothing_is_left()
 

@@ -33,7 +33,7 @@ constexpr absl::Duration kInstallLimit = absl::Minutes(5);
 constexpr absl::Duration kForwardLimit = absl::Seconds(20);
 constexpr absl::Duration kRequestLimit = absl::Seconds(20);
 // From the worker's files to its arguments: the supervisor gives up after it.
-constexpr int kStartSeconds = 60;
+constexpr int kStartSeconds = 90;
 
 std::string Script(const std::string& name) {
   for (const common::EmbeddedFile& file : RemoteScripts()) {
@@ -291,20 +291,41 @@ absl::StatusOr<std::string> SshConnection::Forward(Way way, const std::string& c
 }
 
 absl::StatusOr<std::string> SshConnection::RunScript(const std::string& script,
-                                                     const std::string& input,
-                                                     absl::Duration limit) {
+                                                     const std::string& input, absl::Duration limit,
+                                                     size_t max_bytes) {
   const bool shares = IsConnected();
   std::vector<std::string> words = shares ? Share() : Connect();
   // The configuration may want a control connection of its own, which would stay after this.
   if (!shares) words.insert(words.end(), {"-S", "none"});
   words.insert(words.end(), {"-T", "--", record_->destination, Command(script)});
   // The script has its own limit; this is for a host that says nothing any more.
-  const auto done = RunProcess(words, {absl::StrCat(script, input), ""},
-                               limit + absl::Seconds(kConnectSeconds + 5), ports_.is_cancelled);
+  const auto done =
+      RunProcess(words, {absl::StrCat(script, input), ""},
+                 limit + absl::Seconds(kConnectSeconds + 5), ports_.is_cancelled, max_bytes);
   if (!done.ok()) return done.status();
   if (const auto why = Answer(done->out, "failed")) return absl::FailedPreconditionError(*why);
   if (done->status != 0) return absl::UnavailableError(WhyNot(done->err));
   return done->out;
+}
+
+absl::StatusOr<SshConnection::DoctorAnswer> SshConnection::RunDoctor(
+    const std::vector<std::string>& flags) {
+  ports_.progress("checking the host");
+  constexpr absl::Duration kLimit = absl::Nanoseconds(limits::kSshDoctorNs);
+  // The host's start-up files may print, too.
+  constexpr auto kMaxBytes = static_cast<size_t>(limits::kSshDoctorBytes + limits::kSshAnswerBytes);
+  const auto said = RunScript(
+      Script("doctor.sh"),
+      absl::StrCat(record_->token, "\n", record_->directory, "\n", absl::ToInt64Seconds(kLimit),
+                   "\n", limits::kSshDoctorBytes, "\n", Lines(flags)),
+      kLimit, kMaxBytes);
+  if (!said.ok()) return said.status();
+  if (const auto why = Answer(*said, "unanswered")) return DoctorAnswer{"", *why};
+  const std::string begin = absl::StrCat(record_->token, " report ");
+  for (const std::string& line : std::vector<std::string>(absl::StrSplit(*said, '\n'))) {
+    if (line.starts_with(begin)) return DoctorAnswer{line.substr(begin.size()), ""};
+  }
+  return DoctorAnswer{"", "the host sends no report"};
 }
 
 absl::StatusOr<std::string> SshConnection::RequestCertificate(const std::string& challenge,

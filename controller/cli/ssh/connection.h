@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/limits.h"
 #include "controller/cli/ssh/process.h"
 #include "controller/cli/ssh/records.h"
 
@@ -52,6 +53,14 @@ class SshConnection {
   // where it cannot be reached or does not take the worker. Nothing is left, and no record, where
   // it was not reached at all. After other errors Remove() is to be called.
   absl::Status Install(const WorkerFiles& files);
+  // The answer of the doctor on a host.
+  struct DoctorAnswer {
+    std::string report;      // v1::DoctorReport as JSON; nothing in it has been checked
+    std::string unanswered;  // why there is none; empty if there is one
+  };
+  // Has the worker's doctor check the host, with these flags of a worker. One that hangs is given
+  // up after limits::kSshDoctorNs, and is no error: an error is one of the connection.
+  absl::StatusOr<DoctorAnswer> RunDoctor(const std::vector<std::string>& flags);
   // Has the worker make its key, which stays on the host, and returns the request for a certificate
   // of it (PEM), as the host sends it: nothing in it has been checked. RESOURCE_EXHAUSTED for more
   // than limits::kCsrBytes. `challenge` is what the request is to carry. A worker that has a
@@ -94,8 +103,9 @@ class SshConnection {
   // The words after `key` in the host's answer.
   std::optional<std::string> Answer(const std::string& text, const std::string& key) const;
   std::string WhyNot(const std::string& errors) const;
-  absl::StatusOr<std::string> RunScript(const std::string& script, const std::string& input,
-                                        absl::Duration limit);
+  absl::StatusOr<std::string> RunScript(
+      const std::string& script, const std::string& input, absl::Duration limit,
+      size_t max_bytes = static_cast<size_t>(limits::kSshAnswerBytes));
 
   FleetRecord* const record_;
   const FleetRecords* const records_;

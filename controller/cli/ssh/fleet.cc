@@ -9,6 +9,7 @@
 #include <iostream>
 #include <map>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -20,6 +21,7 @@
 #include "common/side_by_side.h"
 #include "common/text.h"
 #include "common/version.h"
+#include "controller/cli/ssh/diagnosis.h"
 #include "controller/cli/ssh/progress.h"
 #include "controller/pki/authority.h"
 
@@ -37,16 +39,23 @@ std::string NewToken() {
                          static_cast<uint32_t>(common::RandomSeed()));
 }
 
-std::vector<std::string> WorkerArguments(const SshFleetOptions& options, const FleetRecord& record,
-                                         const std::string& controller,
-                                         const std::string& tls_directory) {
-  std::vector<std::string> arguments = {"--controller",     controller,
-                                        "--name",           record.name,
-                                        "--state-dir",      record.directory + "/state",
-                                        "--end-when-alone", absl::StrCat(options.alone_seconds)};
+// The arguments that are about the host, and not about the controller.
+std::vector<std::string> HostArguments(const SshFleetOptions& options, const FleetRecord& record) {
+  std::vector<std::string> arguments = {"--name", record.name, "--state-dir",
+                                        record.directory + "/state"};
   for (const std::string& path : options.allow) {
     arguments.insert(arguments.end(), {"--allow", path});
   }
+  arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
+  return arguments;
+}
+
+std::vector<std::string> WorkerArguments(const SshFleetOptions& options, const FleetRecord& record,
+                                         const std::string& controller,
+                                         const std::string& tls_directory) {
+  std::vector<std::string> arguments = HostArguments(options, record);
+  arguments.insert(arguments.end(), {"--controller", controller, "--end-when-alone",
+                                     absl::StrCat(options.alone_seconds)});
   if (!options.certificates.pki.empty()) {
     arguments.insert(arguments.end(), {"--tls-dir", tls_directory});
     // A worker that dials the controller verifies the name that it dials. Here it dials a socket or
@@ -55,8 +64,21 @@ std::vector<std::string> WorkerArguments(const SshFleetOptions& options, const F
       arguments.insert(arguments.end(), {"--tls-server-name", options.certificates.server_name});
     }
   }
-  arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
   return arguments;
+}
+
+// `findings` gets what the doctor says against the host. An error where that is to keep the worker
+// from being started.
+absl::Status CheckHost(SshConnection* host, const SshFleetOptions& options,
+                       const FleetRecord& record, std::string* findings) {
+  const auto answer = host->RunDoctor(HostArguments(options, record));
+  if (!answer.ok()) return answer.status();
+  HostDiagnosis diagnosis = ReadDiagnosis(*answer);
+  *findings = std::move(diagnosis.text);
+  if (diagnosis.problems == 0 || options.allow_problems) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the doctor found ", diagnosis.problems, diagnosis.problems == 1 ? " problem" : " problems",
+      "; --allow-problems starts the worker all the same"));
 }
 
 // The host has the worker's program by now. Before its certificate goes there, the record on disk
@@ -76,7 +98,7 @@ absl::StatusOr<SshConnection::Certificate> Certify(SshConnection* host,
 }
 
 absl::Status StartOn(SshConnection* host, const SshFleetOptions& options,
-                     const FleetRecords& records, FleetRecord* record) {
+                     const FleetRecords& records, FleetRecord* record, std::string* findings) {
   std::error_code failed;
   const uintmax_t packed = std::filesystem::file_size(options.archive, failed);
   if (failed) return absl::NotFoundError(options.archive + ": " + failed.message());
@@ -88,6 +110,8 @@ absl::Status StartOn(SshConnection* host, const SshFleetOptions& options,
   // slow or lost.
   files.need_kib = static_cast<int64_t>(packed / 1024 * 3) + int64_t{64} * 1024;
   if (absl::Status installed = host->Install(files); !installed.ok()) return installed;
+  // Before a certificate is signed, which would have to be revoked.
+  if (absl::Status good = CheckHost(host, options, *record, findings); !good.ok()) return good;
   const auto certificate = Certify(host, options, records, record);
   if (!certificate.ok()) return certificate.status();
   const auto controller = host->Forward(options.way, options.controller);
@@ -187,17 +211,19 @@ absl::Status BringUpHost(const SshFleetOptions& options, const FleetRecords& rec
   // anything is copied.
   absl::Status status =
       options.certificates.pki.empty() ? absl::OkStatus() : pki::CheckName(host.name);
-  if (status.ok()) status = StartOn(&connection, options, records, &record);
+  std::string findings;
+  if (status.ok()) status = StartOn(&connection, options, records, &record, &findings);
   if (status.ok()) {
     progress->Finish(host.name,
                      absl::StrFormat("up in %.1f s, in %s",
-                                     absl::ToDoubleSeconds(absl::Now() - began), record.directory));
+                                     absl::ToDoubleSeconds(absl::Now() - began), record.directory),
+                     findings);
     return status;
   }
   // Install() has closed the connection where the host was not reached.
   const std::string rest = record.control.empty() ? "" : RemoveAfterFailure(&record, records);
   status = absl::Status(status.code(), absl::StrCat(std::string(status.message()), rest));
-  progress->Finish(host.name, absl::StrCat("FAILED: ", std::string(status.message())));
+  progress->Finish(host.name, absl::StrCat("FAILED: ", std::string(status.message())), findings);
   return status;
 }
 

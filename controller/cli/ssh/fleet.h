@@ -22,6 +22,7 @@ struct SshFleetOptions {
   SshConnection::Way way = SshConnection::Way::kSocket;
   std::vector<std::string> allow;
   std::vector<std::string> arguments;  // further ones of each worker
+  bool allow_problems = false;         // a worker starts also where the doctor finds problems
   HostCertificates certificates;       // for a controller with TLS
   // The files with which this machine calls that controller.
   std::string tls_certificate, tls_key, tls_authority;

@@ -79,13 +79,13 @@ absl::Status MakePair(FileDescriptor* ours, FileDescriptor* theirs) {
 
 // Appends what there is, and no more than a full buffer of the kernel has: a program that prints
 // without end must not keep the caller from its limit.
-void Drain(int fd, std::string* text) {
+void Drain(int fd, size_t max_bytes, std::string* text) {
   constexpr int kMaxPieces = 256;
   char piece[4096];
   for (int i = 0; i < kMaxPieces; ++i) {
     const ssize_t bytes = read(fd, piece, sizeof piece);
     if (bytes <= 0) return;
-    const size_t room = static_cast<size_t>(limits::kSshAnswerBytes) - text->size();
+    const size_t room = max_bytes - text->size();
     // More is read and dropped: a program that can no longer write would never end.
     text->append(piece, std::min(static_cast<size_t>(bytes), room));
   }
@@ -167,7 +167,8 @@ void StartedProcess::Kill() {
 
 absl::StatusOr<ProcessOutput> RunProcess(const std::vector<std::string>& words,
                                          const ProcessInput& input, absl::Duration limit,
-                                         const std::function<bool()>& is_cancelled) {
+                                         const std::function<bool()>& is_cancelled,
+                                         size_t max_bytes) {
   StartedProcess process;
   FileDescriptor in;
   FileDescriptor out;
@@ -197,8 +198,8 @@ absl::StatusOr<ProcessOutput> RunProcess(const std::vector<std::string>& words,
     }
     // Asked before the outputs are read, so that nothing that was printed is missed.
     const bool ended = process.HasEnded();
-    Drain(out.get(), &output.out);
-    Drain(err.get(), &output.err);
+    Drain(out.get(), max_bytes, &output.out);
+    Drain(err.get(), max_bytes, &output.err);
     if (ended) {
       output.status = process.status_;
       return output;

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/files.h"
+#include "common/limits.h"
 
 namespace lockstep::cli {
 
@@ -28,10 +29,11 @@ struct ProcessOutput {
 // of a terminal does not reach them, and with no other descriptor of this process.
 
 // Runs a program to its end. DEADLINE_EXCEEDED after `limit` and CANCELLED once `is_cancelled`
-// returns true; it is killed then. At most limits::kSshAnswerBytes of each output are kept.
-absl::StatusOr<ProcessOutput> RunProcess(const std::vector<std::string>& words,
-                                         const ProcessInput& input, absl::Duration limit,
-                                         const std::function<bool()>& is_cancelled);
+// returns true; it is killed then. At most `max_bytes` of each output are kept.
+absl::StatusOr<ProcessOutput> RunProcess(
+    const std::vector<std::string>& words, const ProcessInput& input, absl::Duration limit,
+    const std::function<bool()>& is_cancelled,
+    size_t max_bytes = static_cast<size_t>(limits::kSshAnswerBytes));
 
 // A program that was started, and is left running when this ends. Not thread-safe.
 class StartedProcess {
@@ -54,7 +56,7 @@ class StartedProcess {
   std::string buffer_;
   friend absl::StatusOr<ProcessOutput> RunProcess(const std::vector<std::string>&,
                                                   const ProcessInput&, absl::Duration,
-                                                  const std::function<bool()>&);
+                                                  const std::function<bool()>&, size_t);
 };
 
 }  // namespace lockstep::cli

@@ -28,11 +28,12 @@ void HostProgress::Show(const std::string& host, const std::string& doing) {
             << std::flush;
 }
 
-void HostProgress::Finish(const std::string& host, const std::string& line) {
+void HostProgress::Finish(const std::string& host, const std::string& line,
+                          const std::string& below) {
   common::MutexLock lock(&mutex_);
   ++finished_;
   const std::string pad(width_ - std::min(width_, host.size()), ' ');
-  std::cerr << (is_terminal_ ? kClearLine : "") << absl::StrCat(host, pad, "  ", line, "\n")
+  std::cerr << (is_terminal_ ? kClearLine : "") << absl::StrCat(host, pad, "  ", line, "\n", below)
             << std::flush;
 }
 

@@ -7,15 +7,17 @@
 
 namespace lockstep::cli {
 
-// Shows one line for each host on standard error, when the host is done. On a terminal, a last line
-// says how many are done, and what is done to one of the others. Thread-safe.
+// Shows one line for each host on standard error, when the host is done, and what is wrong with the
+// host below it. On a terminal, a last line says how many are done, and what is done to one of the
+// others. Thread-safe.
 class HostProgress {
  public:
   // `names` of all hosts.
   explicit HostProgress(const std::vector<std::string>& names);
 
   void Show(const std::string& host, const std::string& doing);
-  void Finish(const std::string& host, const std::string& line);
+  // `below` has no line, or several with their line breaks.
+  void Finish(const std::string& host, const std::string& line, const std::string& below = "");
 
  private:
   const size_t count_;

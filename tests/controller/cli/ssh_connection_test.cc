@@ -197,6 +197,44 @@ TEST_F(SshConnectionTest, TheChallengeGoesOverStandardInput) {
   EXPECT_EQ(read("/words").find("5ec7e7"), std::string::npos);
 }
 
+TEST_F(SshConnectionTest, TheDoctorsReportIsWhatTheHostMarksAsSuch) {
+  const auto answer =
+      Answered("echo Welcome\n" + Said("report {\"exitStatus\": 1}") + "echo '{}'").RunDoctor({});
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->report, "{\"exitStatus\": 1}");
+  EXPECT_EQ(answer->unanswered, "");
+}
+
+TEST_F(SshConnectionTest, AReportIsLargerThanOtherAnswers) {
+  const auto answer = Answered("printf '" + record_.token +
+                               " report ' && head -c 500000 /dev/zero | tr '\\0' x && echo")
+                          .RunDoctor({});
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->report.size(), 500000u);
+}
+
+TEST_F(SshConnectionTest, ADoctorThatDoesNotAnswerIsNoErrorOfTheConnection) {
+  const auto hangs = Answered(Said("unanswered it hangs \033[31m")).RunDoctor({});
+  ASSERT_TRUE(hangs.ok()) << hangs.status();
+  EXPECT_EQ(hangs->report, "");
+  EXPECT_EQ(hangs->unanswered.find("it hangs"), 0u) << hangs->unanswered;
+  EXPECT_EQ(hangs->unanswered.find('\x1b'), std::string::npos);
+  const auto silent = Answered("exit 0").RunDoctor({});
+  ASSERT_TRUE(silent.ok()) << silent.status();
+  EXPECT_EQ(silent->unanswered, "the host sends no report");
+  EXPECT_TRUE(absl::IsUnavailable(Answered("echo lost >&2; exit 255").RunDoctor({}).status()));
+}
+
+TEST_F(SshConnectionTest, TheDoctorsFlagsGoOverStandardInput) {
+  ASSERT_TRUE(Answered(Said("report {}")).RunDoctor({"--allow", "/secret place"}).ok());
+  const auto read = [&](const char* name) {
+    std::ifstream file(directory_ + name);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_NE(read("/input").find("\n2\n--allow\n/secret place\n"), std::string::npos);
+  EXPECT_EQ(read("/words").find("secret"), std::string::npos);
+}
+
 TEST_F(SshConnectionTest, ARenewalIsDoneWhenTheHostSaysSo) {
   const std::string pem = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n";
   EXPECT_TRUE(Answered(Said("renewed")).Renew(pem).ok());

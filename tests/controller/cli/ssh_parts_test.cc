@@ -42,6 +42,9 @@ TEST(ProcessTest, AProgramThatReadsNothingOrPrintsTooMuchIsNoTrouble) {
   const auto loud = Shell("head -c 1000000 /dev/zero");
   EXPECT_EQ(loud->out.size(), static_cast<size_t>(limits::kSshAnswerBytes));
   EXPECT_EQ(loud->status, 0);
+  const auto more =
+      RunProcess({"head", "-c", "1000000", "/dev/zero"}, {}, absl::Minutes(1), nullptr, 500000);
+  EXPECT_EQ(more->out.size(), 500000u);
 }
 
 TEST(ProcessTest, EndsAtItsLimitAndWhenCancelled) {
