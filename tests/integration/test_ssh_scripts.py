@@ -86,8 +86,36 @@ exec sh -c "$*"
 """
 
 
-def make_archive(path, version):
-    text = WORKER.replace("VERSION", version).encode()
+# Writes a list of settings, as a worker that changes some for a phase, and is killed, unless it is
+# to stay. Beside the archive lies what it has done, and what keeps it from restoring them.
+KILLED_WORKER = """#!/bin/sh
+state=${0%/program/*}/state
+case $1 in
+  --version) echo 7 ;;
+  --restore-settings)
+    echo "$*" >> "HOME/restored"
+    if [ -e "HOME/fails" ]; then
+      echo "sdz: its scheduler is still kyber: Input/output error" >&2
+      exit 1
+    fi
+    rm "$state/settings.json"
+    ;;
+  *)
+    echo "$*" >> "HOME/started"
+    mkdir -p "$state"
+    echo '{}' > "$state/settings.json"
+    [ -e "HOME/stays" ] || kill -KILL $$
+    echo attached to the controller
+    trap 'kill "$!"; exit 0' TERM
+    sleep 1000 &
+    wait
+    ;;
+esac
+"""
+
+
+def make_archive(path, version, worker=WORKER):
+    text = worker.replace("VERSION", version).encode()
     member = tarfile.TarInfo("lockstep-0/bin/lockstep-worker")
     member.size, member.mode = len(text), 0o755
     with tarfile.open(path, "w:gz") as archive:
@@ -145,6 +173,16 @@ class Scripts(unittest.TestCase):
                 break
         self.directory = answer.get("directory")
         return answer
+
+    def start(self, *arguments):
+        done = subprocess.run(
+            ["sh", f"{SCRIPTS}/start.sh"],
+            input=self.lines(TOKEN, self.directory, 60, 0, 0, len(arguments), *arguments),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.stdout
 
     def stop(self, directory=None):
         done = subprocess.run(
@@ -234,6 +272,70 @@ class Scripts(unittest.TestCase):
             rubbish.write(b"\0" * 1000)
         self.assertIn("cannot be unpacked", self.begin(self.home)["failed"])
         wait_for("nothing to be left", lambda: not glob.glob(f"{self.home}/lockstep-fleet.*"))
+
+    def begin_killed(self):
+        """A worker that is killed each time when it has changed settings."""
+        make_archive(self.archive, "7", KILLED_WORKER.replace("HOME", self.home))
+        self.assertIn("directory", self.begin(self.home))
+        self.assertIn("failed the worker did not attach", self.start("--name", "node1"))
+        self.assertEqual(self.log("started"), ["--name node1"] * 4)
+
+    def log(self, name):
+        path = f"{self.home}/{name}"
+        with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as text:
+            return text.read().splitlines()
+        return []
+
+    def make(self, name):
+        with open(f"{self.home}/{name}", "w", encoding="ascii"):
+            pass
+
+    def end_supervisor(self, number):
+        # It may have ended by itself: it gives the command that has started it 10 s.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            with open(f"{self.directory}/supervisor.pid", encoding="ascii") as text:
+                pid = int(text.read())
+            os.kill(pid, number)
+            wait_for("the supervisor to end", lambda: not os.path.exists(f"/proc/{pid}"))
+
+    def test_settings_of_a_killed_worker_are_restored(self):
+        self.begin_killed()
+        self.end_supervisor(signal.SIGTERM)
+        wait_for("the directory to go", lambda: not os.path.exists(self.directory))
+        restored = f"--restore-settings --state-dir {self.directory}/state"
+        self.assertEqual(self.log("restored"), [restored])
+
+    def test_settings_are_restored_without_a_supervisor(self):
+        self.make("stays")
+        make_archive(self.archive, "7", KILLED_WORKER.replace("HOME", self.home))
+        self.assertIn("directory", self.begin(self.home))
+        self.assertIn(f"{TOKEN} started", self.start())
+        self.end_supervisor(signal.SIGKILL)
+        self.assertEqual(self.log("restored"), [])
+        self.assertIn(f"{TOKEN} removed", self.stop())
+        restored = f"--restore-settings --state-dir {self.directory}/state"
+        self.assertEqual(self.log("restored"), [restored])
+        self.assertFalse(os.path.exists(self.directory))
+
+    def test_settings_that_cannot_be_restored_are_named(self):
+        self.make("fails")
+        self.begin_killed()
+        journal = f"{self.directory}/state/settings.json"
+        reason = "sdz: its scheduler is still kyber: Input/output error"
+        self.end_supervisor(signal.SIGTERM)
+        with open(f"{self.directory}/left", encoding="utf-8") as text:
+            left = text.read()
+        self.assertIn(f"settings that a phase has changed are not restored; {journal} lists", left)
+        self.assertIn(reason, left)
+        self.assertTrue(os.path.exists(journal))
+        # Nobody but stop.sh tries again. It says what stays, and removes everything once it can.
+        self.assertIn(f"{TOKEN} left {self.directory}: {reason}", self.stop())
+        self.assertEqual(len(self.log("restored")), 2)
+        self.assertTrue(os.path.exists(journal))
+        os.unlink(f"{self.home}/fails")
+        self.assertIn(f"{TOKEN} removed", self.stop())
+        self.assertEqual(len(self.log("restored")), 3)
+        self.assertFalse(os.path.exists(self.directory))
 
 
 class Doctor(unittest.TestCase):
