@@ -103,6 +103,20 @@ void PrintComparison(const Context& context, const std::string& format, v1::Comp
   }
 }
 
+// Whether the set is given by a label that no run has. An id without a run is an error instead.
+bool HasNoRun(const Context& context, const v1::RunsOf& set) {
+  if (!set.has_filter()) return false;
+  const auto stub = context.Connect();
+  // The comparison that follows says why.
+  if (!stub.ok()) return false;
+  grpc::ClientContext call;
+  v1::HistoryRequest request;
+  *request.mutable_filter() = set.filter();
+  request.set_limit(1);
+  v1::HistoryReply reply;
+  return (*stub)->GetHistory(&call, request, &reply).ok() && reply.runs().empty();
+}
+
 int Gate(const Context& context, HistoryFlags flags) {
   const auto share = common::ParseRatio(flags.max_regression);
   if (!share.ok()) return Fail(absl::StrCat("--max-regression: ", share.status().message()));
@@ -111,6 +125,14 @@ int Gate(const Context& context, HistoryFlags flags) {
   if (*share > 1) {
     return Fail(absl::StrFormat("--max-regression: %s is more than all of it; write 5%%",
                                 flags.max_regression));
+  }
+  // The first build that is measured has no baseline. A pipeline must be able to tell that from an
+  // error.
+  if (const v1::RunsOf baseline = SetOf(flags.baseline, flags.filter);
+      HasNoRun(context, baseline)) {
+    std::cerr << "gate: no run matches " << common::Printable(baseline.name())
+              << ", the baseline: cannot tell\n";
+    return kCannotTell;
   }
   // The controller compares every other set with the first one.
   flags.sets.insert(flags.sets.begin(), flags.baseline);
@@ -307,8 +329,8 @@ void AddGate(CLI::App* app, const Context* context, int* status) {
       ->check(CLI::IsMember({"text", "json", "junit", "github", "markdown"}))
       ->capture_default_str();
   gate->footer(
-      "Exit status: 0 no regression found, 4 a regression, 5 it cannot tell (too few runs, figures "
-      "that one side lacks, or no more than a drift of the machine), 1 anything "
+      "Exit status: 0 no regression found, 4 a regression, 5 it cannot tell (too few runs or no "
+      "baseline, figures that one side lacks, or no more than a drift of the machine), 1 anything "
       "else.\n\nExample:\n  lockstep gate build=771 --baseline "
       "build=770 --job nightly "
       "--max-regression 5%");

@@ -66,6 +66,11 @@ class History(FleetTest):
             "gate", self.runs("--label", "build=2")[0], "--baseline", self.runs()[0]
         )
         self.ok(few, 5)
+        first = self.fleet.lockstep("gate", "build=2", "--baseline", "build=0", "--format", "json")
+        self.ok(first, 5)
+        self.assertIn("no run matches build=0, the baseline", first.err)
+        self.ok(self.fleet.lockstep("gate", "build=0", "--baseline", "build=2"), 1)
+        self.ok(self.fleet.lockstep("gate", "build=2", "--baseline", "00000000"), 1)
         five = self.fleet.lockstep("gate", "build=2", *base, "--max-regression", "5")
         self.assertIn("write 5%", five.err)
         self.assertIn("too few runs", few.out + few.err)
