@@ -34,10 +34,9 @@ class Script(unittest.TestCase):
         self.assertIn("usage: sbatch", str(refused.exception))
 
 
-@needs_root
-@pytest.mark.long
-@unittest.skipUnless(is_installed(), "needs slurmctld, slurmd and munge")
-class Slurm(unittest.TestCase):
+class SlurmTest(unittest.TestCase):
+    """A cluster for all tests of a class."""
+
     @classmethod
     def setUpClass(cls):
         cls.cluster = Cluster()
@@ -74,8 +73,14 @@ class Slurm(unittest.TestCase):
         left = self.cluster.run("ls -A /scratch /tmp", user="root").split()
         self.assertEqual(left, ["/scratch:", "/tmp:"])
 
+
+@needs_root
+@unittest.skipUnless(is_installed(), "needs slurmctld, slurmd and munge")
+class OneSlurmJob(SlurmTest):
+    """In every test run."""
+
     def test_a_job_on_two_nodes_leaves_a_report_and_nothing_else(self):
-        number = self.submit(job("2s"), options="--export=ALL,LOCKSTEP_EXPORT=run.lockstep")
+        number = self.submit(job("1s"), options="--export=ALL,LOCKSTEP_EXPORT=run.lockstep")
         self.assertEqual(self.await_end(number), "COMPLETED", self.output(number))
         said = self.output(number)
         self.assertIn("Lockstep: slurm   PASSED", said)
@@ -84,6 +89,11 @@ class Slurm(unittest.TestCase):
         self.assertGreater(int(self.cluster.run("stat --format=%s run.lockstep")), 1000)
         self.assert_nothing_is_left()
 
+
+@needs_root
+@pytest.mark.long
+@unittest.skipUnless(is_installed(), "needs slurmctld, slurmd and munge")
+class Slurm(SlurmTest):
     def test_an_expectation_that_is_not_met_fails_the_job(self):
         number = self.submit(job("1s").replace("errors: 0", "iops: 1000000"))
         self.assertEqual(self.await_end(number), "FAILED", self.output(number))

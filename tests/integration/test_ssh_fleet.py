@@ -134,30 +134,36 @@ class SshFleetTest(unittest.TestCase):
 
 @needs_root
 @unittest.skipUnless(SSHD, "needs sshd (tools/install-deps test)")
-@pytest.mark.long
-class SshFleets(SshFleetTest):
+class OneSshHost(SshFleetTest):
+    """In every test run: a worker comes over a real sshd, works and goes again."""
+
     def test_up_a_job_and_down(self):
-        fleet = self.make(2)
-        up = fleet.up("--ssh", "node[1-2]")
+        fleet = self.make(1)
+        up = fleet.up("--ssh", "node1")
         self.assertEqual(up.status, 0, up)
-        self.assertIn("2 of 2 hosts are up", up.out)
+        self.assertIn("1 of 1 hosts are up", up.out)
         # Neither the controller's address nor what jobs may use is among the words of ssh's
         # commands, which everybody on the host can read.
         for _, words in self.hosts[0].processes():
             if "dd bs=1" in words:
                 self.assertNotIn("/data", words)
-        again = fleet.up("--ssh", "node2")
+        again = fleet.up("--ssh", "node1")
         self.assertEqual(again.status, 1, again)
-        self.assertIn("lockstep fleet down node2", again.err)
-        report = fleet.run_job(JOB.format(hosts=2, seconds=2))
+        self.assertIn("lockstep fleet down node1", again.err)
+        report = fleet.run_job(JOB.format(hosts=1, seconds=1))
         self.assertEqual(report.status, 0, report)
-        self.assertEqual(fleet.lockstep("fleet", "list").out.count(" connected "), 2)
+        self.assertEqual(fleet.lockstep("fleet", "list").out.count(" connected "), 1)
         down = fleet.down()
         self.assertEqual(down.status, 0, down)
-        self.assertEqual(down.err.count("nothing is left"), 2, down)
+        self.assertEqual(down.err.count("nothing is left"), 1, down)
         self.assert_nothing_is_left()
         self.assertEqual(self.records(), [])
 
+
+@needs_root
+@unittest.skipUnless(SSHD, "needs sshd (tools/install-deps test)")
+@pytest.mark.long
+class SshFleets(SshFleetTest):
     def test_the_guide(self):
         """docs/guide/ssh.md, by hosts that only this test's configuration knows."""
         self.make(2)
