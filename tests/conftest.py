@@ -9,6 +9,7 @@ import collections
 import contextlib
 import fcntl
 import os
+import re
 import resource
 import shutil
 import signal
@@ -102,12 +103,25 @@ def pytest_runtest_makereport(item, call):
     to spare as the machine has processors.
     """
     outcome = yield
-    if call.when == "call" and hasattr(item.function, "situation"):
-        row = {**item.function.situation, "said": "; ".join(sys.modules["truth"].said)}
-        outcome.get_result().user_properties.append(("situation", row))
+    report = outcome.get_result()
+    if hasattr(item.function, "situation"):
+        said = sys.modules["truth"].said
+        if call.when == "setup":
+            said.clear()  # of the test before: one that is skipped may not begin at all
+        # A test whose class or fleet could not be made ends before its call.
+        if call.when == "call" or (call.when == "setup" and not report.passed):
+            row = {**item.function.situation, "said": "; ".join(said), "why": why_skipped(report)}
+            report.user_properties.append(("situation", row))
     if call.when == "teardown":
         cpu = round(seconds_of_processor() - item.cpu_before, 2)
         outcome.get_result().user_properties.append(("cpu", cpu))
+
+
+def why_skipped(report):
+    """Returns the reason of a test that was skipped; empty for another one."""
+    if not report.skipped or not isinstance(report.longrepr, tuple):
+        return ""
+    return " ".join(report.longrepr[2].removeprefix("Skipped: ").split())
 
 
 def seconds_of_processor():
@@ -135,20 +149,35 @@ def pytest_sessionstart(session):
 def pytest_terminal_summary(terminalreporter):
     """The table of tests/truth: situation, truth, what was said."""
     rows = []
-    # One that its machine could not make is shown, too: nothing was held against its truth.
-    for outcome in ("passed", "failed", "skipped"):
+    for outcome in ("passed", "failed", "error", "skipped"):
         for report in terminalreporter.stats.get(outcome, []):
             rows += [
-                (row["lines"], row["truth"], row["said"] or "–", outcome)
-                for key, row in report.user_properties
-                if key == "situation" and report.when == "call"
+                {**row, "outcome": outcome}
+                for key, row in getattr(report, "user_properties", [])
+                if key == "situation"
             ]
     if not rows:
         return
     terminalreporter.section("situations")
-    for lines, truth, said, outcome in sorted(
-        rows, key=lambda row: (float(row[0].split(",")[0]), row)
-    ):
-        mark = "" if outcome == "passed" else f"{outcome.upper()} "
-        terminalreporter.write_line(f"{lines:<6} {mark}{truth}")
-        terminalreporter.write_line(f"       said: {said}")
+    for line in table_of_situations(rows):
+        terminalreporter.write_line(line)
+
+
+def table_of_situations(rows):
+    """The lines of the table. A situation that its machine could not make is in it with the reason:
+    nothing was held against its truth. So is, at the end, each statement that no situation checked.
+    """
+    rows = sorted(rows, key=lambda row: (float(row["lines"].split(",")[0]), row["truth"]))
+    table = []
+    checked, skipped = set(), set()
+    for row in rows:
+        mark = "" if row["outcome"] == "passed" else f"{row['outcome'].upper()} "
+        table.append(f"{row['lines']:<6} {mark}{row['truth']}")
+        if row["why"]:
+            table.append(f"       skipped: {row['why']}")
+        if row["said"] or not row["why"]:
+            table.append(f"       said: {row['said'] or '–'}")
+        (skipped if row["why"] else checked).update(re.findall(r"\d+", row["lines"]))
+    if unchecked := sorted(skipped - checked, key=int):
+        table.append(f"Skipped altogether: the statements {', '.join(unchecked)}")
+    return table

@@ -8,7 +8,8 @@
             self.assertIn("CPU quota", mix["limitedBy"])
 
 Every test of this folder is a situation. After the last one, pytest prints the table: line of the
-specification, situation, truth, what was said (conftest.py). A test makes its situation by a script
+specification, situation, truth, what was said (conftest.py). A situation that the machine could not
+make is in the table, too, as skipped and with the reason. A test makes its situation by a script
 (null targets), a cgroup, a signal or a file system that delays, never by a real time that passes,
 and holds every output that says something of it against the truth and each other.
 """
