@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -42,6 +43,10 @@ constexpr double kKnownWriters = 0.5;
 constexpr double kBound = 1.05;
 // A factor of the engines' bytes: if a device moved more, requests of others are among its own.
 constexpr double kAlone = 1.01;
+// A factor of the requests that a limit of the queue explains: a journal's are among them.
+constexpr double kExplained = 1.25;
+// Of workers that do not say how large a page is.
+constexpr double kPageBytes = 4096;
 // Bytes. Smaller requests are rare.
 constexpr double kSmallRequest = 4096;
 
@@ -61,9 +66,44 @@ void Add(FindingKind kind, std::string sentence, v1::DeviceReport* out) {
 
 std::string Size(double bytes) { return common::FormatSize(std::round(bytes)); }
 
-// max_sectors_kb of the device's queue, bytes, as the worker found it; 0 where it is not known.
-double MostRequestBytes(const PhaseView& view, uint32_t worker, const std::string& device) {
-  return 1024 * view.FactOf(worker, absl::StrCat("device.", device, ".max_sectors_kb")).value_or(0);
+// A number of the device's queue in sysfs, as the worker found it; 0 where it is not known.
+double QueueFactOf(const Device& d, const std::string& file) {
+  return d.view.FactOf(d.sampler.worker_index, absl::StrCat("device.", d.out->name(), ".", file))
+      .value_or(0);
+}
+
+// How far so many requests for each I/O of a block are from those that a queue makes which takes
+// `bound` bytes at a time; infinite where the bound does not explain them. The kernel hands a
+// direct I/O over in pieces of 256 pages (BIO_MAX_VECS), each of which the queue splits, and merges
+// neighbours where it can.
+double DistanceFrom(double bound, double block, double page, double requests) {
+  constexpr double kUnexplained = std::numeric_limits<double>::infinity();
+  if (!(bound > 0) || bound >= block) return kUnexplained;
+  const double piece = std::min(block, 256 * page);
+  const double least = std::ceil(block / bound);
+  const double most = std::max(least, std::ceil(block / piece) * std::ceil(piece / bound));
+  if (requests > kExplained * most) return kUnexplained;
+  return std::max({0.0, least - requests, requests - most});
+}
+
+// What splits I/Os into so many requests each, as the end of a sentence. A limit of the queue is
+// named only if it explains so many.
+std::string WhySplit(const Device& d, double block, double requests) {
+  const double page =
+      d.view.FactOf(d.sampler.worker_index, "memory.page_bytes").value_or(kPageBytes);
+  const double segments = QueueFactOf(d, "max_segments");
+  const double by_size = DistanceFrom(d.out->max_request_bytes(), block, page, requests);
+  // Each page is a segment of its own, unless it lies behind the one before it in memory.
+  const double by_segments = DistanceFrom(segments * page, block, page, requests);
+  if (std::isinf(by_size) && std::isinf(by_segments)) return ": by what is not known";
+  if (by_size <= by_segments) {
+    return absl::StrCat(": its queue takes at most ", Size(d.out->max_request_bytes()),
+                        " at a time (max_sectors_kb)");
+  }
+  return absl::StrFormat(
+      ": its queue takes at most %.0f pieces of memory at a time (max_segments): %s, or more where "
+      "pages adjoin",
+      segments, Size(segments * page));
 }
 
 void AddSplit(const Device& d) {
@@ -82,14 +122,10 @@ void AddSplit(const Device& d) {
     return;
   }
   const double own = requests - others / kSmallRequest;
-  const double most = out.max_request_bytes();
-  const bool by_queue = most > 0 && most < block;
   Add(FindingKind::kSplit,
       absl::StrFormat("I/Os of %s reached the device in requests of %s (×%.1f)%s", Size(block),
                       Size(out.engine_iops() * block / own), own / out.engine_iops(),
-                      by_queue ? absl::StrCat(": its queue takes at most ", Size(most),
-                                              " at a time (max_sectors_kb)")
-                               : ": something between splits them, the file system or the queue"),
+                      WhySplit(d, block, own / out.engine_iops())),
       d.out);
 }
 
@@ -262,11 +298,11 @@ void AddFindings(const PhaseView& view, v1::PhaseReport* report) {
     const EnginesOn engines = FindEngines(view, self->boot_id, sampled.name);
     // A device underneath another one is left out: the topmost one has the paths of all.
     if (engines.parts.empty() && !view.IsObserve()) continue;
-    if (const double most = MostRequestBytes(view, self->worker_index, sampled.name); most > 0) {
-      out->set_max_request_bytes(most);
-    }
     const Device device{view, *sampled.sampler, engines,
                         BusyProcessorsOf(view, *report, self->worker_index), out};
+    if (const double most = 1024 * QueueFactOf(device, "max_sectors_kb"); most > 0) {
+      out->set_max_request_bytes(most);
+    }
     // All but the last compare the device with the engines.
     if (!view.IsObserve()) {
       AddSplit(device);

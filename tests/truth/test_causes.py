@@ -360,6 +360,33 @@ phases:
         self.assert_near(ratio, 4, 0.05, "requests for each I/O")
         self.assertIn("takes at most 64 KiB", found["split"])
 
+    @situation(
+        "12", "reads of 4 MiB from a queue that takes 1,280 KiB, and 128 segments, at a time"
+    )
+    def test_a_limit_of_the_queue_is_named_where_it_explains_a_split(self):
+        queue = f"/sys/block/{self.name}/queue"
+        sectors, segments = (int(read(f"{queue}/max_{of}")) for of in ("sectors_kb", "segments"))
+        mix = self.phase(self.run_report(self.job("block_size: 4MiB, queue_depth: 1")))
+        device, found = self.device_of(mix)
+        ratio = device["readsPerSecond"] / device["engineIops"]
+        split = found.get("split", "")
+        self.says(f"×{ratio:.1f} under {sectors} KiB and {segments} segments: {split}")
+        if device["engineIops"] < 10:
+            self.skipTest("the disk is too slow for ten reads of 4 MiB in a second")
+        self.assertIn("I/Os of 4 MiB", split)
+        # The worker's memory decides how many pages adjoin, and with that which limit holds.
+        by_sectors = -(-4096 // sectors)
+        by_segments = 4 * -(-1024 // min(1024, 4 * segments))
+        if "max_sectors_kb" in split:
+            self.assertLessEqual(ratio, 1.3 * by_sectors)
+        elif "max_segments" in split:
+            self.assertIn(f"at most {segments} pieces of memory", split)
+            self.assertGreater(ratio, by_sectors)
+            self.assertLessEqual(ratio, 1.3 * by_segments)
+        else:
+            self.assertTrue(split.endswith("by what is not known"), split)
+            self.assertGreater(ratio, 1.2 * by_sectors)
+
     @situation("13", "one program reads 8 MiB/s, another one waits for a child that read before")
     def test_what_a_child_read_before_is_not_its_parent_s(self):
         """/proc/PID/io adds all that a child has ever done when its parent waits for it."""

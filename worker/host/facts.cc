@@ -79,10 +79,10 @@ void AddDeviceFacts(const std::string& name, std::map<std::string, std::string>*
   std::string directory = absl::StrCat("/sys/class/block/", name);
   // A partition has its disk's queue.
   if (!common::ReadTrimmed(directory + "/partition").empty()) directory += "/..";
-  for (const char* file :
-       {"queue/scheduler", "queue/nr_requests", "queue/max_sectors_kb", "queue/read_ahead_kb",
-        "queue/rotational", "queue/write_cache", "queue/nomerges", "queue/wbt_lat_usec",
-        "queue/io_poll", "device/model", "device/rev", "device/firmware_rev"}) {
+  for (const char* file : {"queue/scheduler", "queue/nr_requests", "queue/max_sectors_kb",
+                           "queue/max_segments", "queue/read_ahead_kb", "queue/rotational",
+                           "queue/write_cache", "queue/nomerges", "queue/wbt_lat_usec",
+                           "queue/io_poll", "device/model", "device/rev", "device/firmware_rev"}) {
     const std::string value = common::ReadTrimmed(absl::StrCat(directory, "/", file));
     if (value.empty()) continue;
     const std::string key = std::string(file).substr(std::string(file).find('/') + 1);
@@ -162,6 +162,7 @@ std::map<std::string, std::string> ReadEnvironment() {
   facts["os"] = OsName();
   facts["cpu.model"] = FirstValueOf(common::ReadTrimmed("/proc/cpuinfo"), "model name");
   facts["cpu.count"] = absl::StrCat(sysconf(_SC_NPROCESSORS_ONLN));
+  facts["memory.page_bytes"] = absl::StrCat(sysconf(_SC_PAGESIZE));
   if (std::string words = Mitigations(); !words.empty()) {
     facts["cpu.mitigations"] = std::move(words);
   }

@@ -431,6 +431,51 @@ TEST(FindingsTest, IOsThatTheQueueSplitsAreSaidToBe) {
       << found;
 }
 
+// 4 MiB at a time; `facts`: of the device's queue.
+std::string SplitOf(uint64_t requests_per_io, const std::map<std::string, std::string>& facts) {
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 20; });
+  for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+    spec->mutable_run()->mutable_workloads(0)->set_block_size_bytes(4 << 20);
+  }
+  for (const auto& [name, value] : facts) data.environment[0][name] = value;
+  for (v1::IntervalSample& sample : data.intervals[0]) {
+    sample.mutable_workloads(0)->mutable_operations(0)->set_bytes(uint64_t{20} << 22);
+    sample.mutable_devices(0)->set_read_bytes(uint64_t{20} << 22);
+    sample.mutable_devices(0)->set_reads(20 * requests_per_io);
+  }
+  const std::string found = FindingsOf(ReportOf(data).phases(0));
+  const size_t reason = found.find("): ");
+  return reason == std::string::npos ? found : found.substr(reason + 3);
+}
+
+// A limit that allows larger requests than those that came does not split them.
+TEST(FindingsTest, TheLimitThatExplainsASplitIsNamed) {
+  const auto sectors =
+      std::pair<const std::string, std::string>("device.sda.max_sectors_kb", "1280");
+  const auto segments = [](const char* count) {
+    return std::pair<const std::string, std::string>("device.sda.max_segments", count);
+  };
+  constexpr char kBySectors[] = "its queue takes at most 1.25 MiB at a time (max_sectors_kb)\n";
+  constexpr char kUnknown[] = "by what is not known\n";
+  EXPECT_EQ(SplitOf(4, {sectors}), kBySectors);
+  EXPECT_EQ(SplitOf(7, {sectors}), kUnknown);
+  EXPECT_EQ(
+      SplitOf(7, {sectors, segments("128")}),
+      "its queue takes at most 128 pieces of memory at a time (max_segments): 512 KiB, or more "
+      "where pages adjoin\n");
+  // Pieces of 1 MiB, of which each is a few pages too large.
+  EXPECT_EQ(
+      SplitOf(8, {sectors, segments("254")}),
+      "its queue takes at most 254 pieces of memory at a time (max_segments): 1016 KiB, or more "
+      "where pages adjoin\n");
+  // Pages that adjoin are one segment.
+  EXPECT_EQ(SplitOf(4, {sectors, segments("128")}), kBySectors);
+  EXPECT_EQ(SplitOf(20, {sectors, segments("128")}), kUnknown);
+  EXPECT_EQ(SplitOf(7, {}), kUnknown);
+  // Larger pages are fewer segments.
+  EXPECT_EQ(SplitOf(7, {sectors, segments("128"), {"memory.page_bytes", "65536"}}), kUnknown);
+}
+
 TEST(FindingsTest, WhatWaitsAboveTheDeviceIsTold) {
   // 200 I/Os a second of 50 ms are 10 in flight; the device has each for 1 ms.
   Stored data = FourHosts([](uint32_t, uint32_t) { return 200; }, 50000000);
