@@ -75,6 +75,9 @@ struct RequestTimes {
   double mean_ms() const { return per_second > 0 ? ms_per_second / per_second : 0; }
 };
 
+// From this share of the time on with at least one request in flight, a device was never idle.
+inline constexpr double kNeverIdle = 0.95;
+
 // The figures of `iostat -x` for a device whose counters these are the differences of, over so many
 // seconds. Waits and sizes of requests that there were none of stay absent. Nothing over no time.
 void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out);

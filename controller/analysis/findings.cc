@@ -1,10 +1,11 @@
 // What follows from comparing a device with the engines that work on it, beside their bytes?
 //
 // split: direct I/Os reach the device in at least kSplit times as many requests, each clearly
-// smaller than a block. queue: most of what the engines have in flight waits above the device, or
-// write-back fills the device's queue far beyond what they have in flight. flushes: at least
-// kFlushes of the device's writes. interference: of direct I/O without syncs, intervals in which
-// the device moved clearly more than the engines. paths: a multipath device had fewer than it has.
+// smaller than a block. queue: most of what the engines have in flight waits above the device, for
+// a place in its queue if that is full, or write-back fills the device's queue far beyond what they
+// have in flight. flushes: at least kFlushes of the device's writes. interference: of direct I/O
+// without syncs, intervals in which the device moved clearly more than the engines. paths: a
+// multipath device had fewer than it has.
 
 #include <algorithm>
 #include <cmath>
@@ -32,6 +33,9 @@ constexpr double kSmaller = 0.75;
 constexpr double kMinIops = 10;
 constexpr double kDeep = 4;
 constexpr double kAbove = 0.5;
+// A share of nr_requests. A queue with fewer had places left, also where only a part of a device's
+// hardware queues are used.
+constexpr double kFullQueue = 0.5;
 constexpr double kFlushes = 0.02;
 // A share of the engines' bytes in an interval, and bytes per second: less is metadata.
 constexpr double kOthersShare = 0.10;
@@ -129,6 +133,29 @@ void AddSplit(const Device& d) {
       d.out);
 }
 
+// Why most of the I/Os in flight were not in the device's queue, as the end of a sentence. The
+// limit of a load (limits.cc) is not "above the device" either if the device was never idle.
+std::string WhyAbove(const Device& d) {
+  const v1::DeviceReport& out = *d.out;
+  const double places = QueueFactOf(d, "nr_requests");
+  const std::string& busy = d.busy_processors;
+  if (out.busy_ratio() < kNeverIdle) {
+    return absl::StrCat(", so the rest of the time it waited above the device",
+                        busy.empty() ? " (a throttle, a lock, another layer)"
+                                     : absl::StrCat(", probably for a processor: ", busy));
+  }
+  if (places > 0 && out.queue_size() >= kFullQueue * places) {
+    return absl::StrFormat(
+        "; the device's queue was full (%.0f requests, nr_requests %.0f, busy %.0f %%): the other "
+        "I/Os waited for a place in it",
+        out.queue_size(), places, 100 * out.busy_ratio());
+  }
+  return absl::StrFormat(
+      "; the device was never idle (busy %.0f %%): whether it or something before it made the "
+      "other I/Os wait is not known%s",
+      100 * out.busy_ratio(), busy.empty() ? "" : absl::StrCat("; ", busy));
+}
+
 void AddQueue(const Device& d) {
   const v1::DeviceReport& out = *d.out;
   // Some drivers keep no queue statistics: 0 then means that nothing is known, not that nothing
@@ -145,14 +172,10 @@ void AddQueue(const Device& d) {
       out.queue_size() < kAbove * out.engine_queue_size() && await_ms < kAbove * latency_ms) {
     Add(FindingKind::kQueue,
         absl::StrFormat("the engines had %.1f I/Os in flight, the device's queue held %.1f: each "
-                        "I/O took %s and its request %s, so the rest of the time it waited above "
-                        "the device%s",
+                        "I/O took %s and its request %s%s",
                         out.engine_queue_size(), out.queue_size(),
                         common::FormatDuration(1e6 * latency_ms),
-                        common::FormatDuration(1e6 * await_ms),
-                        d.busy_processors.empty()
-                            ? " (a throttle, a lock, another layer)"
-                            : absl::StrCat(", probably for a processor: ", d.busy_processors)),
+                        common::FormatDuration(1e6 * await_ms), WhyAbove(d)),
         d.out);
   }
   if (d.engines.buffered && out.queue_size() >= kDeep * std::max(1.0, d.engines.in_flight)) {

@@ -47,7 +47,6 @@ using measure::Limit;
 
 constexpr double kMajority = 0.5;
 constexpr double kOnProcessor = 0.9;
-constexpr double kBusy = 0.95;
 // A device with so many requests waiting is not starved by the queue depth.
 constexpr double kDeepQueue = 4;
 // A share of a device's requests: those that wait in one underneath it.
@@ -262,7 +261,7 @@ std::string BusyProcessors(const LimitEvidence& e) {
 // device that limits, whatever the queue depth.
 bool WaitsAboveDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
   for (const v1::DeviceReport* device : e.under.devices) {
-    if (device->busy_ratio() >= kBusy) return false;
+    if (device->busy_ratio() >= kNeverIdle) return false;
   }
   const std::string longer = LongerThanRequests(e, *out);
   if (!e.waits() || longer.empty() || !HasMostRequests(e, *out)) return false;
@@ -328,7 +327,7 @@ const v1::DeviceReport* LowestOf(const v1::DeviceReport* top,
 // The busy time counts the time with at least one request in flight. A device that serves many at
 // once is 100 % busy long before its limit (iostat(1), %util), so that its queue must be deep, too.
 bool IsNeverIdle(const v1::DeviceReport& device) {
-  return device.queue_size() >= kDeepQueue && device.busy_ratio() >= kBusy;
+  return device.queue_size() >= kDeepQueue && device.busy_ratio() >= kNeverIdle;
 }
 
 bool DeviceNeverIdle(const LimitEvidence& e, v1::WorkloadReport* out) {

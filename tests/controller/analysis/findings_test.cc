@@ -489,6 +489,67 @@ TEST(FindingsTest, WhatWaitsAboveTheDeviceIsTold) {
       << found;
 }
 
+// 512 I/Os in flight of 51.2 ms each, of which the device has 64 for 6.4 ms, all the time.
+std::string QueueOf(uint64_t busy_ms, const std::string& places) {
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 10000; }, 51200000);
+  if (!places.empty()) data.environment[0]["device.sda.nr_requests"] = places;
+  for (v1::IntervalSample& sample : data.intervals[0]) {
+    sample.mutable_devices(0)->set_read_time_ms(64000);
+    sample.mutable_devices(0)->set_queue_time_ms(64000);
+    sample.mutable_devices(0)->set_busy_time_ms(busy_ms);
+  }
+  return FindingsOf(ReportOf(data).phases(0));
+}
+
+// The verdict of such a load is "device".
+TEST(FindingsTest, WhatWaitsForAPlaceInAFullQueueWaitsForTheDevice) {
+  const std::string full = QueueOf(1000, "64");
+  EXPECT_TRUE(absl::StrContains(full,
+                                "; the device's queue was full (64 requests, nr_requests 64, busy "
+                                "100 %): the other I/Os waited for a place in it"))
+      << full;
+  EXPECT_FALSE(absl::StrContains(full, "waited above the device")) << full;
+  // A queue with places left keeps nobody out, and a device that is never idle may still limit.
+  for (const char* places : {"1023", ""}) {
+    const std::string found = QueueOf(1000, places);
+    EXPECT_TRUE(absl::StrContains(found, "or something before it made the other I/Os wait is not "))
+        << found;
+    EXPECT_FALSE(absl::StrContains(found, "waited above the device")) << found;
+  }
+  const std::string idle = QueueOf(940, "64");
+  EXPECT_TRUE(absl::StrContains(idle, "waited above the device (a throttle, a lock")) << idle;
+}
+
+// The I/Os take 50 ms each, however long the device has them and is busy.
+TEST(FindingsTest, TheVerdictDeviceStandsBesideNoWaitAboveIt) {
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 1000; }, 50000000);
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    v1::ThreadResult* thread = worker.result.add_threads();
+    thread->set_operations(10000);
+    thread->set_execution_time_ns(10000000000);
+    thread->set_wait_time_ns(10000000000);
+  }
+  int above = 0;
+  for (const uint64_t busy_ms : {500, 940, 960, 1000}) {
+    for (const uint64_t queue : {1, 3, 8, 24, 26, 50}) {
+      for (auto& [worker, samples] : data.intervals) {
+        for (v1::IntervalSample& sample : samples) {
+          sample.mutable_devices(0)->set_read_time_ms(1000 * queue);
+          sample.mutable_devices(0)->set_queue_time_ms(1000 * queue);
+          sample.mutable_devices(0)->set_busy_time_ms(busy_ms);
+        }
+      }
+      const v1::PhaseReport phase = ReportOf(data).phases(0);
+      const bool waited = absl::StrContains(FindingsOf(phase), "waited above the device");
+      const std::string& limit = phase.workloads(0).limited_by();
+      EXPECT_FALSE(waited && limit == "device") << busy_ms << " ms, " << queue;
+      EXPECT_FALSE(!waited && limit == "above the device") << busy_ms << " ms, " << queue;
+      above += waited ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(above, 8);
+}
+
 TEST(FindingsTest, FastRequestsOfOthersAreNotThoseOfTheLoad) {
   // Its 200 I/Os take 50 ms each, on the device. Beside them are 2,000 of 100 µs.
   Stored data = FourHosts([](uint32_t, uint32_t) { return 200; }, 50000000);
