@@ -1,19 +1,36 @@
 #include "measure/worker_rates.h"
 
 #include <cstddef>
+#include <vector>
 
 #include "measure/sample_sums.h"
 
 namespace lockstep::measure {
 namespace {
 
-// Devices of one worker: those under its targets are few.
+// Devices of one worker: those under its targets are few. Interfaces are fewer.
 constexpr size_t kMaxDeviceSeries = 64;
 
 void AppendTo(RateSeries* series, double rate, uint32_t step) {
   // A series that begins late takes over the step of the others, so that one step holds for all.
   while (series->step() < step) series->Thin();
   series->Append(rate);
+}
+
+std::vector<RateSeries*> SeriesOf(DeviceRates* rates) {
+  return {&rates->bytes, &rates->requests, &rates->request_seconds};
+}
+
+std::vector<RateSeries*> SeriesOf(InterfaceRates* rates) {
+  return {&rates->received.bits, &rates->received.capacity_bits, &rates->sent.bits,
+          &rates->sent.capacity_bits};
+}
+
+// What comes later has done nothing before.
+void AppendNothing(const std::vector<RateSeries*>& late, uint32_t intervals, uint32_t step) {
+  for (uint32_t i = 0; i < intervals; ++i) {
+    for (RateSeries* series : late) AppendTo(series, 0, step);
+  }
 }
 
 }  // namespace
@@ -26,13 +43,7 @@ void WorkerRates::AppendDevices(const v1::IntervalSample& sample, double seconds
     if (device.nested() || devices.contains(device.name()) || devices.size() >= kMaxDeviceSeries) {
       continue;
     }
-    // A device that comes later has done nothing before.
-    DeviceRates& late = devices[device.name()];
-    for (uint32_t i = 0; i < intervals_; ++i) {
-      for (RateSeries* series : {&late.bytes, &late.requests, &late.request_seconds}) {
-        AppendTo(series, 0, step);
-      }
-    }
+    AppendNothing(SeriesOf(&devices[device.name()]), intervals_, step);
   }
   // A device that is missing in a sample gets a point of 0: all series of a worker are equally
   // long, and their points stand for the same intervals.
@@ -44,6 +55,27 @@ void WorkerRates::AppendDevices(const v1::IntervalSample& sample, double seconds
     AppendTo(&rates.requests, static_cast<double>(d.reads() + d.writes()) / seconds, step);
     AppendTo(&rates.request_seconds,
              static_cast<double>(d.read_time_ms() + d.write_time_ms()) / 1e3 / seconds, step);
+  }
+}
+
+void WorkerRates::AppendInterfaces(const v1::IntervalSample& sample, double seconds,
+                                   uint32_t step) {
+  std::map<std::string, const v1::InterfaceSample*> sampled;
+  for (const v1::InterfaceSample& interface : sample.interfaces()) {
+    sampled[interface.name()] = &interface;
+    if (interfaces.contains(interface.name()) || interfaces.size() >= kMaxDeviceSeries) continue;
+    AppendNothing(SeriesOf(&interfaces[interface.name()]), intervals_, step);
+  }
+  for (auto& [name, rates] : interfaces) {
+    const auto found = sampled.find(name);
+    const v1::InterfaceSample& i =
+        found == sampled.end() ? v1::InterfaceSample::default_instance() : *found->second;
+    const auto bits = [&](uint64_t bytes) { return 8 * static_cast<double>(bytes) / seconds; };
+    AppendTo(&rates.received.bits, bits(i.received_bytes()), step);
+    AppendTo(&rates.received.capacity_bits, static_cast<double>(i.receive_speed_bits_per_second()),
+             step);
+    AppendTo(&rates.sent.bits, bits(i.sent_bytes()), step);
+    AppendTo(&rates.sent.capacity_bits, static_cast<double>(i.send_speed_bits_per_second()), step);
   }
 }
 
@@ -61,6 +93,7 @@ void WorkerRates::Append(const v1::IntervalSample& sample, const IoSums& ios,
     AppendTo(&throttled_time,
              static_cast<double>(sample.quota().throttled_time_ns()) / 1e9 / seconds, step);
     AppendDevices(sample, seconds, step);
+    AppendInterfaces(sample, seconds, step);
   }
   ++intervals_;
 }
@@ -74,7 +107,10 @@ void WorkerRates::ThinTo(uint32_t step) {
     thin(series);
   }
   for (auto& [name, rates] : devices) {
-    for (RateSeries* series : {&rates.bytes, &rates.requests, &rates.request_seconds}) thin(series);
+    for (RateSeries* series : SeriesOf(&rates)) thin(series);
+  }
+  for (auto& [name, rates] : interfaces) {
+    for (RateSeries* series : SeriesOf(&rates)) thin(series);
   }
 }
 

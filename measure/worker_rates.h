@@ -15,6 +15,16 @@ struct DeviceRates {
   RateSeries bytes, requests, request_seconds;
 };
 
+// One direction of an interface, bits per second: what it carried, and what it can carry, 0 where
+// its speed is not known.
+struct LineRates {
+  RateSeries bits, capacity_bits;
+};
+
+struct InterfaceRates {
+  LineRates received, sent;
+};
+
 // A worker's measured intervals, one after the other, as rates. All series have one step. A value;
 // not thread-safe.
 struct WorkerRates {
@@ -27,6 +37,7 @@ struct WorkerRates {
   // used up, and in which processors kept threads waiting for it (QuotaSample::throttled_time_ns).
   RateSeries throttled_ratio, throttled_time;
   std::map<std::string, DeviceRates> devices;
+  std::map<std::string, InterfaceRates> interfaces;
 
   // Adds an interval as it was sampled, with `ios` and the sum of their latencies. `all`: not the
   // IOPS alone.
@@ -37,6 +48,7 @@ struct WorkerRates {
 
  private:
   void AppendDevices(const v1::IntervalSample& sample, double seconds, uint32_t step);
+  void AppendInterfaces(const v1::IntervalSample& sample, double seconds, uint32_t step);
 
   uint32_t intervals_ = 0;
 };

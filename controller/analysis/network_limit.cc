@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/units.h"
+#include "controller/analysis/statistics.h"
 
 namespace lockstep::controller {
 namespace {
@@ -30,13 +31,32 @@ struct HostNetwork {
   std::set<std::string> mounts;
 };
 
+LineUse LineUseOf(const std::string& interface, bool sends, double ratio, double speed) {
+  return {ratio,
+          absl::StrFormat("%s %s at %.0f %% of its line rate of %s", interface,
+                          sends ? "sent" : "received", 100 * ratio, common::FormatBitRate(speed))};
+}
+
 LineUse LineUseOf(const v1::InterfaceReport& i) {
   const bool sends = i.has_sent_ratio() && i.sent_ratio() >= i.received_ratio();
-  const double ratio = sends ? i.sent_ratio() : i.received_ratio();
-  const double speed = sends ? i.send_speed_bits_per_second() : i.receive_speed_bits_per_second();
-  return {ratio,
-          absl::StrFormat("%s %s at %.0f %% of its line rate of %s", i.name(),
-                          sends ? "sent" : "received", 100 * ratio, common::FormatBitRate(speed))};
+  return LineUseOf(i.name(), sends, sends ? i.sent_ratio() : i.received_ratio(),
+                   sends ? i.send_speed_bits_per_second() : i.receive_speed_bits_per_second());
+}
+
+// The medians of a direction at these points: speeds may change with them, and the points in which
+// one changed have bytes of both. Nothing without a speed.
+std::optional<LineUse> LineUseAt(const std::string& interface, bool sends,
+                                 const measure::LineRates& line, const std::vector<size_t>& at) {
+  const std::vector<double> bits = line.bits.Points();
+  const std::vector<double> capacities = line.capacity_bits.Points();
+  std::vector<double> shares, speeds;
+  for (const size_t i : at) {
+    if (i >= bits.size() || i >= capacities.size() || !(capacities[i] > 0)) continue;
+    shares.push_back(bits[i] / capacities[i]);
+    speeds.push_back(capacities[i]);
+  }
+  if (shares.empty()) return std::nullopt;
+  return LineUseOf(interface, sends, MedianOf(shares), MedianOf(speeds));
 }
 
 bool HasSpeed(const v1::InterfaceReport& i) { return i.has_sent_ratio() || i.has_received_ratio(); }
@@ -191,12 +211,23 @@ std::string UseOf(const std::vector<HostNetwork>& networks) {
 
 }  // namespace
 
-std::optional<LineUse> BusiestLineOf(const v1::PhaseReport& report, uint32_t worker) {
-  std::vector<const v1::InterfaceReport*> interfaces;
+std::optional<LineUse> BusiestLineIn(const PhaseView& view, const v1::PhaseReport& report,
+                                     uint32_t worker, const std::vector<size_t>& at) {
+  const auto& series = view.series().Of(worker).rates.interfaces;
+  std::optional<LineUse> busiest;
   for (const v1::InterfaceReport& i : report.interfaces()) {
-    if (i.not_rated().empty() && IsOf(i.workers(), worker)) interfaces.push_back(&i);
+    const auto rates = series.find(i.name());
+    if (!i.not_rated().empty() || !IsOf(i.workers(), worker) || rates == series.end()) continue;
+    const auto take = [&](std::optional<LineUse> use) {
+      if (use && (!busiest || use->ratio > busiest->ratio)) busiest = std::move(use);
+    };
+    // A ratio of the phase says that the speed was known at each point.
+    if (i.has_sent_ratio()) take(LineUseAt(i.name(), /*sends=*/true, rates->second.sent, at));
+    if (i.has_received_ratio()) {
+      take(LineUseAt(i.name(), /*sends=*/false, rates->second.received, at));
+    }
   }
-  return BusiestOf(interfaces);
+  return busiest;
 }
 
 NetworkEvidence NetworkEvidenceOf(const PhaseView& view, const v1::PhaseReport& report,

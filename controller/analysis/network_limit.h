@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controller/analysis/phase_view.h"
 #include "proto/report.pb.h"
@@ -18,9 +20,10 @@ struct LineUse {
   double ratio = 0;  // of the line rate
   std::string text;  // "eth0 sent at 96 % of its line rate of 16 Mbit/s"
 };
-// The direction of the interfaces of a worker's host that is nearest to its line rate; nothing
-// where no speed is known.
-std::optional<LineUse> BusiestLineOf(const v1::PhaseReport& report, uint32_t worker);
+// The direction of the interfaces of a worker's host that was nearest to its line rate at these
+// points of the host's series; nothing where no speed is known all the time.
+std::optional<LineUse> BusiestLineIn(const PhaseView& view, const v1::PhaseReport& report,
+                                     uint32_t worker, const std::vector<size_t>& at);
 
 // The network's figures for a workload, over its hosts and the routes of its targets. Texts are
 // parts of sentences; empty where the figures do not say it.

@@ -1,8 +1,9 @@
 // The cause is the first of these that holds in the time in which the host was slow: its
 // processors' quota, steal, an I/O throttle of its control group, waiting above a device that is
 // not busy, an interface at its line rate, a slower device, lost TCP segments, a run queue; each
-// clearly more than at the others. Requests under a throttle, interfaces and segments are counted
-// per phase, the rest per interval.
+// clearly more than at the others. Requests under a throttle and segments are counted per phase,
+// the rest per interval. Segments are no cause of a part of the phase: nothing tells whether they
+// were sent again in it.
 //
 // A quota is the cause of a stretch if it was used up for a share of the stretch
 // (worker/host/control_groups.h says how the share is made), and clearly more than in the rest of
@@ -54,8 +55,9 @@ struct Surroundings {
   double throttled = 0;
   double throttled_time = 0;  // seconds per second, over all processors; 0 without samples
   bool has_quota_samples = false;
-  double await_ms = 0;    // of its devices' requests
-  double latency_ms = 0;  // of its own I/Os
+  double await_ms = 0;          // of its devices' requests
+  double latency_ms = 0;        // of its own I/Os
+  std::optional<LineUse> line;  // the direction of its interfaces nearest to its line rate
 };
 
 // The values at these points, as far as the series has them.
@@ -79,8 +81,9 @@ Surroundings SurroundingsOf(const PhaseView& view, const v1::PhaseReport& report
                             const v1::HostReport& host, const std::vector<size_t>& at) {
   Surroundings s;
   const measure::WorkerRates& own = view.series().Of(host.worker_index()).rates;
-  s.latency_ms = RatioMs(SumOf(own.latency_seconds, at), SumOf(own.iops, at));
   const auto points = static_cast<double>(std::max<size_t>(1, at.size()));
+  s.latency_ms = RatioMs(SumOf(own.latency_seconds, at), SumOf(own.iops, at));
+  s.line = BusiestLineIn(view, report, host.worker_index(), at);
   // A quota is the worker's own, also where another worker samples the kernel for it.
   s.has_quota_samples = view.series().Of(host.worker_index()).quota.samples > 0;
   s.throttled = s.has_quota_samples ? std::min(1.0, SumOf(own.throttled_ratio, at) / points)
@@ -119,6 +122,15 @@ double MedianOfPeers(const std::vector<Surroundings>& peers, double Surroundings
   return MedianOf(values);
 }
 
+// The median share of their line rates, of the peers that know these; nothing without one.
+std::optional<double> LinesOf(const std::vector<Surroundings>& peers) {
+  std::vector<double> shares;
+  for (const Surroundings& peer : peers) {
+    if (peer.line) shares.push_back(peer.line->ratio);
+  }
+  return shares.empty() ? std::nullopt : std::optional(MedianOf(shares));
+}
+
 // A host and what is known of its peers.
 struct CauseEvidence {
   const v1::PhaseReport& report;
@@ -132,7 +144,6 @@ struct CauseEvidence {
   Surroundings rest;    // while it was not slow; all 0 where it was slow all the time
   std::vector<Surroundings> peers;
   std::vector<double> retransmits;  // of the peers
-  std::vector<double> line_rates;   // shares of them; of the peers that know it
   std::set<std::string> limits_of_peers;
   const v1::PhaseResult* result = nullptr;  // its own; null if there is none
   // The points in which it was slow, from and to seconds after T.
@@ -191,8 +202,6 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
     const v1::HostReport& peer = report.hosts(p);
     e.peers.push_back(SurroundingsOf(view, report, peer, slow));
     e.retransmits.push_back(peer.tcp_retransmit_ratio());
-    if (const auto line = BusiestLineOf(report, peer.worker_index()))
-      e.line_rates.push_back(line->ratio);
     const v1::PhaseResult* const result = view.ResultOf(peer.worker_index());
     for (const std::string& throttle : peer.throttles()) {
       if (HeldIn(result, e.slow_points, report.interval_seconds(), throttle)) {
@@ -308,12 +317,13 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
 // The host works with slower devices or links than the others.
 std::optional<Cause> Slower(const CauseEvidence& e) {
   // Requests of a device behind a full line take longer, too. The line therefore comes first.
-  const auto line = BusiestLineOf(e.report, e.self.worker_index());
-  const double peer_line = MedianOf(e.line_rates);
-  if (line && line->ratio >= kLineRateReached && !e.line_rates.empty() &&
-      line->ratio > kSlower * peer_line) {
-    return Cause{"network", absl::StrFormat("its %s, the others' lines were at %.0f %%", line->text,
-                                            100 * peer_line)};
+  const std::optional<LineUse>& line = e.own.line;
+  const std::optional<double> peer_line = LinesOf(e.peers);
+  if (line && line->ratio >= kLineRateReached && peer_line && line->ratio > kSlower * *peer_line) {
+    const std::string before =
+        e.before.line ? absl::StrFormat(", %.0f %% before", 100 * e.before.line->ratio) : "";
+    return Cause{"network", absl::StrFormat("its %s%s, the others' lines were at %.0f %%",
+                                            line->text, before, 100 * *peer_line)};
   }
   const double peer_await = e.OfPeers(&Surroundings::await_ms);
   if (e.own.await_ms > kSlower * peer_await && peer_await > 0) {
@@ -323,12 +333,14 @@ std::optional<Cause> Slower(const CauseEvidence& e) {
                                  e.Before(&Surroundings::await_ms),
                                  common::FormatDuration(1e6 * peer_await))};
   }
-  if (e.self.tcp_retransmit_ratio() > kRetransmits &&
+  if (e.slow_share >= kPhaseMajority && e.self.tcp_retransmit_ratio() > kRetransmits &&
       e.self.tcp_retransmit_ratio() > 2 * MedianOf(e.retransmits)) {
-    return Cause{"network", absl::StrFormat("%.1f %% of its TCP segments were sent again, of the "
-                                            "others' %.1f %%",
-                                            100 * e.self.tcp_retransmit_ratio(),
-                                            100 * MedianOf(e.retransmits))};
+    return Cause{
+        "network",
+        absl::StrFormat("%.1f %% of its TCP segments%s were sent again, of the others' %.1f %%",
+                        100 * e.self.tcp_retransmit_ratio(),
+                        e.slow_share == 1 ? "" : " in the whole phase",
+                        100 * MedianOf(e.retransmits))};
   }
   if (HasRunQueue(e)) return Cause{"run queue", RunQueueText(e)};
   return std::nullopt;

@@ -258,6 +258,30 @@ TEST(PhaseSeriesTest, AQuotaCountsInTheIntervalsInWhichItWasUsedUp) {
   EXPECT_EQ(series.Of(0).rates.throttled_time.Points(), (std::vector<double>{2, 0, 2, 2}));
 }
 
+TEST(PhaseSeriesTest, AnInterfaceHasAPointForEachInterval) {
+  PhaseSeries::Options options;
+  options.workers = {0};
+  options.workloads = 1;
+  options.keeps_all_rates = true;
+  PhaseSeries series(options);
+  for (uint32_t k = 0; k < 4; ++k) {
+    v1::IntervalSample sample = Sample(k, 10);
+    if (k == 1 || k == 3) {  // it comes late, and is missing once
+      v1::InterfaceSample* eth0 = sample.add_interfaces();
+      eth0->set_name("eth0");
+      eth0->set_sent_bytes(1000 * (k + 1));
+      eth0->set_received_bytes(100);
+      eth0->set_send_speed_bits_per_second(k == 1 ? 64000 : 32000);
+    }
+    ASSERT_TRUE(series.Add(0, sample).ok());
+  }
+  const InterfaceRates& eth0 = series.Of(0).rates.interfaces.at("eth0");
+  EXPECT_EQ(eth0.sent.bits.Points(), (std::vector<double>{0, 16000, 0, 32000}));
+  EXPECT_EQ(eth0.sent.capacity_bits.Points(), (std::vector<double>{0, 64000, 0, 32000}));
+  EXPECT_EQ(eth0.received.bits.Points(), (std::vector<double>{0, 800, 0, 800}));
+  EXPECT_EQ(eth0.received.capacity_bits.Points(), (std::vector<double>{0, 0, 0, 0}));
+}
+
 TEST(PhaseSeriesTest, NamesThatNoHostHasAreRefused) {
   PhaseSeries series = Live();
   v1::IntervalSample sample = Sample(0, 10);

@@ -375,5 +375,84 @@ TEST(StragglerTest, AFullLineIsTheCauseOfAStraggler) {
             "its eth0 sent at 96 % of its line rate of 1 Gbit/s, the others' lines were at 10 %");
 }
 
+// The straggler of a fleet whose third host is slow from the 6th to the 9th of ten seconds.
+v1::Straggler SlowForAPart(Stored* data) {
+  const v1::PhaseReport phase = ReportOf(*data).phases(0);
+  EXPECT_EQ(phase.stragglers_size(), 1);
+  return phase.stragglers_size() == 1 ? phase.stragglers(0) : v1::Straggler();
+}
+
+bool IsSlowPart(uint32_t k) { return k >= 4 && k < 9; }
+
+Stored WithASlowPart() {
+  return FourHosts([](uint32_t h, uint32_t k) { return h == 2 && IsSlowPart(k) ? 50 : 200; });
+}
+
+// Its mean over the phase is 55 %.
+TEST(StragglerTest, ALineThatIsFullForAPartIsTheCauseOfThatPart) {
+  Stored data = WithASlowPart();
+  for (uint32_t host = 0; host < 4; ++host) Send(&data, host, 20000000, kGigabit);
+  for (uint32_t k = 0; k < 10; ++k) {
+    if (IsSlowPart(k)) data.intervals[2][k].mutable_interfaces(0)->set_sent_bytes(120000000);
+  }
+  const v1::Straggler found = SlowForAPart(&data);
+  EXPECT_EQ(found.begin_seconds(), 4);
+  EXPECT_EQ(found.end_seconds(), 9);
+  EXPECT_EQ(found.cause(), "network") << found.reason();
+  EXPECT_EQ(found.reason(),
+            "its eth0 sent at 96 % of its line rate of 1 Gbit/s, 16 % before, the others' lines "
+            "were at 16 %");
+}
+
+// Its mean over the phase is 94 %.
+TEST(StragglerTest, ALineThatIsFullAtAnotherTimeIsNoCause) {
+  Stored data = WithASlowPart();
+  for (uint32_t host = 0; host < 4; ++host) Send(&data, host, 20000000, kGigabit);
+  for (uint32_t k = 0; k < 10; ++k) {
+    if (!IsSlowPart(k)) data.intervals[2][k].mutable_interfaces(0)->set_sent_bytes(124000000);
+    if (IsSlowPart(k)) data.intervals[2][k].mutable_interfaces(0)->set_sent_bytes(110000000);
+  }
+  EXPECT_EQ(SlowForAPart(&data).cause(), "not known");
+}
+
+// The line itself becomes slower, but for the last second in which the host is: its bytes stay what
+// they were.
+TEST(StragglerTest, ALineRateThatFallsIsThatOfTheTime) {
+  Stored data = WithASlowPart();
+  for (uint32_t host = 0; host < 4; ++host) Send(&data, host, 12000000, kGigabit);
+  for (uint32_t k = 0; k < 10; ++k) {
+    if (!IsSlowPart(k) || k == 8) continue;
+    v1::InterfaceSample* line = data.intervals[2][k].mutable_interfaces(0);
+    line->set_send_speed_bits_per_second(kGigabit / 10);
+    line->set_receive_speed_bits_per_second(kGigabit / 10);
+  }
+  const v1::Straggler found = SlowForAPart(&data);
+  EXPECT_EQ(found.cause(), "network") << found.reason();
+  EXPECT_TRUE(absl::StartsWith(found.reason(),
+                               "its eth0 sent at 96 % of its line rate of 100 Mbit/s, 10 % before"))
+      << found.reason();
+  // A speed that is not known all the time gives no share, of a part neither.
+  data.intervals[2][0].mutable_interfaces(0)->clear_send_speed_bits_per_second();
+  EXPECT_EQ(SlowForAPart(&data).cause(), "not known");
+}
+
+// Nothing tells when a count of the whole phase was.
+TEST(StragglerTest, SegmentsThatWereSentAgainAreNoCauseOfAPart) {
+  Stored data = WithASlowPart();
+  const auto send_again = [&] {
+    v1::PhaseResult& result = data.phases[0].workers[2].result;
+    result.set_tcp_segments(100000);
+    result.set_tcp_retransmits(1200);
+  };
+  send_again();
+  EXPECT_EQ(SlowForAPart(&data).cause(), "not known");
+  data = FourHosts([](uint32_t h, uint32_t k) { return h == 2 && k > 0 ? 100 : 200; });
+  send_again();
+  const v1::Straggler found = SlowForAPart(&data);
+  EXPECT_EQ(found.cause(), "network") << found.reason();
+  EXPECT_EQ(found.reason(),
+            "1.2 % of its TCP segments in the whole phase were sent again, of the others' 0.0 %");
+}
+
 }  // namespace
 }  // namespace lockstep::controller
