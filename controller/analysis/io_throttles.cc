@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "controller/analysis/devices.h"
+#include "controller/analysis/underneath.h"
+#include "controller/plan/loads.h"
 #include "measure/report_states.h"
 
 namespace lockstep::controller {
@@ -22,6 +26,9 @@ constexpr double kBeyond = 1.25;
 // requests through in each slice of a tenth of a second. Seen on Linux 6.18: 30 with a limit of 35,
 // 10 with 19, 15 with 9.
 constexpr double kGrain = 10;
+// A share of the I/Os' time that a limit adds to them, above the device: the way through the kernel
+// and the waits for a processor are less.
+constexpr double kHeldAbove = 0.25;
 
 bool IsNear(double rate, double limit, bool is_of_requests) {
   double least = limit;
@@ -116,6 +123,50 @@ std::string WithoutValue(const std::string& throttle) {
       0, file_end == std::string::npos ? file_end : throttle.find(' ', file_end + 1));
 }
 
+// Whether the workload runs on the host.
+bool HasPartOf(const v1::HostReport& host, const v1::Workload& workload) {
+  return std::any_of(host.workloads().begin(), host.workloads().end(),
+                     [&](const auto& part) { return part.name() == workload.name(); });
+}
+
+// Of the points that are known.
+double MeanOfPoints(const measure::RateSeries& series) {
+  std::vector<double> points = series.Points();
+  std::erase_if(points, [](double point) { return std::isnan(point); });
+  return points.empty() ? 0
+                        : std::accumulate(points.begin(), points.end(), 0.0) /
+                              static_cast<double>(points.size());
+}
+
+// Whether most of the device's requests can be those of the engines, so that its mean is theirs.
+bool HasMostlyOwnRequests(const PhaseView& view, const v1::DeviceReport& device) {
+  double block = 0;
+  for (const v1::Workload& w : view.load().workloads()) {
+    block = std::max(block, static_cast<double>(LargestBlock(w)));
+  }
+  return CanBeMostRequests(device.engine_iops(), block,
+                           device.reads_per_second() + device.writes_per_second());
+}
+
+// Whether the I/Os can have waited for this limit. The kernel holds them before it makes requests
+// of them (blk_throtl_bio() in submit_bio_noacct()), so that the time for which it holds them is in
+// their latency, and not in that of the device's requests.
+bool CanBeHeldBy(const std::string& throttle, const v1::PhaseReport& report,
+                 const v1::HostReport& host, const DirectTimes& times) {
+  if (!(times.service_ms > 0) || !(times.await_ms > 0)) return true;
+  int devices = 0;
+  bool is_named = false;
+  for (const v1::DeviceReport& d : report.devices()) {
+    if (d.nested() || !IsIn(d.workers(), host.worker_index())) continue;
+    ++devices;
+    is_named = is_named || absl::StrContains(throttle, absl::StrCat(" ", d.name(), " "));
+  }
+  // A limit of a device beneath makes the requests of the one above it take longer. Times of
+  // several devices are not those of the one that is limited.
+  if (devices != 1 || !is_named) return true;
+  return times.await_ms <= (1 - kHeldAbove) * times.service_ms;
+}
+
 // Whether the device passes its I/O on to others, on which a limit can lie.
 bool IsStacked(const std::string& device) {
   return device.starts_with("loop") || device.starts_with("dm-") || device.starts_with("md");
@@ -165,8 +216,40 @@ bool HeldMostly(const PhaseView& view, const v1::HostReport& host, const std::st
   return HeldShare(*result, throttle, interval, ramp, host.last_done_seconds()) > 0.5;
 }
 
+double ServiceMs(const PhaseView& view, const v1::HostReport& host, double iops,
+                 double latency_seconds) {
+  if (!(iops > 0)) return 0;
+  bool waits_for_slots = false;
+  double in_flight = 0;
+  for (const v1::Workload& w : view.load().workloads()) {
+    if (!HasPartOf(host, w)) continue;
+    waits_for_slots = waits_for_slots || w.has_open_loop();
+    in_flight += static_cast<double>(w.threads()) * w.queue_depth();
+  }
+  const double seconds = latency_seconds / iops;
+  return 1e3 * (waits_for_slots && in_flight > 0 ? std::min(seconds, in_flight / iops) : seconds);
+}
+
+DirectTimes DirectTimesOf(const PhaseView& view, const v1::PhaseReport& report,
+                          const v1::HostReport& host) {
+  for (const v1::Workload& w : view.load().workloads()) {
+    if (HasPartOf(host, w) && !w.direct()) return {};
+  }
+  RequestTimes requests;
+  for (const v1::DeviceReport& d : report.devices()) {
+    if (d.nested() || !IsIn(d.workers(), host.worker_index())) continue;
+    if (!HasMostlyOwnRequests(view, d)) return {};
+    requests.Add(d);
+  }
+  const measure::WorkerRates& rates = view.series().Of(host.worker_index()).rates;
+  return {ServiceMs(view, host, MeanOfPoints(rates.iops), MeanOfPoints(rates.latency_seconds)),
+          requests.mean_ms()};
+}
+
 bool IsReached(const std::string& throttle, const v1::PhaseReport& report,
-               const v1::HostReport& host, std::optional<double> slow_rate) {
+               const v1::HostReport& host, const DirectTimes& times,
+               std::optional<double> slow_rate) {
+  if (!CanBeHeldBy(throttle, report, host, times)) return false;
   const Rates rates = RequestsUnder(throttle, report, host);
   // "io.max vda riops=200 wbps=max" or "blkio.throttle.read_iops_device vda 200".
   const std::vector<std::string> words =

@@ -195,9 +195,11 @@ bool LimitedByThrottle(const LimitEvidence& e, v1::WorkloadReport* out) {
   for (const v1::HostReport& host : e.report.hosts()) {
     if (host.lost() || !Runs(host, e.workload)) continue;
     ++hosts;
+    if (host.throttles().empty()) continue;
+    const DirectTimes times = DirectTimesOf(e.view, e.report, host);
     for (const std::string& throttle : host.throttles()) {
       if (!IsOnTarget(throttle, e.report, host.worker_index()) ||
-          !HeldMostly(e.view, host, throttle) || !IsReached(throttle, e.report, host))
+          !HeldMostly(e.view, host, throttle) || !IsReached(throttle, e.report, host, times))
         continue;
       if (first.empty()) first = absl::StrCat(host.host(), ": ", throttle);
       ++limited;

@@ -45,6 +45,8 @@ constexpr double kOfStretch = 0.5;
 // Beyond the rest of the phase.
 constexpr double kMoreThrottled = 1.5;
 
+// An I/O whose requests took less than this share of its time waited above the device.
+constexpr double kInDevice = 0.5;
 // A throttle must have held for this share of the time in which the host was slow.
 constexpr double kThrottleHeld = 0.5;
 
@@ -56,7 +58,7 @@ struct Surroundings {
   double throttled_time = 0;  // seconds per second, over all processors; 0 without samples
   bool has_quota_samples = false;
   double await_ms = 0;          // of its devices' requests
-  double latency_ms = 0;        // of its own I/Os
+  double latency_ms = 0;        // of its own I/Os: ServiceMs()
   std::optional<LineUse> line;  // the direction of its interfaces nearest to its line rate
 };
 
@@ -82,7 +84,8 @@ Surroundings SurroundingsOf(const PhaseView& view, const v1::PhaseReport& report
   Surroundings s;
   const measure::WorkerRates& own = view.series().Of(host.worker_index()).rates;
   const auto points = static_cast<double>(std::max<size_t>(1, at.size()));
-  s.latency_ms = RatioMs(SumOf(own.latency_seconds, at), SumOf(own.iops, at));
+  s.latency_ms =
+      ServiceMs(view, host, SumOf(own.iops, at) / points, SumOf(own.latency_seconds, at) / points);
   s.line = BusiestLineIn(view, report, host.worker_index(), at);
   // A quota is the worker's own, also where another worker samples the kernel for it.
   s.has_quota_samples = view.series().Of(host.worker_index()).quota.samples > 0;
@@ -136,6 +139,7 @@ struct CauseEvidence {
   const v1::PhaseReport& report;
   const v1::HostReport& self;
   bool direct = true;     // all of its I/O
+  DirectTimes times;      // while it was slow
   double slow_share = 1;  // of the phase's time
   // Its rate while it was slow over that of the phase; none if it was slow all the time.
   std::optional<double> slow_rate;
@@ -174,6 +178,8 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
   const v1::HostReport& self = report.hosts(host);
   CauseEvidence e{.report = report, .self = self, .own = SurroundingsOf(view, report, self, slow)};
   for (const v1::Workload& w : view.load().workloads()) e.direct = e.direct && w.direct();
+  // Where it is not known for the phase, nothing says that the requests are those of the I/Os.
+  if (DirectTimesOf(view, report, self).await_ms > 0) e.times = {e.own.latency_ms, e.own.await_ms};
   e.result = view.ResultOf(self.worker_index());
   const double step = report.interval_seconds() * std::max(1U, view.series().points_step());
   const double first = view.series().Of(self.worker_index()).first_measured_seconds;
@@ -279,7 +285,7 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
     const bool own_one = !e.limits_of_peers.contains(ThrottleOf(limit));
     if (own_one && IsOnTarget(limit, e.report, e.self.worker_index()) &&
         HeldIn(e.result, e.slow_points, e.report.interval_seconds(), limit) &&
-        IsReached(limit, e.report, e.self, e.slow_rate)) {
+        IsReached(limit, e.report, e.self, e.times, e.slow_rate)) {
       // Several limits may have held at different times.
       from_to = limits.empty() ? HeldFromTo(e, limit) : "";
       limits.push_back(limit);
@@ -298,7 +304,7 @@ std::optional<Cause> HeldBack(const CauseEvidence& e) {
   // This only holds for direct I/O: behind the page cache a device's requests are not the I/Os that
   // the threads wait for.
   if (e.direct && e.own.await_ms > 0 && e.own.latency_ms > kSlower * peer_latency &&
-      e.own.await_ms < 0.5 * e.own.latency_ms) {
+      e.own.await_ms < kInDevice * e.own.latency_ms) {
     return Cause{
         "above the device",
         absl::StrFormat("its I/Os took %s on average%s (the others' %s), the requests of the "

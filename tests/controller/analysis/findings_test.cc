@@ -36,6 +36,9 @@ TEST(StragglerTest, WhoDoesHalfIsNamedWithItsShareAndWithWhatDiffersOnIt) {
   EXPECT_EQ(straggler().cause(), "CPU quota");
   data.phases[0].workers[2].result.clear_throttled_ratio();
   data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=100");
+  for (v1::IntervalSample& sample : data.intervals[2]) {
+    sample.mutable_devices(0)->set_read_time_ms(30);  // 0.3 of the 0.5 ms of each I/O
+  }
   EXPECT_EQ(straggler().cause(), "I/O throttle");
   // A limit that all have tells nothing of one.
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
@@ -48,7 +51,7 @@ TEST(StragglerTest, WhoDoesHalfIsNamedWithItsShareAndWithWhatDiffersOnIt) {
   EXPECT_EQ(straggler().cause(), "CPU steal");
   for (v1::IntervalSample& sample : data.intervals[2]) {
     sample.mutable_host()->set_steal_ratio(0);
-    sample.mutable_devices(0)->set_read_time_ms(10 * sample.devices(0).read_time_ms());
+    sample.mutable_devices(0)->set_read_time_ms(500);
   }
   EXPECT_EQ(straggler().cause(), "device");
 }
@@ -104,6 +107,7 @@ TEST(LimitTest, AQuotaAndAThrottleComeBeforeTheDevice) {
     thread->set_wait_time_ns(10000000000);
     worker.result.set_throttled_ratio(0.94);
   }
+  for (auto& [worker, samples] : data.intervals) HoldAbove(&samples);
   const auto limit = [&] { return ReportOf(data).phases(0).workloads(0).limited_by(); };
   EXPECT_EQ(limit(), "CPU quota");
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
@@ -122,6 +126,7 @@ TEST(LimitTest, AQuotaAndAThrottleComeBeforeTheDevice) {
 TEST(LimitTest, AThrottleIsReachedByTheWholeRequestsThatItLetsThrough) {
   const auto limit_at = [](uint64_t iops, const char* throttle) {
     Stored data = FourHosts([&](uint32_t, uint32_t) { return iops; });
+    for (auto& [worker, samples] : data.intervals) HoldAbove(&samples);
     for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
       worker.result.add_threads()->set_operations(10 * iops);
       worker.result.mutable_threads(0)->set_execution_time_ns(10000000000);
@@ -144,6 +149,32 @@ TEST(LimitTest, AThrottleIsReachedByTheWholeRequestsThatItLetsThrough) {
                                        {30, "/slow: io.max sda rbps=155648"}}) {
     EXPECT_NE(limit_at(static_cast<uint64_t>(iops), throttle), "I/O throttle") << throttle;
   }
+}
+
+// One I/O at a time, each of which the device has for most of its time: the rate is near the limit
+// by chance.
+TEST(LimitTest, ALimitThatTheDeviceKeepsALoadBelowIsNotReached) {
+  const auto limit_with = [](uint64_t in_device_us, const std::string& throttle) {
+    Stored data = FourHosts([](uint32_t, uint32_t) { return 870; }, 1150000);
+    for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+      v1::ThreadResult* thread = worker.result.add_threads();
+      thread->set_operations(8700);
+      thread->set_execution_time_ns(10000000000);
+      thread->set_wait_time_ns(10000000000);
+      worker.result.add_throttles(throttle);
+    }
+    for (auto& [worker, samples] : data.intervals) {
+      for (v1::IntervalSample& sample : samples) {
+        sample.mutable_devices(0)->set_read_time_ms(870 * in_device_us / 1000);
+      }
+    }
+    return ReportOf(data).phases(0).workloads(0).limited_by();
+  };
+  EXPECT_NE(limit_with(1100, "/slow: io.max sda riops=1000"), "I/O throttle");
+  EXPECT_NE(limit_with(900, "/slow: io.max sda riops=1000"), "I/O throttle");
+  EXPECT_EQ(limit_with(800, "/slow: io.max sda riops=1000"), "I/O throttle");
+  // A driver without times tells nothing of it.
+  EXPECT_EQ(limit_with(0, "/slow: io.max sda riops=1000"), "I/O throttle");
 }
 
 // A limit does not make up for stalls. It still held the load for most of the time.

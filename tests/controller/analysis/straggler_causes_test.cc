@@ -31,6 +31,7 @@ TEST(StragglerTest, TheCauseOfAStretchIsWhatDiffersInIt) {
 TEST(StragglerTest, ALimitThatWasSetMeanwhileIsTheCauseOfAStretch) {
   Stored data = FourHosts([](uint32_t h, uint32_t k) { return h == 2 && k >= 5 ? 60 : 200; });
   data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=60 wbps=max");
+  HoldAbove(&data.intervals[2]);
   v1::PhaseReport phase = ReportOf(data).phases(0);
   ASSERT_EQ(phase.stragglers_size(), 1);
   EXPECT_EQ(phase.stragglers(0).begin_seconds(), 5);
@@ -39,6 +40,7 @@ TEST(StragglerTest, ALimitThatWasSetMeanwhileIsTheCauseOfAStretch) {
   // The limit does not hold a host that was slow all the time, and did far more than it.
   data = FourHosts([](uint32_t h, uint32_t) { return h == 2 ? 100 : 200; });
   data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=60 wbps=max");
+  HoldAbove(&data.intervals[2]);
   phase = ReportOf(data).phases(0);
   ASSERT_EQ(phase.stragglers_size(), 1);
   EXPECT_EQ(phase.stragglers(0).cause(), "not known");
@@ -48,6 +50,7 @@ TEST(StragglerTest, ALimitThatWasSetMeanwhileIsTheCauseOfAStretch) {
 TEST(StragglerTest, ALimitThatIsNotReachedInAStretchIsNoCause) {
   Stored data = FourHosts([](uint32_t h, uint32_t k) { return h == 2 && k >= 5 ? 50 : 200; });
   data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=130 wbps=max");
+  HoldAbove(&data.intervals[2]);
   const v1::PhaseReport phase = ReportOf(data).phases(0);
   ASSERT_EQ(phase.stragglers_size(), 1);
   EXPECT_EQ(phase.stragglers(0).cause(), "not known");
@@ -101,6 +104,7 @@ TEST(StragglerTest, ALimitOfAPartIsTheCauseOfThatPart) {
   v1::PhaseResult& result = data.phases[0].workers[2].result;
   result.add_throttles(kLimit);
   AddSpan(kLimit, 3, 7, &result);
+  HoldAbove(&data.intervals[2]);
   v1::PhaseReport phase = ReportOf(data).phases(0);
   ASSERT_EQ(phase.stragglers_size(), 1);
   EXPECT_EQ(phase.stragglers(0).begin_seconds(), 3);
@@ -124,6 +128,7 @@ TEST(StragglerTest, APeersLimitOfAnotherTimeExcusesNobody) {
   const std::string limit = "/slow: io.max sda riops=60";
   result.add_throttles(limit);
   AddSpan(limit, 3, 7, &result);
+  HoldAbove(&data.intervals[2]);
   v1::PhaseResult& peer = data.phases[0].workers[0].result;
   peer.add_throttles(limit);
   AddSpan(limit, 9, 10, &peer);
@@ -162,6 +167,51 @@ TEST(StragglerTest, ALimitThatIsNeverReachedIsNoCause) {
   const v1::PhaseReport phase = ReportOf(data).phases(0);
   ASSERT_EQ(phase.stragglers_size(), 1);
   EXPECT_EQ(phase.stragglers(0).cause(), "device");
+}
+
+// The device takes 5 ms, the others' 2 ms, at a depth of 4: 800 IOPS, which is near the limit.
+TEST(StragglerTest, ALimitNearTheRateOfASlowDeviceIsNoCause) {
+  const auto straggler = [](uint64_t in_device_ms, uint32_t from) {
+    Stored data = FourHosts(
+        [&](uint32_t h, uint32_t k) { return h == 2 && k >= from ? 800 : 2000; }, 2000000);
+    data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=1000 wbps=max");
+    for (uint32_t k = from; k < 10; ++k) {
+      v1::IntervalSample& sample = data.intervals[2][k];
+      *sample.mutable_workloads(0)->mutable_operations(0) =
+          Counters(v1::OPERATION_KIND_READ, std::vector<uint64_t>(800, 5000000));
+      sample.mutable_devices(0)->set_read_time_ms(800 * in_device_ms);
+    }
+    const v1::PhaseReport phase = ReportOf(data).phases(0);
+    EXPECT_EQ(phase.stragglers_size(), 1);
+    return phase.stragglers_size() == 1 ? phase.stragglers(0) : v1::Straggler();
+  };
+  for (const uint32_t from : {0, 5}) {  // all the time, or a stretch of it
+    const v1::Straggler slow = straggler(5, from);
+    EXPECT_EQ(slow.cause(), "device") << slow.reason();
+    const v1::Straggler held = straggler(2, from);
+    EXPECT_EQ(held.cause(), "I/O throttle") << held.reason();
+  }
+}
+
+// An I/O of an open loop that waits for a free slot does not wait for a limit.
+TEST(StragglerTest, TheWaitForASlotIsNoWaitAboveTheDevice) {
+  Stored data = FourHosts([](uint32_t h, uint32_t) { return h == 2 ? 800 : 2000; }, 2000000);
+  for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+    v1::Workload* workload = spec->mutable_run()->mutable_workloads(0);
+    workload->mutable_open_loop()->set_rate_per_second(8000);
+    workload->set_threads(1);
+    workload->set_queue_depth(4);
+  }
+  data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=1000 wbps=max");
+  for (v1::IntervalSample& sample : data.intervals[2]) {
+    // The backlog grows, and with it the response time.
+    *sample.mutable_workloads(0)->mutable_operations(0) =
+        Counters(v1::OPERATION_KIND_READ, std::vector<uint64_t>(800, 3000000000));
+    sample.mutable_devices(0)->set_read_time_ms(4000);
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).cause(), "device") << phase.stragglers(0).reason();
 }
 
 // The device of another machine of this name, whose kernel calls it sdb, is not the slow one's.
