@@ -5,12 +5,12 @@
 //
 // The file .fault says what fails; writing to it takes effect at once. A line each: `OPERATION
 // FAULT [EVERY]`, with operation read, write or fsync, and fault an errno's name, `hang` (until
-// .fault changes), `short` (half of what was asked), `stall` (200 ms), `flip` (a read with one bit
-// changed), `old` (a read of what was there before the last write), or a write that is acknowledged
-// and forgotten (`drop`), of which only the first half arrives (`tear`), that goes to the place
-// behind its own (`misdirect`), or changes places with the write before it (`swap`). With EVERY,
-// only every EVERY-th I/O of at least 4 KiB fails. The file .lies has a line for each lie: what it
-// was, and the offset of the I/O.
+// .fault changes), `short` (half of what was asked), `stall` (200 ms), `slow` (20 ms), `flip` (a
+// read with one bit changed), `old` (a read of what was there before the last write), or a write
+// that is acknowledged and forgotten (`drop`), of which only the first half arrives (`tear`), that
+// goes to the place behind its own (`misdirect`), or changes places with the write before it
+// (`swap`). With EVERY, only every EVERY-th I/O of at least 4 KiB fails. The file .lies has a line
+// for each lie: what it was, and the offset of the I/O.
 
 #define FUSE_USE_VERSION 35
 #include <fuse.h>
@@ -89,9 +89,9 @@ std::string Hit(const char* operation, size_t size, std::unique_lock<std::mutex>
     changed.wait(*lock, [version] { return faults_version != version; });
     return "";
   }
-  if (what == "stall") {
+  if (what == "stall" || what == "slow") {
     lock->unlock();
-    usleep(200000);
+    usleep(what == "stall" ? 200000 : 20000);
     lock->lock();
     return "";
   }
