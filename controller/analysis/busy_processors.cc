@@ -1,6 +1,7 @@
 #include "controller/analysis/busy_processors.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_format.h"
 
@@ -11,10 +12,9 @@ constexpr double kBusyProcessors = 0.9;
 // A share of the processors' busy time: with less it was others who took them.
 constexpr double kOwnShare = 0.5;
 
-// The workers' share of the kernel's busy processor time; negative where it is not known.
-double OwnShare(const PhaseView& view, const v1::KernelReport& kernel, double busy) {
-  if (!view.HasMeasuredUsage()) return -1;
-  if (kernel.workers().empty()) return -1;
+// The workers' share of the kernel's busy processor time.
+std::optional<double> OwnShare(const PhaseView& view, const v1::KernelReport& kernel, double busy) {
+  if (!view.HasMeasuredUsage() || kernel.workers().empty()) return std::nullopt;
   const double cpus = view.FactOf(kernel.workers(0), "cpu.count").value_or(0);
   double own = 0;
   double seconds = 0;
@@ -24,7 +24,8 @@ double OwnShare(const PhaseView& view, const v1::KernelReport& kernel, double bu
     own += static_cast<double>(worker.result.cpu_user_ns() + worker.result.cpu_system_ns()) / 1e9;
     seconds = std::max(seconds, view.series().Of(worker.worker_index).measured_seconds);
   }
-  return cpus > 0 && seconds > 0 ? own / (busy * cpus * seconds) : -1;
+  if (!(cpus > 0) || !(seconds > 0)) return std::nullopt;
+  return own / (busy * cpus * seconds);
 }
 
 }  // namespace
@@ -34,12 +35,12 @@ ProcessorUse ProcessorUseOf(const PhaseView& view, const v1::KernelReport& kerne
   // Stolen time counts as busy, because the load generator could not use it either.
   const double busy = kernel.user_ratio() + kernel.system_ratio() + kernel.steal_ratio();
   use.is_busy = busy >= kBusyProcessors;
-  const double own = OwnShare(view, kernel, busy);
-  use.is_others = use.is_busy && own >= 0 && own < kOwnShare;
+  const std::optional<double> own = use.is_busy ? OwnShare(view, kernel, busy) : std::nullopt;
+  if (own) use.by = *own < kOwnShare ? ProcessorUse::By::kOthers : ProcessorUse::By::kWorkers;
   use.text = absl::StrFormat("the processors of %s were busy for %.0f %% of the time",
                              kernel.hosts().empty() ? "?" : kernel.hosts(0), 100 * busy);
-  if (use.is_others) {
-    absl::StrAppendFormat(&use.text, ", %.0f %% of that with the load generator", 100 * own);
+  if (use.by == ProcessorUse::By::kOthers) {
+    absl::StrAppendFormat(&use.text, ", %.0f %% of that with the load generator", 100 * *own);
   }
   return use;
 }

@@ -10,8 +10,12 @@ namespace lockstep::controller {
 
 // How busy the processors of a kernel were over the measured time, and whose work that was.
 struct ProcessorUse {
-  bool is_busy = false;    // nearly all the time
-  bool is_others = false;  // busy, and less than half of that time was the workers'
+  // kOthers: less than half of the busy time was the workers'. kUnknown: the host does not tell how
+  // many processors it has, or a worker of an earlier version counted ramp and drain, too.
+  enum class By { kWorkers, kOthers, kUnknown };
+
+  bool is_busy = false;  // nearly all the time
+  By by = By::kUnknown;
   // "the processors of vm were busy for 99 % of the time, 4 % of that with the load generator". The
   // share is there if others had the rest.
   std::string text;

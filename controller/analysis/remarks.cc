@@ -20,14 +20,23 @@ namespace {
 constexpr double kBacklogShare = 0.01;
 constexpr double kBacklogNs = 1e7;
 
+const char* EffectOf(ProcessorUse::By by) {
+  switch (by) {
+    case ProcessorUse::By::kWorkers:
+      return ": the load generator, not the storage, may be what was measured";
+    case ProcessorUse::By::kOthers:
+      return ": the rest, other programs and the kernel, may have slowed it down";
+    case ProcessorUse::By::kUnknown:
+      break;
+  }
+  return ", by whom is not known: other programs may have slowed the load down, or the load "
+         "generator itself did";
+}
+
 void AddBusyKernels(const PhaseView& view, v1::PhaseReport* report) {
   for (const v1::KernelReport& kernel : report->kernels()) {
     const ProcessorUse use = ProcessorUseOf(view, kernel);
-    if (!use.is_busy) continue;
-    report->add_remarks(absl::StrCat(
-        use.text, use.is_others
-                      ? ": the rest, other programs and the kernel, may have slowed it down"
-                      : ": the load generator, not the storage, may be what was measured"));
+    if (use.is_busy) report->add_remarks(absl::StrCat(use.text, EffectOf(use.by)));
   }
 }
 

@@ -61,6 +61,36 @@ TEST(BusyProcessorsTest, ALimitAboveTheDeviceNamesBusyProcessors) {
       << limit().limited_because();
 }
 
+// Whether the workers took the processors is said only if it is known.
+TEST(BusyProcessorsTest, TheRemarkSaysByWhom) {
+  Stored data = WaitingAbove();
+  MakeBusy(3, &data);
+  const auto remark = [&] {
+    for (const std::string& text : ReportOf(data).phases(0).remarks()) {
+      if (absl::StrContains(text, "the processors of node3")) return text;
+    }
+    return std::string();
+  };
+  // The other workers are of an earlier version, which counted ramp and drain, too.
+  EXPECT_EQ(remark(),
+            "the processors of node3 were busy for 100 % of the time, by whom is not known: other "
+            "programs may have slowed the load down, or the load generator itself did");
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.set_usage_is_measured(true);
+  }
+  EXPECT_TRUE(absl::EndsWith(remark(),
+                             "the rest, other programs and the kernel, may have slowed "
+                             "it down"))
+      << remark();
+  data.phases[0].workers[3].result.set_cpu_user_ns(18000000000);
+  EXPECT_TRUE(absl::EndsWith(remark(),
+                             "the load generator, not the storage, may be what was "
+                             "measured"))
+      << remark();
+  data.environment.clear();  // nor the number of processors
+  EXPECT_TRUE(absl::StrContains(remark(), "by whom is not known")) << remark();
+}
+
 TEST(BusyProcessorsTest, AQueueAboveTheDeviceNamesThoseOfItsHost) {
   Stored data = WaitingAbove();
   MakeBusy(1, &data);
