@@ -9,8 +9,8 @@
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
+#include "controller/analysis/backlogs.h"
 #include "controller/analysis/busy_processors.h"
-#include "controller/analysis/statistics.h"
 #include "measure/states.h"
 
 namespace lockstep::controller {
@@ -115,24 +115,6 @@ void AddSmallFiles(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-// Whether most points of the series stay behind the rate that was due. If the load only stood still
-// at times, or at its end, most points keep it. True where the series does not tell: it has other
-// workloads in it, or the rate changes.
-bool StaysBehind(const PhaseView& view, const v1::WorkloadReport& w,
-                 const v1::PhaseReport& report) {
-  constexpr double kKeeps = 0.98;
-  if (view.load().workloads_size() != 1) return true;
-  if (HasChangingRate(view.load().workloads(0))) return true;
-  const std::vector<double> points(report.iops_by_interval().begin(),
-                                   report.iops_by_interval().end());
-  if (points.empty()) return true;
-  // If there are few points, the one that has the stall in it can be the middle one.
-  constexpr size_t kFew = 8;
-  const double kept =
-      points.size() < kFew ? *std::max_element(points.begin(), points.end()) : MedianOf(points);
-  return kept < kKeeps * w.due_per_second();
-}
-
 // The I/Os of a workload that were due, from T on. The measured ones and those that were never
 // started are fewer: I/Os of the ramp, and those that were in flight at the end, were due, too.
 double DueOf(const PhaseView& view, int workload) {
@@ -153,7 +135,7 @@ void AddBacklog(const PhaseView& view, int index, v1::PhaseReport* report) {
   const double due = DueOf(view, index);
   if (w.unstarted() <= kBacklogShare * due || w.longest_backlog_ns() <= kBacklogNs) return;
   const double share = 100 * w.unstarted() / std::max(1.0, due);
-  if (!StaysBehind(view, w, *report)) {
+  if (!StaysBehind(view, index, *report)) {
     report->add_remarks(absl::StrFormat(
         "%s: the load stood still and its end came before it had caught up: %s I/Os that were due "
         "(%.1f %%) were never started, and percentiles leave them out",

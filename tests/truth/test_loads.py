@@ -78,16 +78,16 @@ def program(*words):
 
 
 @contextlib.contextmanager
-def pulses(pid):
-    """Stops a process for three quarters of each 0.2 s."""
+def pulses(pid, still=0.15, runs=0.05):
+    """Stops a process for so many seconds again and again, and lets it run in between."""
     over = threading.Event()
 
     def beat():
         while not over.is_set():
             os.kill(pid, signal.SIGSTOP)
-            over.wait(0.15)
+            over.wait(still)
             os.kill(pid, signal.SIGCONT)
-            over.wait(0.05)
+            over.wait(runs)
 
     beats = threading.Thread(target=beat)
     beats.start()
@@ -194,6 +194,42 @@ class Loads(TruthTest):
         remarks = self.remarks_of(mix)
         self.says(remarks or f"nothing of {workload['unstarted']} I/Os")
         self.assertEqual([r for r in remarks if BEYOND in r], [])
+
+    def check_hiccup(self, open_loop, beside="", more=""):
+        """What is left at the end is said as what it is, and is no verdict."""
+        job = null_job(
+            "latency: 1ms, stall_every: 1900ms, stall: 300ms",
+            f"queue_depth: 4, open_loop: {{{open_loop}, arrival: fixed}}{beside}",
+        )
+        report = self.run_report(job.replace("hosts:", f"{more}hosts:", 1))
+        mix = self.phase(report)
+        unstarted = mix["workloads"][0]["unstarted"]
+        self.assertLess(unstarted, 200)  # the situation is as it is meant
+        remarks = self.remarks_of(mix)
+        self.says(remarks or f"nothing of {unstarted} I/Os")
+        self.assertEqual([r for r in remarks if BEYOND in r], [])
+        self.assertFalse(mix["workloads"][0]["hasBacklog"])
+        self.assertEqual(report["verdict"]["word"], "done")
+
+    @situation("15", "the same device and open loop beside a second workload")
+    def test_a_hiccup_at_the_end_beside_another_workload(self):
+        """The intervals of the phase are of both workloads: its own I/Os tell."""
+        self.check_hiccup("rate: 1000", "}, {name: beside, engine: 'null', max_iops: 10")
+
+    @situation("15", "the same device and an open loop whose rate grows from 600 to 1,200/s")
+    def test_a_hiccup_at_the_end_of_a_rate_that_grows(self):
+        self.check_hiccup("rate: 600, ramp_to: 200%", more="interval: 100ms\n")
+
+    @situation("15", "a rate that grows from 1,000 to 8,000/s, of a device for 4,000/s")
+    def test_a_rate_that_grows_beyond_the_device(self):
+        mix = self.mix_of(
+            "latency: 1ms",
+            "queue_depth: 4, open_loop: {rate: 1000, arrival: fixed, ramp_to: 800%}",
+            duration="3s",
+        )
+        remarks = self.remarks_of(mix)
+        self.says(remarks)
+        self.assertTrue(any(BEYOND in remark for remark in remarks), remarks)
 
     @situation("15", "an open loop whose device stands still at the end serves 83 % of its rate")
     def test_an_open_loop_is_not_limited_by_a_rate_it_misses(self):
