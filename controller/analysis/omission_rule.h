@@ -14,23 +14,42 @@ namespace lockstep::controller {
 // The decision of omissions.cc, which says what it is for. Pure: the simulation of its false alarms
 // (tools/bench truth) asks the same question.
 
+// The usual pace of a closed loop, as if nothing ever stood still.
+struct Pace {
+  // From one start of an I/O to the next, of each place in the queue: the median latency, and the
+  // mean wait for the rate and the think time of the job. Above 0.
+  double expected_ns = 0;
+  // The longest that the job lets a thread wait for its next I/O.
+  double pause_ns = 0;
+};
+
 // The time that threads spent between completions.
 class StallTime {
  public:
-  // `gaps_ns`: as in WorkloadResult. `median_ns`: of the latencies.
-  void Add(std::span<const int64_t> gaps_ns, double median_ns) {
-    constexpr double kStall = 20;  // times the median
+  // `gaps_ns`: as in WorkloadResult.
+  void Add(std::span<const int64_t> gaps_ns, const Pace& pace) {
+    constexpr double kStall = 20;  // times the expected time of an I/O
+    const double shortest_ns = kStall * pace.expected_ns + 2 * pace.pause_ns;
     for (size_t i = 0; i < gaps_ns.size(); ++i) {
       const auto sum = static_cast<double>(gaps_ns[i]);
       all_ns_ += sum;
       // A class counts only if all gaps in it are long enough.
-      if (std::ldexp(1.0, static_cast<int>(i)) >= kStall * median_ns) stalled_ns_ += sum;
+      if (std::ldexp(1.0, static_cast<int>(i)) >= shortest_ns) stalled_ns_ += sum;
     }
+  }
+  void Add(const StallTime& other) {
+    all_ns_ += other.all_ns_;
+    stalled_ns_ += other.stalled_ns_;
   }
   // Not where nothing was added: a host without any gap has no share of it.
   bool is_known() const { return all_ns_ > 0; }
   // The share in gaps that are stalls; 0 if it is not known.
   double ratio() const { return all_ns_ > 0 ? stalled_ns_ / all_ns_ : 0; }
+  // Whether the I/Os that are missing can be 1 % of all: fewer do not move a p99.
+  bool moves_p99() const {
+    constexpr double kMoves = 0.01;
+    return ratio() >= kMoves;
+  }
   bool is_much() const {
     constexpr double kMuch = 0.08;
     return ratio() >= kMuch;
@@ -68,12 +87,13 @@ struct Omitted {
 };
 
 // Nothing where the threads stood still too little, or the p99 would be much the same.
-// `median_ns`: of the latencies, and above 0.
-inline std::optional<Omitted> OmittedBeside(const common::Histogram& measured, double median_ns,
+// `corrected`: the latencies with those that are missing.
+inline std::optional<Omitted> OmittedBeside(const common::Histogram& measured,
+                                            const common::Histogram& corrected,
                                             const StallTime& time) {
   constexpr double kFarOff = 2;
   if (!time.is_much()) return std::nullopt;
-  const Omitted omitted{measured.Percentile(99), WithMissing(measured, median_ns).Percentile(99)};
+  const Omitted omitted{measured.Percentile(99), corrected.Percentile(99)};
   if (omitted.corrected_p99_ns < kFarOff * omitted.p99_ns) return std::nullopt;
   return omitted;
 }

@@ -94,8 +94,8 @@ bool IsOmission(const ClosedLoop& loop, Random* random) {
   }
   const double median = figures.latencies.Percentile(50);
   StallTime time;
-  time.Add(figures.gaps_ns, median);
-  return OmittedBeside(figures.latencies, median, time).has_value();
+  time.Add(figures.gaps_ns, {median});
+  return OmittedBeside(figures.latencies, WithMissing(figures.latencies, median), time).has_value();
 }
 
 // Latencies, with a median of 1.

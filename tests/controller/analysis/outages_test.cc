@@ -1,13 +1,11 @@
-// Outages, latencies that hide stalls, percentiles that few I/Os carry, and corrupted data.
+// Outages, percentiles that few I/Os carry, and corrupted data.
 
-#include <array>
 #include <functional>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 #include "controller/analysis/latency.h"
-#include "controller/analysis/omission_rule.h"
 #include "controller/report/verdict.h"
 #include "tests/controller/analysis/stored_phases.h"
 
@@ -125,63 +123,6 @@ TEST(OutageTest, BeforeAWorkloadsBeginNothingIsMeasured) {
   EXPECT_DOUBLE_EQ(phase.workloads(0).window_begin_seconds(), 2);
   EXPECT_DOUBLE_EQ(phase.hosts(0).iops(), 200);
   EXPECT_NEAR(phase.start_skew_ns(), 5000, 1);
-}
-
-// A loop that does 1 ms I/Os, and stands still for a tenth of the time, which one I/O shows.
-TEST(OmissionTest, AStallThatAClosedLoopHidesIsSaid) {
-  Stored data = TwoWorkers();
-  std::vector<uint64_t> latencies(9000, 1000000);
-  for (int i = 0; i < 10; ++i) latencies.push_back(100000000);
-  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
-    *worker.result.mutable_workloads(0)->mutable_measured(0) =
-        Counters(v1::OPERATION_KIND_READ, latencies);
-    // At a depth of one a gap is the I/O: of 1 ms (2^19 ns), and of 100 ms (2^26 ns).
-    v1::WorkloadResult* result = worker.result.mutable_workloads(0);
-    for (int i = 0; i < 27; ++i) {
-      result->add_gaps_ns(i == 19 ? 9000000000 : i == 26 ? 1000000000 : 0);
-    }
-  }
-  const v1::PhaseReport phase = ReportOf(data).phases(0);
-  ASSERT_EQ(phase.omissions_size(), 1);
-  EXPECT_DOUBLE_EQ(phase.hosts(1).stalled_ratio(), 0.1);
-  EXPECT_NEAR(phase.omissions(0).stalled_ratio(), 0.1, 0.01);
-  EXPECT_NEAR(phase.omissions(0).p99_ns(), 1e6, 1e4);
-  // At an even pace one in a hundred of 10,000 I/Os would have waited for 90 ms or longer.
-  EXPECT_NEAR(phase.omissions(0).corrected_p99_ns(), 90e6, 2e6);
-  // A host without any gap has no share of it: not 0, as if it had been seen never to stall.
-  Stored without = data;
-  without.phases[0].workers[1].result.mutable_workloads(0)->clear_gaps_ns();
-  const v1::PhaseReport one = ReportOf(without).phases(0);
-  EXPECT_TRUE(one.hosts(0).has_stalled_ratio());
-  EXPECT_FALSE(one.hosts(1).has_stalled_ratio());
-  EXPECT_EQ(ReportOf(TwoWorkers()).phases(0).omissions_size(), 0);
-  // If other I/Os of the queue complete during that time, nothing stands still.
-  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
-    v1::WorkloadResult* result = worker.result.mutable_workloads(0);
-    result->set_gaps_ns(19, 10000000000);
-    result->set_gaps_ns(26, 0);
-  }
-  EXPECT_EQ(ReportOf(data).phases(0).omissions_size(), 0);
-}
-
-// Gaps of 2^25 ns and longer are all of more than twenty times 1 ms; of those of 2^24 some are not.
-TEST(OmissionTest, AGapThatMayBeTooShortIsNoStall) {
-  std::array<int64_t, 64> gaps{};
-  gaps[19] = 900;
-  gaps[24] = 100;
-  StallTime short_ones;
-  short_ones.Add(gaps, 1e6);
-  EXPECT_EQ(short_ones.ratio(), 0);
-  gaps[24] = 0;
-  gaps[25] = 100;
-  StallTime long_ones;
-  long_ones.Add(gaps, 1e6);
-  EXPECT_DOUBLE_EQ(long_ones.ratio(), 0.1);
-  EXPECT_TRUE(long_ones.is_much());
-  // Hits and misses of a cache: the misses take the time, and the p99 is theirs already.
-  common::Histogram latencies;
-  for (int i = 0; i < 1000; ++i) latencies.Record(i % 10 == 0 ? 50000000 : 1000000);
-  EXPECT_FALSE(OmittedBeside(latencies, 1e6, long_ones).has_value());
 }
 
 TEST(PercentileTest, OneThatNothingIsAboveIsMissingWithItsReason) {
