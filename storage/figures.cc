@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -20,7 +21,19 @@ struct Of {
   const v1::HostReport* host = nullptr;
   std::string workload;  // empty: all
   bool is_reported = true;
+  // Of a total that has closed loops.
+  std::optional<double> stalled_ratio = std::nullopt;
+  std::optional<double> corrected_p99_ns = std::nullopt;
 };
+
+// The figures of a host, a workload or a phase, all kinds of operations together.
+template <typename Report>
+Of TotalOf(const v1::HostReport* host, const std::string& workload, const Report& report) {
+  Of of{host, workload};
+  if (report.has_stalled_ratio()) of.stalled_ratio = report.stalled_ratio();
+  if (report.has_corrected_p99_ns()) of.corrected_p99_ns = report.corrected_p99_ns();
+  return of;
+}
 
 // The word of a cross-check's verdict; empty where engines and device agree.
 std::string Disagreement(v1::CrossCheck::Verdict verdict) {
@@ -289,10 +302,10 @@ class FigureRows {
     shares_.Add(phase);
     if (phase.workloads().empty()) return;
     phase_ = phase.index();
-    Rows({}, phase.total());
+    Rows(TotalOf(nullptr, "", phase), phase.total());
     if (phase.has_time_spent()) Times(phase.time_spent());
     for (const v1::WorkloadReport& workload : phase.workloads()) {
-      Rows({nullptr, workload.name()}, workload.total());
+      Rows(TotalOf(nullptr, workload.name(), workload), workload.total());
       for (const auto& o : workload.operations()) Rows({nullptr, workload.name()}, o);
       // These are the same operations under a second metric. is_reported is false, so that SQL can
       // add operations up without counting them twice.
@@ -305,7 +318,7 @@ class FigureRows {
       // A lost worker's I/Os are in no figure of the phase. With a row of its own the hosts would
       // add up to more than the fleet.
       if (host.lost()) continue;
-      Rows({&host, ""}, host.total());
+      Rows(TotalOf(&host, "", host), host.total());
       for (const v1::HostWorkloadReport& workload : host.workloads()) {
         for (const auto& o : workload.operations()) Rows({&host, workload.name()}, o);
       }
@@ -367,6 +380,9 @@ class FigureRows {
         if (p.percent() == percent && p.has_latency_ns()) found = &p;
       }
       found == nullptr ? row.AddNull() : row.AddExact(found->latency_ns());
+    }
+    for (const std::optional<double>& figure : {of.stalled_ratio, of.corrected_p99_ns}) {
+      figure ? row.AddExact(*figure) : row.AddNull();
     }
     row.EndRow();
   }

@@ -244,6 +244,53 @@ TEST_F(StoreTest, WhereTheTimeWentComesBackAndIsNullWhereUnknown) {
   EXPECT_EQ(rows->Text(0, "limited_by"), "device, rate");
 }
 
+TEST_F(StoreTest, StallsOfClosedLoopsAreBesideTheirP99) {
+  const v1::PhaseId id = Begin();
+  v1::Report report;
+  v1::PhaseReport* phase = report.add_phases();
+  const auto total = [](v1::OperationReport* o) {
+    o->set_kind("total");
+    o->set_metric("service_time");
+    v1::Percentile* p99 = o->add_percentiles();
+    p99->set_percent(99);
+    p99->set_latency_ns(1100000);
+  };
+  total(phase->mutable_total());
+  phase->set_stalled_ratio(0.05);
+  phase->set_corrected_p99_ns(50000000);
+  for (const char* name : {"closed", "open"}) {
+    v1::WorkloadReport* workload = phase->add_workloads();
+    workload->set_name(name);
+    total(workload->mutable_total());
+  }
+  phase->mutable_workloads(0)->set_stalled_ratio(0.1);
+  phase->mutable_workloads(0)->set_corrected_p99_ns(60000000);
+  for (const char* name : {"node0", "node1"}) {
+    v1::HostReport* host = phase->add_hosts();
+    host->set_worker_index(static_cast<uint32_t>(phase->hosts_size()) - 1);
+    host->set_host(name);
+    total(host->mutable_total());
+  }
+  phase->mutable_hosts(1)->set_stalled_ratio(0.3);  // and no I/O took longer than its p99
+  ASSERT_TRUE(store_->SaveReport(id.run_id(), report).ok());
+  auto rows = connection_->Query(
+      "SELECT string_agg(concat_ws('|', coalesce(host, 'all'), workload, p99_ms, stalled_ratio, "
+      "coalesce(corrected_p99_ms::text, 'none')), E'\n' ORDER BY host NULLS FIRST, workload) AS "
+      "list FROM phase_stalls WHERE run_id = $1",
+      {id.run_id()});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ(rows->Text(0, "list"),
+            "all||1.1|0.05|50\n"
+            "all|closed|1.1|0.1|60\n"
+            "node1||1.1|0.3|none");
+  rows = connection_->Query(
+      "SELECT stalled_ratio, corrected_p99_ms FROM phase_summary WHERE run_id = $1", {id.run_id()});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  ASSERT_EQ(rows->rows(), 1);
+  EXPECT_EQ(rows->Real(0, "stalled_ratio"), 0.05);
+  EXPECT_EQ(rows->Real(0, "corrected_p99_ms"), 50);
+}
+
 TEST_F(StoreTest, WhatARunCameToIsInItsRow) {
   const v1::PhaseId id = Begin();
   v1::Report report;

@@ -37,7 +37,9 @@ SELECT
   t.fsync_ratio,
   t.rate_ratio,
   t.think_ratio,
-  t.amplification
+  t.amplification,
+  f.stalled_ratio,
+  f.corrected_p99_ns / 1e6 AS corrected_p99_ms
 FROM runs r
 JOIN phase_figures f
   ON
@@ -55,6 +57,23 @@ WHERE NOT EXISTS (
 );
 COMMENT ON VIEW phase_summary IS
 'The figures of each phase with load over the whole fleet: for trends';
+
+-- What closed loops hide: of the fleet (host NULL), of each workload and of each host.
+CREATE OR REPLACE VIEW phase_stalls AS
+SELECT
+  f.run_id,
+  f.phase,
+  p.name AS phase_name,
+  f.host,
+  f.worker_index,
+  f.workload,
+  f.p99_ns / 1e6 AS p99_ms,
+  f.stalled_ratio,
+  f.corrected_p99_ns / 1e6 AS corrected_p99_ms
+FROM phase_figures f JOIN phase_overview p USING (run_id, phase)
+WHERE f.kind = 'total' AND f.is_reported AND f.stalled_ratio IS NOT null;
+COMMENT ON VIEW phase_stalls IS
+'The share of time in which closed loops stood still, and what the p99 hides of it';
 
 -- How long each worker's measured intervals lasted, seconds. An interval has a row for every
 -- workload and kind, so the sum of the lengths would count it several times.

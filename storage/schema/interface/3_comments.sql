@@ -58,6 +58,12 @@ BEGIN
       ('context_switches', 'context switches in the interval'),
       ('context_switches_per_io', 'context switches of the hosts'' kernels for each I/O'),
       ('context_switches_per_second', 'context switches of the hosts'' kernels per second'),
+      ('corrected_p99_ms',
+          'p99 with the I/Os that closed loops omitted while they stood still, ms; NULL: no ' ||
+          'closed loop, or no p99'),
+      ('corrected_p99_ns',
+          'p99 with the I/Os that closed loops omitted while they stood still, nanoseconds; ' ||
+          'NULL: no closed loop, or no p99'),
       ('corrupt', 'blocks whose checksum was wrong'),
       ('cpu_busy_ns', 'processor time over all processors, nanoseconds'),
       ('cpu_model', 'model of the processor'),
@@ -333,6 +339,9 @@ BEGIN
       ('source', 'the job file as submitted'),
       ('spec', 'protobuf''s JSON of what was asked for'),
       ('stale', 'blocks with earlier content'),
+      ('stalled_ratio',
+          'share of the time of closed loops in gaps between completions of more than 20 times ' ||
+          'the usual time of an I/O; NULL: no closed loop'),
       ('start_skew_bound_ns', 'bound of start_skew_ns'),
       ('start_skew_ns', 'spread of the observed starts, nanoseconds; NULL of a single start'),
       ('started_at', 'when it began'),
