@@ -20,6 +20,10 @@ using common::FormatDuration;
 // Longer tables would bury the rest of the phase. --format json has all rows.
 constexpr int kThreadsShown = 16;
 
+std::string StalledText(const v1::HostReport& host) {
+  return host.has_stalled_ratio() ? absl::StrFormat("%.1f %%", 100 * host.stalled_ratio()) : "–";
+}
+
 }  // namespace
 
 bool DetailWriter::HasInterval(const v1::OperationReport& operation) {
@@ -51,8 +55,13 @@ void DetailWriter::Hosts(const v1::PhaseReport& phase) {
   for (const v1::HostReport& host : phase.hosts()) {
     for (double value : host.iops_by_interval()) scale = std::max(scale, value);
   }
-  TextTable table({"host", "IOPS", "MiB/s", "p50", "p99", "errors", "start", "IOPS over time"},
-                  {0, 7});
+  // Where no host stood still the corrected p99 is the p99.
+  const bool has_stalls =
+      std::any_of(phase.hosts().begin(), phase.hosts().end(),
+                  [](const v1::HostReport& host) { return host.stalled_ratio() >= kStallsShown; });
+  TextTable table({"host", "IOPS", "MiB/s", "p50", "p99", has_stalls ? "corrected p99" : "",
+                   has_stalls ? "stalled" : "", "errors", "start", "IOPS over time"},
+                  {0, 9});
   int shown = 0;
   for (const v1::HostReport& host : phase.hosts()) {
     if (++shown > kHostsShown) break;
@@ -65,12 +74,14 @@ void DetailWriter::Hosts(const v1::PhaseReport& phase) {
                host.has_iops() ? absl::StrFormat("%.1f", host.bytes_per_second() / 1048576) : "-",
                host.lost() ? "-" : PercentileText(host.total(), 50),
                host.lost() ? "-" : PercentileText(host.total(), 99),
-               host.lost() ? "-" : FormatCount(host.errors()),
+               has_stalls ? KnownDuration(host.corrected_p99_ns()) : "",
+               has_stalls ? StalledText(host) : "", host.lost() ? "-" : FormatCount(host.errors()),
                host.has_start_offset_ns()
                    ? absl::StrCat("+", FormatDuration(host.start_offset_ns()))
                    : "-",
                Sparkline(values, 30, scale)});
   }
+  for (const size_t column : {size_t{6}, size_t{5}}) table.RemoveIfEmpty(column);
   out_ += table.Render("    ", width_);
   if (phase.hosts_size() > kHostsShown) {
     Line("    and ", phase.hosts_size() - kHostsShown, " more; --format json lists all");

@@ -108,6 +108,9 @@ void DetailWriter::Workload(const v1::WorkloadReport& workload) {
     row(Named(operation, "slat"));
   }
   out_ += table.Render("    ", width_);
+  if (const std::string stalls = StallsText(workload); !stalls.empty()) {
+    out_ += Wrapped(stalls, "      ", "    stalls: ");
+  }
   Confidence(workload);
   if (!workload.limited_by().empty()) {
     out_ +=

@@ -72,11 +72,16 @@ void AddTable(const v1::Report& report, std::string* out) {
   if (any) *out += "\n";
 }
 
-// Adds the sentences of phases about limits of other runs and about promises.
+// Adds the sentences of phases about limits of other runs, stalls and promises.
 void AddSentences(const v1::Report& report, std::string* out) {
   for (const v1::PhaseReport& phase : report.phases()) {
     for (const std::string& share : ShareSentencesOf(phase.observed(), kSharesInMarkdown)) {
       absl::StrAppend(out, PlainMarkdown(phase.name()), ": ", PlainMarkdown(share), "\n\n");
+    }
+    for (const v1::WorkloadReport& w : phase.workloads()) {
+      if (w.stalled_ratio() < kStallsShown) continue;
+      absl::StrAppend(out, PlainMarkdown(phase.name()), ", ", PlainMarkdown(w.name()), ": ",
+                      PlainMarkdown(StallsText(w)), "\n\n");
     }
     for (const v1::PromiseReport& promise : phase.promised()) {
       if (promise.exceeded()) continue;

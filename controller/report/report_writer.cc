@@ -55,6 +55,16 @@ void ReportWriter::Rule(const std::string& title) {
 
 std::string KnownDuration(double ns) { return ns > 0 ? FormatDuration(ns) : "–"; }
 
+std::string StallsText(const v1::WorkloadReport& workload) {
+  if (!workload.has_stalled_ratio()) return "";
+  const std::string share = absl::StrFormat("for %.1f %% of the threads' time nothing completed",
+                                            100 * workload.stalled_ratio());
+  if (!workload.has_corrected_p99_ns()) return share;
+  return absl::StrCat(share, "; p99 ", PercentileText(workload.total(), 99),
+                      ", with the I/Os that are missing ",
+                      FormatDuration(workload.corrected_p99_ns()));
+}
+
 std::string MillisecondsText(bool is_known, double ms) {
   return is_known ? FormatDuration(1e6 * ms) : "–";
 }

@@ -35,6 +35,12 @@ std::string PercentileText(const v1::OperationReport& operation, double percent)
 // Its 95 % confidence interval: "1.20 ms to 1.30 ms", "from 1.20 ms"; a dash where there is none.
 std::string IntervalText(const v1::OperationReport& operation, double percent);
 
+// A share of time from which on stalls of closed loops can move a p99, so that tables show them.
+inline constexpr double kStallsShown = 0.01;
+// "for 15.0 % of the threads' time nothing completed; p99 1.10 ms, with the I/Os that are missing
+// 60.1 ms"; empty for an open loop.
+std::string StallsText(const v1::WorkloadReport& workload);
+
 // The reason that the conclusion ("failed: …") repeats, whole or cut to the length that lists of
 // runs have room for; null if there is none. A report has the room, and shows it once.
 const std::string* ReasonIn(const std::string& conclusion, const std::vector<std::string>& reasons);

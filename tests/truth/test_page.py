@@ -353,6 +353,21 @@ class Page(TruthTest):
         self.assertEqual([r for end, r in zip(ends, rates, strict=True) if end < 1.01], [0] * 4)
         self.assertGreater(max(rates), 0)
 
+    @situation("18", "closed loops of both hosts stand still from 0 to 1 of 1.5 s")
+    def test_the_share_of_stalls_and_the_p99(self):
+        still = self.phase(self.reports["figures"], "still")
+        section = self.seen["figures"].section("still")
+        (said,) = [w for w in self.seen["figures"].words(section) if w.startswith("stalls: ")]
+        self.says(said)
+        detail = self.ok(self.fleet.lockstep("report", self.run_id("figures"), "--detail")).text
+        self.assertIn(said, detail)
+        share = f"{100 * still['workloads'][0]['stalledRatio']:.1f} %"
+        self.assertIn(f"for {share} of the threads' time nothing completed", said)
+        rows = self.seen["figures"].tables(section, "host")[0]
+        for host, row in zip(still["hosts"], rows, strict=True):
+            self.assertAlmostEqual(100 * host["stalledRatio"], float(row["stalled"][:-2]), places=1)
+            self.assertNotEqual(row["corrected p99"], row["p99"])
+
     @situation("6", "a second workload joins after 1 of 3 s: four times the rate")
     def test_a_change_of_the_level(self):
         level = self.phase(self.reports["figures"], "level")

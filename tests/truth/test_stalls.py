@@ -1,20 +1,14 @@
-"""Loads that stand still: what a closed loop hides, and what an outage is."""
+"""Loads that stand still for whole intervals: what an outage is."""
 
 import html
 import json
-import math
 import os
-import re
 import signal
 import subprocess
 import tempfile
 
 from fleet import ROOT, Fleet, needs_root, stop, wait_for
 from truth import TruthTest, situation
-
-# A gap is a stall above 20 × the median of 1 ms. Gaps are counted in classes of powers of two, of
-# which this is the first that is longer as a whole.
-STALL_NS = 2**25
 
 
 def null_job(targets, workloads, duration="4s", interval="1s", hosts=3, more=""):
@@ -39,26 +33,6 @@ targets:
 def on(host, target, words=""):
     """A workload named like its host."""
     return f"name: {host}, targets: [{target}], hosts: {{names: [{host}]}}{words}"
-
-
-def percentile(counts, percent):
-    """The value of rank ceil(percent / 100 × n) among {value: count}."""
-    rank = math.ceil(percent / 100 * sum(counts.values()))
-    for value in sorted(counts):
-        rank -= counts[value]
-        if rank <= 0:
-            return value
-    raise AssertionError(counts)
-
-
-def with_missing(counts):
-    """HdrHistogram's correction: beside L stand L - E, L - 2E, …, down to E (the median)."""
-    expected = percentile(counts, 50)
-    added = dict(counts)
-    for value, count in counts.items():
-        while (value := value - expected) >= expected:
-            added[value] = added.get(value, 0) + count
-    return added
 
 
 def spans(mix):
@@ -89,171 +63,6 @@ class StillTest(TruthTest):
             else:
                 found.append([i * interval, (i + 1) * interval])
         return found
-
-
-class Stalls(StillTest):
-    def latencies(self, workload):
-        """The measured I/Os of a workload, {nanoseconds: count}."""
-        rows = self.rows(
-            "SELECT b.midpoint_ns AS ns, b.count AS n FROM phase_latency l, "
-            "hist_buckets(l.latencies) b WHERE run_id = last_run() AND "
-            f"phase_name = 'mix' AND workload = '{workload}'"
-        )
-        return {float(row["ns"]): int(row["n"]) for row in rows}
-
-    def stood_still(self, workload):
-        """Share of the time of a loop of depth 1, whose gaps are the latencies of its I/Os."""
-        counts = self.latencies(workload)
-        long = sum(ns * n for ns, n in counts.items() if ns >= STALL_NS)
-        return long / sum(ns * n for ns, n in counts.items())
-
-    def hosts(self, phase):
-        return {host["host"]: host for host in phase["hosts"]}
-
-    @situation("18", "node1 stands still for 75 of each 500 ms, node2 and node3 do not")
-    def test_the_share_and_the_p99_of_a_closed_loop(self):
-        """The correction is computed anew from the stored histogram, and by theory: of 500
-        slots of 1 ms, 75 wait from 1 to 75 ms, so that the p99 is 70 ms.
-        """
-        job = null_job(
-            {"still": ", stall_every: 500ms, stall: 75ms", "even": ""},
-            [on("node1", "still"), on("node2", "even"), on("node3", "even")],
-        )
-        report = self.run_report(job)
-        mix = self.phase(report)
-        # A busy machine can make the others stand still, too.
-        (omission,) = (found for found in mix["omissions"] if found["workload"] == "node1")
-        self.says(omission["sentence"])
-        shares = {name: host["stalledRatio"] for name, host in self.hosts(mix).items()}
-        # The machine's own stalls, which the other hosts have, too, are on top of it.
-        others = min(shares["node2"], shares["node3"])
-        self.assertAlmostEqual(shares["node1"] - others, 0.15, delta=0.05)
-        self.assertAlmostEqual(shares["node1"], omission["stalledRatio"], places=6)
-        for name in shares:  # one more stall may begin with the end
-            self.assertAlmostEqual(shares[name], self.stood_still(name), delta=0.03, msg=name)
-        counts = self.latencies("node1")
-        self.assert_near(omission["p99Ns"], percentile(counts, 99), 0.02, "p99")
-        corrected = percentile(with_missing(counts), 99)
-        self.assert_near(omission["correctedP99Ns"], corrected, 0.03, "corrected p99")
-        self.assert_near(corrected, 70e6, 0.2, "the theory's p99")
-        for said in (report["verdict"]["warnings"], [self.report()], [self.report("markdown")]):
-            text = " ".join(" ".join(said).split())
-            self.assertIn(f"completed nothing for {100 * shares['node1']:.0f} %", text)
-            shown = re.search(r"p99 would be about ([\d.]+) ms", text)[1]
-            self.assert_near(shown, corrected / 1e6, 0.03, "as printed")
-        (row,) = (r for r in self.found("omission") if r["sentence"] == omission["sentence"])
-        self.assertAlmostEqual(float(row["share"]), shares["node1"], places=6)
-
-    @situation("18", "node2 stands still for 400 ms of each second, node1 does not")
-    def test_every_output_names_the_host_that_stood_still(self):
-        """A share over all threads does not say whose storage it was."""
-        job = null_job(
-            {"even": "", "still": ", stall_every: 1s, stall: 400ms"},
-            [on("node1", "even"), "name: b, targets: [still], hosts: {names: [node2]}"],
-            hosts=2,
-        ).replace("latency: 1ms", "latency: 3ms")  # busy neighbours seldom cost 20 times that
-        mix = self.phase(self.run_report(job))
-        shares = {name: host["stalledRatio"] for name, host in self.hosts(mix).items()}
-        self.assertAlmostEqual(shares["node2"], 0.4, delta=0.1)
-        (row,) = self.found("omission")
-        self.says(f"JSON {shares}; SQL hosts {row['hosts']}; {row['sentence']}")
-        self.assertEqual(row["hosts"], "{node2}")
-        self.assertIn("node2", row["sentence"])
-
-    @situation("18, 19", "a closed loop stands still for 1 of 2 s, and says so on one screen")
-    def test_the_detailed_text_says_what_the_screen_says(self):
-        job = null_job(
-            {"still": ", stall_every: 1300ms, stall: 600ms"},
-            [on("node1", "still")],
-            duration="2s",
-            interval="250ms",
-            hosts=1,
-        )
-        said = self.run_report(job)["verdict"]["warnings"]
-        warnings = [w for w in said if "NO I/O COMPLETED" in w or "coordinated omission" in w]
-        self.assertEqual(len(warnings), 2, said)
-        screen = " ".join(self.report().split())
-        self.assertEqual([warning for warning in warnings if warning not in screen], [])
-        detail = self.ok(self.fleet.lockstep("report", "last", "--detail")).text
-        lacks = [warning for warning in warnings if warning not in detail]
-        self.says(f"{len(warnings)} warnings on the screen; --detail lacks {lacks}")
-        self.assertEqual(lacks, [])
-
-    @situation("18", "a closed loop stands still for the first 2 of 4 s, and never again")
-    def test_a_stall_at_the_begin_counts(self):
-        """The first gap is the one before the first completion."""
-        job = null_job({"still": ", stall_every: 1h, stall: 2s"}, [on("node1", "still")], hosts=1)
-        mix = self.phase(self.run_report(job))
-        (host,) = mix["hosts"]
-        self.says(f"stalled {host['stalledRatio']:.2f}, silent {host['silentRatio']:.2f}")
-        self.assertAlmostEqual(self.stood_still("node1"), 0.5, delta=0.1)
-        self.assertAlmostEqual(host["silentRatio"], 0.5, delta=0.01)
-        self.assertAlmostEqual(host["stalledRatio"], self.stood_still("node1"), delta=0.05)
-
-    @situation("18", "stalls in the ramp and after the end; the measured 2 s are even")
-    def test_stalls_outside_of_the_measured_time(self):
-        """Neither the ramp nor the drain is a part of any figure."""
-        job = null_job(
-            {"still": ", stall_every: 3s, stall: 900ms"},
-            [on("node1", "still")],
-            duration="2s",
-            hosts=1,
-            more="      ramp: 4s\n",
-        )
-        report = self.run_report(job)
-        mix = self.phase(report)
-        (host,) = mix["hosts"]
-        self.says(f"stalled {host['stalledRatio']:.3f}, own count {self.stood_still('node1'):.3f}")
-        self.assertLess(percentile(self.latencies("node1"), 100), 0.8e9, "the script's stalls")
-        self.assertEqual((mix["outages"], mix["omissions"], host["silentRatio"]), ([], [], 0))
-        self.assertAlmostEqual(host["stalledRatio"], self.stood_still("node1"), delta=0.05)
-
-    @situation("18", "an even closed loop, one that thinks, one with a rate limit, depths 1 and 8")
-    def test_an_honest_load_is_not_flagged(self):
-        """Pauses that the job asks for are no stalls of the storage."""
-        job = null_job(
-            {"even": ""},
-            [
-                on("node1", "even", ", queue_depth: 8, threads: 2"),
-                on("node2", "even", ", think_time: 60ms"),
-                on("node3", "even", ", max_iops: 12"),
-            ],
-        )
-        report = self.run_report(job)
-        mix = self.phase(report)
-        self.says({name: host.get("stalledRatio") for name, host in self.hosts(mix).items()})
-        self.assertEqual((mix["omissions"], mix["outages"]), ([], []))
-        # Gaps of loads that wait by themselves are not judged.
-        self.assertLess(max(host.get("stalledRatio", 0) for host in mix["hosts"]), 0.08)
-        self.assertNotIn("omission", self.report() + self.report("markdown"))
-        self.assertEqual(self.found("omission") + self.found("outage"), [])
-
-    @situation("18", "an open loop (500/s) and a closed one with the same stalls: 300 ms of 2 s")
-    def test_an_open_loop_is_not_corrected_twice(self):
-        """Its response time has the waiting already; the closed loop's corrected p99 is its. The
-        stalls are long, so that what a busy machine adds to them is little.
-        """
-        still = ", stall_every: 2s, stall: 300ms"
-        job = null_job(
-            {"a": still, "b": still},
-            [
-                on("node1", "a"),
-                on("node2", "b", ", queue_depth: 256, open_loop: {rate: 500, arrival: fixed}"),
-            ],
-            hosts=2,
-        )
-        mix = self.phase(self.run_report(job))
-        is_open = next(w for w in mix["workloads"] if w["name"] == "node2")["total"]
-        p99 = next(p["latencyNs"] for p in is_open["percentiles"] if p["percent"] == 99)
-        (omission,) = mix["omissions"]
-        self.says(f"open p99 {p99 / 1e6:.1f} ms; {omission['sentence']}")
-        self.assertEqual((omission["workload"], is_open["metric"]), ("node1", "response_time"))
-        self.assert_near(p99, percentile(self.latencies("node2"), 99), 0.02, "as counted")
-        self.assert_near(p99, 280e6, 0.2, "15 % of the I/Os wait evenly up to 300 ms")
-        self.assert_near(omission["correctedP99Ns"], p99, 0.2, "closed against open")
-        self.assertNotIn("stalledRatio", mix["hosts"][1])
-        (row,) = self.found("omission")
-        self.assertNotIn("node2", row["sentence"])
 
 
 class Outages(StillTest):

@@ -6,6 +6,9 @@ import { latency, marked, none } from "./format";
 
 export const percentiles = [50, 90, 95, 99, 99.9, 99.99];
 
+// A share of time from which on stalls of closed loops can move a p99, so that tables show them.
+export const stallsShown = 0.01;
+
 // A dash where no I/O took longer, "~" where fewer than ten did.
 export function percentile(operation: OperationReport | undefined, percents: number): Cell {
   const found = operation?.percentiles.find((p) => p.percent === percents);

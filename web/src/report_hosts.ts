@@ -17,7 +17,7 @@ import {
   size,
   wholePercent,
 } from "./format";
-import { percentile } from "./operation";
+import { percentile, stallsShown } from "./operation";
 import type { HostLines } from "./report_charts";
 import { sparkline, thinned, topOf } from "./sparkline";
 
@@ -76,6 +76,14 @@ function standing(phase: PhaseReport): Map<string, string> {
   ]);
 }
 
+// Where no host stood still the corrected p99 is the p99.
+const hasStalls = (phase: PhaseReport): boolean =>
+  phase.hosts.some((h) => (h.stalledRatio ?? 0) >= stallsShown);
+const stallCells = (h: HostReport): Cell[] => [
+  optional(h.correctedP99Ns, latency),
+  optional(h.stalledRatio, percent),
+];
+
 function hostRows(phase: PhaseReport, all: HostReport[], lines?: HostLines): Cell[][] {
   const over = overTime(lines);
   // With scales of their own, a slow host would look like a fast one.
@@ -84,12 +92,14 @@ function hostRows(phase: PhaseReport, all: HostReport[], lines?: HostLines): Cel
   const start = (h: HostReport) => (offset: number) =>
     `+${latency(offset)}` + (h.startBoundNs ? ` ± ${latency(h.startBoundNs)}` : "");
   const hasLimits = phase.hosts.some((h) => limits(h) !== "");
+  const withStalls = hasStalls(phase);
   return all.map((h) => [
     text(h.host + (h.lost ? " (lost)" : "")),
     optional(h.iops, count),
     optional(h.bytesPerSecond, mebibytes),
     known(h, percentile(h.total, 50)),
     known(h, percentile(h.total, 99)),
+    ...(withStalls ? stallCells(h) : []),
     optional(h.errors, count),
     known(h, optional(h.lastDoneSeconds, seconds)),
     optional(h.startOffsetNs, start(h)),
@@ -105,7 +115,9 @@ export function hosts(phase: PhaseReport, lines?: HostLines): HTMLElement {
   const hasLimits = phase.hosts.some((h) => limits(h) !== "");
   const columns = [
     { title: "host" },
-    ...["IOPS", "MiB/s", "p50", "p99", "errors", "done", "start"].map(numeric),
+    ...["IOPS", "MiB/s", "p50", "p99"].map(numeric),
+    ...(hasStalls(phase) ? ["corrected p99", "stalled"].map(numeric) : []),
+    ...["errors", "done", "start"].map(numeric),
     { title: "IOPS over time" },
     { title: "straggler" },
     ...(hasLimits ? [{ title: "held back by" }] : []),

@@ -14,13 +14,14 @@ import {
   count,
   fixed,
   latency,
+  marked,
   percent,
   plural,
   shown,
   size,
   typeset,
 } from "./format";
-import { kindsOf, percentile, percentiles } from "./operation";
+import { kindsOf, percentile, percentiles, stallsShown } from "./operation";
 import { partsOf } from "./report_words";
 
 function rowOf(o: OperationReport, metric = ""): Cell[] {
@@ -85,9 +86,24 @@ function workload(w: WorkloadReport): HTMLElement[] {
   return [
     element("p", {}, element("b", {}, w.name), `: ${w.summary}`),
     operations(rows),
+    ...stalls(w),
     ...lines.map(([tone, line]) => element("p", { class: tone }, line)),
     ...(w.verification ? verified(w.verification) : []),
   ];
+}
+
+// As the text report has it: of closed loops.
+function stalls(w: WorkloadReport): HTMLElement[] {
+  if (w.stalledRatio === undefined) return [];
+  const p99 = w.total?.percentiles.find((p) => p.percent === 99);
+  const both =
+    p99?.latencyNs === undefined || w.correctedP99Ns === undefined
+      ? ""
+      : `; p99 ${marked(p99.isUncertain, latency)(p99.latencyNs)}, ` +
+        `with the I/Os that are missing ${latency(w.correctedP99Ns)}`;
+  const tone = w.stalledRatio >= stallsShown ? "warn" : "muted";
+  const words = `stalls: for ${percent(w.stalledRatio)} of the threads' time nothing completed`;
+  return [element("p", { class: tone }, words + both)];
 }
 
 export function workloads(phase: PhaseReport): HTMLElement[] {
