@@ -1,8 +1,9 @@
-// The text of --detail for phases that a sweep or a curve shows together.
+// The text of --detail, of stalls, and of phases that a sweep or a curve shows together.
 
 #include <string>
 
 #include "absl/strings/match.h"
+#include "controller/report/markdown.h"
 #include "controller/report/text.h"
 #include "gtest/gtest.h"
 
@@ -84,6 +85,63 @@ TEST(DetailTest, ASweepThatWasRefusedHasNoTables) {
   for (const char* other : {"knee", "MiB/s", "medians"}) {
     EXPECT_FALSE(absl::StrContains(text, other)) << other << text;
   }
+}
+
+void SetP99(double ns, v1::OperationReport* operation) {
+  operation->set_kind("read");
+  v1::Percentile* p99 = operation->add_percentiles();
+  p99->set_percent(99);
+  p99->set_latency_ns(ns);
+}
+
+// A closed loop on two hosts, of which the second one stood still for so much of its time.
+v1::Report WithStalls(double ratio) {
+  v1::Report report;
+  v1::PhaseReport* phase = report.add_phases();
+  phase->set_name("mix");
+  phase->set_kind("run");
+  phase->set_state("done");
+  phase->set_workers(2);
+  v1::WorkloadReport* workload = phase->add_workloads();
+  workload->set_name("w");
+  SetP99(1100000, workload->mutable_total());
+  workload->set_stalled_ratio(ratio / 2);
+  workload->set_corrected_p99_ns(45100000);
+  for (const double share : {0.0, ratio}) {
+    v1::HostReport* host = phase->add_hosts();
+    host->set_host(share > 0 ? "node1" : "node0");
+    SetP99(1200000, host->mutable_total());
+    host->set_stalled_ratio(share);
+    host->set_corrected_p99_ns(share > 0 ? 60100000 : 1200000);
+  }
+  return report;
+}
+
+TEST(DetailTest, StallsAreBesideTheP99) {
+  const v1::Report report = WithStalls(0.15);
+  const std::string text = Detail(report);
+  EXPECT_TRUE(absl::StrContains(text,
+                                "    stalls: for 7.5 % of the threads' time nothing completed; p99 "
+                                "1.10 ms, with the I/Os that are missing 45.1 ms\n"))
+      << text;
+  EXPECT_TRUE(absl::StrContains(text, "      p99  corrected p99  stalled  errors")) << text;
+  EXPECT_TRUE(absl::StrContains(text, "  1.20 ms        60.1 ms   15.0 %  ")) << text;
+  EXPECT_TRUE(absl::StrContains(RenderMarkdown(report), "mix, w: for 7.5 % of the threads"));
+}
+
+// Then no p99 is moved: the line of the workload says so, and that is all.
+TEST(DetailTest, HostsThatHardlyStoodStillHaveNoColumnsOfIt) {
+  const v1::Report report = WithStalls(0.008);
+  const std::string text = Detail(report);
+  EXPECT_TRUE(absl::StrContains(text, "stalls: for 0.4 % of the threads' time")) << text;
+  EXPECT_FALSE(absl::StrContains(text, "stalled")) << text;
+  EXPECT_FALSE(absl::StrContains(RenderMarkdown(report), "of the threads"));
+}
+
+TEST(DetailTest, AnOpenLoopHasNoLineOfStalls) {
+  v1::Report report = WithStalls(0.15);
+  report.mutable_phases(0)->mutable_workloads(0)->clear_stalled_ratio();
+  EXPECT_FALSE(absl::StrContains(Detail(report), "stalls: "));
 }
 
 }  // namespace
