@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/histogram.h"
 #include "measure/common_window.h"
@@ -33,6 +35,8 @@ struct MergedInterval {
   struct Part {
     double begin_seconds = 0, seconds = 0;
     uint64_t operations = 0, bytes = 0, errors = 0;  // of I/Os; syncs are none
+    // The I/Os of each of its workloads; more than one entry of a workload add up.
+    std::vector<std::pair<uint32_t, uint64_t>> workloads;
     double latency_sum_ns = 0;
     double p99_ns = 0;
     common::Buckets latencies;  // where they are kept

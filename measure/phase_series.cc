@@ -78,6 +78,15 @@ DeviceLoad LoadOf(const v1::DeviceSample& device, double seconds) {
   return load;
 }
 
+// The operations of one workload come one kind after the other.
+void AddTo(uint32_t workload, uint64_t operations,
+           std::vector<std::pair<uint32_t, uint64_t>>* workloads) {
+  if (workloads->empty() || workloads->back().first != workload) {
+    workloads->emplace_back(workload, 0);
+  }
+  workloads->back().second += operations;
+}
+
 double AwaitNs(const v1::DeviceSample& device) {
   const uint64_t requests = device.reads() + device.writes();
   if (requests == 0) return 0;
@@ -342,6 +351,7 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
       if (!IsIo(delta.kind)) continue;
       merged.workloads[workload].Add({delta.counts.operations, delta.counts.bytes});
       part.operations += delta.counts.operations;
+      AddTo(workload, delta.counts.operations, &part.workloads);
       part.bytes += delta.counts.bytes;
       part.errors += delta.counts.errors;
       part.latency_sum_ns += static_cast<double>(delta.counts.latency_sum_ns);
