@@ -20,8 +20,6 @@ constexpr int64_t kMaxNs = int64_t{366} * 24 * 3600 * timing::kSecond;
 constexpr int64_t kShortestPart = 10;
 // Gaps of one worker. If there are more, the last one reaches to the newest.
 constexpr size_t kMaxGaps = 1000;
-// Silences of one worker. If there are more, only the first ones are kept: so many are no outages.
-constexpr size_t kMaxSilences = 1000;
 
 double Seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
@@ -258,21 +256,12 @@ void PhaseSeries::AddUp(const v1::IntervalSample& sample, const std::vector<Deco
   for (const v1::NfsSample& nfs : sample.nfs()) {
     AddNfs(nfs, &series->nfs[{nfs.mount(), nfs.operation()}]);
   }
-  if (ios.operations == 0) AddSilence(sample, series);
+  if (ios.operations == 0) series->silences.Add(sample.begin_ns(), sample.end_ns());
   // A rest of an interval is too short for a rate that could stand beside the others'.
   series->longest_interval_ns =
       std::max(series->longest_interval_ns, sample.end_ns() - sample.begin_ns());
   if (sample.end_ns() - sample.begin_ns() > series->longest_interval_ns / kShortestPart) {
     AddPoints(sample, ios, latency_seconds, series);
-  }
-}
-
-void PhaseSeries::AddSilence(const v1::IntervalSample& sample, WorkerSeries* series) {
-  auto& silences = series->silences;
-  if (!silences.empty() && silences.back().second == sample.begin_ns()) {
-    silences.back().second = sample.end_ns();
-  } else if (silences.size() < kMaxSilences && sample.end_ns() > sample.begin_ns()) {
-    silences.emplace_back(sample.begin_ns(), sample.end_ns());
   }
 }
 

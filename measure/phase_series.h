@@ -14,6 +14,7 @@
 #include "measure/operation_stats.h"
 #include "measure/rollups.h"
 #include "measure/sample_sums.h"
+#include "measure/silences.h"
 #include "measure/timeline.h"
 #include "measure/worker_rates.h"
 #include "proto/result.pb.h"
@@ -50,8 +51,8 @@ struct WorkerSeries {
   int64_t longest_interval_ns = 0;
   // Intervals that are not there: first and last.
   std::vector<std::pair<uint32_t, uint32_t>> gaps;
-  // Measured intervals in a row in which no I/O completed: begin and end, nanoseconds from T.
-  std::vector<std::pair<int64_t, int64_t>> silences;
+  // Measured intervals in a row in which no I/O completed.
+  Silences silences;
   std::map<std::string, DeviceSums> devices;  // by name
   HostSums host;
   QuotaSums quota;
@@ -165,7 +166,6 @@ class PhaseSeries {
   // The rates of a measured interval.
   void AddPoints(const v1::IntervalSample& sample, const IoSums& ios, double latency_seconds,
                  WorkerSeries* series);
-  static void AddSilence(const v1::IntervalSample& sample, WorkerSeries* series);
   MergedInterval Merge(uint32_t interval, const Pending& pending) const;
   void ExtendWindows(const Pending& pending);
   std::vector<PartInterval> PartsOf(const Pending& pending) const;

@@ -54,7 +54,7 @@ LivePhase::LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts,
       has_load_(!load.workloads().empty()),
       abort_if_(load.abort_if()),
       series_(OptionsOf(hosts_, load)),
-      silence_(load),
+      silence_(load, interval_ns),
       minimum_(load) {
   for (int w = 0; w < load.workloads_size(); ++w) {
     if (!load.workloads(w).ends_phase()) continue;
@@ -68,6 +68,7 @@ LivePhase::LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts,
 absl::Status LivePhase::Add(uint32_t worker, const v1::IntervalSample& sample) {
   absl::Status status = series_.Add(worker, sample);
   if (!status.ok()) return status;
+  silence_.Learn(worker, sample);
   for (const v1::WorkloadSample& workload : sample.workloads()) {
     if (workload.ended_ns() <= 0) continue;
     minimum_.End(workload.workload(), workload.ended_ns());

@@ -1,72 +1,118 @@
 #include "controller/analysis/live_silence.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
 
 #include "controller/plan/loads.h"
 
 namespace lockstep::controller {
 namespace {
 
-// As in a report's outages (outages.cc): with so many I/Os expected, none is no chance.
-constexpr double kEnoughExpected = 10;
-
-double FirstBegin(const v1::RunPhase& load) {
-  if (load.workloads().empty()) return 0;
-  int64_t first = load.workloads(0).start_delay_ns();
-  for (const v1::Workload& w : load.workloads()) first = std::min(first, w.start_delay_ns());
-  return static_cast<double>(first) / 1e9;
-}
+int64_t Nanoseconds(double seconds) { return std::llround(seconds * 1e9); }
 
 }  // namespace
 
-LiveSilence::LiveSilence(const v1::RunPhase& load)
-    : pauses_(std::any_of(load.workloads().begin(), load.workloads().end(),
-                          [](const v1::Workload& w) { return w.think_time_ns() > 0; })),
-      ends_(std::any_of(load.workloads().begin(), load.workloads().end(),
-                        [](const v1::Workload& w) { return HasOwnEnd(w); })),
-      begins_(FirstBegin(load)) {}
+LiveSilence::LiveSilence(const v1::RunPhase& load, int64_t interval_ns)
+    : workloads_(load.workloads().begin(), load.workloads().end()),
+      interval_(static_cast<double>(interval_ns) / 1e9) {}
 
-bool LiveSilence::IsSilent(const Host& host, double end_seconds) const {
-  // A host that has never completed an I/O may have no workload. If that is so of all hosts, the
-  // storage is stuck from the start.
-  if (host.operations == 0) return !any_;
-  const double rate = static_cast<double>(host.operations) / host.active_seconds;
-  return rate * (end_seconds - host.quiet_from) >= kEnoughExpected;
+void LiveSilence::Learn(uint32_t worker, const v1::IntervalSample& sample) {
+  Host& host = hosts_[worker];
+  for (const v1::WorkloadSample& workload : sample.workloads()) {
+    const int64_t until = workload.ended_ns() > 0 ? workload.ended_ns() : sample.end_ns();
+    host.parts[workload.workload()].runs_until = static_cast<double>(until) / 1e9;
+  }
 }
 
-// Whether the load had begun when the interval did.
-bool LiveSilence::HasBegun(const measure::MergedInterval& merged) const {
-  if (begins_ == 0) return true;
-  return std::all_of(merged.workers.begin(), merged.workers.end(),
-                     [&](const auto& worker) { return worker.second.begin_seconds >= begins_; });
+void LiveSilence::AddPart(uint32_t worker, const measure::MergedInterval::Part& part) {
+  Host& host = hosts_[worker];
+  if (host.begin_seconds < 0) host.begin_seconds = part.begin_seconds;
+  for (const auto& [workload, operations] : part.workloads) {
+    host.parts[workload].ios += static_cast<double>(operations);
+  }
+  any_ = any_ || part.operations > 0;
+  if (part.operations > 0) return;
+  host.silences.Add(Nanoseconds(part.begin_seconds),
+                    Nanoseconds(part.begin_seconds + part.seconds));
+}
+
+void LiveSilence::AddLatencies(const measure::MergedInterval& merged) {
+  for (const auto& [of, latencies] : merged.kind_latencies) {
+    const auto& [workload, kind] = of;
+    const bool pauses = workload < workloads_.size() && workloads_[workload].think_time_ns() > 0;
+    if (pauses && measure::IsIo(kind)) latencies_[workload].Add(latencies);
+  }
+}
+
+SilencePart LiveSilence::SilencePartOf(uint32_t workload, const Part& part) const {
+  SilencePart out{.ios = part.ios};
+  if (workload >= workloads_.size()) return out;
+  const v1::Workload& w = workloads_[workload];
+  out.begin_seconds = static_cast<double>(w.start_delay_ns()) / 1e9;
+  if (HasOwnEnd(w)) out.end_seconds = part.runs_until;
+  out.least_share = LeastShare(w);
+  const auto latencies = latencies_.find(workload);
+  out.pause_seconds =
+      PauseSeconds(w, latencies == latencies_.end() ? 0 : latencies->second.Percentile(50));
+  return out;
+}
+
+MeanRates LiveSilence::RatesUntil(double end_seconds) const {
+  MeanRates rates;
+  for (const auto& [worker, host] : hosts_) {
+    for (const auto& [workload, part] : host.parts) {
+      rates.Add(workload, part.ios,
+                ObservedSeconds(SilencePartOf(workload, part), {host.begin_seconds, end_seconds}));
+    }
+  }
+  return rates;
+}
+
+// The length of the host's outage that reaches to this instant; 0 if there is none.
+double LiveSilence::SilentSeconds(const Host& host, double end_seconds,
+                                  const MeanRates& rates) const {
+  std::vector<SilencePart> parts;
+  for (const auto& [workload, part] : host.parts) {
+    parts.push_back(SilencePartOf(workload, part));
+    if (workload >= workloads_.size()) continue;
+    // Storage that is stuck from the start promises nothing, and stands still all the same.
+    parts.back().expected_rate = any_ ? rates.Expected(workload, workloads_[workload])
+                                      : std::numeric_limits<double>::infinity();
+  }
+  std::vector<SilentSpan> silences;
+  for (const auto& [begin_ns, end_ns] : host.silences.spans()) {
+    silences.push_back({static_cast<double>(begin_ns) / 1e9, static_cast<double>(end_ns) / 1e9});
+  }
+  const std::vector<SilentSpan> outages =
+      OutagesAmong(silences, parts, {host.begin_seconds, end_seconds}, interval_);
+  if (outages.empty() || outages.back().end_seconds < end_seconds - interval_ / 2) return 0;
+  return outages.back().seconds();
 }
 
 LiveSilence::Found LiveSilence::Add(const measure::MergedInterval& merged) {
   Found found;
+  AddLatencies(merged);
   // A drain is a part of an interval, in which the load ends.
-  const bool is_judged =
-      !pauses_ && merged.interval_class != v1::INTERVAL_CLASS_DRAIN && HasBegun(merged);
+  const bool is_drain = merged.interval_class == v1::INTERVAL_CLASS_DRAIN;
   for (const auto& [worker, part] : merged.workers) {
     if (part.seconds <= 0) continue;
     ++found.hosts;
-    Host& host = hosts_.try_emplace(worker, Host{.quiet_from = begins_}).first->second;
-    if (part.operations == 0) continue;
-    any_ = true;
-    host.operations += part.operations;
-    host.active_seconds += part.seconds;
-    host.quiet_from = merged.end_seconds;
+    if (!is_drain) AddPart(worker, part);
   }
-  if (!is_judged) return found;
+  if (is_drain) return found;
+  std::optional<MeanRates> rates;  // only where somebody is silent: it takes a look at all hosts
   for (const auto& [worker, part] : merged.workers) {
     if (part.seconds <= 0 || part.operations > 0) continue;
     const Host& host = hosts_[worker];
-    if (!IsSilent(host, merged.end_seconds)) continue;
-    const double seconds = merged.end_seconds - host.quiet_from;
+    if (host.parts.empty()) continue;
+    if (!rates) rates = RatesUntil(merged.end_seconds);
+    const double seconds = SilentSeconds(host, merged.end_seconds, *rates);
+    if (seconds <= 0) continue;
     found.seconds = found.silent == 0 ? seconds : std::min(found.seconds, seconds);
     ++found.silent;
   }
-  if (ends_ && found.silent < found.hosts) found.silent = 0;
-  if (found.silent == 0) found.seconds = 0;
   return found;
 }
 

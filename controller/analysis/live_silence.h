@@ -2,17 +2,21 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
+#include "common/histogram.h"
+#include "controller/analysis/silence_rule.h"
 #include "measure/merged_interval.h"
+#include "measure/silences.h"
 #include "proto/job.pb.h"
 
 namespace lockstep::controller {
 
-// Which hosts complete no I/O now, while a phase runs. A host counts as silent from the first whole
-// interval on in which it completes none, if its rate so far promised several: with a low rate an
-// empty interval can be chance. If no host has ever completed an I/O, all of them are silent. Hosts
-// whose threads pause as the job says are not judged, nor are single hosts that may have reached
-// their workload's own end. Pure; not thread-safe.
+// Which hosts complete no I/O now, while a phase runs: those with an outage, by the report's rule
+// (silence_rule.h), that reaches to the interval's end. It is of what is known by then, the ramp
+// included. A host that has never completed an I/O of its workloads is silent from the time on in
+// which the others would have done enough. If no host has ever completed one, all with a workload
+// that has begun are silent from the first whole interval on. Pure; not thread-safe.
 class LiveSilence {
  public:
   struct Found {
@@ -21,24 +25,41 @@ class LiveSilence {
     double seconds = 0;   // for which all of the silent ones have completed no I/O
   };
 
-  explicit LiveSilence(const v1::RunPhase& load);
+  LiveSilence(const v1::RunPhase& load, int64_t interval_ns);
+  // The worker's interval says which workloads it has, and which of them have ended. Before Add()
+  // of that interval.
+  void Learn(uint32_t worker, const v1::IntervalSample& sample);
   // Takes the interval that follows.
   Found Add(const measure::MergedInterval& merged);
 
  private:
-  struct Host {
-    uint64_t operations = 0;
-    double active_seconds = 0;  // of the intervals with I/Os
-    double quiet_from = 0;      // the end of the last of them, or the load's begin, seconds from T
+  // A workload on a host.
+  struct Part {
+    double ios = 0;
+    // Until when it is known to run, seconds from T: the store keeps no ends, so that a sample out
+    // of it may not say whether a workload has ended that has an end of its own.
+    double runs_until = 0;
   };
-  bool HasBegun(const measure::MergedInterval& merged) const;
-  bool IsSilent(const Host& host, double end_seconds) const;
+  struct Host {
+    std::map<uint32_t, Part> parts;  // by workload
+    measure::Silences silences = measure::Silences(kMaxSilences);
+    double begin_seconds = -1;  // of its first interval
+  };
+  // A live line need not be as exact as a report.
+  static constexpr size_t kMaxSilences = 100;
 
-  const bool pauses_;
-  const bool ends_;                 // a workload may end before the phase
-  const double begins_;             // when the first workload does, seconds from T
+  void AddPart(uint32_t worker, const measure::MergedInterval::Part& part);
+  void AddLatencies(const measure::MergedInterval& merged);
+  SilencePart SilencePartOf(uint32_t workload, const Part& part) const;
+  MeanRates RatesUntil(double end_seconds) const;
+  double SilentSeconds(const Host& host, double end_seconds, const MeanRates& rates) const;
+
+  const std::vector<v1::Workload> workloads_;
+  const double interval_;           // seconds
   bool any_ = false;                // some host has completed an I/O
   std::map<uint32_t, Host> hosts_;  // by worker index
+  // Of all hosts, by workload whose threads pause.
+  std::map<uint32_t, common::Histogram> latencies_;
 };
 
 }  // namespace lockstep::controller

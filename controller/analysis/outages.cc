@@ -1,94 +1,150 @@
-// When did hosts that had done I/O complete none, how long, and how soon was the rate back?
+// When did hosts with a workload complete no I/O, how long, and how soon was the rate back?
 //
-// An outage is one or more whole intervals without a completion on a host that otherwise completes
-// at least kEnoughPerInterval I/Os in each interval: with fewer, an empty interval can be chance. A
-// host whose threads pause as the job says, and what comes before a workload's begin or after its
-// own end, is not judged.
+// silence_rule.h says which silences are outages. A host that completed nothing of a workload in
+// the measured time is judged by its own ramp, and where it did nothing then, either, by what the
+// others did.
+
+#include "controller/analysis/outages.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
+#include "controller/analysis/silence_rule.h"
+#include "measure/result_stats.h"
 
 namespace lockstep::controller {
 namespace {
 
-// An interval of a Poisson process with this mean is empty once in 20,000.
-constexpr double kEnoughPerInterval = 10;
 constexpr size_t kMaxOutages = 100;
 // The rate before an outage is the mean of so many points.
 constexpr size_t kPointsBefore = 5;
 constexpr double kBack = 0.95;
-// A share of an interval: a shorter one is a part of one.
-constexpr double kWhole = 0.99;
 
 struct Silence {
   double begin_seconds, end_seconds;
   uint32_t worker;
 };
 
-bool Pauses(const measure::WorkerPhaseData& worker) {
-  // Threads that think complete nothing for a while, without any outage.
-  return std::any_of(worker.result.threads().begin(), worker.result.threads().end(),
-                     [](const v1::ThreadResult& thread) { return thread.think_time_ns() > 0; });
+// I/Os of a class of the worker's intervals, by workload.
+std::map<uint32_t, double> IosByWorkload(const measure::WorkerSeries& series,
+                                         v1::IntervalClass interval_class) {
+  std::map<uint32_t, double> ios;
+  for (const auto& [key, stats] : series.sums) {
+    if (key.interval_class != interval_class || !measure::IsIo(key.kind)) continue;
+    ios[key.workload] += static_cast<double>(stats.counts().operations);
+  }
+  return ios;
 }
 
-// When the first of the worker's workloads ended by itself, from T; infinite where none did.
-double FirstEnd(const measure::WorkerPhaseData& worker) {
-  double first = std::numeric_limits<double>::infinity();
-  for (const v1::WorkloadResult& workload : worker.result.workloads()) {
-    if (workload.ended_ns() > 0) {
-      first = std::min(first, static_cast<double>(workload.ended_ns()) / 1e9);
+SilentSpan MeasuredSpanOf(const measure::WorkerSeries& series) {
+  if (!(series.measured_seconds > 0)) return {};
+  return {series.first_measured_seconds, series.last_measured_seconds};
+}
+
+// How long the workload's threads may pause, by the median over all hosts.
+double PauseOf(const PhaseView& view, uint32_t workload) {
+  const v1::Workload& w = view.load().workloads(static_cast<int>(workload));
+  if (w.think_time_ns() <= 0) return 0;
+  measure::StatsOfKinds kinds;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    for (const v1::WorkloadResult& result : worker.result.workloads()) {
+      if (result.workload() == workload) measure::AddMeasured(result, &kinds);
     }
   }
-  return first;
+  return PauseSeconds(w, measure::Ios(kinds).Percentile(50));
 }
 
-// When the last of the worker's workloads began, from T.
-double LastBegin(const PhaseView& view, const measure::WorkerPhaseData& worker) {
-  int64_t last = 0;
-  for (const v1::WorkloadResult& workload : worker.result.workloads()) {
-    last = std::max(last, view.BeginNs(workload.workload()));
+// What silences are judged by: the workloads of each host that has some, by worker.
+class PartsOfHosts {
+ public:
+  explicit PartsOfHosts(const PhaseView& view) : view_(view) {
+    for (int w = 0; w < view.load().workloads_size(); ++w) {
+      pauses_.push_back(PauseOf(view, static_cast<uint32_t>(w)));
+    }
+    for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+      if (worker.has_result) AddHost(worker);
+    }
+    for (auto& [worker, parts] : parts_) AddExpected(worker, &parts);
   }
-  return static_cast<double>(last) / 1e9;
-}
 
-std::vector<Silence> SilencesOf(const PhaseView& view, const measure::WorkerPhaseData& worker) {
-  std::vector<Silence> silences;
-  const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
-  if (series.silences.empty()) return silences;
-  const double end = FirstEnd(worker);
+  std::vector<SilencePart> Of(uint32_t worker) const {
+    std::vector<SilencePart> parts;
+    const auto found = parts_.find(worker);
+    if (found == parts_.end()) return parts;
+    for (const auto& [workload, part] : found->second) parts.push_back(part);
+    return parts;
+  }
+
+ private:
+  using Parts = std::map<uint32_t, SilencePart>;  // by workload
+
+  void AddHost(const measure::WorkerPhaseData& worker) {
+    const measure::WorkerSeries& series = view_.series().Of(worker.worker_index);
+    const std::map<uint32_t, double> ios = IosByWorkload(series, v1::INTERVAL_CLASS_MEASURED);
+    for (const v1::WorkloadResult& result : worker.result.workloads()) {
+      if (result.workload() >= pauses_.size()) continue;
+      SilencePart& part = parts_[worker.worker_index][result.workload()];
+      part.begin_seconds = static_cast<double>(view_.BeginNs(result.workload())) / 1e9;
+      if (result.ended_ns() > 0) part.end_seconds = static_cast<double>(result.ended_ns()) / 1e9;
+      const auto done = ios.find(result.workload());
+      if (done != ios.end()) part.ios = done->second;
+      part.pause_seconds = pauses_[result.workload()];
+      part.least_share = LeastShare(view_.load().workloads(static_cast<int>(result.workload())));
+      rates_.Add(result.workload(), part.ios, ObservedSeconds(part, MeasuredSpanOf(series)));
+    }
+  }
+
+  // Where the host completed nothing of a workload. Its own ramp says more than what the
+  // others did.
+  void AddExpected(uint32_t worker, Parts* parts) const {
+    const measure::WorkerSeries& series = view_.series().Of(worker);
+    const std::map<uint32_t, double> ramp = IosByWorkload(series, v1::INTERVAL_CLASS_RAMP);
+    const double ramp_seconds = static_cast<double>(view_.phase().phase.ramp_ns) / 1e9;
+    for (auto& [workload, part] : *parts) {
+      const auto before = ramp.find(workload);
+      const double seconds = ObservedSeconds(part, {0, ramp_seconds});
+      if (before != ramp.end() && seconds > 0) {
+        part.expected_rate = before->second / seconds;
+      } else {
+        part.expected_rate =
+            rates_.Expected(workload, view_.load().workloads(static_cast<int>(workload)));
+      }
+    }
+  }
+
+  const PhaseView& view_;
+  std::vector<double> pauses_;  // by workload
+  std::map<uint32_t, Parts> parts_;
+  MeanRates rates_;
+};
+
+// The measured silences of a worker that are outages.
+std::vector<Silence> SilencesOf(const PhaseView& view, const PartsOfHosts& parts, uint32_t worker) {
+  const measure::WorkerSeries& series = view.series().Of(worker);
+  std::vector<SilentSpan> all;
+  for (const auto& [begin_ns, end_ns] : series.silences.spans()) {
+    all.push_back({static_cast<double>(begin_ns) / 1e9, static_cast<double>(end_ns) / 1e9});
+  }
+  std::vector<Silence> outages;
   const double interval = static_cast<double>(view.phase().phase.interval_ns) / 1e9;
-  // A part of the interval in which the last workload begins is silent because the job says so.
-  const double begin = std::ceil(LastBegin(view, worker) / interval) * interval;
-  double silent = 0;
-  for (const auto& [begin_ns, end_ns] : series.silences) {
-    const Silence silence{std::max(begin, static_cast<double>(begin_ns) / 1e9),
-                          static_cast<double>(end_ns) / 1e9, worker.worker_index};
-    // The rest of an interval at a load's end is too short to say anything.
-    if (silence.end_seconds - silence.begin_seconds < kWhole * interval) continue;
-    // After a workload has ended by itself the load is another one, and may be too small to tell.
-    if (silence.end_seconds > end) continue;
-    silent += silence.end_seconds - silence.begin_seconds;
-    silences.push_back(silence);
+  for (const SilentSpan& outage :
+       OutagesAmong(all, parts.Of(worker), MeasuredSpanOf(series), interval)) {
+    outages.push_back({outage.begin_seconds, outage.end_seconds, worker});
   }
-  // Over the time that MeasuredIos() is of.
-  const double busy = series.measured_seconds - silent;
-  const bool enough =
-      busy > 0 && static_cast<double>(series.MeasuredIos()) / busy * interval >= kEnoughPerInterval;
-  return enough ? silences : std::vector<Silence>();
+  return outages;
 }
 
-// For how long all judged workers were silent at once. A worker's own silences do not overlap.
-double AllSilentSeconds(const std::vector<Silence>& silences, size_t judged) {
+// For how long so many workers were silent at once. A worker's own silences do not overlap.
+double AllSilentSeconds(const std::vector<Silence>& silences, size_t hosts) {
   std::vector<std::pair<double, int>> changes;
   for (const Silence& silence : silences) {
     changes.emplace_back(silence.begin_seconds, 1);
@@ -99,16 +155,16 @@ double AllSilentSeconds(const std::vector<Silence>& silences, size_t judged) {
   double since = 0;
   int silent = 0;
   for (const auto& [at, change] : changes) {
-    if (silent == static_cast<int>(judged)) seconds += at - since;
+    if (silent == static_cast<int>(hosts)) seconds += at - since;
     silent += change;
     since = at;
   }
   return seconds;
 }
 
-// The silences of all hosts, those that overlap as one.
-std::vector<v1::Outage> Join(const PhaseView& view, std::vector<Silence> silences,
-                             const std::set<uint32_t>& judged, uint32_t* complete) {
+// The silences of hosts, those that overlap as one. With `hosts` of them silent at once, all are.
+std::vector<v1::Outage> Join(const PhaseView& view, std::vector<Silence> silences, size_t hosts,
+                             uint32_t* complete) {
   std::sort(silences.begin(), silences.end(),
             [](const Silence& a, const Silence& b) { return a.begin_seconds < b.begin_seconds; });
   std::vector<v1::Outage> outages;
@@ -120,7 +176,7 @@ std::vector<v1::Outage> Join(const PhaseView& view, std::vector<Silence> silence
     v1::Outage& outage = outages.back();
     for (const uint32_t worker : workers) outage.add_hosts(view.HostOf(worker));
     outage.set_hosts_count(static_cast<uint32_t>(workers.size()));
-    outage.set_all_hosts_seconds(AllSilentSeconds(joined, judged.size()));
+    outage.set_all_hosts_seconds(AllSilentSeconds(joined, hosts));
     if (outage.all_hosts_seconds() > 0) ++*complete;
     joined.clear();
   };
@@ -136,14 +192,20 @@ std::vector<v1::Outage> Join(const PhaseView& view, std::vector<Silence> silence
   return outages;
 }
 
-bool IsWithinOutage(const v1::PhaseReport& report, double seconds) {
-  return std::any_of(report.outages().begin(), report.outages().end(), [&](const auto& outage) {
-    return seconds > outage.begin_seconds() && seconds < outage.end_seconds();
-  });
+// The times of outages, without those of hosts that completed no I/O at all: the rate before an
+// outage is without these hosts as well.
+std::vector<SilentSpan> OutageSpansOf(const v1::PhaseReport& report) {
+  std::vector<SilentSpan> spans;
+  for (const v1::Outage& outage : report.outages()) {
+    if (CompletedNone(report, outage)) continue;
+    spans.push_back({outage.begin_seconds(), outage.end_seconds()});
+  }
+  return spans;
 }
 
 // From the outage's end until the first point of the fleet's series that is back.
-std::optional<double> RecoveryOf(const v1::PhaseReport& report, const v1::Outage& outage) {
+std::optional<double> RecoveryOf(const v1::PhaseReport& report, const v1::Outage& outage,
+                                 const std::vector<SilentSpan>& spans) {
   const double step = report.interval_seconds() * std::max(1U, report.intervals_per_point());
   const auto& points = report.iops_by_interval();
   if (!(step > 0)) return std::nullopt;
@@ -157,7 +219,11 @@ std::optional<double> RecoveryOf(const v1::PhaseReport& report, const v1::Outage
     if (counted == static_cast<int>(kPointsBefore)) break;
     const double at = report.points_begin_seconds() + (i + 0.5) * step;
     // An earlier outage is no rate from before.
-    if (IsWithinOutage(report, at)) continue;
+    if (std::any_of(spans.begin(), spans.end(), [&](const SilentSpan& span) {
+          return at > span.begin_seconds && at < span.end_seconds;
+        })) {
+      continue;
+    }
     sum += points[i];
     ++counted;
   }
@@ -174,6 +240,34 @@ std::string Times(uint32_t count) {
 }
 
 std::string Span(double seconds) { return common::FormatDuration(seconds * 1e9); }
+
+// "; node4 completed none at all"
+std::string NoneAtAll(const v1::PhaseReport& report) {
+  constexpr int kNamed = 3;
+  std::vector<std::string> hosts;
+  for (const v1::Outage& outage : report.outages()) {
+    if (!CompletedNone(report, outage)) continue;
+    hosts.insert(hosts.end(), outage.hosts().begin(), outage.hosts().end());
+  }
+  if (hosts.empty()) return "";
+  const size_t more = hosts.size() > kNamed ? hosts.size() - kNamed : 0;
+  hosts.resize(hosts.size() - more);
+  return absl::StrCat("; ", absl::StrJoin(hosts, ", "),
+                      more > 0 ? absl::StrCat(" and ", more, " more") : "",
+                      " completed none at all");
+}
+
+// Of the phase, how much lies in outages. They ascend by their begin, and those of hosts that
+// completed none at all are beside the others.
+double SecondsInOutages(const std::vector<v1::Outage>& outages) {
+  double seconds = 0;
+  double until = 0;
+  for (const v1::Outage& outage : outages) {
+    seconds += std::max(0.0, outage.end_seconds() - std::max(until, outage.begin_seconds()));
+    until = std::max(until, outage.end_seconds());
+  }
+  return seconds;
+}
 
 // `end_seconds`: of the measured time.
 std::string SentenceOf(const v1::PhaseReport& report, const v1::OutageSummary& s,
@@ -195,12 +289,16 @@ std::string SentenceOf(const v1::PhaseReport& report, const v1::OutageSummary& s
   }
   // I/Os that completed after the measured time are in no figure of it.
   const bool is_among_them = s.longest_io_ns() >= 1e9 * s.longest_seconds();
-  absl::StrAppend(&out, "; the longest I/O ", is_among_them ? "" : "that completed in this time ",
-                  "took ", common::FormatDuration(s.longest_io_ns()));
+  if (s.longest_io_ns() > 0) {
+    absl::StrAppend(&out, "; the longest I/O ", is_among_them ? "" : "that completed in this time ",
+                    "took ", common::FormatDuration(s.longest_io_ns()));
+  }
+  absl::StrAppend(&out, NoneAtAll(report));
   double slowest = -1;
   int never = 0;
   bool until_the_end = false;
   for (const v1::Outage& outage : report.outages()) {
+    if (CompletedNone(report, outage)) continue;
     if (outage.has_recovery_seconds()) {
       slowest = std::max(slowest, outage.recovery_seconds());
     } else if (outage.end_seconds() >= end_seconds - report.interval_seconds() / 2) {
@@ -239,46 +337,95 @@ void AddRatios(const PhaseView& view, const std::vector<Silence>& silences,
   }
 }
 
-void AddOutages(const PhaseView& view, v1::PhaseReport* report) {
+// What is known of the hosts' silences.
+struct FoundOutages {
   std::vector<Silence> silences;
-  std::set<uint32_t> judged;
-  std::set<uint32_t> hit;
-  double end = 0;
+  std::set<uint32_t> judged;    // the hosts
+  std::set<uint32_t> silent;    // those with an outage
+  std::set<uint32_t> inactive;  // those that completed no I/O at all
+  double end_seconds = 0;       // of the measured time
+};
+
+FoundOutages FindOutages(const PhaseView& view) {
+  FoundOutages found;
+  const PartsOfHosts parts(view);
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    if (!PhaseView::Worked(worker) || Pauses(worker)) continue;
-    judged.insert(worker.worker_index);
-    end = std::max(end, view.series().Of(worker.worker_index).last_measured_seconds);
-    for (const Silence& silence : SilencesOf(view, worker)) {
-      silences.push_back(silence);
-      hit.insert(silence.worker);
-    }
+    const std::vector<Silence> own = SilencesOf(view, parts, worker.worker_index);
+    // Of a host that did no I/O, and of which none was due, nothing is known.
+    if (!PhaseView::Worked(worker) && own.empty()) continue;
+    const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
+    found.judged.insert(worker.worker_index);
+    found.end_seconds = std::max(found.end_seconds, series.last_measured_seconds);
+    if (own.empty()) continue;
+    found.silent.insert(worker.worker_index);
+    if (series.MeasuredIos() == 0) found.inactive.insert(worker.worker_index);
+    found.silences.insert(found.silences.end(), own.begin(), own.end());
   }
-  AddRatios(view, silences, judged, report);
-  if (silences.empty()) return;
+  return found;
+}
+
+// By their begin. Those of hosts that completed no I/O at all stand beside the others: they would
+// make one of all.
+std::vector<v1::Outage> OutagesOf(const PhaseView& view, const FoundOutages& found,
+                                  uint32_t* complete) {
+  std::vector<Silence> inactive;
+  std::vector<Silence> others;
+  for (const Silence& silence : found.silences) {
+    (found.inactive.contains(silence.worker) ? inactive : others).push_back(silence);
+  }
+  std::vector<v1::Outage> outages = Join(view, inactive, found.judged.size(), complete);
+  for (v1::Outage& outage :
+       Join(view, others, found.judged.size() - found.inactive.size(), complete)) {
+    outages.push_back(std::move(outage));
+  }
+  std::stable_sort(outages.begin(), outages.end(), [](const v1::Outage& a, const v1::Outage& b) {
+    return a.begin_seconds() < b.begin_seconds();
+  });
+  return outages;
+}
+
+void AddOutages(const PhaseView& view, v1::PhaseReport* report) {
+  const FoundOutages found = FindOutages(view);
+  AddRatios(view, found.silences, found.judged, report);
+  if (found.silences.empty()) return;
   uint32_t complete = 0;
-  const std::vector<v1::Outage> outages = Join(view, silences, judged, &complete);
+  const std::vector<v1::Outage> outages = OutagesOf(view, found, &complete);
   v1::OutageSummary* summary = report->mutable_outage_summary();
   summary->set_count(static_cast<uint32_t>(outages.size()));
-  summary->set_hosts(static_cast<uint32_t>(hit.size()));
-  summary->set_of_hosts(static_cast<uint32_t>(judged.size()));
+  summary->set_hosts(static_cast<uint32_t>(found.silent.size()));
+  summary->set_of_hosts(static_cast<uint32_t>(found.judged.size()));
   summary->set_total_count(complete);
   summary->set_longest_io_ns(report->total().latency_max_ns());
+  summary->set_total_seconds(SecondsInOutages(outages));
   for (const v1::Outage& outage : outages) {
     const double seconds = outage.end_seconds() - outage.begin_seconds();
     summary->set_shortest_seconds(
-        summary->total_seconds() == 0 ? seconds : std::min(summary->shortest_seconds(), seconds));
+        summary->longest_seconds() == 0 ? seconds : std::min(summary->shortest_seconds(), seconds));
     summary->set_longest_seconds(std::max(summary->longest_seconds(), seconds));
-    summary->set_total_seconds(summary->total_seconds() + seconds);
     summary->set_all_hosts_seconds(summary->all_hosts_seconds() + outage.all_hosts_seconds());
     if (static_cast<size_t>(report->outages_size()) == kMaxOutages) continue;
-    v1::Outage* out = report->add_outages();
-    *out = outage;
-    if (const auto recovery = RecoveryOf(*report, outage)) out->set_recovery_seconds(*recovery);
+    *report->add_outages() = outage;
   }
-  summary->set_sentence(SentenceOf(*report, *summary, end));
+  const std::vector<SilentSpan> spans = OutageSpansOf(*report);
+  for (v1::Outage& outage : *report->mutable_outages()) {
+    if (CompletedNone(*report, outage)) continue;
+    if (const auto recovery = RecoveryOf(*report, outage, spans)) {
+      outage.set_recovery_seconds(*recovery);
+    }
+  }
+  summary->set_sentence(SentenceOf(*report, *summary, found.end_seconds));
 }
 
 const RegisterAnalysis kOutagesRegistered(order::kOutages, "outages", &AddOutages);
 
 }  // namespace
+
+bool CompletedNone(const v1::PhaseReport& report, const v1::Outage& outage) {
+  // Outages of such hosts have no others (OutagesOf()), so that one speaks for all.
+  return std::any_of(report.hosts().begin(), report.hosts().end(), [&](const v1::HostReport& host) {
+    return !outage.hosts().empty() && host.host() == outage.hosts(0) && !host.lost() &&
+           host.total().operations() == 0;
+  });
+}
+
 }  // namespace lockstep::controller

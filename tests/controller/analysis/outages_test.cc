@@ -1,5 +1,7 @@
 // Outages, percentiles that few I/Os carry, and corrupted data.
 
+#include <algorithm>
+#include <array>
 #include <functional>
 
 #include "absl/strings/match.h"
@@ -11,6 +13,38 @@
 
 namespace lockstep::controller {
 namespace {
+
+void ThinkBetweenIos(Stored* data, int64_t think_time_ns) {
+  for (v1::PhaseSpec* spec : {data->run.job.mutable_phases(0), &data->phases[0].phase.spec}) {
+    spec->mutable_run()->mutable_workloads(0)->set_think_time_ns(think_time_ns);
+  }
+}
+
+// A second workload on all hosts, which begins so long after T and does `iops(k)` in second k.
+void AddSecondWorkload(Stored* data, int64_t delay_ns,
+                       const std::function<uint64_t(uint32_t k)>& iops) {
+  for (v1::PhaseSpec* spec : {data->run.job.mutable_phases(0), &data->phases[0].phase.spec}) {
+    v1::Workload* second = spec->mutable_run()->add_workloads();
+    *second = spec->run().workloads(0);
+    second->set_name("second");
+    second->set_start_delay_ns(delay_ns);
+  }
+  for (measure::WorkerPhaseData& worker : data->phases[0].workers) {
+    uint64_t all = 0;
+    uint32_t k = 0;
+    for (v1::IntervalSample& interval : data->intervals[worker.worker_index]) {
+      v1::WorkloadSample* sample = interval.add_workloads();
+      sample->set_workload(1);
+      const uint64_t count = iops(k++);
+      *sample->add_operations() =
+          Counters(v1::OPERATION_KIND_READ, std::vector<uint64_t>(count, 500000));
+      all += count;
+    }
+    v1::WorkloadResult* result = worker.result.add_workloads();
+    result->set_workload(1);
+    *result->add_measured() = Counters(v1::OPERATION_KIND_READ, std::vector<uint64_t>(all, 500000));
+  }
+}
 
 TEST(OutageTest, WhereAllGoOnThereIsNone) {
   const v1::PhaseReport phase =
@@ -79,18 +113,13 @@ TEST(OutageTest, OnlyTheTimeInWhichAllAreSilentIsOfAll) {
   EXPECT_EQ(phase.outage_summary().total_count(), 1u);
 }
 
-// With three I/Os a second an empty second is chance; a pause that the job asks for is no outage.
+// With three I/Os a second an empty second is chance.
 TEST(OutageTest, WhatIsNoOutage) {
   EXPECT_EQ(ReportOf(FourHosts([](uint32_t, uint32_t k) { return k == 3 ? 0 : 3; }))
                 .phases(0)
                 .outages_size(),
             0);
-  Stored data = FourHosts([](uint32_t, uint32_t k) { return k == 3 ? 0 : 200; });
-  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
-    worker.result.add_threads()->set_think_time_ns(1000000000);
-  }
-  EXPECT_EQ(ReportOf(data).phases(0).outages_size(), 0);
-  data = FourHosts([](uint32_t, uint32_t k) { return k >= 3 ? 0 : 200; });
+  Stored data = FourHosts([](uint32_t, uint32_t k) { return k >= 3 ? 0 : 200; });
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
     worker.result.mutable_workloads(0)->set_ended_ns(2990000000);
   }
@@ -105,6 +134,119 @@ TEST(OutageTest, WhatIsNoOutage) {
   const v1::PhaseReport phase = ReportOf(data).phases(0);
   ASSERT_EQ(phase.outages_size(), 1);
   EXPECT_DOUBLE_EQ(phase.outages(0).begin_seconds(), 3);
+}
+
+// Threads that think for a second complete nothing for a second. Longer silences are none of
+// theirs.
+TEST(OutageTest, ThinkTimeExplainsOnlyWhatIsAboutAsLong) {
+  Stored data = FourHosts([](uint32_t, uint32_t k) { return k == 3 || k == 4 ? 0 : 200; });
+  ThinkBetweenIos(&data, 1000000000);
+  EXPECT_EQ(ReportOf(data).phases(0).outages_size(), 0);
+  ThinkBetweenIos(&data, 1000000);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.outages_size(), 1);
+  EXPECT_DOUBLE_EQ(phase.outages(0).begin_seconds(), 3);
+  EXPECT_EQ(phase.outages(0).hosts_count(), 4u);
+}
+
+TEST(OutageTest, AWorkloadThatHasEndedHidesNoOutageOfTheOther) {
+  Stored data = FourHosts([](uint32_t, uint32_t k) { return k == 0 ? 2000 : 0; });
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.mutable_workloads(0)->set_ended_ns(600000000);
+  }
+  AddSecondWorkload(&data, 0, [](uint32_t k) { return k == 4 || k == 5 ? 0 : 100; });
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.outages_size(), 1);
+  EXPECT_DOUBLE_EQ(phase.outages(0).begin_seconds(), 4);
+  EXPECT_DOUBLE_EQ(phase.outages(0).end_seconds(), 6);
+  // Its rate is no evidence when it has ended.
+  Stored slow = FourHosts([](uint32_t, uint32_t k) { return k == 0 ? 2000 : 0; });
+  for (measure::WorkerPhaseData& worker : slow.phases[0].workers) {
+    worker.result.mutable_workloads(0)->set_ended_ns(600000000);
+  }
+  AddSecondWorkload(&slow, 0, [](uint32_t k) { return k == 4 || k == 5 ? 0 : 2; });
+  EXPECT_EQ(ReportOf(slow).phases(0).outages_size(), 0);
+}
+
+TEST(OutageTest, AWorkloadThatHasNotBegunHidesNoOutageOfTheOther) {
+  Stored data = FourHosts([](uint32_t, uint32_t k) { return k == 2 || k == 3 ? 0 : 100; });
+  AddSecondWorkload(&data, 6000000000, [](uint32_t k) { return k < 6 ? 0 : 100; });
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.outages_size(), 1);
+  EXPECT_DOUBLE_EQ(phase.outages(0).begin_seconds(), 2);
+  EXPECT_DOUBLE_EQ(phase.outages(0).end_seconds(), 4);
+}
+
+// Eight I/Os in an interval are too few to tell of one, and enough to tell of four.
+TEST(OutageTest, AtALowRateALongSilenceIsAnOutage) {
+  const auto report = [](uint32_t silent) {
+    return ReportOf(
+               FourHosts([&](uint32_t, uint32_t k) { return k >= 3 && k < 3 + silent ? 0 : 8; }))
+        .phases(0);
+  };
+  EXPECT_EQ(report(1).outages_size(), 0);
+  ASSERT_EQ(report(4).outages_size(), 1);
+  EXPECT_DOUBLE_EQ(report(4).outages(0).end_seconds(), 7);
+}
+
+// A host that did I/O in the ramp or in the drain, and one that never did any.
+TEST(OutageTest, AHostThatCompletesNothingHasAnOutageOfAllTheTime) {
+  for (const int64_t last_io_ns : {int64_t{0}, int64_t{10000000000}}) {
+    Stored data = FourHosts([](uint32_t h, uint32_t) { return h == 3 ? 0 : 200; });
+    data.phases[0].workers[3].result.set_last_io_ns(last_io_ns);
+    const v1::Report report = ReportOf(data);
+    const v1::PhaseReport& phase = report.phases(0);
+    ASSERT_EQ(phase.outages_size(), 1);
+    ASSERT_EQ(phase.outages(0).hosts_size(), 1);
+    EXPECT_EQ(phase.outages(0).hosts(0), "node3");
+    EXPECT_DOUBLE_EQ(phase.outages(0).begin_seconds(), 0);
+    EXPECT_DOUBLE_EQ(phase.outages(0).end_seconds(), 10);
+    EXPECT_DOUBLE_EQ(phase.outages(0).all_hosts_seconds(), 0);
+    EXPECT_EQ(phase.outage_summary().of_hosts(), 4u);
+    EXPECT_DOUBLE_EQ(phase.hosts(3).silent_ratio(), 1);
+    EXPECT_TRUE(absl::StrContains(Warnings(report)[0],
+                                  "NO I/O COMPLETED on 1 of 4 hosts for 10 s, from 0 s"))
+        << Warnings(report)[0];
+    EXPECT_TRUE(absl::StrContains(Warnings(report)[0], "; node3 completed none at all"))
+        << Warnings(report)[0];
+  }
+}
+
+TEST(OutageTest, OutagesBesideAHostThatCompletesNothingKeepTheirTimes) {
+  Stored data = FourHosts([](uint32_t h, uint32_t k) {
+    return h == 3 || (h == 1 && (k == 4 || k == 7)) ? 0 : k < 2 ? 1000 : 200;
+  });
+  data.phases[0].workers[3].result.set_last_io_ns(0);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.outages_size(), 3);
+  EXPECT_EQ(phase.outages(0).hosts(0), "node3");
+  EXPECT_FALSE(phase.outages(0).has_recovery_seconds());
+  EXPECT_EQ(phase.outages(1).hosts(0), "node1");
+  EXPECT_DOUBLE_EQ(phase.outages(1).begin_seconds(), 4);
+  EXPECT_DOUBLE_EQ(phase.outages(1).end_seconds(), 5);
+  EXPECT_DOUBLE_EQ(phase.outage_summary().shortest_seconds(), 1);
+  EXPECT_DOUBLE_EQ(phase.outage_summary().longest_seconds(), 10);
+  EXPECT_DOUBLE_EQ(phase.outage_summary().total_seconds(), 10) << "of the phase's time";
+}
+
+TEST(OutageTest, TheRateIsBackBesideAHostThatCompletesNothing) {
+  const Stored data =
+      FourHosts([](uint32_t h, uint32_t k) { return h == 3 || (h == 1 && k == 4) ? 0 : 200; });
+  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).outages(1).recovery_seconds(), 0);
+}
+
+TEST(OutageTest, AHostOfWhichNothingWasDueHasNoOutage) {
+  Stored data = FourHosts([](uint32_t h, uint32_t k) { return h < 3 && k < 9 ? 1 : 0; });
+  data.phases[0].workers[3].result.set_last_io_ns(0);
+  v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_EQ(phase.outages_size(), 0);
+  EXPECT_FALSE(phase.hosts(3).has_silent_ratio());
+  // One without a workload does not count, either.
+  data = FourHosts([](uint32_t h, uint32_t) { return h == 3 ? 0 : 200; });
+  data.phases[0].workers[3].result.clear_workloads();
+  data.phases[0].workers[3].result.set_last_io_ns(0);
+  phase = ReportOf(data).phases(0);
+  EXPECT_EQ(phase.outages_size(), 0);
 }
 
 // Rates, the start skew and the threads' rates are of the time from the workload's begin on.
