@@ -14,6 +14,7 @@
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/level_changes.h"
+#include "controller/analysis/outages.h"
 #include "measure/report_states.h"
 
 namespace lockstep::controller {
@@ -28,7 +29,8 @@ bool IsConstant(const PhaseView& view) {
                       &HasChangingRate);
 }
 
-// The points of the window without those of an outage, and where they begin.
+// The points of the window without those of an outage that some hosts had for a part of the time,
+// and where they begin.
 struct PhasePoints {
   std::vector<double> seconds, iops, latency_ns;
 };
@@ -55,6 +57,10 @@ PhasePoints PhasePointsOf(const PhaseView& view, const v1::PhaseReport& report) 
       latency_seconds[i] += i < latencies.size() ? latencies[i] : 0;
     }
   }
+  std::vector<v1::Outage> outages;
+  for (const v1::Outage& outage : report.outages()) {
+    if (!CompletedNone(report, outage)) outages.push_back(outage);
+  }
   for (int i = 0; i < report.iops_by_interval_size(); ++i) {
     const double begin = report.points_begin_seconds() + i * step;
     // Half an interval: an end within the point still counts, rounding does not.
@@ -62,10 +68,9 @@ PhasePoints PhasePointsOf(const PhaseView& view, const v1::PhaseReport& report) 
         begin + step > report.window_end_seconds() + step / 2) {
       continue;
     }
-    const bool out = std::any_of(
-        report.outages().begin(), report.outages().end(), [&](const v1::Outage& outage) {
-          return begin + step > outage.begin_seconds() && begin < outage.end_seconds();
-        });
+    const bool out = std::any_of(outages.begin(), outages.end(), [&](const v1::Outage& outage) {
+      return begin + step > outage.begin_seconds() && begin < outage.end_seconds();
+    });
     const double iops = iops_of_all[static_cast<size_t>(i)];
     if (out || !(iops > 0)) continue;
     points.seconds.push_back(begin);

@@ -69,12 +69,14 @@ void AddDevices(v1::PhaseReport* report) {
   if (rates.size() > 1) *report->add_fairness() = FairnessOf("IOPS over devices", rates);
 }
 
-// Each interval by itself, over the hosts that worked in it.
+// Each interval by itself, over the hosts that worked in it. One that stood still had its share,
+// too: none.
 void AddIntervals(v1::PhaseReport* report) {
   for (int i = 0; i < report->iops_by_interval_size(); ++i) {
     std::vector<double> rates;
     for (const v1::HostReport& host : report->hosts()) {
-      const bool worked = !host.lost() && host.total().operations() > 0;
+      const bool worked =
+          !host.lost() && (host.total().operations() > 0 || host.silent_ratio() > 0);
       if (worked && i < host.iops_by_interval_size()) {
         rates.push_back(host.iops_by_interval(i));
       }
@@ -87,14 +89,16 @@ void AddIntervals(v1::PhaseReport* report) {
   AddJainRange(report);
 }
 
-// Over the hosts that worked; over all threads, workloads and devices.
+// Over the hosts that worked, or stood still although I/Os were due (outages.cc); over all threads,
+// workloads and devices.
 void AddFairness(const PhaseView& view, v1::PhaseReport* report) {
   std::vector<double> hosts;
   // hosts.cc adds a row for each worker of the phase, in this order, before the rows of absent
   // ones.
   for (int i = 0; i < static_cast<int>(view.phase().workers.size()); ++i) {
     const v1::HostReport& host = report->hosts(i);
-    if (PhaseView::Worked(view.phase().workers[i]) && host.has_iops()) hosts.push_back(host.iops());
+    const bool took_part = PhaseView::Worked(view.phase().workers[i]) || host.silent_ratio() > 0;
+    if (took_part && host.has_iops()) hosts.push_back(host.iops());
   }
   *report->add_fairness() = FairnessOf("IOPS over hosts", hosts);
   std::vector<double> events;

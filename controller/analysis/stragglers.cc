@@ -66,8 +66,9 @@ std::set<std::string> WorkloadsOf(const v1::HostReport& host) {
 // Hosts whose whole series are there. Points have no times of their own: after a gap they would be
 // compared with later points of the others.
 bool Comparable(const PhaseView& view, const v1::HostReport& host) {
-  return !host.lost() && host.total().operations() + host.errors() > 0 &&
-         view.series().Of(host.worker_index()).gaps.empty() &&
+  // One that stood still all the time is there, unlike one that had nothing to do.
+  const bool took_part = host.total().operations() + host.errors() > 0 || host.silent_ratio() > 0;
+  return !host.lost() && took_part && view.series().Of(host.worker_index()).gaps.empty() &&
          host.iops_by_interval_size() >= static_cast<int>(kMinPoints);
 }
 

@@ -249,6 +249,38 @@ TEST(OutageTest, AHostOfWhichNothingWasDueHasNoOutage) {
   EXPECT_EQ(phase.outages_size(), 0);
 }
 
+const v1::Fairness& FairnessOverHosts(const v1::PhaseReport& phase) {
+  return *std::find_if(phase.fairness().begin(), phase.fairness().end(),
+                       [](const v1::Fairness& f) { return f.of() == "IOPS over hosts"; });
+}
+
+// It had its share of the storage: none. One of which nothing was due had no share.
+TEST(OutageTest, AHostThatCompletesNothingIsJudgedBesideTheOthers) {
+  const auto report = [](uint64_t iops, uint32_t seconds) {
+    Stored data =
+        FourHosts([&](uint32_t h, uint32_t k) { return h < 3 && k < seconds ? iops : 0; });
+    data.phases[0].workers[3].result.set_last_io_ns(0);
+    return ReportOf(data).phases(0);
+  };
+  v1::PhaseReport phase = report(200, 10);
+  EXPECT_EQ(FairnessOverHosts(phase).count(), 4u);
+  EXPECT_DOUBLE_EQ(FairnessOverHosts(phase).jain(), 0.75);
+  EXPECT_DOUBLE_EQ(phase.jain_by_interval(0), 0.75);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).host(), "node3");
+  EXPECT_EQ(phase.starvations_size(), 1);
+  phase = report(1, 9);
+  EXPECT_EQ(FairnessOverHosts(phase).count(), 3u);
+  EXPECT_EQ(phase.stragglers_size(), 0);
+}
+
+TEST(OutageTest, ChangesOfTheOthersAreSeenBesideAHostThatCompletesNothing) {
+  const v1::PhaseReport phase = ReportOf(FourHosts([](uint32_t h, uint32_t k) {
+                                  return h == 3 ? 0 : (k < 5 ? 900 : 300) + (7 * h + 3 * k) % 5;
+                                })).phases(0);
+  EXPECT_EQ(phase.level_changes_size(), 1);
+}
+
 // Rates, the start skew and the threads' rates are of the time from the workload's begin on.
 TEST(OutageTest, BeforeAWorkloadsBeginNothingIsMeasured) {
   Stored data = FourHosts([](uint32_t, uint32_t k) { return k <= 1 ? 0 : 200; });
