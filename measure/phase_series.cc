@@ -191,6 +191,11 @@ absl::Status PhaseSeries::Add(uint32_t worker, const v1::IntervalSample& sample)
   if (sample.interval() > series.next_interval) {
     if (series.gaps.size() < kMaxGaps) series.gaps.emplace_back(series.next_interval, 0);
     series.gaps.back().second = sample.interval() - 1;
+    // Before the first measured interval nobody knows which of them were the ramp's. What comes
+    // after the last one is the drain, whose intervals have no points.
+    if (series.measured_seconds > 0 && sample.interval_class() == v1::INTERVAL_CLASS_MEASURED) {
+      AddMissingPoints(sample.interval() - series.next_interval, &series);
+    }
   }
   series.next_interval = sample.interval() + 1;
   AddUp(sample, *decoded, &series);
@@ -269,8 +274,20 @@ void PhaseSeries::AddPoints(const v1::IntervalSample& sample, const IoSums& ios,
                             double latency_seconds, WorkerSeries* series) {
   const size_t before = series->rates.iops.size();
   series->rates.Append(sample, ios, latency_seconds, options_.keeps_all_rates, step_);
+  KeepPointsBounded(before, *series);
+}
+
+void PhaseSeries::AddMissingPoints(uint32_t intervals, WorkerSeries* series) {
+  for (uint32_t i = 0; i < intervals; ++i) {
+    const size_t before = series->rates.iops.size();
+    series->rates.AppendMissing(options_.keeps_all_rates, step_);
+    KeepPointsBounded(before, *series);
+  }
+}
+
+void PhaseSeries::KeepPointsBounded(size_t before, const WorkerSeries& series) {
   // The other series are as long as this one.
-  points_ += series->rates.iops.size() - before;
+  points_ += series.rates.iops.size() - before;
   if (points_ <= options_.max_points) return;
   // All series halve at once, so that one step holds for all.
   step_ *= 2;

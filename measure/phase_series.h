@@ -46,7 +46,8 @@ struct WorkerSeries {
   // The measured intervals reach from the one to the other, seconds from T.
   double first_measured_seconds = std::numeric_limits<double>::infinity();
   double last_measured_seconds = 0;
-  // Rates over the measured intervals, which are equally long.
+  // Rates over the measured intervals, which are equally long. They begin with the first one that
+  // arrived.
   WorkerRates rates;
   int64_t longest_interval_ns = 0;
   // Intervals that are not there: first and last.
@@ -166,6 +167,10 @@ class PhaseSeries {
   // The rates of a measured interval.
   void AddPoints(const v1::IntervalSample& sample, const IoSums& ios, double latency_seconds,
                  WorkerSeries* series);
+  // Points of measured intervals that did not arrive, before the one that did.
+  void AddMissingPoints(uint32_t intervals, WorkerSeries* series);
+  // Counts the points of a series that had so many before, and halves all if there are too many.
+  void KeepPointsBounded(size_t before, const WorkerSeries& series);
   MergedInterval Merge(uint32_t interval, const Pending& pending) const;
   void ExtendWindows(const Pending& pending);
   std::vector<PartInterval> PartsOf(const Pending& pending) const;

@@ -1,6 +1,7 @@
 #include "measure/worker_rates.h"
 
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "measure/sample_sums.h"
@@ -98,14 +99,31 @@ void WorkerRates::Append(const v1::IntervalSample& sample, const IoSums& ios,
   ++intervals_;
 }
 
+std::vector<RateSeries*> WorkerRates::Kept(bool all) {
+  if (!all) return {&iops};
+  return {&iops,      &bytes,           &latency_seconds, &steal_ratio,
+          &run_queue, &throttled_ratio, &throttled_time};
+}
+
+void WorkerRates::AppendMissing(bool all, uint32_t step) {
+  // Without a point of its own, all later points would stand too early, and would be added to
+  // points of other workers that are of other times.
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  for (RateSeries* series : Kept(all)) AppendTo(series, kUnknown, step);
+  for (auto& [name, rates] : devices) {
+    for (RateSeries* series : SeriesOf(&rates)) AppendTo(series, kUnknown, step);
+  }
+  for (auto& [name, rates] : interfaces) {
+    for (RateSeries* series : SeriesOf(&rates)) AppendTo(series, kUnknown, step);
+  }
+  ++intervals_;
+}
+
 void WorkerRates::ThinTo(uint32_t step) {
   const auto thin = [step](RateSeries* series) {
     while (series->step() < step) series->Thin();
   };
-  for (RateSeries* series : {&iops, &bytes, &latency_seconds, &steal_ratio, &run_queue,
-                             &throttled_ratio, &throttled_time}) {
-    thin(series);
-  }
+  for (RateSeries* series : Kept(/*all=*/true)) thin(series);
   for (auto& [name, rates] : devices) {
     for (RateSeries* series : SeriesOf(&rates)) thin(series);
   }

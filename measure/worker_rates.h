@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "measure/common_window.h"
 #include "measure/rate_series.h"
@@ -25,8 +26,9 @@ struct InterfaceRates {
   LineRates received, sent;
 };
 
-// A worker's measured intervals, one after the other, as rates. All series have one step. A value;
-// not thread-safe.
+// A worker's measured intervals, one after the other, as rates. All series have one step. An
+// interval that did not arrive, between others that did, is not a number, and so is a point that is
+// a mean over it. A value; not thread-safe.
 struct WorkerRates {
   RateSeries iops;
   // The rest is empty where it is not kept. The latencies are those of I/Os, seconds per second:
@@ -43,10 +45,14 @@ struct WorkerRates {
   // IOPS alone.
   void Append(const v1::IntervalSample& sample, const IoSums& ios, double latency_seconds_sum,
               bool all, uint32_t step);
+  // Adds an interval that did not arrive.
+  void AppendMissing(bool all, uint32_t step);
   // No-op for series that have this step already.
   void ThinTo(uint32_t step);
 
  private:
+  // Those that are kept, without the devices' ones.
+  std::vector<RateSeries*> Kept(bool all);
   void AppendDevices(const v1::IntervalSample& sample, double seconds, uint32_t step);
   void AppendInterfaces(const v1::IntervalSample& sample, double seconds, uint32_t step);
 

@@ -83,8 +83,12 @@ void AddIntervals(v1::PhaseReport* report) {
     }
     // Each host's series begins with the first interval, so that no later one has two hosts either.
     if (rates.size() < 2) break;
+    // What a host did in an interval that did not arrive is not known.
+    const bool is_known = std::none_of(rates.begin(), rates.end(),
+                                       [](const double rate) { return std::isnan(rate); });
     report->add_jain_by_interval(
-        measure::JainOf(rates).value_or(std::numeric_limits<double>::quiet_NaN()));
+        is_known ? measure::JainOf(rates).value_or(std::numeric_limits<double>::quiet_NaN())
+                 : std::numeric_limits<double>::quiet_NaN());
   }
   AddJainRange(report);
 }

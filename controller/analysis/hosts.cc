@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <vector>
 
@@ -56,12 +55,15 @@ void SetThrottled(const measure::WorkerSeries& series, const v1::PhaseResult& re
   host->set_throttled_ratio_max(series.quota.max_ratio);
 }
 
-void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, v1::HostReport* host) {
+// `begin_seconds`: of the phase's first point.
+void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, double begin_seconds,
+             v1::HostReport* host) {
   const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
   host->set_host(view.HostOf(worker.worker_index));
   host->set_worker_index(worker.worker_index);
   host->set_lost(!worker.has_result);
-  for (const double iops : series.rates.iops.Points()) host->add_iops_by_interval(iops);
+  const std::vector<double> points = view.PointsOf(series, series.rates.iops, begin_seconds);
+  host->mutable_iops_by_interval()->Assign(points.begin(), points.end());
   // A lost host does not take part in the window, which would end where the host was lost. Its
   // rates are over the samples that arrived.
   const measure::IoSums sums =
@@ -93,7 +95,9 @@ void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, v1::
   if (PhaseView::Worked(worker)) host->set_last_done_seconds(PhaseView::DoneSeconds(worker));
 }
 
-void AddFleetSeries(const PhaseView& view, v1::PhaseReport* report) {
+// A point that a host lacks is not known of the fleet either: the sum has NaN there, too. A host
+// whose load has ended adds nothing to later points.
+void AddFleetSeries(const PhaseView& view, double begin, v1::PhaseReport* report) {
   std::vector<double> fleet;
   for (const v1::HostReport& host : report->hosts()) {
     fleet.resize(std::max(fleet.size(), static_cast<size_t>(host.iops_by_interval_size())));
@@ -101,17 +105,14 @@ void AddFleetSeries(const PhaseView& view, v1::PhaseReport* report) {
   }
   report->mutable_iops_by_interval()->Assign(fleet.begin(), fleet.end());
   report->set_intervals_per_point(view.series().points_step());
-  double begin = std::numeric_limits<double>::infinity();
-  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    begin = std::min(begin, view.series().Of(worker.worker_index).first_measured_seconds);
-  }
   // Without a measured interval the beginning stays infinite, which JSON cannot hold.
   if (std::isfinite(begin)) report->set_points_begin_seconds(begin);
 }
 
 void AddHosts(const PhaseView& view, v1::PhaseReport* report) {
+  const double begin = view.PointsBeginSeconds();
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
-    AddHost(view, worker, report->add_hosts());
+    AddHost(view, worker, begin, report->add_hosts());
     // throughput.cc has found out whether the workloads have windows of their own.
     if (worker.has_result && report->kind_rates_size() > 0) {
       SetKindRates(view.InWindow(worker.worker_index), view.window_seconds(),
@@ -125,7 +126,7 @@ void AddHosts(const PhaseView& view, v1::PhaseReport* report) {
     host->set_worker_index(worker->worker_index);
     host->set_lost(true);
   }
-  AddFleetSeries(view, report);
+  AddFleetSeries(view, begin, report);
 }
 
 const RegisterAnalysis kHostsRegistered(order::kHosts, "hosts", &AddHosts);

@@ -218,8 +218,9 @@ std::optional<double> RecoveryOf(const v1::PhaseReport& report, const v1::Outage
   for (int i = std::min(before, points.size()) - 1; i >= 0; --i) {
     if (counted == static_cast<int>(kPointsBefore)) break;
     const double at = report.points_begin_seconds() + (i + 0.5) * step;
-    // An earlier outage is no rate from before.
-    if (std::any_of(spans.begin(), spans.end(), [&](const SilentSpan& span) {
+    // An earlier outage is no rate from before, and a point that a host lacks has none.
+    if (std::isnan(points[i]) ||
+        std::any_of(spans.begin(), spans.end(), [&](const SilentSpan& span) {
           return at > span.begin_seconds && at < span.end_seconds;
         })) {
       continue;
@@ -229,7 +230,7 @@ std::optional<double> RecoveryOf(const v1::PhaseReport& report, const v1::Outage
   }
   if (counted == 0) return std::nullopt;
   for (int i = std::max(0, index(outage.end_seconds())); i < points.size(); ++i) {
-    if (points[i] < kBack * sum / counted) continue;
+    if (std::isnan(points[i]) || points[i] < kBack * sum / counted) continue;
     return std::max(0.0, report.points_begin_seconds() + i * step - outage.end_seconds());
   }
   return std::nullopt;

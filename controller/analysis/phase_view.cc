@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -148,6 +149,30 @@ bool PhaseView::EndedInRamp(uint32_t workload) const {
     }
   }
   return any;
+}
+
+double PhaseView::PointsBeginSeconds() const {
+  double begin = std::numeric_limits<double>::infinity();
+  for (const measure::WorkerPhaseData& worker : phase_.workers) {
+    begin = std::min(begin, series_.Of(worker.worker_index).first_measured_seconds);
+  }
+  return begin;
+}
+
+std::vector<double> PhaseView::PointsOf(const measure::WorkerSeries& worker,
+                                        const measure::RateSeries& rates,
+                                        double begin_seconds) const {
+  std::vector<double> points = rates.Points();
+  const double interval = static_cast<double>(phase_.phase.interval_ns) / 1e9;
+  const double late = worker.first_measured_seconds - begin_seconds;
+  if (points.empty() || !(interval > 0) || !(late > interval / 2)) return points;
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  const auto intervals = static_cast<size_t>(std::llround(late / interval));
+  const size_t missing = (intervals + rates.step() - 1) / rates.step();
+  // A mean over intervals of which some are another point's has no place among the others.
+  if (intervals % rates.step() != 0) points.assign(points.size(), kUnknown);
+  points.insert(points.begin(), missing, kUnknown);
+  return points;
 }
 
 double PhaseView::LastMeasuredSeconds() const {

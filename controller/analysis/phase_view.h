@@ -67,7 +67,13 @@ class PhaseView {
   bool NeverBegan(uint32_t workload) const;
   // The end of the measured time, from T; of the worker that measured longest.
   double LastMeasuredSeconds() const;
-  // The worker's operations in that time; of one workload in its own.
+  // The begin of the phase's first point, seconds from T. Infinite if no interval was measured.
+  double PointsBeginSeconds() const;
+  // The points of a worker's series from that begin on. Those of intervals that it did not deliver
+  // are not numbers, so that the i-th points of all workers are of the same time.
+  std::vector<double> PointsOf(const measure::WorkerSeries& worker,
+                               const measure::RateSeries& rates, double begin_seconds) const;
+  // The worker's operations in the common window; of one workload in its own.
   std::map<measure::WorkloadKind, measure::IoSums> InWindow(uint32_t worker) const {
     return CountsIn(series_.window(), worker);
   }

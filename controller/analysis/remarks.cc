@@ -1,6 +1,7 @@
 // What is to be mistrusted, and what went wrong?
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <vector>

@@ -11,6 +11,7 @@
 // kSlowPointLatency in most intervals, or twice in kStretch intervals in a row.
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -63,13 +64,15 @@ std::set<std::string> WorkloadsOf(const v1::HostReport& host) {
   return names;
 }
 
-// Hosts whose whole series are there. Points have no times of their own: after a gap they would be
-// compared with later points of the others.
+// Hosts whose whole series are there. Points of intervals that a host did not deliver are not
+// numbers, and have no place in an order.
 bool Comparable(const PhaseView& view, const v1::HostReport& host) {
   // One that stood still all the time is there, unlike one that had nothing to do.
   const bool took_part = host.total().operations() + host.errors() > 0 || host.silent_ratio() > 0;
   return !host.lost() && took_part && view.series().Of(host.worker_index()).gaps.empty() &&
-         host.iops_by_interval_size() >= static_cast<int>(kMinPoints);
+         host.iops_by_interval_size() >= static_cast<int>(kMinPoints) &&
+         // One that begins late has no gap, and a first point that is not known.
+         !std::isnan(host.iops_by_interval(0));
 }
 
 // Mean latency of the I/Os of each point, seconds; 0 where there is none, which is slow for nobody.

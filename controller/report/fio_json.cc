@@ -147,6 +147,8 @@ class Job {
     std::vector<double> points;
     if (IsAlone() && o.operations() > 0) {
       points.assign(phase_.iops_by_interval().begin(), phase_.iops_by_interval().end());
+      // A point that a host lacks is no sample.
+      std::erase_if(points, [](const double point) { return std::isnan(point); });
     }
     double sum = 0;
     double squares = 0;

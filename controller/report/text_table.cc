@@ -95,6 +95,11 @@ std::string Sparkline(const std::vector<double>& values, size_t width, double sc
     const size_t end = std::max(begin + 1, values.size() * (c + 1) / columns);
     double sum = 0;
     for (size_t i = begin; i < end; ++i) sum += values[i];
+    // Of a time in which some value is not known there is no mean, and no block for it.
+    if (std::isnan(sum)) {
+      line += ' ';
+      continue;
+    }
     // The scale begins at 0. If it began at the smallest value, noise would look like a collapse.
     const double share = scale_to > 0 ? sum / static_cast<double>(end - begin) / scale_to : 0;
     line += kBlocks[std::clamp(static_cast<int>(std::lround(share * 7)), 0, 7)];

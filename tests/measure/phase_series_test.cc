@@ -1,5 +1,9 @@
 #include "measure/phase_series.h"
 
+#include <cmath>
+#include <map>
+#include <vector>
+
 #include "common/limits.h"
 #include "common/timing.h"
 #include "gtest/gtest.h"
@@ -109,6 +113,38 @@ TEST(PhaseSeriesTest, AWorkloadThatBeginsLateHasATimeOfItsOwn) {
   EXPECT_EQ(series.WindowOf(1).begin_ns(), kSecond + kSecond / 2);
   EXPECT_EQ(series.WindowOf(1).covered_ns(), kSecond + kSecond / 2);
   EXPECT_EQ(series.WindowOf(1).Of(0).at({1, v1::OPERATION_KIND_READ}).operations, 200u);
+}
+
+// Later points would be added to those of other times.
+TEST(PhaseSeriesTest, AnIntervalThatWasNotDeliveredHasAPointThatIsNotKnown) {
+  PhaseSeries series = Stored({0}, {0});
+  for (uint32_t k : {1, 2, 5}) ASSERT_TRUE(series.Add(0, Sample(k, k, false)).ok());
+  v1::IntervalSample drain = Sample(7, 7, false);
+  drain.set_interval_class(v1::INTERVAL_CLASS_DRAIN);
+  ASSERT_TRUE(series.Add(0, drain).ok());
+  const std::vector<double> points = series.Of(0).rates.iops.Points();
+  // Before the first one that came nobody knows what was measured, and the drain has no points.
+  ASSERT_EQ(points.size(), 5u);
+  EXPECT_EQ(points[1], 2);
+  EXPECT_TRUE(std::isnan(points[2]) && std::isnan(points[3]));
+  EXPECT_EQ(points[4], 5);
+  // Of a thinned series as well: what is known keeps its place.
+  PhaseSeries thinned = Live(100);
+  for (uint32_t k = 0; k < 1000; ++k) {
+    if (k == 500) continue;
+    ASSERT_TRUE(thinned.Add(0, Sample(k, k)).ok());
+    (void)thinned.TakeComplete();
+  }
+  const uint32_t step = thinned.points_step();
+  const std::vector<double> means = thinned.Of(0).rates.iops.Points();
+  ASSERT_LE(means.size(), 100u);
+  for (size_t i = 0; i + 1 < means.size(); ++i) {
+    if (i == 500 / step) {
+      EXPECT_TRUE(std::isnan(means[i]));
+    } else {
+      EXPECT_EQ(means[i], static_cast<double>(i * step) + (step - 1) / 2.0) << i;
+    }
+  }
 }
 
 TEST(PhaseSeriesTest, WhatWasNotDeliveredIsAGap) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 
 #include "absl/strings/match.h"
@@ -371,6 +372,34 @@ TEST(CorruptionTest, ItIsAVerdictOfItsOwnAboveAllOthers) {
   EXPECT_TRUE(absl::StartsWith(Warnings(report)[0], "DATA CORRUPTED: 24 corrupt on node1"));
   report.mutable_run()->set_state("aborted");
   EXPECT_EQ(VerdictOf(report).word, measure::VerdictWord::kDataCorrupted);
+}
+
+// The i-th points of all hosts are of the same time.
+TEST(GapTest, WhatAHostDidNotDeliverIsNotKnownAndMovesNothing) {
+  // All hosts do the same, less and less.
+  Stored data = FourHosts([](uint32_t, uint32_t k) { return 200 - 10 * k; });
+  data.intervals[1].erase(data.intervals[1].begin() + 7);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.hosts(1).iops_by_interval_size(), 10);
+  EXPECT_TRUE(std::isnan(phase.hosts(1).iops_by_interval(7)));
+  EXPECT_EQ(phase.hosts(1).iops_by_interval(8), 120);
+  EXPECT_TRUE(std::isnan(phase.iops_by_interval(7)));
+  EXPECT_EQ(phase.iops_by_interval(8), 480);
+  ASSERT_EQ(phase.jain_by_interval_size(), 10);
+  EXPECT_TRUE(std::isnan(phase.jain_by_interval(7)));
+  EXPECT_EQ(phase.jain_by_interval(8), 1);
+  EXPECT_EQ(phase.jain_min(), 1);
+}
+
+TEST(GapTest, ARateThatIsNotKnownIsNotBack) {
+  Stored data = FourHosts([](uint32_t, uint32_t k) { return k == 5 ? 0 : 200; });
+  for (const uint32_t k : {6, 2}) {
+    data.intervals[1].erase(data.intervals[1].begin() + k);
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.outages_size(), 1);
+  EXPECT_EQ(phase.outages(0).hosts_count(), 4u);
+  EXPECT_EQ(phase.outages(0).recovery_seconds(), 1);
 }
 
 // The property over random mixes is tests/measure/common_window_test.cc's; this is what is printed.

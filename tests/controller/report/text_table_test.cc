@@ -1,5 +1,7 @@
 #include "controller/report/text_table.h"
 
+#include <limits>
+
 #include "gtest/gtest.h"
 
 namespace lockstep::controller {
@@ -74,6 +76,12 @@ TEST(SparklineTest, OneCharacterAValueFromZeroToTheLargest) {
   EXPECT_EQ(Sparkline({0, 50, 100}, 10, 100), "▁▅█");
   EXPECT_EQ(Sparkline({}, 10, 1), "");
   EXPECT_EQ(Sparkline({1, 2}, 10, 0), "▁▁");  // nothing to scale to
+}
+
+TEST(SparklineTest, WhatIsNotKnownIsAHole) {
+  const double unknown = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(Sparkline({0, unknown, 100}, 10, 100), "▁ █");
+  EXPECT_EQ(Sparkline({100, 100, unknown, 100}, 2, 100), "█ ");
 }
 
 TEST(SparklineTest, NeighboursAreAveragedWhereThereAreMoreThanFit) {
