@@ -124,9 +124,11 @@ class PhaseSeries {
 
   // An empty one for a worker without an interval.
   const WorkerSeries& Of(uint32_t worker) const;
-  // The time in which all workloads ran on all compared workers.
+  // The time in which all workloads ran on all compared workers, without the parts that ended in
+  // the ramp: these have no rate, and must not leave the others without one.
   const CommonWindow& window() const { return window_; }
-  // The time in which this workload ran on all compared workers that have it.
+  // The time in which this workload ran on all compared workers that have it, without these parts.
+  // Empty if it ended in the ramp on all of them.
   const CommonWindow& WindowOf(uint32_t workload) const;
   // Those that make the window: see Options.
   std::set<uint32_t> Compared() const;
@@ -174,6 +176,8 @@ class PhaseSeries {
   MergedInterval Merge(uint32_t interval, const Pending& pending) const;
   void ExtendWindows(const Pending& pending);
   std::vector<PartInterval> PartsOf(const Pending& pending) const;
+  // Whether the part ended by itself before its worker measured anything.
+  bool EndedInRamp(const PartId& id, int64_t ended_ns) const;
   void LearnParts(uint32_t worker, const v1::IntervalSample& sample);
 
   const Options options_;

@@ -15,8 +15,13 @@ void PhaseSeries::LearnParts(uint32_t worker, const v1::IntervalSample& sample) 
   }
 }
 
-// The parts of the compared workers in a measured interval, without those of a worker that has not
-// measured it.
+bool PhaseSeries::EndedInRamp(const PartId& id, int64_t ended_ns) const {
+  return ended_ns > 0 &&
+         static_cast<double>(ended_ns) / 1e9 <= Of(id.worker).first_measured_seconds;
+}
+
+// The parts of the compared workers in a measured interval, without those that ended in the ramp
+// and those of a worker that has not measured it.
 std::vector<PartInterval> PhaseSeries::PartsOf(const Pending& pending) const {
   std::vector<PartInterval> parts;
   for (const uint32_t worker : Compared()) {
@@ -26,6 +31,7 @@ std::vector<PartInterval> PhaseSeries::PartsOf(const Pending& pending) const {
     }
     for (auto id = parts_.lower_bound({worker, 0}); id != parts_.end(); ++id) {
       if (id->first.worker != worker) break;
+      if (EndedInRamp(id->first, id->second)) continue;
       PartInterval part{.worker = worker,
                         .workload = id->first.workload,
                         .begin_ns = from->second.begin_ns,
@@ -50,14 +56,17 @@ std::vector<PartInterval> PhaseSeries::PartsOf(const Pending& pending) const {
 void PhaseSeries::ExtendWindows(const Pending& pending) {
   const std::vector<PartInterval> parts = PartsOf(pending);
   const std::set<uint32_t> compared = Compared();
-  // How many parts the phase has, by workload: an interval that one of them lacks is no common one.
+  // How many parts have a measured time, by workload: an interval that one of them lacks is no
+  // common one. A workload without any has an entry, too.
   std::map<uint32_t, size_t> wanted;
   size_t all = 0;
   // parts_ may name workers that are not compared, such as one that was lost. No interval would be
   // common to all if those counted.
   for (const auto& [id, end] : parts_) {
     if (!compared.contains(id.worker)) continue;
-    ++wanted[id.workload];
+    size_t& parts_of = wanted[id.workload];
+    if (EndedInRamp(id, end)) continue;
+    ++parts_of;
     ++all;
   }
   std::map<uint32_t, std::vector<const PartInterval*>> sets;
@@ -70,6 +79,11 @@ void PhaseSeries::ExtendWindows(const Pending& pending) {
   if (total.size() == all) window_.Add(total);
   for (const auto& [workload, set] : sets) {
     if (set.size() == wanted[workload]) windows_[workload].Add(set);
+  }
+  if (wanted.size() < 2) return;
+  // Without an entry WindowOf() would give it the time of the others.
+  for (const auto& [workload, count] : wanted) {
+    if (count == 0) windows_.try_emplace(workload);
   }
 }
 

@@ -34,12 +34,13 @@ void AddWorkloads(const PhaseView& view, const measure::WorkerPhaseData& worker,
     v1::HostWorkloadReport* out = host->add_workloads();
     out->set_name(view.load().workloads(static_cast<int>(result.workload())).name());
     auto sums = view.InWindowOf(result.workload(), worker.worker_index);
+    // The others' time is none of a part that ended before it.
+    const double seconds = view.EndedInRamp(result) ? 0 : view.WorkloadSeconds(result.workload());
     measure::StatsOfKinds kinds;
     measure::AddMeasured(result, &kinds);
     for (const auto& [kind, stats] : kinds) {
-      *out->add_operations() =
-          WithRate(Usual(ReportOf(stats, KindText(kind))), sums[{result.workload(), kind}],
-                   view.WorkloadSeconds(result.workload()));
+      *out->add_operations() = WithRate(Usual(ReportOf(stats, KindText(kind))),
+                                        sums[{result.workload(), kind}], seconds);
     }
   }
 }
@@ -68,7 +69,9 @@ void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, doub
   // rates are over the samples that arrived.
   const measure::IoSums sums =
       IosOf(worker.has_result ? view.InWindow(worker.worker_index) : series.Measured());
-  const double seconds = worker.has_result ? view.window_seconds() : series.measured_seconds;
+  const double seconds = !worker.has_result         ? series.measured_seconds
+                         : view.EndedInRamp(worker) ? 0
+                                                    : view.window_seconds();
   if (seconds > 0) {
     host->set_iops(static_cast<double>(sums.operations) / seconds);
     host->set_bytes_per_second(static_cast<double>(sums.bytes) / seconds);

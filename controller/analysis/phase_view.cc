@@ -139,12 +139,22 @@ double PhaseView::SecondsOf(const measure::CommonWindow& window) const {
   return std::max(0.0, static_cast<double>(end_ns - phase_.phase.ramp_ns) / 1e9);
 }
 
+bool PhaseView::EndedInRamp(const v1::WorkloadResult& part) const {
+  return part.ended_ns() > 0 && part.ended_ns() <= phase_.phase.ramp_ns;
+}
+
+bool PhaseView::EndedInRamp(const measure::WorkerPhaseData& worker) const {
+  return !worker.result.workloads().empty() &&
+         std::all_of(worker.result.workloads().begin(), worker.result.workloads().end(),
+                     [&](const v1::WorkloadResult& part) { return EndedInRamp(part); });
+}
+
 bool PhaseView::EndedInRamp(uint32_t workload) const {
   bool any = false;
   for (const measure::WorkerPhaseData& worker : phase_.workers) {
     for (const v1::WorkloadResult& result : worker.result.workloads()) {
       if (result.workload() != workload) continue;
-      if (result.ended_ns() <= 0 || result.ended_ns() > phase_.phase.ramp_ns) return false;
+      if (!EndedInRamp(result)) return false;
       any = true;
     }
   }
@@ -189,10 +199,9 @@ bool PhaseView::NeverBegan(uint32_t workload) const {
 }
 
 double PhaseView::WorkloadSeconds(uint32_t workload) const {
-  const measure::CommonWindow& window = series_.WindowOf(workload);
   // Over the time of the others its rate would be 0, as if it had stood still.
-  if (NeverBegan(workload) || (window.empty() && EndedInRamp(workload))) return 0;
-  return SecondsOf(window);
+  if (NeverBegan(workload) || EndedInRamp(workload)) return 0;
+  return SecondsOf(series_.WindowOf(workload));
 }
 
 std::map<measure::WorkloadKind, measure::IoSums> PhaseView::CountsIn(

@@ -61,8 +61,12 @@ class PhaseView {
   // The time that rates of sums are over: the common window; the whole phase when no interval was
   // measured by all.
   double window_seconds() const { return SecondsOf(series_.window()); }
-  // The same of one workload on all of its workers. 0 if it ran for no part of the measured time.
+  // The same of one workload on all of its workers, without those on which it ended in the ramp. 0
+  // if it ran for no part of the measured time.
   double WorkloadSeconds(uint32_t workload) const;
+  // Whether the part ended by itself in the ramp; the same of all of a worker's parts.
+  bool EndedInRamp(const v1::WorkloadResult& part) const;
+  bool EndedInRamp(const measure::WorkerPhaseData& worker) const;
   // Whether the load ended before the workload's start delay did.
   bool NeverBegan(uint32_t workload) const;
   // The end of the measured time, from T; of the worker that measured longest.

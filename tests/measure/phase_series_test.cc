@@ -115,6 +115,47 @@ TEST(PhaseSeriesTest, AWorkloadThatBeginsLateHasATimeOfItsOwn) {
   EXPECT_EQ(series.WindowOf(1).Of(0).at({1, v1::OPERATION_KIND_READ}).operations, 200u);
 }
 
+// Two workers with workload 0; workload 1 of worker w ends by itself after `ends[w]`. The first of
+// four intervals is the ramp.
+PhaseSeries WithRamp(const std::map<uint32_t, int64_t>& ends) {
+  PhaseSeries series({.workers = {0, 1}, .workloads = 2, .needs_histograms = false});
+  for (uint32_t k = 0; k < 4; ++k) {
+    for (const uint32_t worker : {0, 1}) {
+      v1::IntervalSample sample = Sample(k, 100, /*with_latencies=*/false);
+      if (k == 0) sample.set_interval_class(v1::INTERVAL_CLASS_RAMP);
+      v1::WorkloadSample* other = sample.add_workloads();
+      other->set_workload(1);
+      const int64_t end = ends.at(worker);
+      if (sample.begin_ns() < end) {
+        *other->mutable_operations() = sample.workloads(0).operations();
+      }
+      if (end <= sample.end_ns()) other->set_ended_ns(end);
+      EXPECT_TRUE(series.Add(worker, sample).ok());
+    }
+    (void)series.TakeComplete();
+  }
+  (void)series.Finish();
+  return series;
+}
+
+TEST(PhaseSeriesTest, APartThatEndedInTheRampIsInNoWindow) {
+  const PhaseSeries series = WithRamp({{0, kSecond * 9 / 10}, {1, kSecond * 3 / 2}});
+  const WorkloadKind late{1, v1::OPERATION_KIND_READ};
+  EXPECT_EQ(series.WindowOf(1).begin_ns(), kSecond);
+  EXPECT_EQ(series.WindowOf(1).covered_ns(), kSecond / 2);
+  EXPECT_TRUE(series.WindowOf(1).Of(0).empty());
+  EXPECT_EQ(series.WindowOf(1).Of(1).at(late).operations, 100u);
+  EXPECT_EQ(series.WindowOf(0).covered_ns(), 3 * kSecond);
+  // All that had a measured time ran together for half a second.
+  EXPECT_EQ(series.window().covered_ns(), kSecond / 2);
+  EXPECT_EQ(series.window().Of(0).at({0, v1::OPERATION_KIND_READ}).operations, 50u);
+
+  const PhaseSeries both = WithRamp({{0, kSecond / 2}, {1, kSecond}});
+  EXPECT_TRUE(both.WindowOf(1).empty()) << "it has no time, and not that of the others";
+  EXPECT_EQ(both.WindowOf(0).covered_ns(), 3 * kSecond);
+  EXPECT_EQ(both.window().covered_ns(), 3 * kSecond);
+}
+
 // Later points would be added to those of other times.
 TEST(PhaseSeriesTest, AnIntervalThatWasNotDeliveredHasAPointThatIsNotKnown) {
   PhaseSeries series = Stored({0}, {0});

@@ -204,6 +204,50 @@ class Rates(TruthTest):
         """The report of the last run, in which no I/O was measured."""
         return self.ok(self.fleet.lockstep("report", "last", "--format", form), 3).out
 
+    @situation("1", "of 3 I/Os of 1 s one host does two, the other one; the ramp ends after 1.5 s")
+    def test_a_part_that_ended_in_the_ramp_takes_no_rate_from_the_others(self):
+        """Over the time until the load's end it would be 0.33 IOPS."""
+        job = null_job(
+            [
+                "name: a, targets: [slow], operations: 3",
+                "name: b, targets: [n], max_iops: 200",
+            ],
+            duration="3s",
+            interval="500ms",
+            hosts=2,
+            more="      ramp: 1500ms\n",
+        ).replace("targets: [{", "targets: [{name: slow, null: {latency: 1s}}, {")
+        mix = self.phase(self.run_report(job))
+        a, b = (self.workloads(mix)[name] for name in "ab")
+        begin, end = a["windowBeginSeconds"], a["windowEndSeconds"]
+        counted = self.done_in_window(begin, end, 0.5, "workload = 'a'")
+        self.says(f"a {a['total']['iops']:.2f} IOPS from {begin:g} to {end:.2f} s: {counted:g} I/O")
+        if counted != 1:
+            self.skipTest("the machine stood still: both parts of a, or none, ended in the ramp")
+        self.assertEqual(begin, 1.5)
+        self.assertAlmostEqual(a["windowSeconds"], end - begin, places=6)
+        self.assert_near(a["total"]["iops"], 1 / (end - begin), 1e-6, "a")
+        # The second I/O of the one host ends it, long before the load.
+        self.assertLess(end, b["windowEndSeconds"])
+        self.assertGreater(a["total"]["iops"], 1)
+        own = {
+            host["host"]: [
+                operation["iops"]
+                for w in host["workloads"]
+                if w["name"] == "a"
+                for operation in w["operations"]
+                if "iops" in operation
+            ]
+            for host in mix["hosts"]
+        }
+        self.assertEqual(sorted(len(rates) for rates in own.values()), [0, 1], own)
+        self.assertFalse([r for r in mix["remarks"] if r.startswith("no time in which")])
+        in_sql = self.rows(
+            "SELECT sum(iops) AS iops FROM host_throughput WHERE run_id = last_run() AND "
+            "phase = 0 AND workload = 'a'"
+        )
+        self.assert_near(in_sql[0]["iops"], a["total"]["iops"], 1e-6, "a in SQL")
+
     @situation("1", "4,000 fast reads at first, 200 slow writes/s later: never at the same time")
     def test_sysbench_s_form_has_the_rates_of_each_kind(self):
         """The shares of the workloads' own rates are not those of what was done."""

@@ -4,9 +4,11 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/analysis/latency.h"
 #include "controller/report/verdict.h"
@@ -372,6 +374,67 @@ TEST(CorruptionTest, ItIsAVerdictOfItsOwnAboveAllOthers) {
   EXPECT_TRUE(absl::StartsWith(Warnings(report)[0], "DATA CORRUPTED: 24 corrupt on node1"));
   report.mutable_run()->set_state("aborted");
   EXPECT_EQ(VerdictOf(report).word, measure::VerdictWord::kDataCorrupted);
+}
+
+// Worker 0: reads of 100/s, all 3 s. Worker 1: 300/s. The first second is the ramp, in which a
+// second workload ends by itself on the first worker; on the other one it does 200 more until 1.5
+// s.
+Stored EndedApart() {
+  Stored data = TwoWorkers();
+  data.phases[0].phase.ramp_ns = 1000000000;
+  v1::RunPhase* run = data.phases[0].phase.spec.mutable_run();
+  *run->add_workloads() = run->workloads(0);
+  run->mutable_workloads(1)->set_name("early");
+  *data.run.job.mutable_phases(0) = data.phases[0].phase.spec;
+  const auto reads = [](uint64_t count) {
+    return Counters(v1::OPERATION_KIND_READ, std::vector<uint64_t>(count, 100000));
+  };
+  for (uint32_t i = 0; i < 2; ++i) {
+    v1::PhaseResult& result = data.phases[0].workers[i].result;
+    *result.mutable_workloads(0)->mutable_measured(0) = reads(i == 0 ? 200 : 600);
+    v1::WorkloadResult* early = result.add_workloads();
+    early->set_workload(1);
+    early->set_ended_ns(i == 0 ? 900000000 : 1500000000);
+    if (i == 1) *early->add_measured() = reads(200);
+    for (uint32_t k = 0; k < 3; ++k) {
+      v1::IntervalSample& interval = data.intervals[i][k];
+      if (k == 0) interval.set_interval_class(v1::INTERVAL_CLASS_RAMP);
+      v1::WorkloadSample* sample = interval.add_workloads();
+      sample->set_workload(1);
+      if (k <= i) *sample->add_operations() = reads(k == 0 ? 400 : 200);
+    }
+  }
+  return data;
+}
+
+TEST(RateTest, APartThatEndedInTheRampIsNotInTheRateOfTheOthers) {
+  const v1::PhaseReport phase = ReportOf(EndedApart()).phases(0);
+  EXPECT_DOUBLE_EQ(phase.workloads(1).window_begin_seconds(), 1);
+  EXPECT_DOUBLE_EQ(phase.workloads(1).window_seconds(), 0.5);
+  EXPECT_DOUBLE_EQ(phase.workloads(1).total().iops(), 400) << "not 200 over all of the phase";
+  EXPECT_DOUBLE_EQ(phase.workloads(0).total().iops(), 400);
+  EXPECT_DOUBLE_EQ(phase.window_seconds(), 0.5);
+  EXPECT_DOUBLE_EQ(phase.total().iops(), 800);
+  for (const v1::OperationReport& o : phase.hosts(0).workloads(1).operations()) {
+    EXPECT_FALSE(o.has_iops()) << "it ran for no part of the measured time";
+  }
+  EXPECT_DOUBLE_EQ(phase.hosts(1).workloads(1).operations(0).iops(), 400);
+  EXPECT_EQ(absl::StrJoin(phase.remarks(), "\n").find("no time in which"), std::string::npos);
+}
+
+// It is in no figure of a time in which it did not run.
+TEST(RateTest, AHostWhoseLoadEndedInTheRampHasNoRate) {
+  Stored data = EndedApart();
+  v1::PhaseResult& first = data.phases[0].workers[0].result;
+  first.mutable_workloads(0)->clear_measured();
+  first.mutable_workloads(0)->set_ended_ns(800000000);
+  data.intervals[0].resize(1);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_FALSE(phase.hosts(0).has_iops());
+  EXPECT_DOUBLE_EQ(phase.hosts(1).iops(), 700);
+  EXPECT_DOUBLE_EQ(phase.workloads(0).total().iops(), 300) << "over the other host's two seconds";
+  EXPECT_EQ(phase.fairness(0).count(), 1u);
+  EXPECT_EQ(absl::StrJoin(phase.remarks(), "\n").find("no time in which"), std::string::npos);
 }
 
 // The i-th points of all hosts are of the same time.
