@@ -125,7 +125,10 @@ bool StaysBehind(const PhaseView& view, int workload, const v1::PhaseReport& rep
   const bool changes = HasChangingRate(view.load().workloads(workload));
   std::vector<double> kept = KeptByBlock(view, workload, due, report.points_begin_seconds());
   if (kept.empty() && view.load().workloads_size() == 1 && !changes && due > 0) {
-    for (const double iops : report.iops_by_interval()) kept.push_back(iops / due);
+    for (const double iops : report.iops_by_interval()) {
+      // Of an interval that a host did not deliver nothing is known.
+      if (!std::isnan(iops)) kept.push_back(iops / due);
+    }
   }
   if (kept.empty()) return true;
   if (UsualOf(kept) < kKeeps) return true;

@@ -90,6 +90,30 @@ class Levels(TruthTest):
         self.assertEqual(float(row["begin_seconds"]), change["atSeconds"])
         self.assertIn(change["sentence"], row["sentence"])
 
+    @situation("6", "another workload ends after 0.5 s; steady for 8 s, then a collapse")
+    def test_a_collapse_after_the_end_of_another_workload_is_found(self):
+        """The time in which all workloads run ends before the first whole interval does."""
+        job = null_job(
+            "latency: 1ms",
+            "queue_depth: 4",
+            duration="18s\n      until_steady: {round: 1s, window: 4, range: 60%, slope: 60%, "
+            "only_tell: true}\n      expect: {steady: true}",
+        ).replace(
+            "{name: w,", "{name: a, engine: 'null', queue_depth: 4, operations: 2000}, {name: w,"
+        )
+        report = self.after(job, 8, pulses(self.fleet.workers["node1"].pid))
+        mix = self.phase(report)
+        steady = mix["steady"]
+        self.says(f"{report['verdict']['word']}: {'; '.join(mix['remarks'][:2])}")
+        short = next(w for w in mix["workloads"] if w["name"] == "a")
+        self.assertEqual(short["total"]["operations"], 2000)
+        self.assertLess(mix["windowEndSeconds"], 7)
+        self.assertFalse(steady["steady"])
+        self.assertGreaterEqual(steady["changedAtSeconds"], 7)
+        self.assertLess(steady["changedAtSeconds"], 17)
+        self.assertTrue(any("STEADY ONLY UNTIL" in remark for remark in mix["remarks"]))
+        self.assertFalse(report["expectationsMet"])
+
     @situation("6", "steady for 5 s, then a device that stands still until the end, for 2 s")
     def test_a_load_that_stands_still_at_the_end_is_not_steady(self):
         """The first stall is in the ramp."""

@@ -1,8 +1,11 @@
 #include "controller/analysis/level_changes.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
@@ -102,6 +105,10 @@ TEST(LevelChangesTest, AHostThatLacksIntervalsIsNoChange) {
   EXPECT_TRUE(std::isnan(phase.iops_by_interval(2)) && std::isnan(phase.iops_by_interval(3)));
   EXPECT_EQ(phase.iops_by_interval(4), 800);
   EXPECT_EQ(phase.level_changes_size(), 0) << phase.level_changes(0).sentence();
+  // A change of the others' time is found where it is.
+  phase = with_gap([](uint32_t, uint32_t k) { return k < 6 ? 200 : 70; });
+  ASSERT_EQ(phase.level_changes_size(), 1);
+  EXPECT_EQ(phase.level_changes(0).sentence(), "IOPS fell from 800 to 280 at 6 s");
   // One whose measured time begins later has no gap.
   Stored late = FourHosts([](uint32_t, uint32_t) { return 200; });
   for (uint32_t k = 0; k < 3; ++k) {
@@ -114,21 +121,98 @@ TEST(LevelChangesTest, AHostThatLacksIntervalsIsNoChange) {
   EXPECT_EQ(phase.level_changes_size(), 0) << phase.level_changes(0).sentence();
 }
 
+// A second workload, which does 500 I/Os per second on each host until it ends by itself.
+void AddShortWorkload(double seconds, Stored* data) {
+  for (v1::PhaseSpec* spec : {data->run.job.mutable_phases(0), &data->phases[0].phase.spec}) {
+    v1::RunPhase* run = spec->mutable_run();
+    *run->add_workloads() = run->workloads(0);
+    run->mutable_workloads(1)->set_name("short");
+  }
+  for (uint32_t h = 0; h < 4; ++h) {
+    std::vector<uint64_t> all;
+    for (uint32_t k = 0; k < seconds; ++k) {
+      const double part = std::min(1.0, seconds - k);
+      const std::vector<uint64_t> latencies(static_cast<size_t>(500 * part), 500000);
+      v1::WorkloadSample* sample = data->intervals[h][k].add_workloads();
+      sample->set_workload(1);
+      *sample->add_operations() = Counters(v1::OPERATION_KIND_READ, latencies);
+      all.insert(all.end(), latencies.begin(), latencies.end());
+    }
+    v1::WorkloadResult* result = data->phases[0].workers[h].result.add_workloads();
+    result->set_workload(1);
+    result->set_ended_ns(static_cast<int64_t>(seconds * 1e9));
+    *result->add_measured() = Counters(v1::OPERATION_KIND_READ, all);
+  }
+}
+
+TEST(LevelChangesTest, TheLoadIsSearchedToItsEndAlsoAfterTheEndOfAWorkload) {
+  const auto beside = [](double seconds, const std::function<uint64_t(uint32_t, uint32_t)>& iops) {
+    Stored data = FourHosts(iops);
+    AddShortWorkload(seconds, &data);
+    return ReportOf(data).phases(0);
+  };
+  v1::PhaseReport phase = beside(0.6, [](uint32_t, uint32_t k) { return k < 6 ? 200 : 70; });
+  EXPECT_EQ(phase.window_end_seconds(), 0.6);
+  ASSERT_EQ(phase.level_changes_size(), 1);
+  EXPECT_EQ(phase.level_changes(0).sentence(), "IOPS fell from 800 to 280 at 6 s");
+  EXPECT_NE(absl::StrJoin(phase.remarks(), "\n").find(phase.level_changes(0).sentence()),
+            std::string::npos);
+  // The end of a workload is none: 2,800 before it, 800 after it.
+  for (const double seconds : {4.0, 4.5}) {
+    phase = beside(seconds, [](uint32_t, uint32_t) { return 200; });
+    EXPECT_EQ(phase.level_changes_size(), 0) << phase.level_changes(0).sentence();
+  }
+  phase = beside(3.5, [](uint32_t, uint32_t k) { return k < 7 ? 200 : 70; });
+  ASSERT_EQ(phase.level_changes_size(), 1);
+  EXPECT_EQ(phase.level_changes(0).sentence(), "IOPS fell from 800 to 280 at 7 s");
+}
+
+void ExpectSteady(double range, Stored* data) {
+  for (v1::RunPhase* run :
+       {data->run.job.mutable_phases(0)->mutable_run(), data->phases[0].phase.spec.mutable_run()}) {
+    v1::SteadyState* rule = run->mutable_until_steady();
+    rule->set_figure(v1::STEADY_FIGURE_IOPS);
+    rule->set_round_ns(1000000000);
+    rule->set_window(3);
+    rule->set_range_ratio(range);
+    rule->set_slope_ratio(0.1);
+    rule->set_only_tell(true);
+    run->mutable_expect()->set_steady(true);
+  }
+}
+
+TEST(LevelChangesTest, SteadyIsHeldAgainstWhatCameAfterTheEndOfAWorkload) {
+  const auto beside = [](double seconds, const std::function<uint64_t(uint32_t, uint32_t)>& iops) {
+    Stored data = FourHosts(iops);
+    ExpectSteady(0.2, &data);
+    AddShortWorkload(seconds, &data);
+    return ReportOf(data).phases(0);
+  };
+  v1::PhaseReport phase = beside(0.6, [](uint32_t, uint32_t k) { return k < 7 ? 200 : 70; });
+  EXPECT_EQ(phase.steady().begin_seconds(), 1);
+  EXPECT_FALSE(phase.steady().steady());
+  EXPECT_EQ(phase.steady().changed_at_seconds(), 7);
+  // Too short for a change of level. The rounds are of the load that was steady.
+  phase = beside(0.6, [](uint32_t, uint32_t k) { return k < 8 ? 200 : 70; });
+  EXPECT_FALSE(phase.steady().steady());
+  EXPECT_EQ(phase.steady().changed_at_seconds(), 8);
+  // One that ends after the steady window takes its own I/Os with it.
+  phase = beside(5.5, [](uint32_t, uint32_t) { return 200; });
+  EXPECT_TRUE(phase.steady().steady());
+  EXPECT_NE(absl::StrJoin(phase.remarks(), "\n")
+                .find("the load was steady until 5.5 s, when a workload began or ended on a host"),
+            std::string::npos)
+      << absl::StrJoin(phase.remarks(), "\n");
+  phase = beside(3.5, [](uint32_t, uint32_t k) { return k < 7 ? 200 : 70; });
+  EXPECT_FALSE(phase.steady().steady());
+  EXPECT_EQ(phase.steady().changed_at_seconds(), 7);
+}
+
 TEST(LevelChangesTest, ALoadThatWasSteadyAndFellIsNotSteady) {
   double range = 0.2;
   const auto steady = [&](const std::function<uint64_t(uint32_t, uint32_t)>& iops) {
     Stored data = FourHosts(iops);
-    for (v1::RunPhase* run :
-         {data.run.job.mutable_phases(0)->mutable_run(), data.phases[0].phase.spec.mutable_run()}) {
-      v1::SteadyState* rule = run->mutable_until_steady();
-      rule->set_figure(v1::STEADY_FIGURE_IOPS);
-      rule->set_round_ns(1000000000);
-      rule->set_window(3);
-      rule->set_range_ratio(range);
-      rule->set_slope_ratio(0.1);
-      rule->set_only_tell(true);
-      run->mutable_expect()->set_steady(true);
-    }
+    ExpectSteady(range, &data);
     return ReportOf(data).phases(0);
   };
   v1::PhaseReport phase = steady([](uint32_t, uint32_t) { return 200; });
