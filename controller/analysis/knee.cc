@@ -71,4 +71,10 @@ std::optional<size_t> KneeOfCost(const std::vector<double>& x, const std::vector
   return found && y.back() > y[*found] ? found : std::nullopt;
 }
 
+std::optional<size_t> LastServed(const std::vector<double>& served) {
+  size_t count = 0;
+  while (count < served.size() && served[count] >= kServed) ++count;
+  return count == 0 ? std::nullopt : std::optional(count - 1);
+}
+
 }  // namespace lockstep::controller

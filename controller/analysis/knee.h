@@ -21,4 +21,10 @@ std::optional<size_t> KneeOfGain(const std::vector<double>& x, const std::vector
 // The knee of a curve that is flat and then rises steeply: latency over load.
 std::optional<size_t> KneeOfCost(const std::vector<double>& x, const std::vector<double>& y);
 
+// From this share of what was due on, a rate counts as served.
+inline constexpr double kServed = 0.97;
+
+// The last rate that is served, with all before it. `served`: the share of each rate, ascending.
+std::optional<size_t> LastServed(const std::vector<double>& served);
+
 }  // namespace lockstep::controller

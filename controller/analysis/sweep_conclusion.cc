@@ -10,7 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "controller/analysis/knee.h"
 #include "controller/analysis/point_comparison.h"
+#include "controller/analysis/rate_axes.h"
 #include "controller/analysis/sweep_sentence.h"
 #include "controller/plan/repetition.h"
 
@@ -24,15 +26,10 @@ using PointRounds = std::vector<RoundFigures>;
 constexpr double kLevel = 0.05;
 constexpr double kLevelUntil = 0.025;
 
-bool IsRate(const std::string& field) {
-  return field.ends_with("open_loop.rate") || field.ends_with("max_iops") ||
-         field.ends_with("max_throughput");
-}
-
 // Whether the job says how much is done, so that only the latency is left to differ.
 bool HoldsRate(const v1::RunPhase& load, const std::vector<PointRounds>& points) {
   for (const v1::SweepAxis& axis : load.sweep().axes()) {
-    if (IsRate(axis.field())) return true;
+    if (RateAxisOf(axis.field())) return true;
   }
   bool all_open = !load.workloads().empty();
   double limit = 0;
@@ -43,8 +40,7 @@ bool HoldsRate(const v1::RunPhase& load, const std::vector<PointRounds>& points)
         workload.max_iops() > 0 ? workload.max_iops() : std::numeric_limits<double>::infinity();
   }
   if (all_open || !(limit > 0) || !std::isfinite(limit)) return all_open;
-  // A limit that all points reach makes their IOPS equal. As along a rate, 97 % count as all.
-  constexpr double kServed = 0.97;
+  // A limit that all points reach makes their IOPS equal.
   for (const PointRounds& rounds : points) {
     for (const RoundFigures& figures : rounds) {
       if (!(figures.iops >= kServed * limit)) return false;

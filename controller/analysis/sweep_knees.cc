@@ -6,6 +6,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -14,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/analysis/knee.h"
+#include "controller/analysis/rate_axes.h"
 #include "controller/analysis/statistics.h"
 
 namespace lockstep::controller {
@@ -118,35 +120,33 @@ void AddGeometricKnee(const Row& row, const std::string& at, v1::SweepReport* sw
           : "; too few I/Os to compare their p99"));
 }
 
-// The served share of the due rate, by run; empty if the axis is no rate, or if it cannot be told
-// from what else ran. A limit says itself what is due, if no other workload is there.
-std::vector<std::vector<double>> ServedOf(const Row& row, const std::string& field) {
-  const bool is_open_loop = field.ends_with("open_loop.rate");
-  if (!is_open_loop && !field.ends_with("max_iops")) return {};
-  std::vector<std::vector<double>> served;
-  for (size_t i = 0; i < row.runs.size(); ++i) {
-    const RunsOfPoint& runs = *row.runs[i];
-    if (runs.ramps || (is_open_loop ? runs.served.empty() : runs.workloads != 1)) return {};
-    served.push_back(runs.served);
-    if (is_open_loop) continue;
-    served.back().clear();
-    for (const double iops : runs.iops) served.back().push_back(iops / row.x[i]);
+// What was served along a rate, point by point.
+struct ServedRow {
+  std::vector<std::vector<double>> shares;  // of what was due, by run
+  std::vector<double> done;                 // the median
+};
+
+// Nothing where one of the points has a run of which it is not known.
+std::optional<ServedRow> ServedOf(const Row& row) {
+  ServedRow served;
+  for (const RunsOfPoint* runs : row.runs) {
+    if (runs->served.size() != runs->iops.size()) return std::nullopt;
+    std::vector<double> shares;
+    std::vector<double> done;
+    for (const ServedRate& rate : runs->served) {
+      shares.push_back(rate.done / rate.due);
+      done.push_back(rate.done);
+    }
+    served.shares.push_back(std::move(shares));
+    served.done.push_back(MedianOf(done));
   }
   return served;
 }
 
-// The last rate that is served, with all before it.
-std::optional<size_t> LastServed(const std::vector<double>& served) {
-  constexpr double kServed = 0.97;
-  size_t count = 0;
-  while (count < served.size() && served[count] >= kServed) ++count;
-  return count == 0 ? std::nullopt : std::optional(count - 1);
-}
-
-void AddRateKnee(const Row& row, const std::vector<std::vector<double>>& served,
-                 const std::string& at, v1::SweepReport* sweep) {
+void AddServedKnee(const Row& row, const RateAxis& axis, const ServedRow& served,
+                   const std::string& at, v1::SweepReport* sweep) {
   std::vector<double> medians;
-  for (const std::vector<double>& runs : served) medians.push_back(MedianOf(runs));
+  for (const std::vector<double>& runs : served.shares) medians.push_back(MedianOf(runs));
   const auto found = LastServed(medians);
   if (!found || *found + 1 == medians.size()) {
     sweep->add_without_knee(absl::StrCat(
@@ -158,20 +158,38 @@ void AddRateKnee(const Row& row, const std::vector<std::vector<double>>& served,
   }
   const v1::SweepPointReport& next = *row.points[*found + 1];
   v1::KneeReport* knee = AddKneeAt(row, *found, at, sweep);
-  if (const auto share = ConfidenceOf(served, *found, &LastServed)) knee->set_confidence(*share);
+  if (const auto share = ConfidenceOf(served.shares, *found, &LastServed)) {
+    knee->set_confidence(*share);
+  }
   knee->set_reason(absl::StrFormat(
-      "%s%s=%s is the last rate that is served: %s IOPS%s; of %s only %s IOPS are%s", Prefix(at),
-      knee->of(), knee->value(), common::FormatCount(knee->iops()),
-      WithP99(*row.points[*found], " "), ValueOf(*sweep, next), common::FormatCount(next.iops()),
-      WithP99(next, ", ")));
+      "%s%s=%s is the last rate that is served: %s%s; of %s only %s are%s", Prefix(at), knee->of(),
+      knee->value(), ServedText(axis, served.done[*found]), WithP99(*row.points[*found], " "),
+      ValueOf(*sweep, next), ServedText(axis, served.done[*found + 1]), WithP99(next, ", ")));
   knee->set_is_last_served_rate(true);
 }
 
+// Where the IOPS bend is no knee of a rate: the first rate that is not served has the most of them,
+// at the latency of a queue that grows as long as the point runs.
+void AddRateKnee(const Row& row, const RateAxis& axis, const std::string& at,
+                 v1::SweepReport* sweep) {
+  const bool ramps = std::any_of(row.runs.begin(), row.runs.end(),
+                                 [](const RunsOfPoint* runs) { return runs->ramps; });
+  if (const auto served = ServedOf(row); served && !ramps) {
+    AddServedKnee(row, axis, *served, at, sweep);
+    return;
+  }
+  sweep->add_without_knee(absl::StrCat(
+      Prefix(at), "no knee: ",
+      ramps ? "the rate changes while a point runs (ramp_to), so that none is the last one served"
+            : "it is not known what of each rate was served"));
+}
+
 // The values of an axis as numbers; empty if they have no order, as those of names.
-std::vector<double> OrderedValuesOf(const v1::SweepAxisReport& axis) {
+std::vector<double> OrderedValuesOf(const v1::SweepAxisReport& axis,
+                                    const std::optional<RateAxis>& rate) {
   std::vector<double> x;
   for (const std::string& value : axis.values()) {
-    const auto number = NumberOf(value);
+    const auto number = rate ? RateValueOf(*rate, value) : NumberOf(value);
     if (!number) return {};
     x.push_back(*number);
   }
@@ -207,7 +225,8 @@ std::map<std::vector<uint32_t>, Row> RowsOf(const RunsByPoint& points, const std
 void AddKnees(const RunsByPoint& points, v1::SweepReport* sweep) {
   if (sweep->axes().empty()) return;
   const v1::SweepAxisReport& last = *sweep->axes().rbegin();
-  const std::vector<double> x = OrderedValuesOf(last);
+  const std::optional<RateAxis> rate = RateAxisOf(last.field());
+  const std::vector<double> x = OrderedValuesOf(last, rate);
   if (x.empty()) {
     sweep->add_without_knee(absl::StrCat("no knee: the values of ", last.field(),
                                          " are not numbers in ascending or descending order"));
@@ -220,11 +239,10 @@ void AddKnees(const RunsByPoint& points, v1::SweepReport* sweep) {
       const v1::SweepAxisReport& axis = sweep->axes(static_cast<int>(a));
       at.push_back(absl::StrCat(axis.field(), "=", axis.values(static_cast<int>(indices[a]))));
     }
-    const auto served = ServedOf(row, last.field());
-    if (served.empty()) {
-      AddGeometricKnee(row, absl::StrJoin(at, " "), sweep);
+    if (rate) {
+      AddRateKnee(row, *rate, absl::StrJoin(at, " "), sweep);
     } else {
-      AddRateKnee(row, served, absl::StrJoin(at, " "), sweep);
+      AddGeometricKnee(row, absl::StrJoin(at, " "), sweep);
     }
   }
 }

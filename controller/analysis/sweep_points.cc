@@ -1,6 +1,7 @@
 #include "controller/analysis/sweep_points.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_join.h"
 #include "controller/analysis/fairness.h"
@@ -42,16 +43,15 @@ v1::TimeSpent MedianTimeOf(const std::vector<v1::TimeSpent>& runs) {
 
 }  // namespace
 
-void AddRun(const v1::PhaseReport& phase, const v1::RunPhase& load, uint32_t repeat,
+void AddRun(const v1::PhaseReport& phase, const v1::RunPhase& load, const SweepPoint& point,
             RunsOfPoint* runs) {
   runs->phases.push_back(phase.index());
-  runs->workloads = load.workloads_size();
   for (const v1::Workload& w : load.workloads()) {
     runs->ramps = runs->ramps || HasChangingRate(w);
   }
   // A run that only warms up, was cut, lost hosts, or ended in its ramp, measured something else
   // than the point's load. Its phase is listed, and its figures are left out.
-  if (repeat < load.sweep().warm_up() || !measure::Is(phase, measure::PhaseState::kDone) ||
+  if (point.repeat < load.sweep().warm_up() || !measure::Is(phase, measure::PhaseState::kDone) ||
       phase.invalid() || phase.workers_lost() != 0 || !phase.total().has_iops())
     return;
   runs->iops.push_back(phase.total().iops());
@@ -63,14 +63,14 @@ void AddRun(const v1::PhaseReport& phase, const v1::RunPhase& load, uint32_t rep
   if (p99 > 0) runs->p99.push_back(p99);
   runs->is_p50_uncertain = runs->is_p50_uncertain || IsUncertain(phase.total(), 50);
   runs->is_p99_uncertain = runs->is_p99_uncertain || IsUncertain(phase.total(), 99);
-  runs->rounds.push_back({repeat, phase.total().iops(), phase.total().bytes_per_second(), p99});
-  double due = 0;
-  double done = 0;
-  for (const v1::WorkloadReport& w : phase.workloads()) {
-    due += w.due_per_second();
-    if (w.due_per_second() > 0) done += w.total().iops();
+  runs->rounds.push_back(
+      {point.repeat, phase.total().iops(), phase.total().bytes_per_second(), p99});
+  if (!point.values.empty()) {
+    const auto& [field, value] = point.values.back();
+    const std::optional<RateAxis> axis = RateAxisOf(field);
+    const auto served = axis ? ServedRateOf(*axis, value, phase) : std::nullopt;
+    if (served) runs->served.push_back(*served);
   }
-  if (due > 0) runs->served.push_back(done / due);
   if (!phase.fairness().empty() && phase.fairness(0).has_jain()) {
     runs->jain.push_back(phase.fairness(0).jain());
   }

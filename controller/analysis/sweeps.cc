@@ -74,7 +74,7 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
       }
       const auto& [kind, point] = steps.At(phase.step);
       if (kind != StepKind::kRun) continue;
-      AddRun(report->phases(static_cast<int>(i)), spec.run(), point.repeat, &points[point.indices]);
+      AddRun(report->phases(static_cast<int>(i)), spec.run(), point, &points[point.indices]);
     }
     v1::SweepReport* sweep = report->add_sweeps();
     sweep->set_phase(spec.name());

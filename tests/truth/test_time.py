@@ -190,6 +190,34 @@ class Levels(TruthTest):
         self.assertEqual(knee["p99Ns"], sweep["points"][last]["p99Ns"])
         self.assertIn("is the last rate that is served", self.report())
 
+    @situation("16", "limits of 100 to 8,192 IOPS, in bytes, where one I/O of 1 ms is in flight")
+    def test_the_knee_of_a_limit_in_bytes_is_the_last_that_is_served(self):
+        """The axis spans a factor of 80, and the IOPS bend at 8 MiB/s, of which half is served."""
+        values = ["400KiB", "800KiB", "1600KiB", "8MiB", "32MiB"]
+        limits = [400 << 10, 800 << 10, 1600 << 10, 8 << 20, 32 << 20]
+        for field in ("max_throughput", "read_limit.throughput"):
+            job = null_job("latency: 1ms", "queue_depth: 1", duration="1s").replace(
+                "duration: 1s",
+                f"duration: 1s\n      sweep: {{axes: [{{field: {field}, "
+                f"values: [{', '.join(values)}]}}]}}",
+            )
+            report = self.run_report(job)
+            (sweep,) = report["sweeps"]
+            served = [
+                phase["total"]["bytesPerSecond"] >= 0.97 * limit
+                for phase, limit in zip(report["phases"], limits, strict=True)
+            ]
+            self.says([knee["reason"] for knee in sweep["knees"]] or sweep["withoutKnee"])
+            self.assertEqual(served[3:], [False, False])
+            last = served.index(False) - 1
+            if last < 0:
+                self.assertIn("not even", sweep["withoutKnee"][0])
+                continue
+            (knee,) = sweep["knees"]
+            self.assertEqual(knee["value"], values[last])
+            self.assertIn("is the last rate that is served", knee["reason"])
+            self.assertTrue(knee["isLastServedRate"])
+
     @situation("16,17", "three depths, each three times: too few for a knee and for an interval")
     def test_three_values_of_three_runs_tell_little(self):
         job = null_job("latency: 1ms", "queue_depth: 1", duration="200ms")

@@ -15,15 +15,24 @@
 namespace lockstep::controller {
 namespace {
 
-// The result of a workload; `due` is 0 where it is no open loop.
+// The result of a workload; `due` is 0 where it is no open loop. Of its I/Os `reads` are reads.
 struct Came {
   double due, iops;
+  double reads = 0;
 };
+
+constexpr double kBytesOfIo = 4096;
+
+void SetRates(double iops, v1::OperationReport* operation) {
+  operation->set_iops(iops);
+  operation->set_bytes_per_second(kBytesOfIo * iops);
+}
 
 // A sweep of `load` along `field`: a run for each of four values.
 v1::SweepReport SweepAlong(const std::string& field, const v1::RunPhase& load,
                            const std::function<std::vector<Came>(double value)>& came_at,
-                           const std::vector<uint32_t>& values = {100, 200, 300, 400}) {
+                           const std::vector<uint32_t>& values = {100, 200, 300, 400},
+                           const std::string& unit = "") {
   measure::RunData data;
   v1::RunPhase* run = data.run.job.add_phases()->mutable_run();
   *run = load;
@@ -32,7 +41,7 @@ v1::SweepReport SweepAlong(const std::string& field, const v1::RunPhase& load,
   v1::Report report;
   for (uint32_t step = 0; step < 4; ++step) {
     const uint32_t value = values.at(step);
-    axis->add_values(absl::StrCat(value));
+    axis->add_values(absl::StrCat(value, unit));
     measure::PhaseData& phase = data.phases.emplace_back();
     phase.phase.phase = step;
     phase.phase.step = step;
@@ -42,8 +51,12 @@ v1::SweepReport SweepAlong(const std::string& field, const v1::RunPhase& load,
     for (const Came& came : came_at(value)) {
       v1::WorkloadReport* workload = out->add_workloads();
       workload->set_due_per_second(came.due);
-      workload->mutable_total()->set_iops(came.iops);
-      out->mutable_total()->set_iops(out->total().iops() + came.iops);
+      SetRates(came.iops, workload->mutable_total());
+      SetRates(out->total().iops() + came.iops, out->mutable_total());
+      if (!(came.reads > 0)) continue;
+      v1::OperationReport* reads = workload->add_operations();
+      reads->set_kind("read");
+      SetRates(came.reads, reads);
     }
   }
   AddSweeps(data, &report);
@@ -109,13 +122,61 @@ TEST(SweepsTest, AnAxisThatGoesDownHasTheKneeOfTheOneThatGoesUp) {
             "no knee: the values of threads are not numbers in ascending or descending order");
 }
 
-TEST(SweepsTest, WhatALimitServedCannotBeToldFromWhatElseRan) {
-  const v1::SweepReport sweep =
-      SweepAlong("workloads.0.max_iops", LoadsOf(2), [](double limit) -> std::vector<Came> {
-        return {{0, Managed(limit)}, {0, 50}};
-      });
-  EXPECT_EQ(LastServedOf(sweep), "") << sweep.DebugString();
-  EXPECT_TRUE(IsOfBend(sweep)) << sweep.DebugString();
+TEST(SweepsTest, WhatALimitServedIsOfItsOwnWorkload) {
+  const auto beside = [](double limit) -> std::vector<Came> {
+    return {{0, Managed(limit)}, {0, 5000}};
+  };
+  const v1::SweepReport sweep = SweepAlong("workloads.0.max_iops", LoadsOf(2), beside);
+  EXPECT_EQ(LastServedOf(sweep), "200") << sweep.DebugString();
+  EXPECT_TRUE(absl::StrContains(sweep.knees(0).reason(), "of 300 only 250 IOPS are"))
+      << sweep.knees(0).reason();
+  // A limit of each workload is due of all of them together.
+  const auto both = [](double limit) -> std::vector<Came> {
+    return {{0, std::min(limit, 140.0)}, {0, std::min(limit, 140.0)}};
+  };
+  EXPECT_EQ(LastServedOf(SweepAlong("max_iops", LoadsOf(2), both)), "100");
+}
+
+// 25 to 400 of a capacity of 150 are logarithmic by their span, and the IOPS bend at 200.
+TEST(SweepsTest, ALimitOfBytesOrOfOneDirectionIsARate) {
+  const std::vector<uint32_t> values{25, 50, 100, 400};
+  const auto bytes = [](double mib) -> std::vector<Came> {
+    const double iops = std::min(mib, 150.0) * 1048576 / kBytesOfIo;
+    return {{0, iops, iops}};
+  };
+  v1::SweepReport sweep = SweepAlong("max_throughput", LoadsOf(1), bytes, values, "MiB");
+  EXPECT_EQ(LastServedOf(sweep), "100MiB") << sweep.DebugString();
+  EXPECT_TRUE(absl::StrContains(sweep.knees(0).reason(),
+                                "served: 100 MiB/s (too few I/Os for a p99); of 400MiB only 150 "
+                                "MiB/s are"))
+      << sweep.knees(0).reason();
+  EXPECT_EQ(sweep.conclusion().figure(), "p99");
+  sweep = SweepAlong("workloads.0.read_limit.throughput", LoadsOf(1), bytes, values, "MiB/s");
+  EXPECT_EQ(LastServedOf(sweep), "100MiB/s") << sweep.DebugString();
+  EXPECT_TRUE(absl::StrContains(sweep.knees(0).reason(), "only 150 MiB/s of reads are"));
+  EXPECT_EQ(sweep.conclusion().figure(), "p99");
+  // The writes beside the reads are not what the limit is of.
+  const auto reads = [](double limit) -> std::vector<Came> {
+    return {{0, 9000, std::min(limit, 150.0)}};
+  };
+  sweep = SweepAlong("read_limit.iops", LoadsOf(1), reads, values);
+  EXPECT_EQ(LastServedOf(sweep), "100") << sweep.DebugString();
+  EXPECT_TRUE(absl::StrContains(sweep.knees(0).reason(), "of 400 only 150 reads/s are"));
+  sweep = SweepAlong("write_limit.iops", LoadsOf(1), reads, values);
+  EXPECT_EQ(sweep.knees_size(), 0);
+  EXPECT_EQ(sweep.without_knee(0), "no knee: it is not known what of each rate was served");
+}
+
+TEST(SweepsTest, CountsOfARateAreDecimal) {
+  // Of 1,024 or 1,048,576 it would be too little.
+  const auto millions = [](double limit) -> std::vector<Came> {
+    return {{0, 1e6 * std::min(limit, 3.2)}};
+  };
+  EXPECT_EQ(LastServedOf(SweepAlong("max_iops", LoadsOf(1), millions, {1, 2, 3, 4}, "M")), "3M");
+  const auto thousands = [](double limit) -> std::vector<Came> {
+    return {{0, 990 * std::min(limit, 3.2)}};
+  };
+  EXPECT_EQ(LastServedOf(SweepAlong("max_iops", LoadsOf(1), thousands, {1, 2, 3, 4}, "k")), "3k");
 }
 
 TEST(SweepsTest, OfARateThatChangesNothingIsSaidToBeServed) {
@@ -128,17 +189,18 @@ TEST(SweepsTest, OfARateThatChangesNothingIsSaidToBeServed) {
   load.mutable_workloads(0)->mutable_open_loop()->set_ramp_to_ratio(1);
   EXPECT_EQ(LastServedOf(sweep()), "200") << sweep().DebugString();
   load.mutable_workloads(0)->mutable_open_loop()->set_ramp_to_ratio(2);
-  EXPECT_EQ(LastServedOf(sweep()), "") << sweep().DebugString();
-  EXPECT_TRUE(IsOfBend(sweep())) << sweep().DebugString();
+  // The IOPS bend at a rate that is not served.
+  EXPECT_EQ(sweep().knees_size(), 0) << sweep().DebugString();
+  EXPECT_TRUE(absl::StrContains(sweep().without_knee(0), "the rate changes while a point runs"));
 }
 
-TEST(SweepsTest, WhereItIsNotKnownWhatWasDueTheIOPSBend) {
+TEST(SweepsTest, WhereItIsNotKnownWhatWasDueARateHasNoKnee) {
   const v1::SweepReport sweep =
       SweepAlong("open_loop.rate", LoadsOf(1), [](double rate) -> std::vector<Came> {
         return {{0, Managed(rate)}};
       });
-  EXPECT_EQ(LastServedOf(sweep), "") << sweep.DebugString();
-  EXPECT_TRUE(IsOfBend(sweep)) << sweep.DebugString();
+  EXPECT_EQ(sweep.knees_size(), 0) << sweep.DebugString();
+  EXPECT_EQ(sweep.without_knee(0), "no knee: it is not known what of each rate was served");
 }
 
 // As of a load that ended in its ramp.
