@@ -218,6 +218,26 @@ class Levels(TruthTest):
             self.assertIn("is the last rate that is served", knee["reason"])
             self.assertTrue(knee["isLastServedRate"])
 
+    @situation("16", "25, 40, 50, 100 and 150 % of 1,100/s, where at most 1,000/s complete")
+    def test_the_knee_of_a_curve_is_served(self):
+        """Beside the latency of 150 % that of 100 % looks flat, though a tenth is not served."""
+        job = null_job(
+            "latency: 1ms", "queue_depth: 1, open_loop: {rate: 1100, arrival: fixed}"
+        ).replace("duration: 2s", "duration: 2s\n      curve: {share: [25%, 40%, 50%, 100%, 150%]}")
+        report = self.run_report(job)
+        (curve,) = report["curves"]
+        served = [p["achieved"] >= 0.97 * p["offered"] for p in curve["points"]]
+        self.says(curve["knee"]["reason"] if "knee" in curve else curve["withoutKnee"])
+        self.assertEqual(served[3:], [False, False])
+        last = served.index(False) - 1
+        if last == 2:  # unless the machine stood still: four steps up to the first not served
+            self.assertIn("knee", curve, curve.get("withoutKnee"))
+        if "knee" not in curve:
+            return
+        self.assertIn(curve["knee"]["value"], ["25 %", "40 %", "50 %"][: last + 1])
+        self.assertIn("% is served", curve["knee"]["reason"])
+        self.assertIn("% is served", self.report())
+
     @situation("16,17", "three depths, each three times: too few for a knee and for an interval")
     def test_three_values_of_three_runs_tell_little(self):
         job = null_job("latency: 1ms", "queue_depth: 1", duration="200ms")
