@@ -118,5 +118,10 @@ struct JobText {
   std::map<int, Origin> origins;     // by line, from 1
 };
 JobText WriteJob(const Translation& translation, const std::string& source);
+// The comments that this job begins with, without their marks: the name of the source, and the
+// remarks.
+std::vector<std::string> CommentsOf(const Translation& translation, const std::string& source);
+// With these comments in front.
+JobText WriteJob(const Translation& translation, const std::vector<std::string>& comments);
 
 }  // namespace lockstep::frontends

@@ -223,17 +223,23 @@ class Writer {
   // A map of texts, such as labels.
   void Map(const ProtoMessage& message, const FieldDescriptor& field, const std::string& path,
            size_t indent, const std::string& start) {
-    std::map<std::string, std::string> entries;
+    struct Entry {
+      std::string key, value;
+    };
+    std::map<std::string, Entry> entries;  // by their names as paths have them
     const FieldDescriptor& key = *field.message_type()->map_key();
     const FieldDescriptor& value = *field.message_type()->map_value();
     const Reflection* r = message.GetReflection();
     for (int i = 0; i < r->FieldSize(message, &field); ++i) {
       const ProtoMessage& entry = r->GetRepeatedMessage(message, &field, i);
-      entries[ValueText(entry, key, 0)] = ValueText(entry, value, 0);
+      const std::string name = entry.GetReflection()->GetString(entry, &key);
+      entries[common::Printable(name, 100)] = {ValueText(entry, key, 0),
+                                               ValueText(entry, value, 0)};
     }
     Line(start, path);
-    for (const auto& [name, text] : entries) {
-      Line(absl::StrCat(std::string(indent + 2, ' '), name, ": ", text), "");
+    for (const auto& [name, entry] : entries) {
+      Line(absl::StrCat(std::string(indent + 2, ' '), entry.key, ": ", entry.value),
+           absl::StrCat(path, ".", name));
     }
   }
 
@@ -250,7 +256,7 @@ class Writer {
       const std::string here = absl::StrCat(path, "[", i, "]");
       const std::string dash = std::string(indent + 2, ' ') + "- ";
       // An item with a name is long: it gets a line for each field, others one line in all.
-      if (item->GetDescriptor()->FindFieldByName("name") != nullptr) {
+      if (item->GetDescriptor()->FindFieldByName("name") != nullptr && !SetFields(*item).empty()) {
         NoteNextLine(here);
         Fields(item, here, indent + 4, dash);
       } else {
@@ -309,13 +315,24 @@ class Writer {
 
 }  // namespace
 
-JobText WriteJob(const Translation& translation, const std::string& source) {
+std::vector<std::string> CommentsOf(const Translation& translation, const std::string& source) {
+  std::vector<std::string> comments{"Translated from " + source + "."};
+  for (const frontends::Message& remark : translation.remarks) {
+    comments.push_back(MessageText(remark));
+  }
+  return comments;
+}
+
+JobText WriteJob(const Translation& translation, const std::vector<std::string>& comments) {
   JobText text;
   Writer writer(translation, &text);
-  writer.Comment("Translated from " + source + ".");
-  for (const frontends::Message& remark : translation.remarks) writer.Comment(MessageText(remark));
+  for (const std::string& comment : comments) writer.Comment(comment);
   writer.Job();
   return text;
+}
+
+JobText WriteJob(const Translation& translation, const std::string& source) {
+  return WriteJob(translation, CommentsOf(translation, source));
 }
 
 }  // namespace lockstep::frontends

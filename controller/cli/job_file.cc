@@ -42,13 +42,6 @@ std::string FlagOf(const std::string& set) {
   return absl::StrCat("--set ", common::Printable(set, 300), ": ");
 }
 
-// Whether the field at `path` is the one at `above`, or in it. The name of another field may begin
-// with the same letters.
-bool IsWithin(const std::string& path, const std::string& above) {
-  return path.starts_with(above) &&
-         (path.size() == above.size() || path[above.size()] == '.' || path[above.size()] == '[');
-}
-
 // Sets one value in the tree: phases.0.run.duration=10s. Returns what is wrong, or nothing; `path`
 // is then the field's as errors name it.
 std::string ApplySet(const std::string& set, YAML::Node* root, std::string* path) {
@@ -175,6 +168,12 @@ std::string SyntaxError(const std::string& name, const std::string& source,
 }
 
 }  // namespace
+
+bool IsWithin(const std::string& path, const std::string& above) {
+  // The name of another field may begin with the same letters.
+  return path.starts_with(above) &&
+         (path.size() == above.size() || path[above.size()] == '.' || path[above.size()] == '[');
+}
 
 std::string JobFile::LocationOf(const std::string& path, int line) const {
   // Of two flags for one field the last one counts.

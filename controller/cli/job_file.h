@@ -36,6 +36,9 @@ struct JobFile {
   std::string LocationOf(const std::string& path, int line) const;
 };
 
+// Whether the field at `path` is the one at `above`, or in it: phases[0].run in phases[0].
+bool IsWithin(const std::string& path, const std::string& above);
+
 // Why a text of this size and depth is not read, with the name in front; empty if it may be.
 std::string RefusedSource(const std::string& name, const std::string& source);
 

@@ -6,9 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/text.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/local_run.h"
+#include "controller/cli/translated_job.h"
 #include "frontends/presets/presets.h"
 
 namespace lockstep::cli {
@@ -55,19 +58,33 @@ std::optional<std::string> TextOf(const PresetFlags& flags) {
   return std::nullopt;
 }
 
+// The comment that a preset begins with, line by line.
+std::vector<std::string> FirstComments(const std::string& text) {
+  std::vector<std::string> comments;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (!absl::ConsumePrefix(&line, "# ")) break;
+    comments.emplace_back(line);
+  }
+  return comments;
+}
+
+int Show(const std::string& job) {
+  // Half a job file could be taken for a whole one, so the flush is checked.
+  std::cout << common::PrintableLines(job, job.size());
+  return std::cout.flush() ? kOk : Fail("standard output: the job cannot be written");
+}
+
 int RunPreset(const Context& context, const PresetFlags& flags) {
   if (flags.name.empty()) return ListPresets();
   const std::optional<std::string> text = TextOf(flags);
   if (!text) return kInvalidJob;
-  if (flags.show) {
-    // Half a job file could be taken for a whole one, so the flush below is checked.
-    std::cout << *text;
-    return std::cout.flush() ? kOk : Fail("standard output: the job cannot be written");
-  }
+  // Without overrides the text is shown as it is, with all of its comments.
+  if (flags.show && flags.sets.empty()) return Show(*text);
   // Parsed as text, so that --set and the places of errors work as with a file.
   const JobFile file = ParseJobFile("preset " + flags.name, *text, flags.sets);
   for (const std::string& error : file.errors) std::cerr << common::Printable(error) << "\n";
   if (!file.errors.empty()) return kInvalidJob;
+  if (flags.show) return Show(WriteWithSets(file, {}, FirstComments(*text)).yaml);
   const Submitter by{UserName(), flags.confirm, flags.local.is_local};
   LocalFlags local = flags.local;
   local.directory = flags.use.directory;
@@ -91,10 +108,10 @@ void AddPresetCommand(CLI::App* app, const Context* context, int* status) {
                      "On how many hosts it runs, or their names: 4, node[1-8],db1; one without it");
   preset->add_flag("--purge", flags->use.purge,
                    "With a pts- preset and --device: discard the whole device first");
-  CLI::Option* set =
-      preset->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")
-          ->allow_extra_args(false);
-  preset->add_flag("--show", flags->show, "Print the job file, and run nothing")->excludes(set);
+  preset->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")
+      ->allow_extra_args(false);
+  preset->add_flag("--show", flags->show,
+                   "Print the job file, with the overrides in it, and run nothing");
   preset->add_option("--confirm", flags->confirm,
                      "The token that `lockstep plan` gives: what that plan overwrites may be "
                      "overwritten");

@@ -11,7 +11,8 @@
 namespace lockstep::cli {
 namespace {
 
-int Translate(const std::vector<std::string>& paths, const TranslateFlags& flags) {
+int Translate(const std::vector<std::string>& paths, const TranslateFlags& flags,
+              const std::vector<std::string>& sets) {
   std::vector<frontends::SourceFile> files;
   for (const std::string& path : paths) {
     std::optional<std::string> source = ReadJobSource(path);
@@ -28,7 +29,7 @@ int Translate(const std::vector<std::string>& paths, const TranslateFlags& flags
     return kInvalidJob;
   }
   std::vector<std::string> remarks;
-  const JobFile file = TranslateJob(*front_end, files, flags, {}, &remarks);
+  const JobFile file = TranslateJob(*front_end, files, flags, sets, &remarks);
   for (const std::string& error : file.errors) std::cerr << common::Printable(error) << "\n";
   if (!file.errors.empty()) return kInvalidJob;
   // The file may be somebody else's: its names must not reach a terminal as escape codes.
@@ -61,6 +62,7 @@ void AddTranslateFlags(CLI::App* command, TranslateFlags* flags) {
 void AddTranslateCommand(CLI::App* app, int* status) {
   struct Flags {
     std::vector<std::string> files;
+    std::vector<std::string> sets;
     TranslateFlags translate;
   };
   const auto flags = std::make_shared<Flags>();
@@ -71,6 +73,11 @@ void AddTranslateCommand(CLI::App* app, int* status) {
                    "The file; - is standard input; several as the tool would be given them")
       ->required()
       ->expected(1, 64);
+  translate
+      ->add_option("--set", flags->sets,
+                   "Override a field of the job: phases.1.run.duration=10s; the job names the flag "
+                   "beside the field")
+      ->allow_extra_args(false);
   AddTranslateFlags(translate, &flags->translate);
   translate->footer(
       "Each line of the job names the option and the line that it comes from. `run`, `plan`, "
@@ -78,7 +85,7 @@ void AddTranslateCommand(CLI::App* app, int* status) {
       "has errors, or options that a job cannot express.\n\nExample:\n  lockstep translate "
       "mixed.fio "
       "--hosts 4 --directory /mnt/san > mixed.yaml");
-  translate->callback([=] { *status = Translate(flags->files, flags->translate); });
+  translate->callback([=] { *status = Translate(flags->files, flags->translate, flags->sets); });
 }
 
 }  // namespace lockstep::cli

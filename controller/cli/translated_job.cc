@@ -27,6 +27,36 @@ std::optional<std::string> FindVariable(const std::string& name) {
   return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
 
+// The path of the nearest field above that has a line of the text; empty if none has.
+std::string LineAbove(const frontends::JobText& text, std::string path) {
+  while (!path.empty() && !text.lines.contains(path)) {
+    const size_t cut = path.find_last_of(".[");
+    path = cut == std::string::npos ? "" : path.substr(0, cut);
+  }
+  return path;
+}
+
+// Gives the fields of an override the flag as their origin. `text`: the job with its overrides.
+void MarkSet(const frontends::JobText& text, const std::string& path, const std::string& set,
+             std::map<std::string, frontends::Origin>* origins) {
+  const frontends::Origin flag{"", 0, "--set " + set};
+  // An origin below would be one of a value that the override has replaced.
+  std::erase_if(*origins, [&](const auto& origin) { return IsWithin(origin.first, path); });
+  bool is_shown = false;
+  for (const auto& [written, line] : text.lines) {
+    if (!IsWithin(written, path)) continue;
+    (*origins)[written] = flag;
+    is_shown = true;
+  }
+  if (is_shown) return;
+  // A field of an item that has one line, or one whose value is the default and not written. The
+  // line above keeps its own origin, too.
+  const std::string above = LineAbove(text, path);
+  if (above.empty()) return;
+  const auto [known, is_new] = origins->emplace(above, flag);
+  if (!is_new) known->second.option = absl::StrCat(flag.option, ", ", known->second.option);
+}
+
 // The job of a text that is not read, because its writer knows what a reader would find.
 JobFile WrittenJobFile(const std::string& name, frontends::JobText text) {
   JobFile file;
@@ -38,6 +68,15 @@ JobFile WrittenJobFile(const std::string& name, frontends::JobText text) {
   file.job = std::move(text.job);
   file.lines = std::move(text.lines);
   return file;
+}
+
+// "mixed.fio:14: bs=4k: " by the lines of the text.
+std::map<int, std::string> OriginsOf(const frontends::JobText& text) {
+  std::map<int, std::string> origins;
+  for (const auto& [line, origin] : text.origins) {
+    origins[line] = frontends::MessageText({origin, ""});
+  }
+  return origins;
 }
 
 std::optional<int64_t> FindSize(const std::string& path) {
@@ -98,6 +137,18 @@ JobFile TranslateJob(const frontends::FrontEnd& front_end,
   return JobFileOf(frontends::Translate(front_end, request), files[0].name, sets, remarks);
 }
 
+frontends::JobText WriteWithSets(const JobFile& changed,
+                                 const std::map<std::string, frontends::Origin>& origins,
+                                 const std::vector<std::string>& comments) {
+  frontends::Translation translation;
+  translation.job = changed.job;
+  translation.origins = origins;
+  // Only a text shows which fields have lines.
+  const frontends::JobText plain = frontends::WriteJob(translation, comments);
+  for (const auto& [path, set] : changed.sets) MarkSet(plain, path, set, &translation.origins);
+  return frontends::WriteJob(translation, comments);
+}
+
 JobFile JobFileOf(const frontends::Translation& translation, const std::string& name,
                   const std::vector<std::string>& sets, std::vector<std::string>* remarks) {
   for (const frontends::Message& remark : translation.remarks) {
@@ -110,15 +161,23 @@ JobFile JobFileOf(const frontends::Translation& translation, const std::string& 
   }
   if (!file.errors.empty()) return file;
   frontends::JobText text = frontends::WriteJob(translation, name);
-  std::map<int, std::string> origins;
-  for (const auto& [line, origin] : text.origins) {
-    origins[line] = frontends::MessageText({origin, ""});
+  std::vector<std::pair<std::string, std::string>> applied;
+  if (!sets.empty()) {
+    // Overrides are of fields as a job file has them: the text is read for them.
+    JobFile changed = ParseJobFile(name, text.yaml, sets);
+    if (!changed.errors.empty()) {
+      changed.is_translated = true;
+      changed.origins = OriginsOf(text);
+      return changed;
+    }
+    text = WriteWithSets(changed, translation.origins, frontends::CommentsOf(translation, name));
+    applied = std::move(changed.sets);
   }
-  // Overrides change the text, which is read for them.
-  file = sets.empty() ? WrittenJobFile(name, std::move(text)) : ParseJobFile(name, text.yaml, sets);
+  std::map<int, std::string> origins = OriginsOf(text);
+  file = WrittenJobFile(name, std::move(text));
   file.is_translated = true;
   file.origins = std::move(origins);
-  if (!sets.empty()) return file;
+  file.sets = std::move(applied);
   // A reader refuses numbers out of their range.
   for (const v1::FieldProblem& wrong : v1::CheckFields(file.job)) {
     v1::Problem problem;

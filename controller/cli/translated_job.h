@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,12 +28,18 @@ std::optional<frontends::FrontEnd> ChooseFrontEnd(const frontends::SourceFile& f
 // The values that --language takes.
 std::vector<std::string> Languages();
 
-// The files as a job file with comments, and the job that it says. With `sets` the text is read as
-// any other one is. Errors of the translation are those of the result. `remarks`: where the meaning
-// differs. Reads the files that others include, and the environment.
+// The files as a job file with comments, and the job that it says, with the overrides of `sets` in
+// it. Errors of the translation are those of the result. `remarks`: where the meaning differs.
+// Reads the files that others include, and the environment.
 JobFile TranslateJob(const frontends::FrontEnd& front_end,
                      const std::vector<frontends::SourceFile>& files, const TranslateFlags& flags,
                      const std::vector<std::string>& sets, std::vector<std::string>* remarks);
+
+// A job that overrides have changed, as a job file. The flag stands beside each field that it has
+// set, and `origins` beside the others. `comments` stand in front.
+frontends::JobText WriteWithSets(const JobFile& changed,
+                                 const std::map<std::string, frontends::Origin>& origins,
+                                 const std::vector<std::string>& comments);
 
 // A translation as a job file with comments. `name`: of what was translated.
 JobFile JobFileOf(const frontends::Translation& translation, const std::string& name,

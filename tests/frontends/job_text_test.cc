@@ -1,6 +1,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "controller/cli/job_file.h"
 #include "controller/cli/translated_job.h"
 #include "frontends/frontend.h"
@@ -90,12 +91,78 @@ TEST(JobTextTest, CommandsRunTheJobThatIsPrinted) {
   problem.set_message("is too deep");
   EXPECT_EQ(file.Locate(problem),
             "a.fio:6: iodepth=8: phases[1].run.workloads[0].queue_depth: is too deep");
-  // Overrides change the text, and nothing else of it.
+  // Overrides change their fields, and nothing else.
   const cli::JobFile set =
       cli::JobFileOf(translation, "a.fio", {"phases.1.run.workloads.0.queue_depth=2"}, &remarks);
   v1::JobSpec expected = file.job;
   expected.mutable_phases(1)->mutable_run()->mutable_workloads(0)->set_queue_depth(2);
   EXPECT_EQ(set.job.DebugString(), expected.DebugString());
+}
+
+// The text of a file of fio with these overrides, which must be that of the job that is run.
+std::string TextWithSets(const std::vector<std::string>& sets) {
+  const Request request{.files = {{"a.fio",
+                                   "[a]\nrw=randrw\nbssplit=4k/60:8k/40\nsize=4m\niodepth=8\n"
+                                   "ioengine=libaio\nfilename=/data/a\n"}}};
+  std::vector<std::string> remarks;
+  const cli::JobFile file =
+      cli::JobFileOf(Translate(*FindFrontEnd(request.files[0]), request), "a.fio", sets, &remarks);
+  for (const std::string& error : file.errors) ADD_FAILURE() << error;
+  const cli::JobFile read = cli::ParseJobFile("a.yaml", file.source, {});
+  for (const std::string& error : read.errors) ADD_FAILURE() << error << "\n" << file.source;
+  EXPECT_EQ(file.job.DebugString(), read.job.DebugString()) << file.source;
+  return file.source;
+}
+
+TEST(JobTextTest, AnOverrideIsInTheTextAndNamedBesideItsField) {
+  const std::string workload = "phases.1.run.workloads.0.";
+  const std::string depth = workload + "queue_depth=2";
+  const std::string plain = TextWithSets({});
+  const std::string text = TextWithSets({depth, "labels.site=here"});
+  const auto has = [](const std::string& all, const std::string& part) {
+    EXPECT_TRUE(absl::StrContains(all, part)) << part << "\n" << all;
+  };
+  has(plain, "queue_depth: 8  # iodepth=8 (a.fio:5)\n");
+  has(text, "queue_depth: 2  # --set " + depth + "\n");
+  has(text, "  site: here  # --set labels.site=here\n");
+  EXPECT_FALSE(absl::StrContains(text, "iodepth=8")) << text;
+  // Other fields keep their origins.
+  has(text, "engine: libaio  # ioengine=libaio (a.fio:6)\n");
+  has(text, "# Translated from a.fio.\n");
+}
+
+TEST(JobTextTest, AnOverrideOfAPartIsNamedBesideItsLine) {
+  const std::string weight = "phases[1].run.workloads[0].block_sizes[1].weight=50";
+  const std::string text = TextWithSets({weight});
+  EXPECT_TRUE(absl::StrContains(text, "weight: 50}  # --set " + weight)) << text;
+  // All of a value that is replaced comes from the flag.
+  const std::string pattern = "phases.1.run.workloads.0.pattern={zipf: {theta: 1.1}}";
+  const std::string zipf = TextWithSets({pattern});
+  EXPECT_TRUE(absl::StrContains(zipf, "theta: 1.1  # --set " + pattern + "\n")) << zipf;
+  // A default is not written. The field above says why it is not there.
+  const std::string none = "phases.1.run.drop_caches=false";
+  const std::string without = TextWithSets({none});
+  EXPECT_FALSE(absl::StrContains(without, "drop_caches: true")) << without;
+  EXPECT_TRUE(absl::StrContains(without, "run:  # --set " + none + "\n")) << without;
+}
+
+TEST(JobTextTest, AProblemOfAnOverrideNamesTheFlag) {
+  Translation translation;
+  translation.job.set_name("a");
+  v1::Workload* w = translation.job.add_phases()->mutable_run()->add_workloads();
+  w->set_name("w");
+  w->add_targets("t");
+  w->set_queue_depth(4);
+  translation.origins["phases[0].run.workloads[0].queue_depth"] = {"a.fio", 7, "iodepth=4"};
+  std::vector<std::string> remarks;
+  const std::string set = "phases.0.run.workloads.0.queue_depth=2";
+  const cli::JobFile file = cli::JobFileOf(translation, "a.fio", {set}, &remarks);
+  ASSERT_TRUE(file.errors.empty()) << file.errors[0];
+  v1::Problem problem;
+  problem.set_path("phases[0].run.workloads[0].queue_depth");
+  problem.set_message("is too deep");
+  EXPECT_EQ(file.Locate(problem),
+            "--set " + set + ": phases[0].run.workloads[0].queue_depth: is too deep");
 }
 
 TEST(JobTextTest, ANumberOutOfItsRangeIsAnErrorOfItsOption) {

@@ -222,6 +222,16 @@ class Traps(unittest.TestCase):
     def test_fio_on_a_fleet(self):
         self.hold(FIO_ON_TWO, "a.fio", "--hosts", "2")
 
+    def test_an_override_is_translated(self):
+        override = "phases.1.run.workloads.0.block_size=16KiB"
+        rows = {
+            "the override stands in place of the option": (
+                JOB + "bs=8k\n",
+                r"block_size: 16KiB +# --set phases\.1\.run\.workloads\.0\.block_size=16KiB\n",
+            )
+        }
+        self.hold(rows, "a.fio", "--directory", "/mnt/test", "--set", override)
+
     def test_a_further_file_begins_afresh(self):
         with tempfile.TemporaryDirectory() as directory:
             for name, text in {

@@ -46,6 +46,20 @@ class Presets(unittest.TestCase):
                 checked = lockstep("check", "-", stdin=shown.stdout)
                 self.assertEqual(checked.returncode, 0, checked.stderr)
 
+    def test_overrides_are_shown(self):
+        override = "phases.1.run.duration=2s"
+        done = lockstep("preset", "oltp", "--directory", "/mnt/x", "--set", override, "--show")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.startswith("# A database: pages at random,"), done.stdout)
+        self.assertIn(f"duration: 2s  # --set {override}\n", done.stdout)
+        self.assertIn('path: "/mnt/x/{host}/oltp-log"', done.stdout)
+        checked = lockstep("check", "-", stdin=done.stdout)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+        wrong = lockstep(
+            "preset", "oltp", "--directory", "/mnt/x", "--set", "phases.9.run=x", "--show"
+        )
+        self.assertEqual((wrong.returncode, wrong.stdout), (2, ""))
+
     def test_what_is_missing_is_said(self):
         done = lockstep("preset", "oltp")
         self.assertEqual(done.returncode, 2)
