@@ -100,11 +100,16 @@ void SetOrder(const Statement& statement, Load* load, Findings* findings) {
   if (!percent) {
     return findings->Fail(seek->where, "is no percentage, and none of random, sequential and eof");
   }
+  load->seek_percent = *percent;
   if (*percent > 0) {
     w->mutable_pattern()->mutable_random();
     if (*percent < 100) w->set_random_ratio(*percent / 100);
-    return;
   }
+  if (load->stride != nullptr) {
+    SetStride(*load->stride, *percent, w, findings);
+    if (w->pattern().has_sequential()) load->origins["pattern"] = load->stride->where;
+  }
+  if (*percent > 0) return;
   // vdbench deals the offsets out to its threads one after the other.
   v1::Sequential* order = w->mutable_pattern()->mutable_sequential();
   if (w->block_sizes().empty()) order->set_shared(true);
@@ -252,6 +257,14 @@ std::vector<Storage> ReadStorages(const Request& request, const Statement& state
     common.threads = static_cast<uint32_t>(CountOf(*threads, 1, kMaxThreads, findings));
     common.threads_from = threads->where;
   }
+  common.hit_area = statement.Find("hitarea");
+  if (common.hit_area != nullptr) {
+    const auto bytes = ParseSize(common.hit_area->value);
+    if (!bytes || *bytes > kMaxTarget) {
+      findings->Fail(common.hit_area->where, "is no size up to 1 PiB");
+    }
+    common.hit_area_bytes = bytes.value_or(0);
+  }
   if (const Parameter* host = statement.Find("host")) common.hosts = ListOf(*host, findings);
   int64_t first = 0;
   int64_t count = 1;
@@ -300,7 +313,10 @@ Load ReadLoad(const Statement& statement, Findings* findings) {
     SetReads(*reads, &load.workload, findings);
     load.origins["read"] = reads->where;
   }
+  load.stride = statement.Find("stride");
   SetOrder(statement, &load, findings);
+  load.read_hits = statement.Find("rhpct");
+  load.write_hits = statement.Find("whpct");
   load.range = statement.Find("range");
   load.openflags = statement.Find("openflags");
   load.threads = statement.Find("threads");

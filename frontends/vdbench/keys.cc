@@ -9,9 +9,8 @@ constexpr char kShell[] = "a host is one whose worker is connected, however that
 constexpr char kOneWorker[] = "a host has one worker";
 constexpr char kReporting[] = "the report has everything";
 constexpr char kOwnRules[] = "a job has rules of its own for it";
-constexpr char kNoHits[] = "without rhpct and whpct no I/O hits the area";
-constexpr char kReadHits[] = "a share of reads that hit a small area";
-constexpr char kWriteHits[] = "a share of writes that hit a small area";
+constexpr char kRunHits[] = "hits of the whole run; write rhpct and whpct into each wd";
+constexpr char kHitLoops[] = "an area that I/Os hit as an axis";
 constexpr char kCommands[] = "commands; none is ever run";
 constexpr char kFiles[] = "files, directories and operations on them";
 constexpr char kDuplicates[] = "vdbench's kind of duplicates";
@@ -38,7 +37,7 @@ constexpr Rule kStorageKeys[] = {
     {"align", Fate::kRefused, "an alignment of its own for each storage"},
     {"threads"},
     {"range"},
-    {"hitarea", Fate::kRemarked, kNoHits},
+    {"hitarea"},
     {"openflags"},
     {"count"},
     {"journal", Fate::kRefused, kJournal},
@@ -61,9 +60,9 @@ constexpr Rule kWorkloadKeys[] = {
     {"skew"},
     {"range"},
     {"hotband", Fate::kRefused, "vdbench's hot bands"},
-    {"rhpct", Fate::kRefused, kReadHits, "0"},
-    {"whpct", Fate::kRefused, kWriteHits, "0"},
-    {"stride", Fate::kRefused, "a distance between two I/Os"},
+    {"rhpct"},
+    {"whpct"},
+    {"stride"},
     {"iorate", Fate::kRefused, kPriority},
     {"priority", Fate::kRefused, kPriority},
     {"threads"},
@@ -89,17 +88,17 @@ constexpr Rule kRunKeys[] = {
     {"rdpct"},
     {"openflags"},
     {"seekpct", Fate::kRefused, "an order of offsets of the whole run; write it into each wd"},
-    {"rhpct", Fate::kRefused, kReadHits, "0"},
-    {"whpct", Fate::kRefused, kWriteHits, "0"},
+    {"rhpct", Fate::kRefused, kRunHits, "0"},
+    {"whpct", Fate::kRefused, kRunHits, "0"},
     {"hitarea", Fate::kRemarked, kNoHits},
     {"forxfersize"},
     {"forthreads"},
     {"forrdpct"},
     {"foriorate"},
     {"forseekpct", Fate::kRefused, "the order of offsets as an axis"},
-    {"forrhpct", Fate::kRefused, kReadHits},
-    {"forwhpct", Fate::kRefused, kWriteHits},
-    {"forhitarea", Fate::kRefused, kReadHits},
+    {"forrhpct", Fate::kRefused, kHitLoops},
+    {"forwhpct", Fate::kRefused, kHitLoops},
+    {"forhitarea", Fate::kRefused, kHitLoops},
     {"forcompratio", Fate::kRefused, "content as an axis"},
     {"fwd", Fate::kRefused, kFiles},
     {"fwdrate", Fate::kRefused, kFiles},

@@ -9,6 +9,9 @@
 
 namespace lockstep::frontends::vdbench {
 
+// What is said of a hit area that no workload has hits in.
+inline constexpr char kNoHits[] = "without rhpct and whpct no I/O hits the area";
+
 // The keys of one kind of statement, in full. `idle` is one value.
 struct KindRule {
   Kind kind;

@@ -25,6 +25,28 @@ constexpr double kMinRate = 0.001;
 // The points of vdbench's curve by default, in percent.
 constexpr double kCurve[] = {10, 50, 70, 80, 90, 100};
 
+// The smallest whole numbers that have the proportion of the shares, each to half a percent.
+// Larger ones would be as good on average, but they are I/Os that a workload does at once while the
+// others wait.
+std::vector<uint32_t> WholeShares(const std::vector<double>& shares) {
+  constexpr int kMaxFactor = 100;
+  constexpr double kError = 0.005;
+  constexpr double kMaxFlow = 1e6;
+  const double least = *std::min_element(shares.begin(), shares.end());
+  std::vector<uint32_t> numbers(shares.size());
+  for (int factor = 1; factor <= kMaxFactor; ++factor) {
+    bool is_close = true;
+    for (size_t i = 0; i < shares.size(); ++i) {
+      const double exact = std::min(kMaxFlow, shares[i] / least * factor);
+      const double whole = std::round(exact);
+      numbers[i] = static_cast<uint32_t>(whole);
+      is_close = is_close && std::abs(whole - exact) <= exact * kError;
+    }
+    if (is_close) break;
+  }
+  return numbers;
+}
+
 class PhaseMaker {
  public:
   PhaseMaker(const RunPlan& plan, int64_t smallest_storage, std::set<std::string>* names,
@@ -45,7 +67,7 @@ class PhaseMaker {
     if (rates_.size() > 1 && !AreSharesEqual()) return MakeEachRate();
     Phase phase = Begin(plan_.statement->name);
     if (rates_.empty()) {
-      RemarkSkew();
+      KeepShares(&phase);
     } else {
       SetRate(rates_[0], &phase);
     }
@@ -244,17 +266,44 @@ class PhaseMaker {
                       "I/Os begin by a schedule; a latency counts from the time that it says");
   }
 
-  // At its maximum, nothing keeps the shares of several workloads.
-  void RemarkSkew() const {
-    for (const Flow& flow : plan_.flows) {
-      if (flow.skew == nullptr || flow.skew->value == "100") continue;
-      findings_->Refuse(flow.skew->where,
-                        "shares of workloads that run as fast as they can; give an iorate");
-    }
+  // At its maximum vdbench controls the shares of workloads if one of them has a skew.
+  void KeepShares(Phase* phase) const {
     if (plan_.flows.size() < 2) return;
-    findings_->Remark(rate_from_->where,
-                      "vdbench makes workloads and storages equally fast; in the job each is as "
-                      "fast as it can be");
+    const auto skewed = std::find_if(plan_.flows.begin(), plan_.flows.end(),
+                                     [](const Flow& flow) { return flow.skew != nullptr; });
+    if (skewed == plan_.flows.end()) {
+      return findings_->Remark(rate_from_->where,
+                               "vdbench makes workloads and storages equally fast; in the job each "
+                               "is as fast as it can be");
+    }
+    const std::string hosts = plan_.flows[0].workload.hosts().SerializeAsString();
+    for (const Flow& flow : plan_.flows) {
+      if (flow.workload.hosts().SerializeAsString() == hosts) continue;
+      // A flow is kept by each host by itself, and knows nothing of others.
+      return findings_->Refuse((flow.skew != nullptr ? flow : *skewed).skew->where,
+                               "shares of workloads on different hosts that run as fast as they "
+                               "can; give an iorate");
+    }
+    SetFlows(*skewed, phase);
+  }
+
+  void SetFlows(const Flow& skewed, Phase* phase) const {
+    std::vector<double> percents;
+    for (const Flow& flow : plan_.flows) percents.push_back(flow.percent);
+    const std::vector<uint32_t> numbers = WholeShares(percents);
+    v1::RunPhase* run = phase->spec.mutable_run();
+    std::string proportion;
+    for (int i = 0; i < run->workloads_size(); ++i) {
+      const auto index = static_cast<size_t>(i);
+      run->mutable_workloads(i)->set_flow(numbers[index]);
+      const Parameter* own = plan_.flows[index].skew;
+      phase->origins[absl::StrCat("run.workloads[", i, "].flow")] =
+          own != nullptr ? own->where : Origin{"", 0, "what the skews leave"};
+      absl::StrAppend(&proportion, i == 0 ? "" : " : ", numbers[index]);
+    }
+    findings_->Remark(
+        skewed.skew->where,
+        absl::StrCat("each host keeps the I/Os of the workloads in proportion: ", proportion));
   }
 
   // ---- Phases.
@@ -302,9 +351,9 @@ class PhaseMaker {
     if (!loops_.empty()) {
       return findings_->Refuse(loops_[0].from->where, "a curve at each point of a sweep");
     }
-    RemarkSkew();
     // The curve's shares are taken of the rate that this phase reaches.
     Phase most = Begin(absl::StrCat(plan_.statement->name, " max"));
+    KeepShares(&most);
     const std::string name = most.spec.name();
     End(std::move(most));
     Phase curve = Begin(absl::StrCat(plan_.statement->name, " curve"));

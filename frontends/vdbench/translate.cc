@@ -11,6 +11,7 @@
 #include "common/limits.h"
 #include "common/text.h"
 #include "common/timing.h"
+#include "frontends/vdbench/keys.h"
 #include "frontends/vdbench/rates.h"
 #include "frontends/vdbench/values.h"
 
@@ -226,8 +227,9 @@ class Translator {
     SetOpenFlags(flags, w, &findings_);
     flow.origins["direct"] =
         flags != nullptr ? flags->where : Origin{"", 0, "vdbench's default: buffered"};
-    const Parameter* range = load.range != nullptr ? load.range : storage.range;
-    SetRegion(storage, range, LargestBlockOf(run, *w), w, &flow.origins, &findings_);
+    SetOffsets(run, load, storage, w, &flow.origins, &findings_);
+    const bool has_hits = load.read_hits != nullptr || load.write_hits != nullptr;
+    if (has_hits) hit_storages_.insert(storage.name);
     // A shared position counts blocks of one size.
     if (!w->block_sizes().empty() && w->pattern().has_sequential()) {
       w->mutable_pattern()->mutable_sequential()->clear_shared();
@@ -256,18 +258,6 @@ class Translator {
       SetReads(*reads, w, &findings_);
       flow->origins["read"] = reads->where;
     }
-  }
-
-  // A loop over sizes stands in place of the workload's own one.
-  int64_t LargestBlockOf(const Statement& run, const v1::Workload& w) {
-    int64_t largest = LargestBlock(w);
-    const Parameter* sizes = run.Find("forxfersize");
-    if (sizes == nullptr) return largest;
-    for (const std::string& text : ListOf(*sizes, &findings_)) {
-      const int64_t size = ParseSize(text).value_or(0);
-      if (size <= kMaxBlock) largest = std::max(largest, size);
-    }
-    return largest;
   }
 
   void SetThreads(const Statement& run, const Load& load, const Storage& storage, Flow* flow) {
@@ -458,6 +448,9 @@ class Translator {
       *out_.job.add_targets() = storage.target;
       out_.origins[field + ".path"] = storage.lun_from;
       if (storage.size_from.line > 0) out_.origins[field + ".size"] = storage.size_from;
+      if (storage.hit_area != nullptr && !hit_storages_.contains(storage.name)) {
+        findings_.Remark(storage.hit_area->where, absl::StrCat("left out; ", kNoHits));
+      }
       files = files || is_file;
     }
     if (!files) return;
@@ -482,7 +475,7 @@ class Translator {
   double compressed_ratio_ = 1;
   int64_t interval_ = 0;  // seconds
   int64_t smallest_storage_ = INT64_MAX;
-  std::set<std::string> used_, phase_names_;
+  std::set<std::string> used_, hit_storages_, phase_names_;
   std::vector<Phase> phases_;
 };
 

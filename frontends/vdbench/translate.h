@@ -25,6 +25,8 @@ struct Storage {
   std::vector<std::string> hosts;  // names of hd; empty: all
   int64_t offset_bytes = 0;
   Origin offset_from;
+  int64_t hit_area_bytes = 1 << 20;
+  const Parameter* hit_area = nullptr;
   const Parameter* range = nullptr;
   const Parameter* openflags = nullptr;
 };
@@ -41,7 +43,11 @@ struct Load {
   const Parameter* range = nullptr;
   const Parameter* openflags = nullptr;
   const Parameter* threads = nullptr;
+  const Parameter* stride = nullptr;
+  const Parameter* read_hits = nullptr;
+  const Parameter* write_hits = nullptr;
   double skew_percent = 0;
+  double seek_percent = 100;
 };
 
 // Reads a storage; several if it has a count.
@@ -59,6 +65,13 @@ void SetOpenFlags(const Parameter* flags, v1::Workload* workload, Findings* find
 // vdbench rounds the ends of a range.
 void SetRegion(const Storage& storage, const Parameter* range, int64_t largest_block,
                v1::Workload* workload, Origins* origins, Findings* findings);
+// A stride becomes a skip. `seek_percent`: the share of I/Os that seek, for which vdbench keeps it.
+void SetStride(const Parameter& stride, double seek_percent, v1::Workload* workload,
+               Findings* findings);
+// Which offsets the workload reaches on the storage and in which order, with the ranges, hits and
+// strides of both. After its sizes, its mix and its threads are set.
+void SetOffsets(const Statement& run, const Load& load, const Storage& storage,
+                v1::Workload* workload, Origins* origins, Findings* findings);
 // The storage's size in bytes; 0 if the file does not say it.
 int64_t BytesOf(const Storage& storage);
 // How many of them the workload reaches; 0 if that is not known.
