@@ -130,6 +130,7 @@ class FilePlanner {
       return section_.Fail("has no file: offset, increments and fill_device are of files");
     }
     CheckFilesRegion(section_, job_, size_.value >= kMinFile ? size_.value : kNullBytes);
+    plan_.file_bytes = BytesOfFiles(1);
     plan_.shares.push_back({static_cast<uint32_t>(job_.clones.value), {use}});
   }
 
@@ -141,6 +142,13 @@ class FilePlanner {
       plan_.io_size = size_;
     }
     return each;
+  }
+  // The bytes of all files of a clone, from their offsets on; 0 if no option says them.
+  int64_t BytesOfFiles(int64_t files) const {
+    if (file_size_.value == 0) return size_.value;
+    const int64_t each = region_->size_bytes() != 0 ? region_->size_bytes()
+                                                    : file_size_.value - region_->offset_bytes();
+    return each > INT64_MAX / files ? INT64_MAX : each * files;
   }
   const Option* SizeOption() const { return file_size_.value > 0 ? file_size_.from : size_.from; }
 
@@ -230,6 +238,7 @@ class FilePlanner {
     if (paths.empty() || paths.size() > 256) {
       return section_.Fail(*names.from, "names from 1 to 256 files");
     }
+    plan_.file_bytes = BytesOfFiles(static_cast<int64_t>(paths.size()));
     Share share;
     for (const std::string& path : paths) {
       TargetUse use;
@@ -343,6 +352,7 @@ class FilePlanner {
       return section_.Fail(*format.from, "may have {host} in it, no other name");
     }
     CheckOpenFiles(files);
+    plan_.file_bytes = BytesOfFiles(files);
     const int64_t clones = job_.clones.value;
     const auto dealt =
         own ? std::min(clones, static_cast<int64_t>(directories.size())) : int64_t{1};

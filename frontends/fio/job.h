@@ -36,6 +36,7 @@ struct Job {
   Value<int64_t> clones{1};
   Value<int64_t> loops{1};
   Value<int64_t> io_size, operations;
+  double io_size_share = 0;             // of the bytes of a clone's files, in place of a number
   Value<int64_t> delay, runtime, ramp;  // nanoseconds
   bool time_based = false;
   // Rates of each clone; `rate` is where they come from.
@@ -153,6 +154,7 @@ struct Share {
 };
 struct FilePlan {
   std::vector<Share> shares;
+  int64_t file_bytes = 0;  // of all files of a clone together; 0: no option says them
   Value<int64_t> size;     // bytes of a clone
   Value<int64_t> io_size;  // the same, where it ends a clone before or after the end of its files
   // The job's region of each file. Its size may depend on other jobs that use the file.
@@ -161,6 +163,9 @@ struct FilePlan {
 };
 // `hosts`: how many take part.
 FilePlan PlanFiles(const SectionReader& section, const Request& request, uint32_t hosts, Job* job);
+
+// Makes io_size=50% a number of bytes.
+void SetIoSize(const SectionReader& section, const FilePlan& plan, Job* job);
 
 // The whole translation.
 Translation TranslateFio(const Request& request);

@@ -334,7 +334,9 @@ void ReadPace(const SectionReader& section, Job* job) {
   ReadPriority(section, job);
   job->loops = section.Count("loops", 1, 1000000);
   if (job->loops.value == 0) job->loops.value = 1;
-  job->io_size = section.Bytes("io_size", 0);
+  const Amount io_size = ReadAmount(section, "io_size");
+  job->io_size = {io_size.bytes, io_size.from};
+  job->io_size_share = io_size.share;
   job->operations = section.Count("number_ios", 0, int64_t{1} << 50);
 }
 

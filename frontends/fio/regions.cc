@@ -118,6 +118,23 @@ Amount ReadAmount(const SectionReader& section, absl::string_view name) {
   return {0, 0, text.from};
 }
 
+void SetIoSize(const SectionReader& section, const FilePlan& plan, Job* job) {
+  // All of the files is fio's default.
+  if (job->io_size_share == 0 || job->io_size_share >= 1 || job->time_based) return;
+  const Option& from = *job->io_size.from;
+  if (plan.file_bytes == 0) {
+    return section.Refuse(from,
+                          "the size of the file or device, of which this is a share; give "
+                          "size");
+  }
+  const double share = job->io_size_share * static_cast<double>(plan.file_bytes);
+  auto bytes = static_cast<int64_t>(share);
+  // fio takes the share of files that `filesize` made larger, and still ends at `size`.
+  if (plan.size.value > 0) bytes = std::min(bytes, plan.size.value);
+  if (bytes < job->smallest_block) return section.Fail(from, "is less than a block");
+  job->io_size.value = bytes;
+}
+
 void ReadSteps(const SectionReader& section, Job* job) { StepReader(section, job).Read(); }
 
 FileRegion::FileRegion(const SectionReader& section, const Job& job, int64_t file_bytes,

@@ -80,6 +80,7 @@ class Translator {
     // Everything else that could be said of the job depends on its engine.
     if (!job.is_engine_known) return;
     const FilePlan plan = PlanFiles(reader, request_, hosts_, &job);
+    SetIoSize(reader, plan, &job);
     ChooseGroup(reader, job.name);
     Group& group = groups_.back();
     group.jobs.push_back(job.name);
@@ -249,7 +250,9 @@ class Translator {
                                   : one_size && !skips  ? plan.io_size
                                                         : plan.size;
     if (bytes.value > 0) {
-      const int64_t loops = job.io_size.value > 0 ? 1 : job.loops.value;
+      // A share changes the size that loops repeat.
+      const bool is_once = job.io_size.value > 0 && job.io_size_share == 0;
+      const int64_t loops = is_once ? 1 : job.loops.value;
       w->set_io_size_bytes(times(times(bytes.value, loops), all));
       group->origins[field + "io_size"] = bytes.from->where;
       return;

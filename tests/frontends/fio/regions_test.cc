@@ -102,5 +102,36 @@ TEST(FioRegionsTest, AWorkingSetIsANumberOfBlocks) {
   EXPECT_EQ(WorkloadOf("rw=write\ndedupe_percentage=50\n").content().duplicate_blocks(), 0u);
 }
 
+TEST(FioRegionsTest, AShareOfIoIsOneOfTheFiles) {
+  EXPECT_EQ(WorkloadOf("io_size=50%\n").io_size_bytes(), 8 * kMib);
+  EXPECT_EQ(WorkloadOf("io_size=25%\n").io_size_bytes(), 4 * kMib);
+  // Of each clone, as a number of bytes is.
+  EXPECT_EQ(WorkloadOf("io_size=50%\nnumjobs=3\n").io_size_bytes(), 24 * kMib);
+  // Loops repeat it.
+  EXPECT_EQ(WorkloadOf("io_size=50%\nloops=3\n").io_size_bytes(), 24 * kMib);
+  EXPECT_EQ(WorkloadOf("io_size=50%\nnrfiles=4\n").io_size_bytes(), 8 * kMib);
+  // Of the files, however large size is: but it ends the load as ever.
+  EXPECT_EQ(WorkloadOf("io_size=50%\nfilesize=4m\n").io_size_bytes(), 2 * kMib);
+  EXPECT_EQ(WorkloadOf("io_size=50%\nfilesize=64m\n").io_size_bytes(), 16 * kMib);
+  const auto runs = RunsOf(JobOf("[j]\nfilesize=8m\nnrfiles=2\nio_size=50%\n"));
+  EXPECT_EQ(runs[0].workloads(0).io_size_bytes(), 8 * kMib);
+  // All of it is what a job does anyway.
+  EXPECT_EQ(WorkloadOf("io_size=100%\n").passes(), 1u);
+  EXPECT_EQ(WorkloadOf("io_size=50%\ntime_based\nruntime=5\n").io_size_bytes(), 0);
+}
+
+TEST(FioRegionsTest, AShareOfIoNeedsAKnownSize) {
+  EXPECT_NE(ErrorsOf("[j]\nfilename=/dev/vdb\nio_size=50%\n")
+                .find("a.fio:3: io_size=50%: cannot be "
+                      "translated; a job would need "
+                      "the size of the file or device"),
+            std::string::npos);
+  EXPECT_EQ(ErrorsOf("[j]\nfilename=/dev/vdb\nsize=1g\nio_size=50%\n"), "");
+  EXPECT_NE(ErrorsOf("[j]\nsize=1m\nio_size=101%\n").find("is no percentage from 0 to 100"),
+            std::string::npos);
+  EXPECT_NE(ErrorsOf("[j]\nsize=16k\nio_size=10%\n").find("is less than a block"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace lockstep::frontends::fio
