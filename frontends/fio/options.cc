@@ -23,6 +23,9 @@ constexpr char kTrimCheck[] = "trims while data is verified";
 constexpr char kBackground[] = "checks of blocks while others are still written";
 constexpr char kCommands[] = "commands on the hosts, which a job never runs";
 constexpr char kSteady[] = "fio's criterion for a steady state; a job has until_steady";
+constexpr char kReadBack[] =
+    "a verify phase reads in random order after random writes that visit each block once, "
+    "otherwise from start to end";
 constexpr char kHarness[] = "the worker decides how it does this";
 
 constexpr Rule kRules[] = {
@@ -171,8 +174,8 @@ constexpr Rule kRules[] = {
     {"verify_fatal", Fate::kRemarked, "every wrong block is counted, and the run fails"},
     {"verify_async", Fate::kRemarked, "the thread that reads a block checks it"},
     {"verify_async_cpus", Fate::kRemarked, "the thread that reads a block checks it"},
-    {"verifysort", Fate::kRemarked, "a verify phase reads from start to end"},
-    {"verifysort_nr", Fate::kRemarked, "a verify phase reads from start to end"},
+    {"verifysort", Fate::kRemarked, kReadBack},
+    {"verifysort_nr", Fate::kRemarked, kReadBack},
     {"experimental_verify", Fate::kRemarked, "the store knows which blocks were written"},
     {"verify_state_save", Fate::kRemarked, "the store knows which blocks were written"},
     // Lockstep reaches the same effect in another way.
