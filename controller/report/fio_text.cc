@@ -4,8 +4,10 @@
 #include <cmath>
 #include <map>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "controller/report/fio_parts.h"
 #include "controller/report/kind_sums.h"
@@ -111,6 +113,51 @@ std::string PercentileLines(const std::string& name, const FioLatencies& l) {
   return text;
 }
 
+// Jobs that fio's report adds up: the workloads of a phase, or some of them.
+struct TextGroup {
+  const v1::PhaseReport& phase;
+  int number = 0;
+  int begin = 0, end = 0;  // of its workloads in the phase
+
+  // Of all its jobs together.
+  double BytesPerSecond(const std::string& kind) const {
+    if (begin == 0 && end == phase.workloads_size()) {
+      return SumOfKind(phase, OperationsOf(kind)).bytes_per_second;
+    }
+    // As in fio: all bytes over the longest time of a job.
+    double bytes = 0;
+    double seconds = 0;
+    for (int w = begin; w < end; ++w) {
+      for (const v1::OperationReport& o : phase.workloads(w).operations()) {
+        if (o.kind() != kind || !(o.operations() > 0)) continue;
+        bytes += o.bytes();
+        seconds = std::max(seconds, WindowSeconds(phase, phase.workloads(w)));
+      }
+    }
+    return seconds > 0 ? bytes / seconds : 0;
+  }
+};
+
+// The phase as a group, or as those that its file of fio has made with new_group. The translation
+// keeps their numbers of workloads in a label of the run: fio.groups.PHASE=2,1.
+std::vector<TextGroup> GroupsOf(const v1::Report& report, const v1::PhaseReport& phase,
+                                int number) {
+  const int all = phase.workloads_size();
+  const std::vector<TextGroup> one{{phase, number, 0, all}};
+  const auto label = report.run().labels().find("fio.groups." + phase.name());
+  if (label == report.run().labels().end()) return one;
+  std::vector<TextGroup> groups;
+  int begin = 0;
+  for (const absl::string_view part : absl::StrSplit(label->second, ',')) {
+    int size = 0;
+    // A person may have changed the label.
+    if (!absl::SimpleAtoi(part, &size) || size < 1 || size > all - begin) return one;
+    groups.push_back({phase, number + static_cast<int>(groups.size()), begin, begin + size});
+    begin += size;
+  }
+  return begin == all ? groups : one;
+}
+
 // Rates of a workload and a kind, interval by interval.
 struct RateSamples {
   std::vector<double> kib, iops;  // per second
@@ -193,26 +240,31 @@ std::string BandLines(const std::vector<FioBand>& bands, const std::string& unit
 // One workload of one phase.
 class TextJob {
  public:
-  TextJob(const v1::PhaseReport& phase, const v1::WorkloadReport& workload,
-          const FioHistograms& phases, const FioHistograms& intervals)
-      : phase_(phase), workload_(workload), phases_(phases), intervals_(intervals) {}
+  TextJob(const TextGroup& group, const v1::WorkloadReport& workload, const FioHistograms& phases,
+          const FioHistograms& intervals)
+      : group_(group),
+        phase_(group.phase),
+        workload_(workload),
+        phases_(phases),
+        intervals_(intervals) {}
 
   // The lines that fio prints before it starts.
-  std::string Announced(int group) const {
+  std::string Announced() const {
     const v1::WorkloadSettings& s = workload_.settings();
     // If there are several sizes, the report does not know which.
     const std::string one = Binary(s.block_size_bytes());
     const std::string size = s.block_size_bytes() > 0 ? absl::StrCat(one, "-", one) : "-";
     return absl::StrCat(
-        Name(), ": (g=", group, "): rw=", FioDirection(s), ", bs=(R) ", size, ", (W) ", size,
-        ", (T) ", size, ", ioengine=", FioEngine(workload_.engine()),
+        Name(), ": (g=", group_.number, "): rw=", FioDirection(s), ", bs=(R) ", size, ", (W) ",
+        size, ", (T) ", size, ", ioengine=", FioEngine(workload_.engine()),
         ", iodepth=", std::max<uint32_t>(1, s.queue_depth()), "\n", Threads() > 1 ? "...\n" : "");
   }
 
-  std::string Result(int group, absl::Time ended) const {
-    std::string text =
-        absl::StrCat(Name(), ": (groupid=", group, ", jobs=", Threads(), "): err= 0: pid=0: ",
-                     absl::FormatTime("%a %b %e %H:%M:%S %Y", ended, absl::UTCTimeZone()), "\n");
+  std::string Result(absl::Time ended) const {
+    std::string text = absl::StrCat(
+        Name(), ": (groupid=", group_.number, ", jobs=", Threads(),
+        "): err= 0: pid=0: ", absl::FormatTime("%a %b %e %H:%M:%S %Y", ended, absl::UTCTimeZone()),
+        "\n");
     std::vector<FioLatencies> all;
     for (const char* kind : kFioKinds) {
       text += Direction(kind);
@@ -258,8 +310,7 @@ class TextJob {
         SummaryLine("slat", FioLatencies(Find(kind, "submission_latency"))),
         SummaryLine("clat", completions), SummaryLine(" lat", FioLatencies(Find(kind, ""))),
         PercentileLines("clat", completions),
-        SampleLines(SamplesOf(phase_, workload_, kind, intervals_),
-                    SumOfKind(phase_, OperationsOf(kind)).bytes_per_second));
+        SampleLines(SamplesOf(phase_, workload_, kind, intervals_), group_.BytesPerSecond(kind)));
   }
 
   std::string Processor() const {
@@ -305,16 +356,17 @@ class TextJob {
     return text;
   }
 
+  const TextGroup group_;
   const v1::PhaseReport& phase_;
   const v1::WorkloadReport& workload_;
   const FioHistograms& phases_;
   const FioHistograms& intervals_;
 };
 
-std::string GroupStatus(const v1::PhaseReport& phase, const std::vector<TextJob>& jobs, int group) {
+std::string GroupStatus(const TextGroup& group, const std::vector<TextJob>& jobs) {
   const std::map<std::string, std::string> titles = {
       {"read", "   READ"}, {"write", "  WRITE"}, {"trim", "   TRIM"}};
-  std::string text = absl::StrCat("\nRun status group ", group, " (all jobs):\n");
+  std::string text = absl::StrCat("\nRun status group ", group.number, " (all jobs):\n");
   for (const char* kind : kFioKinds) {
     double bytes = 0;
     std::vector<double> rates;
@@ -331,9 +383,8 @@ std::string GroupStatus(const v1::PhaseReport& phase, const std::vector<TextJob>
     const auto [brief, full] = std::minmax_element(times.begin(), times.end());
     absl::StrAppendFormat(
         &text, "%s: bw=%s, %s/s-%s/s (%s/s-%s/s), io=%s (%s), run=%.0f-%.0fmsec\n", titles.at(kind),
-        FioRate(SumOfKind(phase, OperationsOf(kind)).bytes_per_second), Binary(*slow),
-        Binary(*fast), Decimal(*slow), Decimal(*fast), Binary(bytes), Decimal(bytes), *brief,
-        *full);
+        FioRate(group.BytesPerSecond(kind)), Binary(*slow), Binary(*fast), Decimal(*slow),
+        Decimal(*fast), Binary(bytes), Decimal(bytes), *brief, *full);
   }
   return text;
 }
@@ -402,21 +453,23 @@ std::string RenderFioText(const v1::Report& report, const FioHistograms& phases,
   std::string results;
   std::string groups;
   uint32_t threads = 0;
-  int group = 0;
+  int number = 0;  // of the next group
   for (const v1::PhaseReport& phase : safe.phases()) {
     // fio has no job that does no I/O.
     if (phase.has_observed() || phase.workloads().empty()) continue;
-    std::vector<TextJob> jobs;
-    for (const v1::WorkloadReport& workload : phase.workloads()) {
-      jobs.emplace_back(phase, workload, phases, intervals);
-      announced += jobs.back().Announced(group);
-      results += jobs.back().Result(group, EndOf(phase));
-      threads += jobs.back().Threads();
+    for (const TextGroup& group : GroupsOf(report, phase, number)) {
+      std::vector<TextJob> jobs;
+      for (int w = group.begin; w < group.end; ++w) {
+        jobs.emplace_back(group, phase.workloads(w), phases, intervals);
+        announced += jobs.back().Announced();
+        results += jobs.back().Result(EndOf(phase));
+        threads += jobs.back().Threads();
+      }
+      groups += GroupStatus(group, jobs);
+      ++number;
     }
-    groups += GroupStatus(phase, jobs, group);
-    ++group;
   }
-  if (group == 0) return "";
+  if (number == 0) return "";
   return absl::StrCat(announced, "fio-3.33 (layout; measured by Lockstep ", safe.version(), ")\n",
                       "Starting ", threads, threads == 1 ? " thread\n\n" : " threads\n\n", results,
                       groups, DiskStats(safe));

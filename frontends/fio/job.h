@@ -117,6 +117,10 @@ class PhaseTimes {
   // the file.
   enum class Position { kLast, kBeforeOthers };
   void Finish(Position position, Findings* findings, v1::RunPhase* run, Origins* origins) const;
+  // How many workloads each group of fio's reports has, in their order.
+  std::vector<int> GroupSizes() const;
+  // The first option that begins a group; null if there is one group.
+  const Option* begins_group() const { return begins_group_; }
 
  private:
   struct Entry {
@@ -132,6 +136,7 @@ class PhaseTimes {
 
   std::vector<Entry> jobs_;
   Value<int64_t> ramp_;
+  const Option* begins_group_ = nullptr;
 };
 
 // Files and devices of a workload.

@@ -127,7 +127,7 @@ constexpr Rule kRules[] = {
     {"stonewall", Fate::kTranslated, ""},
     {"wait_for", Fate::kTranslated, ""},
     {"kb_base", Fate::kTranslated, ""},
-    {"new_group", Fate::kRemarked, "each workload has figures of its own; there are no groups"},
+    {"new_group", Fate::kTranslated, ""},
     {"group_reporting", Fate::kRemarked, "the report has the sums of each workload"},
     // Output, and how fio measures.
     {"thread", Fate::kRemarked, "clones are threads of the worker"},

@@ -400,9 +400,10 @@ void PhaseTimes::Add(const SectionReader& section, const Job& job, v1::RunPhase*
   entry.exit = job.exit;
   entry.exits = job.exits;
   // A new group begins with its first job.
-  const bool begins =
-      section.Flag("new_group", Otherwise::kOff, SectionReader::Bare::kMeansTrue).value;
-  if (!jobs_.empty()) entry.group = jobs_.back().group + (begins ? 1 : 0);
+  const Value<bool> begins =
+      section.Flag("new_group", Otherwise::kOff, SectionReader::Bare::kMeansTrue);
+  if (!jobs_.empty()) entry.group = jobs_.back().group + (begins.value ? 1 : 0);
+  if (entry.group > 0 && begins_group_ == nullptr) begins_group_ = begins.from;
   jobs_.push_back(entry);
   if (job.ramp.value == 0) return;
   if (job.ramp.value % (kSecond / 10) != 0) {
@@ -480,6 +481,15 @@ void PhaseTimes::SetExits(Position position, Findings* findings, v1::RunPhase* r
     findings->Remark(job.exits->where,
                      "ends the phase for all hosts at the end of an interval, not at once");
   }
+}
+
+std::vector<int> PhaseTimes::GroupSizes() const {
+  std::vector<int> sizes;
+  for (const Entry& job : jobs_) {
+    if (static_cast<size_t>(job.group) == sizes.size()) sizes.push_back(0);
+    sizes.back() += job.end - job.first;
+  }
+  return sizes;
 }
 
 void PhaseTimes::Finish(Position position, Findings* findings, v1::RunPhase* run,

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "frontends/findings.h"
 #include "frontends/fio/job.h"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr size_t kMaxWorkloads = 64;
 constexpr size_t kMaxPhases = 1000;
+constexpr int kMaxGroupLabels = 48;
 
 // The part that all jobs of one phase share.
 struct Group {
@@ -375,6 +377,7 @@ class Translator {
       // This origin is that of the verify phase, not of a field of the run.
       if (field != "verify") out_.origins[absl::StrCat(path, ".run.", field)] = origin;
     }
+    NameGroups(group, phase->name());
     if (group.reads_back.empty()) return;
     const std::string path_of_check = PathOfPhase();
     out_.origins[path_of_check + ".name"] = group.origins.at("verify");
@@ -388,6 +391,20 @@ class Translator {
     // Like fio, it looks only at blocks that were written.
     verify->set_sparse(true);
     ReadBackAsWritten(group, path_of_check + ".verify.", verify);
+  }
+
+  // `lockstep report --format fio-text` prints the groups of a phase, long after the file was read.
+  // Labels are stored with the run.
+  void NameGroups(const Group& group, const std::string& phase) {
+    const Option* from = group.times.begins_group();
+    if (from == nullptr) return;
+    const std::string key = "fio.groups." + phase;
+    // A job has 64 labels, of which some are left to its user.
+    if (out_.job.labels_size() == kMaxGroupLabels || absl::StrContains(key, "=")) {
+      return findings_.Remark(from->where, "begins no group of the report; each job has figures");
+    }
+    (*out_.job.mutable_labels())[key] = absl::StrJoin(group.times.GroupSizes(), ",");
+    out_.origins["labels." + key] = from->where;
   }
 
   // fio reads back with the depth of the job, and in the order of the writes. The phase reads in a

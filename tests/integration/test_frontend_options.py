@@ -73,6 +73,7 @@ FIO = {
     "loops": ("2",),
     "mem": ("mmaphuge",),
     "name": ("other",),
+    "new_group": ("1", "[a]\nsize=1m\n[b]\nsize=1m\n"),
     "norandommap": ("1", RANDOM),
     "nrfiles": ("4",),
     "numa_cpu_nodes": ("0",),

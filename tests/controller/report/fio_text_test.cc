@@ -139,6 +139,55 @@ TEST(FioTextTest, DisksAndErrorsAreAddedUp) {
   EXPECT_EQ(text.find("sdc"), std::string::npos) << text;
 }
 
+// A file of fio with new_group.
+TEST(FioTextTest, ALabelDividesAPhaseIntoGroups) {
+  v1::Report report = OneSecond();
+  std::vector<v1::LatencyHistogram> phases;
+  AddKind("read", 100000, &report, &phases);
+  for (const char* name : {"second", "third"}) {
+    v1::WorkloadReport* workload = report.mutable_phases(0)->add_workloads();
+    *workload = report.phases(0).workloads(0);
+    workload->set_name(name);
+  }
+  auto& labels = *report.mutable_run()->mutable_labels();
+  labels["fio.groups.load"] = "2,1";
+  const std::string text = RenderFioText(report, phases, {});
+  for (const char* start : {"load mix: (g=0): ", "load second: (g=0): ", "load third: (g=1): ",
+                            "load third: (groupid=1, jobs=2): "}) {
+    EXPECT_NE(text.find(start), std::string::npos) << start << "\n" << text;
+  }
+  EXPECT_TRUE(
+      Has(text,
+          "Run status group 0 (all jobs):\n   READ: bw=8000KiB/s (8192kB/s), "
+          "4000KiB/s-4000KiB/s (4096kB/s-4096kB/s), io=8000KiB (8192kB), run=1000-1000msec"))
+      << text;
+  EXPECT_TRUE(
+      Has(text,
+          "Run status group 1 (all jobs):\n   READ: bw=4000KiB/s (4096kB/s), "
+          "4000KiB/s-4000KiB/s (4096kB/s-4096kB/s), io=4000KiB (4096kB), run=1000-1000msec"))
+      << text;
+  // A label that does not fit the phase says nothing.
+  for (const char* wrong : {"", "2", "2,2", "3,0", "-1,4", "x,y", "1,1,1,1"}) {
+    labels["fio.groups.load"] = wrong;
+    const std::string one = RenderFioText(report, phases, {});
+    EXPECT_NE(one.find("group 0 "), std::string::npos) << wrong;
+    EXPECT_EQ(one.find("group 1 "), std::string::npos) << wrong;
+  }
+}
+
+// The phases behind go on with the numbers.
+TEST(FioTextTest, GroupsAreNumberedThroughAllPhases) {
+  v1::Report report = OneSecond();
+  *report.mutable_phases(0)->add_workloads() = report.phases(0).workloads(0);
+  *report.add_phases() = report.phases(0);
+  report.mutable_phases(1)->set_name("next");
+  (*report.mutable_run()->mutable_labels())["fio.groups.load"] = "1,1";
+  const std::string text = RenderFioText(report, {}, {});
+  EXPECT_NE(text.find("next mix: (g=2): "), std::string::npos) << text;
+  EXPECT_NE(text.find("Run status group 2 "), std::string::npos) << text;
+  EXPECT_EQ(text.find("Run status group 3 "), std::string::npos) << text;
+}
+
 TEST(FioTextTest, ARunWithoutLoadHasNoText) {
   v1::Report report;
   report.add_phases()->set_kind("prepare");

@@ -304,6 +304,31 @@ TEST(FioTranslationTest, APhaseLastsUntilTheLastOfItsJobs) {
             std::string::npos);
 }
 
+TEST(FioTranslationTest, GroupsOfAPhaseAreALabel) {
+  const auto labels = [](const std::string& jobs) {
+    return JobOf("[global]\nsize=1m\n" + jobs).labels();
+  };
+  const std::string three = "[a]\n[b]\n[c]\nnew_group\n";
+  EXPECT_EQ(labels(three).at("fio.groups.a"), "2,1");
+  // Clones lose the option. Those that are a workload each are of one group.
+  EXPECT_EQ(labels("[a]\n[b]\nnew_group\nnumjobs=3\nfilename=/d/f\n[c]\nnew_group=1\n")
+                .at("fio.groups.a"),
+            "1,3,1");
+  // A phase begins a group anyway.
+  EXPECT_TRUE(labels("[a]\nnew_group\n[b]\nstonewall\nnew_group\n[c]\nnew_group=0\n").empty());
+  const auto both = labels(three + "[d]\nstonewall\n[e]\nnew_group\n");
+  EXPECT_EQ(both.size(), 2u);
+  EXPECT_EQ(both.at("fio.groups.d"), "1,1");
+  EXPECT_EQ(TranslateFio(RequestOf("[a]\nsize=1m\n[b]\nsize=1m\nnew_group\n"))
+                .origins.at("labels.fio.groups.a")
+                .line,
+            5);
+  // A label cannot have such a name.
+  EXPECT_NE(RemarksOf(TranslateFio(RequestOf("[a=1]\nsize=1m\n[b]\nsize=1m\nnew_group\n")))
+                .find("new_group: begins no group of the report"),
+            std::string::npos);
+}
+
 TEST(FioTranslationTest, TheRampIsAddedToTheRuntime) {
   const v1::JobSpec job = JobOf("[a]\nsize=1m\nruntime=5\ntime_based\nramp_time=500ms\n");
   EXPECT_EQ(RunsOf(job)[0].ramp_ns(), 500000000);
