@@ -24,6 +24,8 @@ FIO = {
     "the last of two holds": (JOB + "bs=8k\nbs=16k\n", "block_size: 16KiB"),
     "kb_base is read first": (JOB + "bs=512k\nkb_base=1000\n", "block_size: 500KiB"),
     "an alias is the option": (JOB + "blocksize=8k\n", "block_size: 8KiB"),
+    "readwrite is rw": (JOB + "readwrite=write\n", "read: 0%  # readwrite=write"),
+    "timeout is runtime": (JOB + "time_based\ntimeout=5\n", "duration: 5s  # timeout=5"),
     "an unknown option is refused": (JOB + "threads=1\n", "a.fio:3: threads=1: is no option"),
     "a variable that is not set is empty": (
         "[a]\nsize=1${LOCKSTEP_NO_SUCH}m\n",
@@ -35,6 +37,11 @@ FIO = {
     "kib is 1000": ("[a]\nsize=8000kib\nbs=4000\n", r"size: 8000000 "),
     "two letters take kb_base": (JOB + "bs=8ki\n", "block_size: 8KiB"),
     "a fraction is cut with its unit": ("[a]\nsize=1.5g\n", "makes a file of 1 bytes"),
+    "a z is zones": (
+        "[a]\nsize=3z\n",
+        "a.fio:2: size=3z: cannot be translated; a job would need zones of zoned devices",
+    ),
+    "a share of I/O is one of the size": (JOB + "io_size=50%\n", "io_size: 512KiB "),
     "0x is hexadecimal": (JOB + "bs=0x2000\n", "block_size: 8KiB"),
     "sec is no unit": (JOB + "runtime=5sec\n", "runtime=5sec: is shorter than 100 ms"),
     "the last direction holds for the rest": (
@@ -49,6 +56,14 @@ FIO = {
         JOB + "bssplit=4k/50:8k/:16k/\n",
         r"(?s)4KiB, weight: 50\}.*8KiB, weight: 25\}.*16KiB, weight: 25\}",
     ),
+    "bssplit has up to 64 sizes": (
+        JOB + "bssplit=" + ":".join(["4k/1"] * 64) + "\n",
+        r"(\n +- \{block_size: 4KiB, weight: 1\}[^\n]*){63}\n +- \{block_size: 4KiB, weight: 37\}",
+    ),
+    "bssplit has no 65th size": (
+        JOB + "bssplit=" + ":".join(["4k/1"] * 65) + "\n",
+        r"a.fio:3: bssplit=.*: is no split of at most 64 sizes",
+    ),
     # Jobs.
     "clones lose stonewall": (
         JOB + "numjobs=2\nstonewall\n",
@@ -58,6 +73,11 @@ FIO = {
         JOB + "numjobs=2\nnrfiles=4\nfilename=/d/x:/d/y\n",
         r"(?s)path: /d/x.*path: /d/y",
     ),
+    "nrfiles is ignored beside filename": (
+        JOB + "nrfiles=4\nfilename=/d/x:/d/y\n",
+        r"a.fio:3: nrfiles=4: has no effect beside filename, as in fio",
+    ),
+    "new_group begins a group": (JOB + "[b]\nsize=1m\nnew_group\n", 'fio.groups.a: "1,1"'),
     "a colon is escaped": (JOB + "filename=/d/x\\:y\n", r"/d/x:y"),
     "a size is divided by the files": (JOB + "nrfiles=4\n", "size: 256KiB"),
     "a runtime alone is a limit": (JOB + "runtime=5\n", "passes: 1 "),
@@ -89,6 +109,17 @@ SYSBENCH = {
     "the ratio is no coin": ("rndrw", "", "mix: exact"),
     "all files are synced in a row": ("rndrw", "", r"(?s)every_ios: 100 .*all_files: true"),
     "files are synced at the end": ("rndrw", "", "at_end: true"),
+    "each thread syncs all files at the end": (
+        "rndwr",
+        "--threads=3 --file-fsync-freq=0",
+        r"(?s)threads: 3 .*at_end: true .*all_files: true",
+    ),
+    "false is off": (
+        "rndwr",
+        "--file-fsync-end=false",
+        r"\A(?!(?s:.*)at_end)(?s:.*)every_ios: 100",
+    ),
+    "true is on": ("rndwr", "--file-fsync-end=true", "at_end: true  # --file-fsync-end=true"),
     "a load that reads is not synced": ("rndrd", "", r"\A(?!(?s:.*)fsync:)"),
     "seqwr begins with empty files": ("seqwr", "", "create: true"),
     "zeros are written": ("rndwr", "", "content: zeros"),
@@ -148,7 +179,24 @@ def icf(kind="NORMAL", delay=0, sector=0, workers=1):
     return ICF.format(type=kind, delay=delay, workers=text)
 
 
+LINE = "\t4096,100,67,100,0,1,0,0\n"
 IOMETER = {
+    "keys have any case": (
+        re.sub("(?m)^'.*", lambda key: key[0].upper(), icf()),
+        "queue_depth: 16 ",
+    ),
+    "a specification has up to 100 lines": (
+        icf().replace(LINE, LINE.replace(",100,67", ",1,67") * 100),
+        r"(\n +- \{block_size: 4KiB, weight: 1, [^\n]*\}[^\n]*){100}\n",
+    ),
+    "a specification has no further line": (
+        icf().replace(LINE, LINE.replace(",100,67", ",1,67") * 101),
+        r"a.icf:114: 4096,1,67,100,0,1,0,0: is beyond the 100 lines of a specification",
+    ),
+    "percentages are whole": (
+        icf().replace(LINE, LINE.replace(",67,", ",66.7,")),
+        "a.icf:14: 4096,100,66.7,100,0,1,0,0: begins not with the 7 numbers of",
+    ),
     "outstanding I/Os are of each worker": (icf(workers=2), "threads: 2"),
     "the depth is not divided": (icf(workers=2), "queue_depth: 16 "),
     "alignment 0 is the sector": (icf(), r"align: 512"),
@@ -166,6 +214,31 @@ VDBENCH = {
     "a comma continues": (
         "sd=s,\n lun=/dev/vdb\nwd=w,sd=s\nrd=r,wd=w,iorate=max\n",
         r"path: /dev/vdb  # lun=/dev/vdb \(a.vdb:2\)",
+    ),
+    "lines of three kinds are comments": (
+        "/ a\n# b\n  * c\n/sd=s,lun=/dev/vdc\nsd=s,lun=/dev/vdb\n#wd=w,sd=x\nwd=w,sd=s\n"
+        "rd=r,wd=w,iorate=max\n",
+        "path: /dev/vdb ",
+    ),
+    "a default seeds workloads, too": (
+        "sd=s,lun=/dev/vdb\nwd=default,xf=8k,rdpct=70\nwd=w,sd=s\nrd=r,wd=w,iorate=max\n",
+        "(?s)block_size: 8KiB .*read: 70% ",
+    ),
+    "a stride is kept where vdbench would seek": (
+        "sd=s,lun=/dev/vdb\nwd=w,sd=s,xf=8k,stride=(1m,1m)\nrd=r,wd=w,iorate=max\n",
+        "skip: 1MiB",
+    ),
+    "a stride without seeks has no effect": (
+        "sd=s,lun=/dev/vdb\nwd=w,sd=s,stride=(1m,1m),seekpct=0\nrd=r,wd=w,iorate=max\n",
+        r"a.vdb:2: stride=\(1m,1m\): has no effect",
+    ),
+    "misses leave the hit area out": (
+        "sd=s,lun=/dev/vdb,size=4m\nwd=w,sd=s,rhpct=40\nrd=r,wd=w,iorate=max\n",
+        r"(?s)io: 40%, size: 25%.*io: 60%, size: 75%",
+    ),
+    "a skew holds at the maximum": (
+        "sd=s,lun=/dev/vdb\nwd=a,sd=s,skew=80\nwd=b,sd=s\nrd=r,wd=*,iorate=max\n",
+        "(?s)flow: 4 .*flow: 1 ",
     ),
     "eof ends": ("sd=s,lun=/dev/vdb\nwd=w,sd=s\nrd=r,wd=w,iorate=max\neof\nx\n", "name: r"),
     "keys may be cut": (
@@ -265,6 +338,10 @@ class Traps(unittest.TestCase):
     def test_disks_of_iometer_are_asked_for(self):
         row = {"a disk is another machine's": (icf(), "Say what stands in its place")}
         self.hold(row, "a.icf")
+        windows = icf().replace("sdb", "PHYSICALDRIVE:1")
+        self.hold({"so is a drive of Windows": (windows, "PHYSICALDRIVE:1: is a disk of")}, "a.icf")
+        row = {"a drive of Windows has another place": (windows, "path: /dev/vdb ")}
+        self.hold(row, "a.icf", "--disk", "PHYSICALDRIVE:1=/dev/vdb")
 
     def test_vdbench(self):
         self.hold(VDBENCH, "a.vdb", "--language", "vdbench")

@@ -113,6 +113,18 @@ TEST(SysbenchOptionsTest, Syncs) {
   EXPECT_EQ(fsync.every_ios(), 0u);
   fsync = WorkloadOf("--file-test-mode=rndwr --file-fsync-end=off").fsync();
   EXPECT_FALSE(fsync.at_end());
+  // At the end each thread syncs all files, which is no row that they share.
+  const v1::Workload several = WorkloadOf("--file-test-mode=rndwr --threads=3 --file-fsync-freq=0");
+  EXPECT_EQ(several.threads(), 3u);
+  EXPECT_TRUE(several.fsync().at_end() && several.fsync().all_files() && !several.fsync().shared());
+  for (const char* off : {"off", "false", "0"}) {
+    const std::string flag = absl::StrCat("--file-test-mode=rndwr --file-fsync-end=", off);
+    EXPECT_FALSE(WorkloadOf(flag).fsync().at_end()) << off;
+  }
+  for (const char* on : {"", "=on", "=true", "=1"}) {
+    const std::string flag = absl::StrCat("--file-test-mode=rndwr --file-fsync-end", on);
+    EXPECT_TRUE(WorkloadOf(flag).fsync().at_end()) << on;
+  }
   EXPECT_FALSE(
       WorkloadOf("--file-test-mode=rndwr --file-fsync-end=0 --file-fsync-freq=0").has_fsync());
   fsync = WorkloadOf("--file-test-mode=rndwr --file-fsync-mode=fdatasync").fsync();

@@ -335,6 +335,12 @@ TEST(VdbenchTest, IncludedFilesAreRead) {
     return path == "more" ? std::optional<std::string>(kOne) : std::nullopt;
   };
   EXPECT_EQ(ErrorsOf(TranslateVdbench(request)), "");
+  // Of one level.
+  request.read_included = [](const std::string&) {
+    return std::optional<std::string>("include=b");
+  };
+  EXPECT_TRUE(absl::StrContains(ErrorsOf(TranslateVdbench(request)),
+                                "more:1: include=b: stands in a file that is included"));
 }
 
 struct Refused {

@@ -48,40 +48,45 @@ struct Load {
   bool at_end = true;
 };
 
-// The operations of one thread on three files.
-std::string OrderOf(const Load& load) {
-  SimulatedTime time;
-  std::string order;
+// The operations of each of several threads on three files. They run one after the other.
+std::vector<std::string> OrdersOf(const Load& load, int threads) {
+  std::vector<std::string> orders;
   std::atomic<uint64_t> mix{0};
   SharedSyncs syncs(std::max<uint32_t>(1, load.every_ios), 3);
-  IoThreadSetup setup;
-  setup.make_engine = [&] { return std::make_unique<WritingDownEngine>(&order, &time); };
-  setup.engine.files = {{NoStorage{}, 1 << 20}, {NoStorage{}, 1 << 20}, {NoStorage{}, 1 << 20}};
-  setup.engine.queue_depth = 1;
-  setup.paths = {"a", "b", "c"};
-  setup.drain_ns = kSecond;
-  setup.quota = load.operations;
-  setup.sync.every_ios = load.every_ios;
-  setup.sync.all_files = true;
-  setup.sync.at_end = load.at_end;
-  setup.sync.shared = load.every_ios != 0;
-  if (setup.sync.shared) setup.shared_syncs = &syncs;
-  AccessOptions options;
-  options.lines = {{}};
-  options.lines[0].read_ratio = load.read_ratio;
-  options.shared_mix = &mix;
-  Timeline timeline(10 * kSecond, 0);
-  const int64_t go = time.MonotonicNs() + kMs;
-  timeline.Begin(go, 10 * kSecond);
-  time.Drive();
-  IoThread thread(std::move(setup),
-                  *Access::Make({{0, 0, 1 << 20}, {1, 0, 1 << 20}, {2, 0, 1 << 20}}, options),
-                  &timeline, &time);
-  EXPECT_TRUE(thread.Arm().ok());
-  thread.Run();
-  EXPECT_EQ(thread.outcome().fatal, "");
-  return order;
+  for (int i = 0; i < threads; ++i) {
+    SimulatedTime time;
+    std::string order;
+    IoThreadSetup setup;
+    setup.make_engine = [&] { return std::make_unique<WritingDownEngine>(&order, &time); };
+    setup.engine.files = {{NoStorage{}, 1 << 20}, {NoStorage{}, 1 << 20}, {NoStorage{}, 1 << 20}};
+    setup.engine.queue_depth = 1;
+    setup.paths = {"a", "b", "c"};
+    setup.drain_ns = kSecond;
+    setup.quota = load.operations;
+    setup.sync.every_ios = load.every_ios;
+    setup.sync.all_files = true;
+    setup.sync.at_end = load.at_end;
+    setup.sync.shared = load.every_ios != 0;
+    if (setup.sync.shared) setup.shared_syncs = &syncs;
+    AccessOptions options;
+    options.lines = {{}};
+    options.lines[0].read_ratio = load.read_ratio;
+    options.shared_mix = &mix;
+    Timeline timeline(10 * kSecond, 0);
+    const int64_t go = time.MonotonicNs() + kMs;
+    timeline.Begin(go, 10 * kSecond);
+    time.Drive();
+    IoThread thread(std::move(setup),
+                    *Access::Make({{0, 0, 1 << 20}, {1, 0, 1 << 20}, {2, 0, 1 << 20}}, options),
+                    &timeline, &time);
+    EXPECT_TRUE(thread.Arm().ok());
+    thread.Run();
+    EXPECT_EQ(thread.outcome().fatal, "");
+    orders.push_back(order);
+  }
+  return orders;
 }
+std::string OrderOf(const Load& load) { return OrdersOf(load, 1)[0]; }
 
 // Each as strace shows it of sysbench 1.0.20 with --file-num=3 --events=40.
 TEST(SharedSyncsTest, OneThreadHasTheOrderOfSysbench) {
@@ -93,6 +98,17 @@ TEST(SharedSyncsTest, OneThreadHasTheOrderOfSysbench) {
   EXPECT_EQ(OrderOf({.read_ratio = 0, .every_ios = 0, .operations = 5}), "WWWWWSSS");
   EXPECT_EQ(OrderOf({.read_ratio = 0, .every_ios = 2, .operations = 7, .at_end = false}),
             "WWSSSWW");
+}
+
+// Each one, also those that the other threads have synced.
+TEST(SharedSyncsTest, EachThreadSyncsAllFilesAtTheEnd) {
+  using Orders = std::vector<std::string>;
+  EXPECT_EQ(OrdersOf({.read_ratio = 0, .every_ios = 0, .operations = 2}, 3),
+            (Orders{"WWSSS", "WWSSS", "WWSSS"}));
+  // The tenth I/O of all threads makes a row due, which comes before the eleventh one. Syncs of a
+  // row are among the thread's operations.
+  EXPECT_EQ(OrdersOf({.read_ratio = 0, .operations = 5}, 3),
+            (Orders{"WWWWWSSS", "WWWWWSSS", "SSSWWSSS"}));
 }
 
 TEST(SharedSyncsTest, ThreadsShareARow) {
