@@ -252,10 +252,7 @@ class Translator {
                                   : one_size && !skips  ? plan.io_size
                                                         : plan.size;
     if (bytes.value > 0) {
-      // A share changes the size that loops repeat.
-      const bool is_once = job.io_size.value > 0 && job.io_size_share == 0;
-      const int64_t loops = is_once ? 1 : job.loops.value;
-      w->set_io_size_bytes(times(times(bytes.value, loops), all));
+      w->set_io_size_bytes(times(times(bytes.value, job.loops.value), all));
       group->origins[field + "io_size"] = bytes.from->where;
       return;
     }

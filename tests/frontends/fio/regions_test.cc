@@ -107,8 +107,9 @@ TEST(FioRegionsTest, AShareOfIoIsOneOfTheFiles) {
   EXPECT_EQ(WorkloadOf("io_size=25%\n").io_size_bytes(), 4 * kMib);
   // Of each clone, as a number of bytes is.
   EXPECT_EQ(WorkloadOf("io_size=50%\nnumjobs=3\n").io_size_bytes(), 24 * kMib);
-  // Loops repeat it.
+  // Loops repeat it, as they do a number of bytes.
   EXPECT_EQ(WorkloadOf("io_size=50%\nloops=3\n").io_size_bytes(), 24 * kMib);
+  EXPECT_EQ(WorkloadOf("io_size=8m\nloops=3\n").io_size_bytes(), 24 * kMib);
   EXPECT_EQ(WorkloadOf("io_size=50%\nnrfiles=4\n").io_size_bytes(), 8 * kMib);
   // Of the files, however large size is: but it ends the load as ever.
   EXPECT_EQ(WorkloadOf("io_size=50%\nfilesize=4m\n").io_size_bytes(), 2 * kMib);
