@@ -1,7 +1,6 @@
 #include "controller/analysis/sweep_knees.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 #include <random>
@@ -9,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -27,16 +25,6 @@ std::string WithP99(const v1::SweepPointReport& point, const char* separator) {
              ? absl::StrCat(separator, "with a p99 of ",
                             common::FormatPercentile(point.p99_ns(), point.is_p99_uncertain()))
              : " (too few I/Os for a p99)";
-}
-
-// A value of an axis as a number: a size, a duration, a share or a count.
-std::optional<double> NumberOf(const std::string& text) {
-  double plain = 0;
-  if (absl::SimpleAtod(text, &plain)) return plain;
-  if (const auto size = common::ParseSize(text); size.ok()) return static_cast<double>(*size);
-  if (const auto time = common::ParseDuration(text); time.ok()) return static_cast<double>(*time);
-  if (const auto ratio = common::ParseRatio(text); ratio.ok()) return *ratio;
-  return std::nullopt;
 }
 
 // The points along the last axis, ascending.
@@ -184,21 +172,6 @@ void AddRateKnee(const Row& row, const RateAxis& axis, const std::string& at,
             : "it is not known what of each rate was served"));
 }
 
-// The values of an axis as numbers; empty if they have no order, as those of names.
-std::vector<double> OrderedValuesOf(const v1::SweepAxisReport& axis,
-                                    const std::optional<RateAxis>& rate) {
-  std::vector<double> x;
-  for (const std::string& value : axis.values()) {
-    const auto number = rate ? RateValueOf(*rate, value) : NumberOf(value);
-    if (!number) return {};
-    x.push_back(*number);
-  }
-  const bool ascends = std::adjacent_find(x.begin(), x.end(), std::greater_equal<>()) == x.end();
-  const bool descends = std::adjacent_find(x.begin(), x.end(), std::less_equal<>()) == x.end();
-  if (!ascends && !descends) x.clear();
-  return x;
-}
-
 // The points by the values of the other axes, each row ascending.
 std::map<std::vector<uint32_t>, Row> RowsOf(const RunsByPoint& points, const std::vector<double>& x,
                                             const v1::SweepReport& sweep) {
@@ -226,7 +199,7 @@ void AddKnees(const RunsByPoint& points, v1::SweepReport* sweep) {
   if (sweep->axes().empty()) return;
   const v1::SweepAxisReport& last = *sweep->axes().rbegin();
   const std::optional<RateAxis> rate = RateAxisOf(last.field());
-  const std::vector<double> x = OrderedValuesOf(last, rate);
+  const std::vector<double> x(last.numbers().begin(), last.numbers().end());
   if (x.empty()) {
     sweep->add_without_knee(absl::StrCat("no knee: the values of ", last.field(),
                                          " are not numbers in ascending or descending order"));

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 #include "controller/analysis/curves.h"
+#include "controller/analysis/sweep_axes.h"
 #include "controller/analysis/sweep_conclusion.h"
 #include "controller/analysis/sweep_knees.h"
 #include "controller/analysis/sweep_points.h"
@@ -82,6 +83,8 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
       v1::SweepAxisReport* out = sweep->add_axes();
       out->set_field(axis.field());
       *out->mutable_values() = axis.values();
+      const std::vector<double> numbers = OrderedValuesOf(axis);
+      out->mutable_numbers()->Assign(numbers.begin(), numbers.end());
     }
     std::vector<std::vector<RoundFigures>> rounds;
     for (const auto& [indices, runs] : points) {

@@ -90,6 +90,55 @@ async function drawn(page, axes, isOfBytes) {
   await page.locator("#points").waitFor();
 }
 
+// Opens the report with other sweeps than its own.
+async function withSweeps(page, report, sweeps) {
+  await page.route(`**/api/runs/${run}`, (route) => route.fulfill({ json: { ...report, sweeps } }));
+  await page.goto("about:blank");
+  await page.goto(`${url}#/run/${run}`);
+}
+const forgetSweeps = (page) => page.unroute(`**/api/runs/${run}`);
+
+// Of one axis, with values that go down, as those of a series that begins with the most files.
+function downwards(report) {
+  const [grid] = report.sweeps;
+  const axis = { field: "threads", values: ["128", "16", "1"], numbers: [128, 16, 1] };
+  const points = grid.points.slice(0, 3).map((point, i) => ({
+    ...point,
+    ...{ indices: [i], iops: 1000 * (i + 1), iopsMin: 1000 * (i + 1), iopsMax: 1000 * (i + 1) },
+  }));
+  const conclusion = { ...grid.conclusion, figure: "IOPS", leading: 2 };
+  return { ...grid, axes: [axis], points, conclusion };
+}
+
+// It is drawn from the least value to the most all the same.
+async function descending(page, report) {
+  await withSweeps(page, report, [downwards(report)]);
+  const figure = page.locator("figure.chart", { hasText: "IOPS of grid, by threads" });
+  await figure.locator("svg polyline").waitFor();
+  const ticks = await figure.locator("svg text.middle").allTextContents();
+  assert.deepStrictEqual(ticks, ["1", "16", "128", "threads"]);
+  const points = await figure.locator("svg polyline").getAttribute("points");
+  const heights = points.split(" ").map((point) => Number(point.split(",")[1]));
+  assert.ok(heights[0] < heights[1] && heights[1] < heights[2], points);
+  await forgetSweeps(page);
+}
+
+// Of two axes of numbers the one with more values is across, whichever is first.
+async function longerAcross(page, report) {
+  const [grid] = report.sweeps;
+  const [depth, share] = [grid.axes[1], grid.axes[2]];
+  const points = grid.points
+    .filter(({ indices }) => indices[0] === 0)
+    .map((point) => ({ ...point, indices: point.indices.slice(1) }));
+  const conclusion = { ...grid.conclusion, leading: undefined };
+  await withSweeps(page, report, [{ ...grid, axes: [depth, share], points, conclusion }]);
+  const named = `of grid, by ${depth.field}, a line for each ${share.field}`;
+  const figure = page.locator("figure.chart", { hasText: named }).first();
+  await figure.locator("svg polyline").first().waitFor();
+  assert.strictEqual(await figure.locator("svg polyline").count(), share.values.length);
+  await forgetSweeps(page);
+}
+
 async function curve(page, report) {
   const [{ points }] = report.curves;
   const chart = page.locator("figure.chart", { hasText: "Offered and achieved load" });
@@ -114,10 +163,7 @@ async function grouped(page, report) {
     const stragglers = at < 0 ? [] : at < 2 ? [slow("vm-1"), slow("vm-2")] : [slow("vm-2")];
     return { ...phase, stragglers, starvations: [], findingGroups: [] };
   });
-  const json = { ...report, phases };
-  await page.route(`**/api/runs/${run}`, (route) => route.fulfill({ json }));
-  await page.goto("about:blank");
-  await page.goto(`${url}#/run/${run}`);
+  await withSweeps(page, { ...report, phases }, report.sweeps);
   const line = page.locator("p.finding", { hasText: "hosts did fewer I/Os" });
   await line.waitFor();
   // It is on the first screen, and above the matrix.
@@ -132,7 +178,7 @@ async function grouped(page, report) {
   assert.ok(text.includes(`${words}: vm-2 (${count}), vm-1 (2)`), text);
   assert.strictEqual(await page.locator("p.finding", { hasText: "straggler" }).count(), 0);
   await line.getByRole("button", { name: "show the points" }).click();
-  await page.unroute(`**/api/runs/${run}`);
+  await forgetSweeps(page);
 }
 
 const [url, run, directory] = process.argv.slice(2);
@@ -143,6 +189,8 @@ async function main(page) {
   await sweep(page, report);
   await curve(page, report);
   await everySize(page, "sweep");
+  await descending(page, report);
+  await longerAcross(page, report);
   await grouped(page, report);
 }
 

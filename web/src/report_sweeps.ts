@@ -218,32 +218,15 @@ function shareOf(value: number, least: number, most: number): number {
   return most > least ? (value - least) / (most - least) : 1;
 }
 
-// "64KiB", "70%", "100us" and "2k" as numbers; not a number: it is none.
-const units: Record<string, number> = {
-  "": 1,
-  "%": 1,
-  k: 1e3,
-  M: 1e6,
-  KiB: 1024,
-  MiB: 1024 ** 2,
-  GiB: 1024 ** 3,
-  kB: 1e3,
-  MB: 1e6,
-  ns: 1,
-  us: 1e3,
-  ms: 1e6,
-  s: 1e9,
-};
-function numberOf(text: string): number {
-  const found = /^([\d.]+) ?([A-Za-z%]*)$/.exec(text);
-  return found ? Number(found[1]) * (units[found[2]] ?? NaN) : NaN;
-}
-function isNumeric(axis: SweepReport["axes"][number]): boolean {
-  const all = axis.values.map(numberOf);
-  return all.length > 1 && all.every((v, i) => v >= 0 && (i === 0 || v > all[i - 1]));
-}
-
 const mostLines = 8;
+
+// Of the first two axes the one whose values are across: numbers, and of two such axes the one with
+// more values, or the second one. -1: neither has numbers.
+function axisAcross({ axes }: SweepReport): number {
+  const [first, second] = axes.slice(0, 2).map(({ numbers }) => numbers.length);
+  if ((second ?? 0) > 1 && second >= first) return 1;
+  return (first ?? 0) > 1 ? 0 : -1;
+}
 
 // The figure that decides over one numeric axis, a line for each value of another, and the p99
 // below; with both axes numeric the matrix is the heat map.
@@ -255,13 +238,15 @@ class SweepCharts {
 
   constructor(private readonly sweep: SweepReport) {
     const { axes } = sweep;
-    const ways = axes.slice(0, 2).map((axis, i) => (isNumeric(axis) ? i : -1));
-    this.across = ways[1] >= 0 ? ways[1] : (ways[0] ?? -1);
+    this.across = axisAcross(sweep);
     const other = axes.length > 1 ? 1 - this.across : -1;
     this.lines = other >= 0 && axes[other].values.length <= mostLines ? other : -1;
     if (this.across < 0 || (other >= 0 && this.lines < 0)) return;
     const axis = axes[this.across];
-    const ticks = axis.values.map((text) => ({ at: numberOf(text), text }));
+    // A job may go down from its largest value.
+    const ticks = axis.values
+      .map((text, i) => ({ at: axis.numbers[i], text }))
+      .sort((a, b) => a.at - b.at);
     const figure = this.isThroughput ? "throughput" : "IOPS";
     const named = this.lines >= 0 ? `, a line for each ${axes[this.lines].field}` : "";
     const of = `${sweep.phase}, by ${axis.field}${named}`;
@@ -294,7 +279,7 @@ class SweepCharts {
           .filter((p) => this.lines < 0 || p.indices[this.lines] === i)
           .map((p) => ({
             ...of(p),
-            x: numberOf(sweep.axes[this.across].values[p.indices[this.across]]),
+            x: sweep.axes[this.across].numbers[p.indices[this.across]],
             title:
               `${pointName(sweep, p)}: ${shown(p.iops, count)} IOPS, ` +
               shown(p.bytesPerSecond, rate),

@@ -114,9 +114,12 @@ TEST(SweepsTest, AnAxisThatGoesDownHasTheKneeOfTheOneThatGoesUp) {
   EXPECT_EQ(LastServedOf(SweepAlong("max_iops", LoadsOf(1), came, {400, 300, 200, 100})), "200");
   const v1::SweepReport sweep = SweepAlong("threads", LoadsOf(1), came, {400, 300, 200, 100});
   ASSERT_TRUE(IsOfBend(sweep)) << sweep.DebugString();
+  ASSERT_EQ(sweep.axes(0).numbers_size(), 4);
+  EXPECT_EQ(sweep.axes(0).numbers(0), 400);
   EXPECT_EQ(sweep.knees(0).value(),
             SweepAlong("threads", LoadsOf(1), came, {100, 200, 300, 400}).knees(0).value());
   const v1::SweepReport mixed = SweepAlong("threads", LoadsOf(1), came, {100, 300, 200, 400});
+  EXPECT_EQ(mixed.axes(0).numbers_size(), 0);
   ASSERT_EQ(mixed.without_knee_size(), 1);
   EXPECT_EQ(mixed.without_knee(0),
             "no knee: the values of threads are not numbers in ascending or descending order");
