@@ -52,6 +52,7 @@ std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, Act
   actor->step_ = std::move(from.step);
   actor->results_ = std::move(from.results);
   actor->written_ = std::move(from.written);
+  actor->go_wall_ns_ = from.earlier.go_wall_ns;
   for (const auto& [worker, offset] : from.clock_offsets) {
     actor->go_at_[worker] = from.go_ns + offset;
   }
@@ -295,6 +296,7 @@ void RunActor::Execute(const action::PlanNext& a) {
 void RunActor::Execute(const action::RecordPhase& a) {
   progress_.clear();
   events_ = 0;
+  go_wall_ns_ = 0;
   if (!StillLaysOut(run_.job, step_.job_phase)) services_.laid_out();
   measure::PhaseRecord record;
   record.phase = a.phase;

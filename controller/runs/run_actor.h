@@ -169,6 +169,8 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   int64_t commit_ns_ = 0;              // how long the last T took to reach the disk
   std::map<uint32_t, int64_t> go_at_;  // by worker: T on its own clock
   int64_t go_ns_ = 0;                  // T on this controller's clock; 0 when another one chose it
+  // T by the wall clock of the controller that chose it; 0 before one is chosen.
+  int64_t go_wall_ns_ = 0;
   // The callers that asked for the load's end and wait for its answer. Each answers once.
   std::vector<std::shared_ptr<std::function<void(const absl::Status&)>>> end_load_callers_;
   Severity end_load_severity_ = Severity::kInfo;  // of the first of them, as the next

@@ -77,6 +77,7 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
   const int64_t wall = services_.clock->WallNs() + (go - now);
   std::vector<measure::WorkerClock> clocks;
   go_ns_ = go;
+  go_wall_ns_ = wall;
   go_at_.clear();
   for (uint32_t worker : machine_.members()) {
     const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), go);

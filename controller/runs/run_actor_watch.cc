@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "common/units.h"
 #include "controller/analysis/expectations.h"
 #include "controller/plan/loads.h"
 #include "controller/runs/run_actor.h"
@@ -59,6 +60,10 @@ void RunActor::PublishPhase() {
   change->set_name(Spec().name());
   change->set_kind(KindName(Spec()));
   change->set_state(Text(state_));
+  // While the hosts arm, T may still be chosen anew.
+  if (go_wall_ns_ != 0 && state_ != PhaseState::kArming) {
+    change->set_started_at(common::FormatInstant(go_wall_ns_));
+  }
   for (const std::string& host : waiting_for_) change->add_waiting_for(host);
   DescribeLost(run_, machine_.lost(), kMaxNamed, change);
   for (std::string& name : PhasesAfter(run_.job, step_.job_phase, kMaxNamed)) {

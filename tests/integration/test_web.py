@@ -232,6 +232,31 @@ class WebPage(FleetTest):
         running.communicate(timeout=300)
         self.fleet.wait_attached(2)  # for the tests that follow
 
+    def test_watchers_know_when_a_phase_began(self):
+        job = files_job(self.fleet.data, duration="60s")
+        running = self.fleet.start_lockstep("run", "-", stdin=job)
+        self.fleet.await_seconds(1)
+        run = self.fleet.sql("SELECT last_run()")[0][0]
+        changes = []
+        address = f"{self.fleet.url}api/runs/{run}/events"
+        with urllib.request.urlopen(address, timeout=60) as events:
+            # Ends with the run, or before it with the change that is looked for.
+            for line in events:
+                change = json.loads(line[6:]).get("phase", {}) if line.startswith(b"data: ") else {}
+                if change:
+                    changes.append(change)
+                if (change.get("kind"), change.get("state")) == ("run", "running"):
+                    break
+        self.assertEqual(changes[-1].get("state"), "running", changes)
+        self.assertTrue(any(one["state"] == "arming" for one in changes), changes)
+        for change in changes:
+            self.assertEqual("startedAt" in change, change["state"] != "arming", change)
+        self.ok(self.fleet.lockstep("stop", run))
+        running.communicate(timeout=300)
+        report = self.fleet.lockstep("report", run, "--format", "json").json()
+        phase = report["phases"][changes[-1].get("index", 0)]
+        self.assertEqual(changes[-1]["startedAt"], phase["startedAt"])
+
     def test_what_is_wrong_is_the_largest_of_the_live_page(self):
         page = browse(self.fleet, "live_scenes_test.cjs", self.fleet.directory)
         said = page.communicate(timeout=900)[0]

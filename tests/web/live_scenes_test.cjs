@@ -258,6 +258,47 @@ async function warnings(page) {
   await page.locator("#live-charts .words", { hasText: "vm-2 a path is away" }).first().waitFor();
 }
 
+// A note of a person is no warning. It has its author in the list, and its flag at the time that the
+// person gave: one that came before the first interval, too.
+async function notes(page) {
+  await open(page);
+  const note = (number, author, at, message) => ({
+    event: { severity: "note", number, author, at: `2026-01-02T03:04:${at}Z`, message },
+  });
+  await tell(
+    page,
+    phase({ startedAt: "2026-01-02T03:04:00.000Z" }),
+    note(1, "anna", "02", "first switch powered off"),
+    ...several(10, (k) => second(k)),
+    note(2, "berta", "05", "second switch powered off"),
+  );
+  await page.locator(".events li", { hasText: "second switch" }).waitFor();
+  const entries = await page.locator(".events li").allTextContents();
+  assert.deepStrictEqual(
+    entries.map((text) => text.trim()),
+    [
+      "03:04:05 UTC berta: second switch powered off",
+      "03:04:02 UTC anna: first switch powered off",
+    ],
+  );
+  assert.deepStrictEqual(await banners(page), []);
+  assert.strictEqual(await page.title(), `mix · ${job}`);
+  const chart = page.locator("#live-charts .plot").first();
+  await page.locator("#live-charts .plot[aria-label*='0.0 to 10.0 s']").first().waitFor();
+  const { x, y, width, height } = await chart.locator(".u-over").boundingBox();
+  const at = async (seconds, text) => {
+    await page.mouse.move(x + (width * seconds) / 10, y + height / 2);
+    await page.waitForFunction(
+      (words) => document.querySelector("#live-charts .words").textContent === words,
+      text,
+    );
+  };
+  await at(2, "first switch powered off");
+  await at(5, "second switch powered off");
+  await at(9.9, "");
+  await everySize(page, "live-notes");
+}
+
 // Equal warnings are one entry that counts them, the newest on top, and there are not endless ones.
 async function manyWarnings(page) {
   await open(page);
@@ -482,6 +523,7 @@ async function main(page) {
     absentController,
     missedAndCorrupt,
     warnings,
+    notes,
     manyWarnings,
     limitsOfCounts,
     storeAway,

@@ -22,8 +22,8 @@ interface Entry {
 const number = /(^|[\s(=<>≥≤±])\d[\d.,]*(?=$|[\s);,:.%])/g;
 
 // Messages of one key are one entry. Notes of people stay as they are.
-function keyOf({ severity, message, at, host }: EventReport): string {
-  if (severity === "note") return [severity, at, host, message].join("\n");
+function keyOf({ severity, message, at, host, author }: EventReport): string {
+  if (severity === "note") return [severity, at, author, message].join("\n");
   const isTrouble = severity === "warning" || severity === "error";
   return [severity, isTrouble ? message.replace(number, "$1#") : message].join("\n");
 }
@@ -75,7 +75,7 @@ function write({ root, first, last, times, hosts }: Entry): void {
   const tone = toneOfEvent(last);
   const sign = signs[tone] ? [element("span", { class: tone }, signs[tone], " ")] : [];
   const names = [...hosts];
-  const who = listed(names.slice(0, namedHosts), names.length);
+  const who = listed(names.slice(0, namedHosts), names.length) || last.author;
   const words = [who, last.message].filter(Boolean).join(": ");
   const since = first.at ? [", since ", ...eventTime(first)] : [];
   const often = times > 1 ? [" ", element("b", {}, `${count(times)} times`), ...since] : [];

@@ -35,6 +35,7 @@ export class LiveRun {
   warnings = 0;
   lastWarning = "";
   readonly absences: Absence[] = [];
+  private notes: EventReport[] = []; // of people
   private lostAt?: [number, number];
 
   // `isNewPhase`: the figures are those of another phase from now on.
@@ -50,6 +51,7 @@ export class LiveRun {
     this.phase = this.current = -1;
     this.errors = this.warnings = 0;
     this.lastWarning = "";
+    this.notes = [];
     this.progress = undefined;
   }
 
@@ -108,6 +110,7 @@ export class LiveRun {
       lostCount: 0,
       runHosts: 0,
       next: [],
+      startedAt: "",
       ...change,
     };
     const before = this.phases[phase.index];
@@ -129,6 +132,11 @@ export class LiveRun {
   private takeEvent(event: EventReport): void {
     this.hasEvent(event);
     if (event.severity === "info") return;
+    if (event.severity === "note") {
+      if (this.notes.length < mostMarks) this.notes.push(event);
+      this.markNote(event);
+      return;
+    }
     this.warnings++;
     this.lastWarning = [event.host, event.message].filter(Boolean).join(": ");
     const { text, tone } = markOf(event);
@@ -156,11 +164,20 @@ export class LiveRun {
     this.limits = new Limits(this.phases[phase]?.limits ?? []);
     for (const { phase: of, at, why } of this.absences)
       if (of === phase) this.data.marks.push({ at, text: why, tone: "warn" });
+    for (const note of this.notes) this.markNote(note);
     this.isNewPhase();
   }
 
-  private mark(text: string, tone: Tone): void {
-    const at = this.data.last?.endSeconds ?? 0;
+  // At the time that the note has: it may have been written later. Not in a phase that began after
+  // that.
+  private markNote(note: EventReport): void {
+    const { text, tone } = markOf(note);
+    const at = (Date.parse(note.at) - Date.parse(this.measured?.startedAt ?? "")) / 1000;
+    if (Number.isNaN(at)) this.mark(text, tone);
+    else if (at >= 0) this.mark(text, tone, at);
+  }
+
+  private mark(text: string, tone: Tone, at = this.data.last?.endSeconds ?? 0): void {
     const { marks } = this.data;
     if (this.phase < 0) return;
     if (marks.length >= mostMarks) {
