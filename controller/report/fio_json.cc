@@ -61,18 +61,12 @@ class Job {
     job["sync"] = {{"total_ios", Whole(OperationOf("fsync").operations())},
                    {"lat_ns", WithBins(Latencies(Find("fsync", "")))}};
     job["job_runtime"] = Whole(Seconds() * 1e3);
-    double cpu = 0;
-    double user = 0;
-    if (KnowsProcessorTime()) {
-      // Nanoseconds per I/O times I/Os per second are CPU time per second; fio shows percent of one
-      // CPU.
-      const double per_second = phase_.total().iops() / 1e9 * 100;
-      user = phase_.worker_cpu_user_ns_per_io() * per_second;
-      cpu = phase_.worker_cpu_system_ns_per_io() * per_second;
+    // A figure that is not known is left out: 0 would be a figure.
+    if (const auto time = ProcessorTimeOf(phase_, workload_)) {
+      job["usr_cpu"] = time->user;
+      job["sys_cpu"] = time->system;
     }
-    job["usr_cpu"] = user;
-    job["sys_cpu"] = cpu;
-    job["ctx"] = Whole(ContextSwitchesOf(phase_, workload_));
+    if (const auto switches = ContextSwitchesOf(phase_, workload_)) job["ctx"] = Whole(*switches);
     job["majf"] = 0;
     job["minf"] = 0;
     AddDepths(&job);
@@ -86,10 +80,6 @@ class Job {
   }
 
  private:
-  bool KnowsProcessorTime() const {
-    return phase_.has_worker_cpu_user_ns_per_io() && phase_.total().operations() > 0 &&
-           Seconds() > 0;
-  }
   double Seconds() const { return WindowSeconds(phase_, workload_); }
 
   Json Options() const {
@@ -100,7 +90,7 @@ class Job {
                     {"ioengine", workload_.engine()},
                     {"rw", FioDirection(s)},
                     {"iodepth", absl::StrCat(s.queue_depth())},
-                    {"numjobs", absl::StrCat(s.threads() * std::max(1U, s.workers()))},
+                    {"numjobs", absl::StrCat(FioJobsOf(workload_))},
                     {"direct", s.is_direct() ? "1" : "0"},
                     {"runtime", absl::StrFormat("%.0f", Seconds())}};
     if (s.has_block_size_bytes()) options["bs"] = absl::StrFormat("%.0f", s.block_size_bytes());
@@ -122,6 +112,7 @@ class Job {
   // Whether the phase's IOPS over time are those of this direction. The report has them for the
   // phase as a whole only, so the spread of a mixed load is not known.
   bool IsAlone() const { return phase_.workloads_size() == 1 && workload_.operations_size() == 1; }
+  bool KnowsSpread() const { return IsAlone() && !phase_.iops_by_interval().empty(); }
 
   Json Direction(const std::string& kind) const {
     const v1::OperationReport& o = OperationOf(kind);
@@ -144,8 +135,11 @@ class Job {
   }
 
   void AddSpread(const v1::OperationReport& o, Json* out) const {
+    // Of a direction without I/Os it is known: as in fio, all of it is 0.
+    const bool is_idle = !(o.operations() > 0);
+    if (!is_idle && !KnowsSpread()) return;
     std::vector<double> points;
-    if (IsAlone() && o.operations() > 0) {
+    if (!is_idle) {
       points.assign(phase_.iops_by_interval().begin(), phase_.iops_by_interval().end());
       // A point that a host lacks is no sample.
       std::erase_if(points, [](const double point) { return std::isnan(point); });
@@ -220,13 +214,15 @@ class Job {
           "it ran for no part of the measured time: its rates and latencies are not known, and are "
           "written as 0");
     }
-    if (!IsAlone()) {
+    if (!KnowsSpread()) {
       notes.push_back(
           "the spread of IOPS over time (iops_min to iops_samples, bw_min to bw_samples) is not "
-          "known by direction");
+          "known by direction, and is left out");
     }
-    if (phase_.threads().empty()) notes.push_back("ctx is not known");
-    if (!KnowsProcessorTime()) notes.push_back("usr_cpu and sys_cpu are not known");
+    if (!ContextSwitchesOf(phase_, workload_)) notes.push_back("ctx is not known, and is left out");
+    if (!ProcessorTimeOf(phase_, workload_)) {
+      notes.push_back("usr_cpu and sys_cpu are not known, and are left out");
+    }
     notes.push_back("majf, minf and the iodepth distributions are not measured");
     (*job)["lockstep"] = {{"phase", phase_.index()},
                           {"state", phase_.state()},

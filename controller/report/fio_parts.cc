@@ -5,6 +5,7 @@
 
 #include "common/histogram.h"
 #include "controller/report/histogram_logs.h"
+#include "controller/report/verdict.h"
 
 namespace lockstep::controller {
 namespace {
@@ -31,6 +32,20 @@ constexpr BandEnd kBandEnds[] = {
     {"ms", "2", 2e6},     {"ms", "4", 4e6},     {"ms", "10", 1e7},    {"ms", "20", 2e7},
     {"ms", "50", 5e7},    {"ms", "100", 1e8},   {"ms", "250", 2.5e8}, {"ms", "500", 5e8},
     {"ms", "750", 7.5e8}, {"ms", "1000", 1e9},  {"ms", "2000", 2e9},  {"ms", ">=2000", INFINITY}};
+
+// The workload's share of the processor time of all threads.
+std::optional<double> ProcessorShareOf(const v1::PhaseReport& phase,
+                                       const v1::WorkloadReport& workload) {
+  if (phase.workloads_size() == 1) return 1.0;
+  double own = 0;
+  double all = 0;
+  for (const v1::ThreadReport& thread : phase.threads()) {
+    const double seconds = thread.cpu_ratio() * thread.execution_time_seconds();
+    all += seconds;
+    if (thread.workload() == workload.name()) own += seconds;
+  }
+  return all > 0 ? std::optional(own / all) : std::nullopt;
+}
 
 }  // namespace
 
@@ -131,12 +146,35 @@ std::string FioEngine(const std::string& engine) {
   return name == "iscsi" ? "libiscsi" : name;
 }
 
-double ContextSwitchesOf(const v1::PhaseReport& phase, const v1::WorkloadReport& workload) {
-  double switches = 0;
+uint32_t FioJobsOf(const v1::WorkloadReport& workload) {
+  const v1::WorkloadSettings& s = workload.settings();
+  return std::max<uint32_t>(1, s.threads()) * std::max<uint32_t>(1, s.workers());
+}
+
+std::optional<double> ContextSwitchesOf(const v1::PhaseReport& phase,
+                                        const v1::WorkloadReport& workload) {
+  std::optional<double> switches;
   for (const v1::ThreadReport& thread : phase.threads()) {
-    if (thread.workload() == workload.name()) switches += thread.context_switches();
+    if (thread.workload() != workload.name()) continue;
+    switches = switches.value_or(0.0) + thread.context_switches();
   }
   return switches;
+}
+
+std::optional<FioProcessorTime> ProcessorTimeOf(const v1::PhaseReport& phase,
+                                                const v1::WorkloadReport& workload) {
+  const double own_seconds = WindowSeconds(phase, workload);
+  if (!phase.has_worker_cpu_user_ns_per_io() || !(phase.total().operations() > 0) ||
+      !(own_seconds > 0)) {
+    return std::nullopt;
+  }
+  const std::optional<double> share = ProcessorShareOf(phase, workload);
+  if (!share) return std::nullopt;
+  // A workload may run for a part of the phase only. Its threads then have that part's time.
+  const double ios = phase.total().iops() * WindowSeconds(phase);
+  const double percent = ios * *share / (own_seconds * FioJobsOf(workload)) / 1e9 * 100;
+  return FioProcessorTime{phase.worker_cpu_user_ns_per_io() * percent,
+                          phase.worker_cpu_system_ns_per_io() * percent};
 }
 
 }  // namespace lockstep::controller

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,7 +54,19 @@ std::vector<FioBand> FioBands(const std::vector<FioLatencies>& latencies);
 std::string FioDirection(const v1::WorkloadSettings& settings);
 // fio's name of the engine that a report names.
 std::string FioEngine(const std::string& engine);
-// Context switches of the workload's threads. fio's are those of its job.
-double ContextSwitchesOf(const v1::PhaseReport& phase, const v1::WorkloadReport& workload);
+// The number of the workload's threads on all hosts: fio's numjobs.
+uint32_t FioJobsOf(const v1::WorkloadReport& workload);
+// Context switches of the workload's threads. fio's are those of its job. Nothing if the report has
+// none of its threads.
+std::optional<double> ContextSwitchesOf(const v1::PhaseReport& phase,
+                                        const v1::WorkloadReport& workload);
+// The processor time of a workload as fio counts it: percent of the time of all its threads.
+struct FioProcessorTime {
+  double user = 0, system = 0;
+};
+// Nothing if it is not known. The workers count user and system time of the phase as a whole; of
+// several workloads each has the share of it that its threads used.
+std::optional<FioProcessorTime> ProcessorTimeOf(const v1::PhaseReport& phase,
+                                                const v1::WorkloadReport& workload);
 
 }  // namespace lockstep::controller

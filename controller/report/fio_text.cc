@@ -279,10 +279,7 @@ class TextJob {
     return absl::StrCat(text, Processor(), Depths(), Issued());
   }
 
-  uint32_t Threads() const {
-    const v1::WorkloadSettings& s = workload_.settings();
-    return std::max<uint32_t>(1, s.threads()) * std::max<uint32_t>(1, s.workers());
-  }
+  uint32_t Threads() const { return FioJobsOf(workload_); }
   double Milliseconds() const { return std::max(1.0, WindowSeconds(phase_, workload_) * 1e3); }
   const v1::OperationReport& Of(const std::string& kind) const {
     for (const v1::OperationReport& o : workload_.operations()) {
@@ -314,17 +311,15 @@ class TextJob {
   }
 
   std::string Processor() const {
-    double user = 0;
-    double system = 0;
-    // The workers' time is known of the phase. The time of one of its workloads is not.
-    if (phase_.workloads_size() == 1 && phase_.has_worker_cpu_user_ns_per_io()) {
-      // fio's percents are of one thread's time.
-      const double per_thread = phase_.total().iops() / 1e9 * 100 / Threads();
-      user = phase_.worker_cpu_user_ns_per_io() * per_thread;
-      system = phase_.worker_cpu_system_ns_per_io() * per_thread;
+    std::string known;
+    if (const auto time = ProcessorTimeOf(phase_, workload_)) {
+      absl::StrAppendFormat(&known, "usr=%3.2f%%, sys=%3.2f%%, ", time->user, time->system);
     }
-    return absl::StrFormat("  cpu          : usr=%3.2f%%, sys=%3.2f%%, ctx=%.0f, majf=0, minf=0\n",
-                           user, system, ContextSwitchesOf(phase_, workload_));
+    if (const auto switches = ContextSwitchesOf(phase_, workload_)) {
+      absl::StrAppendFormat(&known, "ctx=%.0f, ", *switches);
+    }
+    // A figure that is not known is left out: fio's 0 means none.
+    return known.empty() ? "" : absl::StrCat("  cpu          : ", known, "majf=0, minf=0\n");
   }
 
   // Lockstep does not measure them, and fio prints zeros for a job of which it knows none.

@@ -149,8 +149,9 @@ std::string IozoneMatrix(const v1::Report& report, const v1::SweepReport& sweep,
                : "\"all\"";
     for (uint32_t v = 0; v < static_cast<uint32_t>(sweep.axes(last).values_size()); ++v) {
       const auto found = values.find(v);
+      // A point that did not run has no rate: its cell is empty, and keeps its column.
       absl::StrAppend(&out, "  ",
-                      found == values.end() ? "0" : absl::StrFormat("%.0f", found->second));
+                      found == values.end() ? "\"\"" : absl::StrFormat("%.0f", found->second));
     }
     out += "\n";
   }

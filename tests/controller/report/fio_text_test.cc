@@ -77,7 +77,6 @@ TEST(FioTextTest, AJobHasTheLinesOfFio) {
         "     lat (usec): min=100, max=200, avg=150.00, stdev=49.92",
         "    clat percentiles (usec):", "  lat (usec)   : 100=50.00%, 250=50.00%",
         "  fsync/fdatasync/sync_file_range:", "    sync percentiles (usec):",
-        "  cpu          : usr=0.00%, sys=0.00%, ctx=0, majf=0, minf=0",
         "  IO depths    : 1=0.0%, 2=0.0%, 4=0.0%, 8=0.0%, 16=0.0%, 32=0.0%, >=64=0.0%",
         "     issued rwts: total=1000,0,0,1000 short=0,0,0,0 dropped=0,0,0,0",
         "     latency   : target=0, window=0, percentile=100.00%, depth=8",
@@ -88,7 +87,7 @@ TEST(FioTextTest, AJobHasTheLinesOfFio) {
   }
   // Lines of which nothing is known are not there.
   for (const char* absent :
-       {"slat", "  write", "bw (", "iops  ", "Disk stats", "WRITE", "errors"}) {
+       {"slat", "  write", "bw (", "iops  ", "Disk stats", "WRITE", "errors", "cpu "}) {
     EXPECT_EQ(text.find(absent), std::string::npos) << absent << "\n" << text;
   }
 }
@@ -110,6 +109,41 @@ TEST(FioTextTest, SamplesOfIntervalsAreOfTheirDirection) {
       Has(text, "   iops        : min= 1000, max= 2000, avg=1500.00, stdev=707.11, samples=2"))
       << text;
   EXPECT_EQ(text.find("bw ("), text.rfind("bw ("));
+}
+
+void AddThreadOf(const std::string& workload, double cpu_ratio, double switches,
+                 v1::PhaseReport* phase) {
+  v1::ThreadReport* thread = phase->add_threads();
+  thread->set_workload(workload);
+  thread->set_execution_time_seconds(1);
+  thread->set_cpu_ratio(cpu_ratio);
+  thread->set_context_switches(switches);
+}
+
+// fio's percents are of the summed time of the job's threads.
+TEST(FioTextTest, WorkloadsShareTheProcessorTimeByTheirThreads) {
+  v1::Report report = OneSecond();
+  std::vector<v1::LatencyHistogram> phases;
+  AddKind("read", 100000, &report, &phases);
+  v1::PhaseReport* phase = report.mutable_phases(0);
+  phase->mutable_total()->set_operations(2000);
+  phase->mutable_total()->set_iops(2000);
+  phase->set_worker_cpu_user_ns_per_io(100000);    // 20 % of a processor
+  phase->set_worker_cpu_system_ns_per_io(300000);  // 60 %
+  EXPECT_TRUE(Has(RenderFioText(report, phases, {}),
+                  "  cpu          : usr=10.00%, sys=30.00%, majf=0, minf=0"));
+  // With another workload beside it, of one thread.
+  *phase->add_workloads() = phase->workloads(0);
+  phase->mutable_workloads(1)->set_name("log");
+  phase->mutable_workloads(1)->mutable_settings()->set_threads(1);
+  const std::string unknown = RenderFioText(report, phases, {});
+  EXPECT_EQ(unknown.find("cpu "), std::string::npos) << unknown;
+  AddThreadOf("mix", 0.1, 500, phase);
+  AddThreadOf("mix", 0.2, 250, phase);
+  AddThreadOf("log", 0.1, 100, phase);
+  const std::string text = RenderFioText(report, phases, {});
+  EXPECT_TRUE(Has(text, "  cpu          : usr=7.50%, sys=22.50%, ctx=750, majf=0, minf=0")) << text;
+  EXPECT_TRUE(Has(text, "  cpu          : usr=5.00%, sys=15.00%, ctx=100, majf=0, minf=0")) << text;
 }
 
 TEST(FioTextTest, DisksAndErrorsAreAddedUp) {

@@ -126,6 +126,15 @@ TEST(IozoneTest, ColumnsOfSeveralSweepsHaveIozonesTitlesAndOrder) {
                                       matrix("other: Writer", 700));
 }
 
+TEST(IozoneTest, APointThatDidNotRunHasAnEmptyCell) {
+  v1::Report report;
+  AddMatrix("write", "write", 100, &report);
+  report.mutable_sweeps(0)->mutable_points(2)->set_runs(0);
+  EXPECT_EQ(RenderIozone(report),
+            "\"Writer report\"\n        \"4\" \"1024\"\n\"65536\"  100  101\n"
+            "\"1024\"  \"\"  103\n\n");
+}
+
 TEST(IozoneTest, AColumnThatAlsoMovesTheOtherKindSaysSo) {
   v1::Report report;
   AddMatrix("read", "write", 100, &report);
