@@ -129,6 +129,26 @@ const std::string& TitleOf(const v1::ComparedSet& set) {
   return set.title().empty() ? set.name() : set.title();
 }
 
+// "firmware=1.2 (A): 5 runs"
+std::string SetText(const v1::ComparedSet& set) {
+  const std::string& title = TitleOf(set);
+  return absl::StrCat(title, title == set.name() ? "" : absl::StrCat(" (", set.name(), ")"), ": ",
+                      set.runs_size(), set.runs_size() == 1 ? " run" : " runs");
+}
+
+// What limited a phase in the first set and in this one, and whether it is the same.
+struct LimitTexts {
+  std::string first, other, difference;
+};
+LimitTexts LimitTextsOf(const v1::ComparedLimit& limit, int set) {
+  const auto known = [](const std::string& text) { return text.empty() ? "-" : text; };
+  const std::string& first = limit.values(0);
+  const std::string& other = limit.values(set);
+  const bool are_known = !first.empty() && !other.empty();
+  return {known(first), known(other),
+          !are_known ? "cannot tell" : (first == other ? "the same" : "another")};
+}
+
 // "firmware 1.2 → 1.3, kernel 6.1 → 6.2". Warnings name the fields of jobs and the facts of hosts.
 std::string LabelsText(const v1::Comparison& comparison) {
   std::vector<std::string> labels;
@@ -209,9 +229,7 @@ std::string RenderComparison(const v1::Comparison& comparison, const ComparisonT
   }
   if (!out.empty()) out += "\n";
   for (const v1::ComparedSet& set : comparison.sets()) {
-    absl::StrAppend(&out, &set == &comparison.sets(0) ? "" : "against ", TitleOf(set),
-                    TitleOf(set) == set.name() ? "" : absl::StrCat(" (", set.name(), ")"), ": ",
-                    set.runs_size(), set.runs_size() == 1 ? " run" : " runs", "\n");
+    absl::StrAppend(&out, &set == &comparison.sets(0) ? "" : "against ", SetText(set), "\n");
   }
   if (const std::string labels = LabelsText(comparison); !labels.empty()) {
     absl::StrAppend(&out, "labels that differ: ", labels, "\n");
@@ -229,13 +247,9 @@ std::string RenderComparison(const v1::Comparison& comparison, const ComparisonT
                  VerdictText(figure, value, can_tell)});
     }
     for (const v1::ComparedLimit& limit : comparison.limits()) {
-      const auto known = [](const std::string& text) { return text.empty() ? "-" : text; };
-      const bool all = !limit.values(0).empty() && !limit.values(s).empty();
-      table.Add({limit.phase(), "limited by", known(limit.values(0)), known(limit.values(s)), "-",
-                 "-",
-                 !all                                 ? "cannot tell"
-                 : limit.values(0) == limit.values(s) ? "the same"
-                                                      : "another"});
+      const LimitTexts texts = LimitTextsOf(limit, s);
+      table.Add(
+          {limit.phase(), "limited by", texts.first, texts.other, "-", "-", texts.difference});
     }
     absl::StrAppend(&out, "\n", table.Render("", options.width));
   }
@@ -263,6 +277,11 @@ std::string RenderMarkdown(const v1::Comparison& comparison) {
   for (const std::string& conclusion : comparison.conclusions()) {
     absl::StrAppend(&out, "**", PlainMarkdown(conclusion), "**\n\n");
   }
+  for (const v1::ComparedSet& set : comparison.sets()) {
+    absl::StrAppend(&out, &set == &comparison.sets(0) ? "" : " against ",
+                    PlainMarkdown(SetText(set)));
+  }
+  out += "\n\n";
   if (const std::string labels = LabelsText(comparison); !labels.empty()) {
     absl::StrAppend(&out, "Labels that differ: ", PlainMarkdown(labels), "\n\n");
   }
@@ -279,6 +298,12 @@ std::string RenderMarkdown(const v1::Comparison& comparison) {
                       " | ", MedianText(comparison, figure, s), " | ", PlainMarkdown(Change(value)),
                       " | ", value.has_p_value() ? absl::StrFormat("%.3f", value.p_value()) : "-",
                       " | ", VerdictText(figure, value, can_tell), " |\n");
+    }
+    for (const v1::ComparedLimit& limit : comparison.limits()) {
+      const LimitTexts texts = LimitTextsOf(limit, s);
+      absl::StrAppend(&out, "| ", PlainMarkdown(limit.phase()), " | limited by | ",
+                      PlainMarkdown(texts.first), " | ", PlainMarkdown(texts.other), " | - | - | ",
+                      texts.difference, " |\n");
     }
     out += "\n";
   }

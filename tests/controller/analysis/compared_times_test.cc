@@ -74,6 +74,10 @@ TEST(ComparedTimesTest, WhereTheTimeWentIsShownAndNotJudged) {
   const std::string text = RenderComparison(c, {});
   EXPECT_NE(text.find("not judged"), std::string::npos) << text;
   EXPECT_NE(text.find("another"), std::string::npos) << text;
+  const std::string markdown = RenderMarkdown(c);
+  EXPECT_NE(markdown.find("| p0 | limited by | device | generator CPU | - | - | another |\n"),
+            std::string::npos)
+      << markdown;
   EXPECT_EQ(RenderJUnit(c).find("cpu_per_io"), std::string::npos);
 }
 
@@ -88,6 +92,7 @@ TEST(ComparedTimesTest, OneRunOfEachSideIsEnoughToShowIt) {
   ASSERT_NE(cpu, nullptr);
   EXPECT_NEAR(cpu->values(1).change(), 2, 1e-9);
   EXPECT_NE(RenderComparison(c, {}).find("the same"), std::string::npos);
+  EXPECT_NE(RenderMarkdown(c).find("| device | device | - | - | the same |\n"), std::string::npos);
 }
 
 TEST(ComparedTimesTest, AFigureIsJudgedOnRequest) {

@@ -350,6 +350,8 @@ TEST(ComparisonTest, MarkdownHasTheConclusionAndNoMarkupOfOthers) {
   EXPECT_EQ(text.rfind("### &#64;all and b\\|c compared\n\n**b\\|c is slower than &#64;all", 0), 0u)
       << text;
   EXPECT_NE(text.find("| p0 | iops | "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n\n&#64;all&#58; 5 runs against b\\|c&#58; 5 runs\n\n"), std::string::npos)
+      << text;
   EXPECT_EQ(text.find('@'), std::string::npos) << text;
 }
 
