@@ -30,6 +30,20 @@ async function main(page) {
   times.slice(1).forEach((time, i) => assert.ok(time - times[i] < 1.6, `a hole at ${time} s`));
   for (const row of rows) assert.ok(Number(row.split(",")[2]) > 0, `nothing in ${row}`);
   assert.ok(times[times.length - 1] >= Number(at) + 4);
+  await elsewhere(page);
+}
+
+// Every view says it in the same words, and in none of a programmer.
+async function elsewhere(page) {
+  await page.route("**/api/**", (route) => route.abort());
+  for (const [hash, said] of [
+    ["#/fleet", "The controller does not answer. (retrying)"],
+    ["#/compare/a,b", "The controller does not answer."],
+  ]) {
+    await page.evaluate((to) => (location.hash = to), hash);
+    await page.locator("main p", { hasText: said }).first().waitFor();
+    assert.ok(!(await page.textContent("main")).includes("Error:"), hash);
+  }
 }
 
 void drive(directory, main, { bears: true });

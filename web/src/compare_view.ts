@@ -5,6 +5,7 @@ import { command } from "./actions";
 import { choices, choose } from "./address";
 import {
   get,
+  messageOf,
   NotThere,
   type ComparedFigure,
   type Comparison,
@@ -133,7 +134,7 @@ export class CompareView implements View {
       if (this.requests.isOver) return;
       this.body.replaceChildren(
         element("h1", {}, "Comparison"),
-        element("p", { class: "error" }, String(error)),
+        element("p", { class: "error" }, messageOf(error)),
       );
     }
   }

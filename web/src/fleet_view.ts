@@ -4,7 +4,7 @@ import "./base";
 import { command } from "./actions";
 import { address, learnAddress } from "./controller_address";
 import { choices, choose, keptSorting } from "./address";
-import { get, type BlockDevice, type DevicesReply, type StatusReply } from "./api";
+import { get, messageOf, type BlockDevice, type DevicesReply, type StatusReply } from "./api";
 import { banner, element, figure, fold, labelsOf, signs, table, text, type Cell } from "./dom";
 import { FleetMap } from "./fleet_map";
 import {
@@ -87,7 +87,7 @@ export class FleetView implements View {
       this.draw();
     } catch (error) {
       if (this.requests.isOver) return;
-      this.note.textContent = `${String(error)} (retrying)`;
+      this.note.textContent = `${messageOf(error)} (retrying)`;
     }
     this.requests.again(refreshMs, () => void this.askStatus());
   }
@@ -216,7 +216,7 @@ export class FleetView implements View {
       this.draw();
     } catch (error) {
       if (this.requests.isOver) return;
-      this.devices.replaceChildren(element("p", { class: "error" }, String(error)));
+      this.devices.replaceChildren(element("p", { class: "error" }, messageOf(error)));
     }
   }
 

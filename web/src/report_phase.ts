@@ -1,7 +1,14 @@
 // One phase of a report: its sentence, its table, its charts; what else is known of it is folded.
 
 import { choices } from "./address";
-import { get, type EventReport, type PhaseReport, type Report, type SeriesReply } from "./api";
+import {
+  get,
+  messageOf,
+  type EventReport,
+  type PhaseReport,
+  type Report,
+  type SeriesReply,
+} from "./api";
 import { element, expectationTable, shortened } from "./dom";
 import { seconds, typeset } from "./format";
 import { PhaseCharts, type HostLines } from "./report_charts";
@@ -115,7 +122,7 @@ export class PhaseSection {
       this.details.append(...this.folds);
     } catch (error) {
       if (this.requests.isOver) return;
-      this.details.append(element("p", { class: "error" }, String(error)));
+      this.details.append(element("p", { class: "error" }, messageOf(error)));
     }
   }
 
@@ -140,7 +147,7 @@ export class PhaseSection {
       return await this.charts?.draw();
     } catch (error) {
       if (!this.requests.isOver)
-        this.root.insertBefore(element("p", { class: "error" }, String(error)), this.details);
+        this.root.insertBefore(element("p", { class: "error" }, messageOf(error)), this.details);
       return undefined;
     }
   }

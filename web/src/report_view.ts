@@ -3,7 +3,7 @@
 
 import "./base";
 import { choices, choose } from "./address";
-import { get, type EventReport, type JobReply, type Report } from "./api";
+import { get, messageOf, type EventReport, type JobReply, type Report } from "./api";
 import { element, fold } from "./dom";
 import { eventEntry } from "./events";
 import { exportedRun } from "./file";
@@ -252,7 +252,8 @@ export class ReportView implements View {
       source.id = "job";
       this.rest.append(source);
     } catch (error) {
-      if (!this.requests.isOver) this.rest.append(element("p", { class: "error" }, String(error)));
+      if (!this.requests.isOver)
+        this.rest.append(element("p", { class: "error" }, messageOf(error)));
     }
   }
 
