@@ -129,18 +129,24 @@ async function intervals(page) {
   await said.filter({ hasText: /^1\.0 to 2\.0 s; I\/Os 48\.7 k/ }).waitFor();
 }
 
-async function totalStall(page) {
-  await open(page);
-  await tell(page, ...several(10, (k) => second(k)), ...several(4, (k) => stuck(10 + k, k + 1)));
-  await said(page, /NO I\/O HAS COMPLETED on 9 of 9 hosts for [4-9] s/);
+// What is wrong comes first, over the whole width, in white on red, and nothing is larger.
+async function isLargest(page) {
   const [first] = await banners(page);
   assert.strictEqual(first.tone, "bad");
   assert.strictEqual(first.color, "rgb(255, 255, 255)");
   const main = await page.locator("main").evaluate((one) => one.clientWidth);
   assert.ok(first.width >= main - 64, `${first.width} of ${main}`);
+  const sizes = Object.values(await tiles(page)).map((tile) => tile.size);
+  assert.ok(sizes.length > 0);
+  assert.ok(first.size >= Math.max(...sizes), `${first.size} beside ${sizes}`);
+}
+
+async function totalStall(page) {
+  await open(page);
+  await tell(page, ...several(10, (k) => second(k)), ...several(4, (k) => stuck(10 + k, k + 1)));
+  await said(page, /NO I\/O HAS COMPLETED on 9 of 9 hosts for [4-9] s/);
+  await isLargest(page);
   const shown = await tiles(page);
-  const rest = Object.values(shown).map((tile) => tile.size);
-  assert.ok(first.size >= Math.max(...rest), "nothing is larger than what is wrong");
   assert.strictEqual(shown["IOPS"].value, "0");
   assert.strictEqual(shown["IOPS"].tone, "bad");
   assert.strictEqual(shown["p99"].value, "–");
@@ -156,6 +162,7 @@ async function lostHost(page) {
   await open(page);
   await tell(page, ...several(5, (k) => second(k)), phase({ lost: ["vm-9"], lostCount: 1 }));
   await said(page, "vm-9 lost, 8 of 9 go on");
+  await isLargest(page);
   const shown = await tiles(page);
   assert.strictEqual(shown["hosts"].value, "8 of 9");
   assert.strictEqual(shown["hosts"].tone, "bad");
@@ -175,6 +182,7 @@ async function absentController(page) {
   await page.evaluate(() => window.feeds[window.feeds.length - 1].onerror());
   await said(page, /THE CONTROLLER DOES NOT ANSWER for \d+ s/);
   await page.locator(".tiles.stale").waitFor();
+  await isLargest(page);
   assert.match(await page.textContent(".facts"), /the figures are \d+ s old/);
   const dimmed = await page.evaluate(() => {
     const color = (where) => getComputedStyle(document.querySelector(where)).color;

@@ -138,6 +138,8 @@ async function corruption(page) {
   const { width, bottom, field } = await look(banner);
   assert.ok(width > 0.9 * screen.width, `it has ${width} px`);
   assert.strictEqual(field, "rgb(134, 25, 143)");
+  const { type } = await look(banner.locator("strong"));
+  assert.ok(type >= 20, `its words have ${type} px`);
   const expected = await look(page.locator(".expectations").first());
   assert.ok(bottom < expected.top, "it stands above what was expected");
   assert.strictEqual(
