@@ -91,7 +91,16 @@ v1::SweepPointReport SweepPointOf(const std::vector<uint32_t>& indices, const Ru
   point.set_bytes_per_second(MedianOf(runs.bytes));
   if (!runs.mean.empty()) point.set_mean_ns(MedianOf(runs.mean));
   if (!runs.p50.empty()) point.set_p50_ns(MedianOf(runs.p50));
-  if (!runs.p99.empty()) point.set_p99_ns(MedianOf(runs.p99));
+  if (!runs.p99.empty()) {
+    point.set_p99_ns(MedianOf(runs.p99));
+    const auto [least, most] = std::minmax_element(runs.p99.begin(), runs.p99.end());
+    point.set_p99_min_ns(*least);
+    point.set_p99_max_ns(*most);
+    if (const auto interval = MedianInterval(runs.p99)) {
+      point.set_p99_low_ns(interval->low);
+      point.set_p99_high_ns(interval->high);
+    }
+  }
   if (runs.is_p50_uncertain) point.set_is_p50_uncertain(true);
   if (runs.is_p99_uncertain) point.set_is_p99_uncertain(true);
   if (!runs.jain.empty()) point.set_jain(MedianOf(runs.jain));

@@ -123,6 +123,53 @@ async function descending(page, report) {
   await forgetSweeps(page);
 }
 
+// The bands of both charts, and the words on them.
+async function bands(page, report) {
+  const swept = downwards(report);
+  const range = (middle, name, unit, [low, high]) => ({
+    [`${name}${low}${unit}`]: 0.5 * middle,
+    [`${name}${high}${unit}`]: 2 * middle,
+  });
+  const shown = async (runs, ends) => {
+    const points = swept.points.map((point) => ({
+      ...{ ...point, runs },
+      ...range(point.iops, "iops", "", ends),
+      ...range(point.p99Ns, "p99", "Ns", ends),
+    }));
+    await withSweeps(page, report, [{ ...swept, points }]);
+    const captions = [];
+    for (const name of ["IOPS of grid", "p99 of grid"]) {
+      const figure = page.locator("figure.chart", { hasText: name });
+      await figure.locator("svg polygon").waitFor();
+      captions.push(await figure.locator("figcaption span").last().textContent());
+    }
+    await forgetSweeps(page);
+    return captions;
+  };
+  const extremes = "band: least to most of 3 runs";
+  assert.deepStrictEqual(await shown(3, ["Min", "Max"]), [extremes, extremes]);
+  const interval = "band: 95 % interval of the median";
+  assert.deepStrictEqual(await shown(8, ["Low", "High"]), [interval, interval]);
+}
+
+// Axes of names have a matrix and no lines.
+async function names(page, report) {
+  const [grid] = report.sweeps;
+  const axes = grid.axes.slice(0, 2).map((axis, i) => ({
+    field: `names${i}`,
+    values: axis.values.map((value) => `n${value}`),
+    numbers: [],
+  }));
+  const points = grid.points
+    .filter(({ indices }) => indices[2] === 0)
+    .map((point) => ({ ...point, indices: point.indices.slice(0, 2) }));
+  const conclusion = { ...grid.conclusion, leading: undefined };
+  await withSweeps(page, report, [{ ...grid, axes, points, conclusion }]);
+  await page.locator(".matrix", { hasText: "names0 ↓ names1 →" }).waitFor();
+  assert.strictEqual(await page.locator("figure.chart", { hasText: "of grid, by" }).count(), 0);
+  await forgetSweeps(page);
+}
+
 // Of two axes of numbers the one with more values is across, whichever is first.
 async function longerAcross(page, report) {
   const [grid] = report.sweeps;
@@ -191,6 +238,8 @@ async function main(page) {
   await everySize(page, "sweep");
   await descending(page, report);
   await longerAcross(page, report);
+  await bands(page, report);
+  await names(page, report);
   await grouped(page, report);
 }
 

@@ -24,6 +24,7 @@ export interface PointChartOptions {
   ticks: { at: number; text: string }[];
   kind: Kind;
   isLog: boolean; // y
+  note?: string; // what bands are
 }
 
 const height = 240;
@@ -59,7 +60,8 @@ export class PointChart {
   private lines: PointLine[] = [];
 
   constructor(private readonly options: PointChartOptions) {
-    const caption = element("figcaption", {}, element("span", {}, options.title));
+    const note = options.note ? [element("span", { class: "muted" }, options.note)] : [];
+    const caption = element("figcaption", {}, element("span", {}, options.title), ...note);
     this.root = element("figure", { class: "chart" }, caption, this.box);
     this.resized.observe(this.box);
   }

@@ -18,8 +18,8 @@ import {
   rate,
   type Kind,
 } from "./format";
-import { PointChart, type ChartPoint, type PointLine } from "./point_chart";
 import { bestPoint, bestStep, pointName, standingOf } from "./points";
+import { SweepCharts } from "./sweep_charts";
 
 export interface Section {
   readonly root: HTMLElement;
@@ -216,101 +216,6 @@ function matrix(
 
 function shareOf(value: number, least: number, most: number): number {
   return most > least ? (value - least) / (most - least) : 1;
-}
-
-const mostLines = 8;
-
-// Of the first two axes the one whose values are across: numbers, and of two such axes the one with
-// more values, or the second one. -1: neither has numbers.
-function axisAcross({ axes }: SweepReport): number {
-  const [first, second] = axes.slice(0, 2).map(({ numbers }) => numbers.length);
-  if ((second ?? 0) > 1 && second >= first) return 1;
-  return (first ?? 0) > 1 ? 0 : -1;
-}
-
-// The figure that decides over one numeric axis, a line for each value of another, and the p99
-// below; with both axes numeric the matrix is the heat map.
-class SweepCharts {
-  readonly root = element("div", { class: "grid" });
-  private readonly across: number;
-  private readonly lines: number;
-  private readonly charts: PointChart[] = [];
-
-  constructor(private readonly sweep: SweepReport) {
-    const { axes } = sweep;
-    this.across = axisAcross(sweep);
-    const other = axes.length > 1 ? 1 - this.across : -1;
-    this.lines = other >= 0 && axes[other].values.length <= mostLines ? other : -1;
-    if (this.across < 0 || (other >= 0 && this.lines < 0)) return;
-    const axis = axes[this.across];
-    // A job may go down from its largest value.
-    const ticks = axis.values
-      .map((text, i) => ({ at: axis.numbers[i], text }))
-      .sort((a, b) => a.at - b.at);
-    const figure = this.isThroughput ? "throughput" : "IOPS";
-    const named = this.lines >= 0 ? `, a line for each ${axes[this.lines].field}` : "";
-    const of = `${sweep.phase}, by ${axis.field}${named}`;
-    const kind = this.isThroughput ? ("rate" as const) : ("count" as const);
-    const common = { across: axis.field, ticks };
-    this.charts.push(
-      new PointChart({ title: `${figure} of ${of}`, kind, isLog: false, ...common }),
-      new PointChart({ title: `p99 of ${of}`, kind: "latency", isLog: true, ...common }),
-    );
-    this.root.append(...this.charts.map((chart) => chart.root));
-  }
-
-  private get isThroughput(): boolean {
-    return this.sweep.conclusion?.figure === "throughput";
-  }
-
-  // With these values of the axes beyond the first two.
-  draw(others: number[]): void {
-    if (this.charts.length === 0) return;
-    const { sweep } = this;
-    const names = this.lines >= 0 ? sweep.axes[this.lines].values : [""];
-    const best = bestPoint(sweep);
-    const there = sweep.points.filter(
-      (p) => p.runs > 0 && others.every((index, i) => p.indices[i + 2] === index),
-    );
-    const lines = (of: (p: Point) => Omit<ChartPoint, "x" | "title" | "mark">): PointLine[] =>
-      names.map((label, i) => ({
-        label,
-        points: there
-          .filter((p) => this.lines < 0 || p.indices[this.lines] === i)
-          .map((p) => ({
-            ...of(p),
-            x: sweep.axes[this.across].numbers[p.indices[this.across]],
-            title:
-              `${pointName(sweep, p)}: ${shown(p.iops, count)} IOPS, ` +
-              shown(p.bytesPerSecond, rate),
-            mark: p === best && sweep.points.length > 1 ? `★ ${standingOf(sweep, p)}` : undefined,
-          })),
-      }));
-    const [rates, times] = this.charts;
-    rates.set(
-      lines((p) => {
-        const scale = this.isThroughput ? (p.bytesPerSecond ?? 0) / (p.iops || 1) : 1;
-        const known = p.runs > 1;
-        return {
-          y: (p.iops ?? 0) * scale,
-          low: known ? (p.iopsLow ?? p.iopsMin ?? 0) * scale : undefined,
-          high: known ? (p.iopsHigh ?? p.iopsMax ?? 0) * scale : undefined,
-        };
-      }),
-    );
-    // The point that leads in the other figure need not have the best p99: only its sign is here.
-    times.set(
-      lines((p) => ({ y: p.p99Ns ?? 0 })).map(({ label, points }) => ({
-        label,
-        points: points
-          .filter(({ y }) => y > 0)
-          .map((point) => ({ ...point, mark: point.mark && "★" })),
-      })),
-    );
-  }
-  destroy(): void {
-    for (const chart of this.charts) chart.destroy();
-  }
 }
 
 // Axes that go together have the diagonal alone.

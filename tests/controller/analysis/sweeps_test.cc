@@ -206,6 +206,32 @@ TEST(SweepsTest, WhereItIsNotKnownWhatWasDueARateHasNoKnee) {
   EXPECT_EQ(sweep.without_knee(0), "no knee: it is not known what of each rate was served");
 }
 
+TEST(SweepsTest, APointHasTheRangesOfItsRuns) {
+  RunsOfPoint runs;
+  for (const double p99 : {5e6, 1e6, 3e6}) {
+    runs.iops.push_back(1e9 / p99);
+    runs.bytes.push_back(1);
+    runs.p99.push_back(p99);
+  }
+  const v1::SweepPointReport three = SweepPointOf({0}, runs);
+  EXPECT_EQ(three.p99_ns(), 3e6);
+  EXPECT_EQ(three.p99_min_ns(), 1e6);
+  EXPECT_EQ(three.p99_max_ns(), 5e6);
+  EXPECT_FALSE(three.has_p99_low_ns() || three.has_iops_low());
+  for (const double p99 : {2e6, 4e6, 6e6}) {
+    runs.iops.push_back(1e9 / p99);
+    runs.bytes.push_back(1);
+    runs.p99.push_back(p99);
+  }
+  const v1::SweepPointReport six = SweepPointOf({0}, runs);
+  ASSERT_TRUE(six.has_p99_low_ns() && six.has_p99_high_ns());
+  EXPECT_LE(six.p99_low_ns(), six.p99_ns());
+  EXPECT_GE(six.p99_high_ns(), six.p99_ns());
+  // Too few I/Os for a percentile in any of them.
+  runs.p99.clear();
+  EXPECT_FALSE(SweepPointOf({0}, runs).has_p99_max_ns());
+}
+
 // As of a load that ended in its ramp.
 TEST(SweepsTest, ARoundWithoutARateIsNoRoundOfZero) {
   const v1::SweepReport sweep = SweepAlong("threads", LoadsOf(1), [](double value) {
