@@ -262,6 +262,56 @@ async function print(page) {
   await page.unroute(`**/api/runs/${still}/phases/0`);
 }
 
+// A run of many phases is complete on paper though nobody has scrolled to them. Paper says what is
+// not there yet.
+async function manyPhases(page) {
+  step("print many phases");
+  const count = 14;
+  const last = count - 1;
+  const json = async (path) => (await page.request.get(`${url}api/runs/${still}${path}`)).json();
+  const head = await json("");
+  const names = Array.from({ length: count }, (_, index) => `mix ${index}`);
+  const many = (phase) => names.map((name, index) => ({ ...phase, name, index }));
+  await page.route(`**/api/runs/${still}`, (route) =>
+    route.fulfill({ json: { ...head, phases: many(head.phases[0]) } }),
+  );
+  // Each of them is like the first, and the last one is late.
+  let release;
+  const released = new Promise((done) => (release = done));
+  const part = await json("/phases/0");
+  await page.route(`**/api/runs/${still}/phases/*`, async (route) => {
+    const index = Number(route.request().url().split("/").pop());
+    if (index === last) await released;
+    await route.fulfill({ json: { ...part, phases: [many(part.phases[0])[index]] } });
+  });
+  await page.route(/\/(series|hosts|latency)\?phase=\d+/, async (route) => {
+    const address = route
+      .request()
+      .url()
+      .replace(/phase=\d+/, "phase=0");
+    await route.fulfill({ response: await route.fetch({ url: address }) });
+  });
+  await page.setViewportSize(screen);
+  await page.goto("about:blank");
+  await page.goto(`${url}#/run/${still}`);
+  const folds = (index) => page.locator(`section:has(> #phase-${index}) details.fold`).first();
+  await folds(last - 1).waitFor({ state: "attached" });
+  await page.emulateMedia({ media: "print" });
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  const missing = page.locator("#missing");
+  assert.ok(await missing.isVisible());
+  assert.match(await missing.textContent(), /^1 phase \(mix 13\) had not been loaded/);
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  assert.strictEqual(await missing.count(), 0);
+  release();
+  await folds(last).waitFor({ state: "attached" });
+  await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  assert.strictEqual(await missing.count(), 0);
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  await page.emulateMedia({ media: null });
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+}
+
 // Findings that are alike are one, which leads to its hosts.
 async function grouped(page) {
   step("findings that are alike");
@@ -350,6 +400,7 @@ async function main(page) {
   await corruption(page);
   await noted(page);
   await print(page);
+  await manyPhases(page);
   await grouped(page);
   await keyboard(page);
 }

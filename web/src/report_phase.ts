@@ -32,6 +32,7 @@ export class PhaseSection {
   private readonly details = element("div");
   private charts?: PhaseCharts;
   private filling?: Promise<void>;
+  isFilled = false; // all of it is there, or it says what is not
   private folds: HTMLDetailsElement[] = [];
 
   constructor(
@@ -94,6 +95,12 @@ export class PhaseSection {
   get index(): number {
     return this.phase.index;
   }
+  get name(): string {
+    return this.phase.name;
+  }
+  get hosts(): number {
+    return this.phase.hostsCount;
+  }
 
   // When its first chart is drawn, or never will be. Without charts: now.
   get begun(): Promise<void> {
@@ -124,6 +131,7 @@ export class PhaseSection {
       if (this.requests.isOver) return;
       this.details.append(element("p", { class: "error" }, messageOf(error)));
     }
+    this.isFilled = true;
   }
 
   // Hosts that a finding is of: their table, with what the address looks for.

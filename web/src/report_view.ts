@@ -18,8 +18,10 @@ import { loaded } from "./scripts";
 import { pill, verdictOfPhase } from "./verdict";
 import type { Requests, View } from "./view";
 
-// So many phases are filled without being asked for, so that they are there on paper.
-const mostUnasked = 12;
+// So many phases are filled without being asked for, so that they are there on paper; and so many
+// rows of hosts, which are half a kilobyte each.
+const mostUnasked = 200;
+const mostUnaskedHosts = 12000;
 // So many open folds stand in the address.
 const mostKept = 20;
 
@@ -33,6 +35,7 @@ export class ReportView implements View {
   // The first chart is drawn. All that is not needed for it comes later.
   begun = Promise.resolve();
   private opened: HTMLDetailsElement[] = [];
+  private readonly missing = element("p", { class: "warn on-paper", id: "missing" });
   private events: EventReport[] = [];
 
   constructor(
@@ -166,8 +169,10 @@ export class ReportView implements View {
   // The others, one after the other, while the reader reads.
   private async fillUnasked(): Promise<void> {
     await this.begun;
+    let hosts = 0;
     for (const section of this.sections.slice(0, mostUnasked)) {
-      if (this.requests.isOver) return;
+      hosts += section.hosts;
+      if (this.requests.isOver || hosts > mostUnaskedHosts) return;
       await section.fill();
       await new Promise((done) => setTimeout(done, 50));
     }
@@ -206,6 +211,7 @@ export class ReportView implements View {
 
   // On paper nothing is folded, but the points of a sweep, which its matrix has.
   private unfold(isOnPaper: boolean): void {
+    this.missing.remove();
     if (!isOnPaper) {
       for (const one of this.opened) one.open = false;
       this.opened = [];
@@ -215,11 +221,24 @@ export class ReportView implements View {
       (one) => !one.open && !one.matches(".single, .single details"),
     );
     this.opened = closed;
+    this.tellMissing();
     for (const one of closed) {
       one.open = true;
       // The event of its own comes when the page is on its way to the paper already.
       one.dispatchEvent(new Event("toggle"));
     }
+  }
+
+  // What is not there yet cannot be waited for when the browser prints.
+  private tellMissing(): void {
+    const missing = this.sections.filter((section) => !section.isFilled);
+    if (missing.length === 0) return;
+    const [first, last] = [missing[0], missing[missing.length - 1]];
+    const names = missing.length > 1 ? `${first.name} to ${last.name}` : first.name;
+    this.missing.textContent =
+      `${plural(missing.length, "phase")} (${names}) had not been loaded when this was printed: ` +
+      'the button "print" of the page loads all of them first.';
+    first.root.before(this.missing);
   }
 
   private async fillRest(id: string): Promise<void> {
