@@ -90,6 +90,40 @@ async function drawn(page, axes, isOfBytes) {
   await page.locator("#points").waitFor();
 }
 
+// The points' shares of time wait to be asked for, and so does a phase's line of them.
+async function timeSpent(page, report) {
+  const [{ axes, points }] = report.sweeps;
+  const fold = page.locator("details:has(> summary h3:text-is('Where the time went'))").first();
+  await fold.locator("summary").click();
+  const heads = await fold.locator("thead th").allTextContents();
+  assert.deepStrictEqual(
+    heads.slice(0, axes.length),
+    axes.map(({ field }) => field),
+  );
+  const at = heads.indexOf("threads in I/O");
+  assert.ok(at >= axes.length, heads.join());
+  const rows = await fold
+    .locator("tbody tr")
+    .evaluateAll((all) => all.map((row) => [...row.children].map((one) => one.textContent)));
+  assert.deepStrictEqual(
+    rows.map((row) => Number(row[at].replace(" %", ""))),
+    points.map((point) => Math.round(100 * point.timeSpent.waitRatio)),
+  );
+  // No figure is there that no point has.
+  for (const [title, name] of [
+    ["amplification", "amplification"],
+    ["CPU per I/O", "cpuNsPerIo"],
+  ]) {
+    const isKnown = points.some((point) => point.timeSpent[name] !== undefined);
+    assert.strictEqual(heads.includes(title), isKnown, heads.join());
+  }
+  const full = report.phases.find(({ name }) => name === "full");
+  const method = page.locator(`#method-${full.index}`);
+  await method.scrollIntoViewIfNeeded();
+  await method.locator("> summary").click();
+  await method.locator("p", { hasText: /^where the time went: .*threads in I\/O \d+ %/ }).waitFor();
+}
+
 // Opens the report with other sweeps than its own.
 async function withSweeps(page, report, sweeps) {
   await page.route(`**/api/runs/${run}`, (route) => route.fulfill({ json: { ...report, sweeps } }));
@@ -236,6 +270,7 @@ async function main(page) {
   await sweep(page, report);
   await curve(page, report);
   await everySize(page, "sweep");
+  await timeSpent(page, report);
   await descending(page, report);
   await longerAcross(page, report);
   await bands(page, report);

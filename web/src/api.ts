@@ -33,6 +33,7 @@ export type { ObservedFigures, ObservedReport } from "./proto/observed";
 export type { RunSummary } from "./proto/run_summary";
 export type { FleetSeries, HostSeries, LatencySeries, SeriesReply, Spans } from "./proto/series";
 export type { CurveReport, KneeReport, SweepReport } from "./proto/sweep";
+export type { TimeSpent } from "./proto/time_spent";
 
 export class NotThere extends Error {}
 export class Refused extends Error {} // what was asked for; asking again is in vain

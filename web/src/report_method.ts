@@ -4,6 +4,7 @@ import type { OperationReport, PhaseReport, WorkloadReport } from "./api";
 import { element, table, text, type Cell } from "./dom";
 import { count, fixed, latency, none, plural, shown } from "./format";
 import { kindsOf, percentiles } from "./operation";
+import { spentLine } from "./time_spent";
 
 const exact = (seconds: number): string => fixed(seconds, 3);
 
@@ -51,7 +52,7 @@ function method(w: WorkloadReport): HTMLElement[] {
 }
 
 export function methods(phase: PhaseReport): HTMLElement[] {
-  const all = phase.workloads.flatMap(method);
+  const all = [...spentLine(phase.timeSpent), ...phase.workloads.flatMap(method)];
   if (phase.total && phase.workloads.length > 1)
     all.push(...intervals([{ ...phase.total, kind: "all" }]));
   return all;

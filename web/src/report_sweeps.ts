@@ -20,6 +20,7 @@ import {
 } from "./format";
 import { bestPoint, bestStep, pointName, standingOf } from "./points";
 import { SweepCharts } from "./sweep_charts";
+import { spentColumns } from "./time_spent";
 
 export interface Section {
   readonly root: HTMLElement;
@@ -225,6 +226,21 @@ function isGrid(sweep: SweepReport): boolean {
   return sweep.points.length > cells / 2;
 }
 
+// A table of its own: beside the other figures it would be too wide.
+function spentFold(sweep: SweepReport): HTMLElement[] {
+  const { columns, cells } = spentColumns(sweep.points.map((point) => point.timeSpent));
+  if (columns.length === 0) return [];
+  const rows = sweep.points.map((point, p) => [
+    ...sweep.axes.map((axis, a) => text(axis.values[point.indices[a]])),
+    ...cells[p],
+  ]);
+  const titles = sweep.axes.map((axis) => ({ title: axis.field }));
+  const words = "context switches, CPU time, waiting";
+  return [
+    fold("Where the time went", words, (box) => box.append(table([...titles, ...columns], rows))),
+  ];
+}
+
 function sweepSection(sweep: SweepReport, number: number): Section {
   const [iops, ...others] = figures;
   const points = sweep.points.map((point) => [
@@ -264,6 +280,7 @@ function sweepSection(sweep: SweepReport, number: number): Section {
     ...(isMatrix
       ? [fold("All figures", plural(sweep.points.length, "point"), (box) => box.append(list))]
       : []),
+    ...spentFold(sweep),
   );
   if (!isMatrix) charts.draw([]);
   return { root, draw: () => {}, destroy: () => charts.destroy() };
