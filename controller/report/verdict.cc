@@ -101,6 +101,25 @@ std::string Seconds(double seconds) { return common::FormatDigits(seconds, 3); }
 
 enum class Expectations { kToo, kLeftOut };
 
+// A host that was slower than the others comes before what devices saw beside the load, and the
+// cross-check of a device before its other findings.
+int PlaceOf(const v1::FindingGroup& group) {
+  const auto kind = measure::Parse<measure::FindingKind>(group.kind());
+  if (!kind) return 2;
+  if (IsOfHosts(*kind)) return 0;
+  return *kind == FindingKind::kCoalesced || *kind == FindingKind::kAmplified ? 1 : 2;
+}
+
+int GravityOf(const v1::FindingGroup& group) {
+  // Flushes are a fact.
+  if (measure::Is(group, FindingKind::kFlushes)) return 4;
+  // Machines that others use have such a finding in each phase. The cross-check of a later phase is
+  // not to be cut off the screen for it.
+  if (measure::Is(group, FindingKind::kInterference)) return 3;
+  // The others say that the device saw other I/O than the load is of.
+  return 2;
+}
+
 void AddPhase(const v1::PhaseReport& phase, Expectations expectations, Collected* found) {
   // The gravity follows what a reader has to do: with 0 the figures must not be used, with 1 a
   // demand of the job was not met, 2 says what the figures are really of, 3 and 4 name what went
@@ -134,18 +153,11 @@ void AddPhase(const v1::PhaseReport& phase, Expectations expectations, Collected
     if (promise.exceeded()) add(2, promise.text());
   }
   for (const std::string& remark : phase.remarks()) add_alike(2, remark);
-  const auto is_of_hosts = [](const v1::FindingGroup& group) {
-    const std::optional<FindingKind> kind = measure::Parse<measure::FindingKind>(group.kind());
-    return kind && IsOfHosts(*kind);
-  };
-  // A host that was slower than the others comes before what devices saw beside the load.
-  std::vector<v1::FindingGroup> groups;
-  for (const v1::FindingGroup& group : FindingGroupsOf(phase)) groups.push_back(group);
-  std::stable_partition(groups.begin(), groups.end(), is_of_hosts);
+  std::vector<v1::FindingGroup> groups = FindingGroupsOf(phase);
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto& a, const auto& b) { return PlaceOf(a) < PlaceOf(b); });
   for (const v1::FindingGroup& group : groups) {
-    // Flushes are a fact. The others say that the device saw other I/O than the load is of.
-    const int gravity = measure::Is(group, FindingKind::kFlushes) ? 4 : 2;
-    found->Add(gravity, group.sentence(), phase.name(), group.kind());
+    found->Add(GravityOf(group), group.sentence(), phase.name(), group.kind());
   }
   for (const v1::WorkloadReport& w : phase.workloads()) {
     for (const std::string& error : w.errors()) add(2, absl::StrCat("first error on ", error));

@@ -102,5 +102,26 @@ TEST(VerdictTest, EachWordHasItsSeverity) {
   EXPECT_EQ(VerdictOf(report).severity, VerdictSeverity::kBad);
 }
 
+// Other programs' I/O in the first phase is told after what the device saw in the second one.
+TEST(VerdictTest, TheCrossCheckOfADeviceComesBeforeOtherPrograms) {
+  v1::Report report = Done();
+  const auto add = [&](int phase, const char* kind, const char* sentence) {
+    v1::DeviceReport* device = report.mutable_phases(phase)->add_devices();
+    device->set_name("sda");
+    v1::Finding* finding = device->add_findings();
+    finding->set_kind(kind);
+    finding->set_sentence(sentence);
+    return device;
+  };
+  add(0, "interference", "others moved 1 MiB on it");
+  v1::CrossCheck* check = add(1, "split", "requests were split")->mutable_cross_check();
+  check->set_verdict(v1::CrossCheck::VERDICT_COALESCED);
+  check->set_reason("merged ×8");
+  EXPECT_EQ(Warnings(report),
+            (std::vector<std::string>{"share=110 %: sda: merged ×8",
+                                      "share=110 %: sda: requests were split",
+                                      "share=50 %: sda: others moved 1 MiB on it"}));
+}
+
 }  // namespace
 }  // namespace lockstep::controller
