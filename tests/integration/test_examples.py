@@ -65,6 +65,12 @@ class RunsJobs(FleetTest):
             self.assertGreater(phase["total"]["operations"], 0, phase["name"])
         return report
 
+    def says(self, *patterns):
+        """The first screen of the last run's report has them."""
+        screen = " ".join(self.ok(self.fleet.lockstep("report", "last")).out.split())
+        for pattern in patterns:
+            self.assertRegex(screen, pattern)
+
 
 class Examples(RunsJobs):
     def job(self, name):
@@ -96,8 +102,32 @@ class Examples(RunsJobs):
         self.assertRegex(text, f"^{pattern}$")
 
 
+# In their shorter forms sweeps have a single round.
+NO_BEST = r"(?i)no point can be called best after 1 round"
+
+
+def spread(report, figure):
+    """The smallest and the largest of a figure of time over the points of all sweeps."""
+    values = [
+        point["timeSpent"][figure]
+        for sweep in report["sweeps"]
+        for point in sweep["points"]
+        if figure in point.get("timeSpent", {})
+    ]
+    return (min(values), max(values)) if values else (0, 0)
+
+
 class Stories(RunsJobs):
     workers = 1
+    # On files in memory there is no device, and syncs cost nothing.
+    ANSWERS = {
+        "busy-is-not-full": NO_BEST,
+        "dd-and-iostat": r"your dd: (no device|1 device on 1 host)",
+        "how-many-threads": NO_BEST,
+        "small-sequential-writes": NO_BEST,
+        "tool-as-bottleneck": r"tool: no storage: these are the load generator's own figures",
+        "which-figure": r"[\d.,]+ ?[kM]? of 5,400 IOPS promised",
+    }
 
     def job(self, name):
         return text_of(stories()[name]).replace("/mnt/test", self.fleet.data)
@@ -122,12 +152,20 @@ class Stories(RunsJobs):
             if name == "which-scheduler":  # needs a mount of its own
                 continue
             with self.subTest(name=name):
-                self.run_shortly(self.job(name))
+                report = self.run_shortly(self.job(name))
+                self.says(self.ANSWERS[name])
+                # What the points differ in is said, too.
+                least, most = spread(report, "contextSwitchesPerIo")
+                if most > 1.6 * least > 0:
+                    self.says(r"[\d.,]+ ?[kM]? context switches/s, [\d.,e+-]+ ?[kM]? per I/O")
+                least, most = spread(report, "fsyncRatio")
+                if most - least > 0.12:
+                    self.says(r"the threads spent \d+ % of their time in fsync; .*?: \d+ %")
 
 
 @needs_root
-class SchedulerStory(RunsJobs):
-    """On a file system of its own, whose settings change."""
+class DeviceStories(RunsJobs):
+    """On a file system of its own, whose device is seen and whose settings change."""
 
     workers = 1
 
@@ -159,10 +197,23 @@ class SchedulerStory(RunsJobs):
     def test_the_schedulers_run(self):
         job = text_of(stories()["which-scheduler"]).replace("/mnt/test", self.mount)
         report = self.run_shortly(job)
+        self.says(NO_BEST)
         self.assertEqual(len(report["sweeps"][0]["points"]), 6)
         for phase in report["phases"]:
             for setting in phase.get("settings", []):
                 self.assertEqual(setting["notRestored"], "", setting)
+
+    def test_devices_are_seen(self):
+        for name, answer in (
+            (
+                "busy-is-not-full",
+                r"loop\d+ was busy for \d+ % of the time, at [\d.,]+ [KMG]?i?B/s; ",
+            ),
+            ("dd-and-iostat", r"your dd: 1 device on 1 host"),
+        ):
+            with self.subTest(name=name):
+                self.run_shortly(text_of(stories()[name]).replace("/mnt/test", self.mount))
+                self.says(answer)
 
 
 @needs_root
