@@ -270,6 +270,12 @@ class Figures(Base):
         listed = self.ok(fleet.lockstep("history", "--job", "watch", "--format", "json")).json()
         done = fleet.lockstep("compare", runs[0], listed["runs"][0]["runId"], "--format", "json")
         self.assertIn("is left out: it has no phase with load", " ".join(done.json()["warnings"]))
+        # The cookbook puts their devices side by side.
+        with open(os.path.join(ROOT, "docs/reference/sql-cookbook.md"), encoding="utf-8") as text:
+            asked = text.read().split("**What did observed devices ")[1]
+        query = asked.split("```sql\n")[1].split(";")[0].replace("'array-at-night'", "'watch'")
+        rows = fleet.sql(query)
+        self.assertEqual([row[1:4] for row in rows], 2 * [["watch", "node1", self.name]])
 
     def test_sql_and_exports_have_the_devices(self):
         disk = disk_of(os.path.dirname(self.device.file))
