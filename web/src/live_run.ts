@@ -164,7 +164,7 @@ export class LiveRun {
     this.limits = new Limits(this.phases[phase]?.limits ?? []);
     for (const { phase: of, at, why } of this.absences)
       if (of === phase) this.data.marks.push({ at, text: why, tone: "warn" });
-    for (const note of this.notes) this.markNote(note);
+    if (this.measured?.startedAt) for (const note of this.notes) this.markNote(note);
     this.isNewPhase();
   }
 
