@@ -103,7 +103,7 @@ enum class Expectations { kToo, kLeftOut };
 
 // A host that was slower than the others comes before what devices saw beside the load, and the
 // cross-check of a device before its other findings.
-int PlaceOf(const v1::FindingGroup& group) {
+int RankOf(const v1::FindingGroup& group) {
   const auto kind = measure::Parse<measure::FindingKind>(group.kind());
   if (!kind) return 2;
   if (IsOfHosts(*kind)) return 0;
@@ -155,7 +155,7 @@ void AddPhase(const v1::PhaseReport& phase, Expectations expectations, Collected
   for (const std::string& remark : phase.remarks()) add_alike(2, remark);
   std::vector<v1::FindingGroup> groups = FindingGroupsOf(phase);
   std::stable_sort(groups.begin(), groups.end(),
-                   [](const auto& a, const auto& b) { return PlaceOf(a) < PlaceOf(b); });
+                   [](const auto& a, const auto& b) { return RankOf(a) < RankOf(b); });
   for (const v1::FindingGroup& group : groups) {
     found->Add(GravityOf(group), group.sentence(), phase.name(), group.kind());
   }

@@ -266,8 +266,8 @@ async function warnings(page) {
   await page.locator("#live-charts .words", { hasText: "vm-2 a path is away" }).first().waitFor();
 }
 
-// A note of a person is no warning. It has its author in the list, and its flag at the time that the
-// person gave: one that came before the first interval, too.
+// A note of a person is no warning. It has its author in the list, and its flag at the time that
+// the person gave: one that came before the first interval, too.
 async function notes(page) {
   await open(page);
   const note = (number, author, at, message) => ({
