@@ -22,7 +22,7 @@ interface Entry {
 const number = /(^|[\s(=<>≥≤±])\d[\d.,]*(?=$|[\s);,:.%])/g;
 
 // Messages of one key are one entry. Notes of people stay as they are.
-function keyOf({ severity, message, at, host, author }: EventReport): string {
+function keyOf({ severity, message, at, author }: EventReport): string {
   if (severity === "note") return [severity, at, author, message].join("\n");
   const isTrouble = severity === "warning" || severity === "error";
   return [severity, isTrouble ? message.replace(number, "$1#") : message].join("\n");
