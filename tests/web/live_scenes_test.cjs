@@ -281,6 +281,7 @@ async function notes(page) {
     note(2, "berta", "05", "second switch powered off"),
   );
   await page.locator(".events li", { hasText: "second switch" }).waitFor();
+  await page.locator(".tile", { hasText: /48\.[5-7] k/ }).waitFor();
   const entries = await page.locator(".events li").allTextContents();
   assert.deepStrictEqual(
     entries.map((text) => text.trim()),

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "controller/analysis/sweep_points.h"
 #include "controller/plan/target_axes.h"
 #include "gtest/gtest.h"
 
