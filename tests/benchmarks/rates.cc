@@ -157,11 +157,12 @@ std::vector<Rate> Rates() {
     add("alarm: equal, " + sets, 0, 0.05, [n](Random* r) { return Told(White(r, 2 * n), n, 0); });
     add("alarm: drift, " + sets, 0, 0.05,
         [n](Random* r) { return Told(Drifting(r, 2 * n), n, 0); });
-    add("alarm: one step of 3 deviations, " + sets, 0, 0.08,
+    add("alarm: one change of level by 3 standard deviations, " + sets, 0, 0.08,
         [n](Random* r) { return Told(Stepping(r, 2 * n), n, 0); });
     for (const double correlation : {0.3, 0.6, 0.8, 0.9}) {
-      add("alarm: wandering by " + std::to_string(correlation).substr(0, 3) + ", " + sets, 0, 0.06,
-          [=](Random* r) { return Told(Correlated(r, 2 * n, correlation), n, 0); });
+      add("alarm: AR(1) noise with coefficient " + std::to_string(correlation).substr(0, 3) + ", " +
+              sets,
+          0, 0.06, [=](Random* r) { return Told(Correlated(r, 2 * n, correlation), n, 0); });
     }
     for (const double slope : {0.3, 3.0}) {
       add("alarm: any of 5 figures, drift by " + std::to_string(slope).substr(0, 3) + ", " + sets,
@@ -171,7 +172,7 @@ std::vector<Rate> Rates() {
       add("alarm: a day of " + std::to_string(static_cast<int>(day)) + " runs, " + sets, 0, 0.06,
           [=](Random* r) { return Told(Daily(r, 2 * n, day), n, 0); });
     }
-    add("power: 10 deviations, " + sets, 0.97, 1,
+    add("power: a difference of 10 standard deviations, " + sets, 0.97, 1,
         [n](Random* r) { return Told(White(r, 2 * n), n, 10); });
   }
   add("alarm: any of 20 figures, interleaved", 0, 0.05, &FamilyAlarmed);
