@@ -42,8 +42,8 @@ namespace lockstep::limits {
   LIMIT(kComparedRuns, 200, "runs", "in one set of a comparison", "a larger set is refused")       \
   LIMIT(kMeasuredRuns, 16, "runs", "that observe phases of one job are compared with",             \
         "Submit and Plan refuse the job")                                                          \
-  LIMIT(kMeasuredLimits, 1000, "limits", "of devices that a job takes from these runs",            \
-        "Submit and Plan refuse the job")                                                          \
+  LIMIT(kMeasuredLimits, 1000, "device limits",                                                    \
+        "that one job may take from the runs in `compare_with`", "Submit and Plan refuse the job") \
   LIMIT(kHistoryLimit, 1000, "runs", "in one answer of history", "a larger `limit` is refused")    \
   LIMIT(kNotesOfARun, 200, "notes", "on one run", "further ones: RESOURCE_EXHAUSTED")              \
   LIMIT(kNoteBytes, 1000, "bytes", "a note's text", "a longer one is refused")                     \
