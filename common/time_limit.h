@@ -9,9 +9,11 @@
 namespace lockstep::common {
 
 // Does `work` on a thread of its own and waits for at most `limit_ns`, so that a device or a file
-// system that does not answer holds nobody up. DEADLINE_EXCEEDED when the time is over; the thread
-// then stays until the kernel returns, and until then calls with the same `what` are refused at
-// once, so that at most one thread hangs in each. `work` must own what it uses. Thread-safe.
+// system that does not answer holds nobody up. DEADLINE_EXCEEDED when the time is over. The thread
+// then stays until the kernel returns. Until then further calls with the same `what` are refused at
+// once, also with DEADLINE_EXCEEDED, so that threads do not pile up: only calls that began before
+// the first one was overdue may hang, too. RESOURCE_EXHAUSTED if no thread can be started. `work`
+// must own what it uses. Thread-safe.
 absl::Status WithinLimit(const std::string& what, int64_t limit_ns,
                          std::function<absl::Status()> work);
 

@@ -198,7 +198,7 @@ absl::StatusOr<std::shared_ptr<const TlsContent>> TlsStore::Read() const {
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const TlsFiles& files) {
-  if (!files.any()) return grpc::InsecureChannelCredentials();
+  if (!files.IsTlsWanted()) return grpc::InsecureChannelCredentials();
   auto store = TlsStore::Open(files);
   if (!store.ok()) return store.status();
   return ChannelCredentialsOf(*(*store)->Current());
@@ -206,11 +206,11 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(cons
 
 absl::StatusOr<CredentialsSource> MakeCredentialsSource(const TlsFiles& files) {
   // Without TLS nothing would check the name.
-  if (!files.any() && !files.server_name.empty()) {
+  if (!files.IsTlsWanted() && !files.server_name.empty()) {
     return absl::InvalidArgumentError(
         "--tls-server-name needs --tls-cert, --tls-key and --tls-ca, or --tls-dir");
   }
-  if (!files.any()) return CredentialsSource(&grpc::InsecureChannelCredentials);
+  if (!files.IsTlsWanted()) return CredentialsSource(&grpc::InsecureChannelCredentials);
   auto store = TlsStore::Open(files);
   if (!store.ok()) return store.status();
   return CredentialsSource([store = *std::move(store)] {

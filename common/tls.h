@@ -16,7 +16,7 @@
 namespace lockstep::common {
 
 // Paths of PEM files: this part's certificate and key, and the authority that signed the other
-// parts'. All three or none. With them, what the other part must be.
+// parts'. All three or none. `server_name` says which name the other side's certificate must have.
 struct TlsFiles {
   std::string certificate;
   std::string key;
@@ -27,7 +27,8 @@ struct TlsFiles {
   // The name or address that the controller's certificate must have, where that is not the one that
   // is dialled: a socket or port that ssh forwards. Empty: the one that is dialled.
   std::string server_name;
-  bool any() const {
+  // Whether a file is given. A server_name alone is not enough.
+  bool IsTlsWanted() const {
     return !certificate.empty() || !key.empty() || !authority.empty() || !revocations.empty() ||
            !directory.empty();
   }
@@ -77,7 +78,8 @@ class TlsStore {
 // when none is given. Errors are as of TlsStore::Open().
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const TlsFiles& files);
 // Gives the credentials of each new connection, with the files read again if they have changed. If
-// they have become unusable, the last ones. The first ones are made at once: errors are theirs.
+// they have become unusable, the last ones. Thread-safe. The first ones are made at once: errors
+// are theirs, and INVALID_ARGUMENT for a server_name without files.
 using CredentialsSource = std::function<std::shared_ptr<grpc::ChannelCredentials>()>;
 absl::StatusOr<CredentialsSource> MakeCredentialsSource(const TlsFiles& files);
 

@@ -97,7 +97,7 @@ void CheckValidity(const common::CertificateFacts& facts, const std::string& who
 }
 
 void CheckCertificates(const common::TlsFiles& given, int64_t now_s, Findings* findings) {
-  if (!given.any()) return;
+  if (!given.IsTlsWanted()) return;
   const common::TlsFiles files = common::WithoutDirectory(given);
   CheckFile("--tls-cert", files.certificate, now_s, findings);
   CheckFile("--tls-ca", files.authority, now_s, findings);

@@ -121,7 +121,7 @@ std::string WhyNotAllowed(const std::string& address, const ControllerTarget& ta
   if (absl::Status status = common::CheckAddress(address); !status.ok()) {
     return std::string(status.message());
   }
-  if (target.tls.any() || target.insecure || common::IsLoopback(address)) return "";
+  if (target.tls.IsTlsWanted() || target.insecure || common::IsLoopback(address)) return "";
   return absl::StrCat(address, " is not on this machine, and no certificate is given (--tls-dir)");
 }
 
@@ -227,12 +227,13 @@ std::unique_ptr<ReachedController> CheckController(const ControllerTarget& targe
     const auto channel = Dial(address, credentials, target.tls.server_name);
     const auto begin = steady_clock::now();
     if (!common::AwaitConnection(channel.get(), kDialTime)) {
-      failed.emplace_back(address, common::WhyNotConnected(channel, address, target.tls.any(),
-                                                           target.tls.server_name));
+      failed.emplace_back(address,
+                          common::WhyNotConnected(channel, address, target.tls.IsTlsWanted(),
+                                                  target.tls.server_name));
       continue;
     }
     Findings findings(report, "controller", address);
-    findings.Ok("connection", absl::StrCat(target.tls.any() ? "TLS" : "plaintext", ", in ",
+    findings.Ok("connection", absl::StrCat(target.tls.IsTlsWanted() ? "TLS" : "plaintext", ", in ",
                                            common::FormatDuration(SinceNs(begin))));
     reached = std::make_unique<ReachedController>();
     reached->address = address;

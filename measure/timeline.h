@@ -38,16 +38,18 @@ struct FleetPoint {
   uint32_t jain_intervals = 0;  // those with one; 0 beside a jain: all, as in stored points
   DeviceLoad devices;
 
-  // The sum of both; `later` follows.
+  // Adds the point that follows this one: counters and latencies are summed. `host_iops` and `jain`
+  // become means, weighted by intervals, and `hosts` the larger of both.
   void Append(const FleetPoint& later);
   Counts Ios() const;
   double seconds() const { return static_cast<double>(end_ns - begin_ns) / 1e9; }
-  // The midpoint of its bucket; 0 where no I/O is above it.
+  // Nanoseconds: the midpoint of its bucket, at most the longest latency; 0 where no I/O is above
+  // it.
   double Percentile(double percent) const;
 };
 
-// Neighbours of one class made into one until each is `step_ns` long and there are `most`, as far
-// as that is possible.
+// Neighbours of one class made into one until each is `step_ns` long and there are at most
+// `max_points`, as far as that is possible.
 std::vector<FleetPoint> Thinned(const std::vector<FleetPoint>& points, int64_t step_ns,
                                 size_t max_points);
 
@@ -72,7 +74,7 @@ struct HostTable {
 };
 
 // A phase as it went, collected from its merged intervals. When there are too many, neighbours
-// become one: the fleet's latencies are added up exactly. Not thread-safe; pure.
+// become one: the fleet's latencies are added up exactly. Not thread-safe.
 class Timeline {
  public:
   struct Limits {

@@ -58,7 +58,7 @@ absl::StatusOr<common::CredentialsSource> Credentials(const Flags& flags) {
     if (absl::Status status = common::CheckAddress(address); !status.ok()) {
       return absl::Status(status.code(), "--controller " + std::string(status.message()));
     }
-    if (!flags.tls.any() && !common::IsLoopback(address) && !flags.insecure) {
+    if (!flags.tls.IsTlsWanted() && !common::IsLoopback(address) && !flags.insecure) {
       return absl::FailedPreconditionError("--controller " + address +
                                            ": not on this machine; give --tls-cert, --tls-key and "
                                            "--tls-ca, or --insecure-plaintext");
@@ -84,7 +84,7 @@ absl::StatusOr<Agent::Options> MakeOptions(const Flags& flags, Identity* identit
   *identity = *std::move(loaded);
   options.controllers = flags.controllers;
   options.credentials = *credentials;
-  options.tls = flags.tls.any();
+  options.tls = flags.tls.IsTlsWanted();
   options.server_name = flags.tls.server_name;
   options.worker_id = identity->worker_id;
   options.max_alone_ns = flags.end_when_alone_s * timing::kSecond;

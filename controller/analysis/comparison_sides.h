@@ -21,7 +21,7 @@ struct ComparedSide {
   // A value for each run of the set: figures that all its runs have; of those that are not judged,
   // that any run has.
   std::map<FigureKey, std::vector<double>> table;
-  std::map<FigureKey, size_t> partial;  // judged figures of only some of its runs: of how many
+  std::map<FigureKey, size_t> partial;  // judged figures that only some runs have, and how many
 };
 
 // The figures that sets lack, for a comparison's warnings.
@@ -30,8 +30,8 @@ struct MissingFigures {
   // Those whose change matters and is not known: a gate must not pass.
   uint32_t count = 0;
 };
-// Whether a set must have it. A run may lack a percentile for a few I/Os. What the request asks to
-// judge must not pass so.
+// Whether a set must have it. A run may lack a percentile for a few I/Os. A figure that the request
+// names is always required.
 bool IsRequired(const FigureKey& key, const std::set<std::string>& requested);
 // `titles`: of the sides. `requested`: names of figures that the request asks to judge. Pure.
 MissingFigures MissingFiguresOf(const std::vector<ComparedSide>& sides,

@@ -79,13 +79,12 @@ struct RequestTimes {
 inline constexpr double kNeverIdle = 0.95;
 
 // The figures of `iostat -x` for a device whose counters these are the differences of, over so many
-// seconds. Waits and sizes of requests that there were none of stay absent. Nothing over no time.
+// seconds. A wait or size is absent if there were no requests. Nothing is filled if `seconds` is 0.
 void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out);
 
-// Other programs on the kernel of a worker that samples it, as "postgres[123] read 3 MiB and wrote
-// 2 MiB": without workers of Lockstep where the run has several there, whose I/O is the engines',
-// and without those that moved less than `min_bytes`, or more in one direction than the largest
-// that they can have together.
+// Other programs on the worker's kernel, as "postgres[123] read 3 MiB and wrote 2 MiB". Leaves out
+// the run's own workers, programs that moved less than `min_bytes`, and programs that read or wrote
+// more than what is left of `max_*` after those already named.
 struct ProgramsSeen {
   std::vector<std::string> names;
   double bytes = 0;  // of the named ones

@@ -24,8 +24,9 @@ inline grpc::Status ToGrpc(const absl::Status& status) {
                                     common::Printable(std::string(status.message()), 2000));
 }
 
-// Waits for an answer from the coordinator's thread, which never does anything slow. UNAVAILABLE
-// when none comes: the controller is shutting down.
+// Waits on the caller's thread, up to kAnswerWaitNs (10 s), for an answer from the coordinator's
+// thread, which never does anything slow. UNAVAILABLE when none comes by then: the controller is
+// shutting down.
 template <typename T, typename Ask>
 absl::StatusOr<T> Await(const Ask& ask) {
   auto promise = std::make_shared<std::promise<T>>();

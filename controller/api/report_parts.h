@@ -8,8 +8,8 @@
 
 namespace lockstep::controller {
 
-// Leaves only the requested part of a whole report, with its verdict. NOT_FOUND, with a message,
-// for a phase that it does not have.
+// Leaves only the requested part of a whole report, with its verdict. Returns a message if the
+// report lacks the requested phase, otherwise an empty string.
 std::string CutTo(const v1::ReportRequest& request, v1::Report* report);
 
 // Puts notes among the report's events, each before the first event that is later.

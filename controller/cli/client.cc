@@ -38,7 +38,7 @@ size_t Context::Width() const {
 }
 
 std::string Context::CertificateWarning() const {
-  if (!tls.any()) return "";
+  if (!tls.IsTlsWanted()) return "";
   const auto store = common::TlsStore::Open(tls);
   // Connect() reports files that cannot be read.
   if (!store.ok()) return "";
@@ -56,7 +56,7 @@ absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Context::Connect() const {
     if (absl::Status status = common::CheckAddress(address); !status.ok()) {
       return absl::Status(status.code(), "--controller " + std::string(status.message()));
     }
-    if (tls.any() || common::IsLoopback(address) || insecure) continue;
+    if (tls.IsTlsWanted() || common::IsLoopback(address) || insecure) continue;
     return absl::FailedPreconditionError(
         absl::StrCat(address,
                      " is not on this machine; give --tls-cert, --tls-key and --tls-ca, or "
@@ -79,7 +79,7 @@ absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Context::Connect() const {
     if (common::AwaitConnection(channel.get(), kConnectTime))
       return v1::Controller::NewStub(channel);
     absl::StrAppend(&why, why.empty() ? "" : "; ", address, ": ",
-                    common::WhyNotConnected(channel, address, tls.any()));
+                    common::WhyNotConnected(channel, address, tls.IsTlsWanted()));
   }
   return absl::UnavailableError(absl::StrCat(
       "no controller answers at ", controller, ": ", why,

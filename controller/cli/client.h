@@ -14,17 +14,18 @@
 
 namespace lockstep::cli {
 
-// How the command ended, for scripts. If several hold for a run: corrupted data before all, then
-// that the run did not end as it should, then expectations, then lost hosts.
+// How the command ended, for scripts. If several hold for a run, the first of these counts:
+// corrupted data, a run that did not end as it should, expectations, a load that measured nothing,
+// lost hosts.
 enum ExitStatus {
   kOk = 0,
   kError = 1,        // the command itself: no controller, bad flag, refused
   kInvalidJob = 2,   // the job file has errors
   kRunFailed = 3,    // the run failed, was aborted, lost its workers, or a load measured nothing
-  kNotMet = 4,       // the run is done, and an expectation was not met
-  kCannotTell = 5,   // too few runs to tell
+  kNotMet = 4,       // the run is done, and an expectation was not met; `gate`: a regression
+  kCannotTell = 5,   // `gate`: too few runs, missing figures, or no more than a drift
   kCorrupted = 6,    // a block was not as it was written
-  kDegraded = 7,     // a host was lost, with --require-all-hosts
+  kDegraded = 7,     // a host was lost, with --require-all-hosts; `fleet up`: some hosts failed
   kCancelled = 130,  // the run was cancelled
 };
 
@@ -40,7 +41,7 @@ struct Context {
   std::string up_command;            // if it does: what starts one on the same results
   bool is_controller_given = false;  // --controller, or the environment, says it
 
-  // Colours are for terminals, and NO_COLOR is heard (no-color.org).
+  // Whether to print colours to `descriptor`: a terminal, and NO_COLOR is not set (no-color.org).
   bool Colour(int descriptor) const;
   // Columns of the terminal that standard output is; 0 when it is none.
   size_t Width() const;
@@ -57,11 +58,11 @@ int Fail(const absl::Status& status);
 // The same status of the other kind.
 absl::Status ToAbsl(const grpc::Status& status);
 
-// The text of a job file ("-" is standard input). Prints the error; nothing then.
+// The text of a job file ("-" is standard input). On an error: prints it and returns nullopt.
 std::optional<std::string> ReadJobSource(const std::string& path);
 
 // Reads and parses a job file, or a file of another tool, whose translation's remarks it prints.
-// Prints the errors; nothing then.
+// On an error: prints it and returns null.
 std::unique_ptr<JobFile> LoadJobFile(const std::string& path, const std::vector<std::string>& sets,
                                      const TranslateFlags& flags);
 

@@ -43,7 +43,7 @@ absl::StatusOr<std::vector<std::string>> BusyHosts(const Context& context,
     if (is_new) {
       Context asked = context;
       const bool is_callers = record.controller == context.controller &&
-                              context.tls.any() != record.tls_certificate.empty();
+                              context.tls.IsTlsWanted() != record.tls_certificate.empty();
       // As `fleet up` called it, which has accepted where it is.
       if (!record.controller.empty()) asked.insecure = true;
       if (!record.controller.empty() && !is_callers) {

@@ -22,7 +22,7 @@
 #include "controller/cli/local_fleet.h"
 #include "controller/cli/local_signals.h"
 #include "controller/cli/ssh/fleet.h"
-#include "controller/pki/life.h"
+#include "controller/pki/validity.h"
 
 namespace lockstep::cli {
 namespace {
@@ -55,12 +55,12 @@ absl::StatusOr<std::vector<SshHost>> HostsOf(const SshFlags& flags) {
 // the user and root of a host reach it, which ssh has let in anyway. A port lets every user of the
 // host. A controller with TLS obeys certificates alone, whichever way they come.
 absl::Status CheckWay(const Context& context, const SshFlags& flags) {
-  if (context.tls.any() && flags.pki.empty()) {
+  if (context.tls.IsTlsWanted() && flags.pki.empty()) {
     return absl::InvalidArgumentError(
         "a controller with TLS lets in no worker without a certificate; --pki DIR names the "
         "directory of `lockstep pki` whose authority is to sign the workers' certificates");
   }
-  if (!context.tls.any() && !flags.pki.empty()) {
+  if (!context.tls.IsTlsWanted() && !flags.pki.empty()) {
     return absl::InvalidArgumentError(
         "--pki is for a controller with TLS; name it by --controller, and your own certificate by "
         "--tls-dir");
@@ -70,7 +70,8 @@ absl::Status CheckWay(const Context& context, const SshFlags& flags) {
         "--way direct: the hosts cannot dial ", context.controller,
         ", which is an address of this machine alone; name the controller by --controller"));
   }
-  if (flags.way == "socket" || context.insecure || context.tls.any()) return absl::OkStatus();
+  if (flags.way == "socket" || context.insecure || context.tls.IsTlsWanted())
+    return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "--way ", flags.way,
       flags.way == "port" ? ": every user of a host could command the controller"
@@ -82,7 +83,7 @@ absl::Status CheckWay(const Context& context, const SshFlags& flags) {
 absl::Status AddCertificates(const Context& context, const SshFlags& flags,
                              SshFleetOptions* options) {
   if (flags.pki.empty()) return absl::OkStatus();
-  const auto life = pki::ParseLife("--valid-for", flags.valid_for);
+  const auto life = pki::ParseValidity("--valid-for", flags.valid_for);
   if (!life.ok()) return life.status();
   // As they were given: a list of revocations must be there only where it was named.
   const auto tls = common::TlsStore::Open(context.tls);
@@ -129,7 +130,7 @@ absl::StatusOr<SshFleetOptions> OptionsOf(const Context& context, const SshFlags
     options.arguments.insert(options.arguments.end(), {"--allow-settings", entry});
   }
   options.arguments.insert(options.arguments.end(), {"--observe", flags.observe});
-  if (flags.way == "direct" && !context.tls.any()) {
+  if (flags.way == "direct" && !context.tls.IsTlsWanted()) {
     options.arguments.emplace_back("--insecure-plaintext");
   }
   options.allow_problems = flags.allow_problems;
@@ -300,7 +301,7 @@ int FleetList(const FleetFlags& flags) {
 }
 
 int FleetRenew(const FleetFlags& flags) {
-  const auto life = pki::ParseLife("--valid-for", flags.ssh.valid_for);
+  const auto life = pki::ParseValidity("--valid-for", flags.ssh.valid_for);
   if (!life.ok()) return Fail(life.status());
   const FleetRecords records(flags.ssh.state_directory);
   auto fleet = FindRecords(records, flags.names);

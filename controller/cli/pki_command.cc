@@ -9,8 +9,8 @@
 #include "common/limits.h"
 #include "common/text.h"
 #include "controller/cli/commands.h"
-#include "controller/pki/life.h"
 #include "controller/pki/pki_directory.h"
+#include "controller/pki/validity.h"
 #include "controller/report/text_table.h"
 #include "nlohmann/json.hpp"
 
@@ -42,7 +42,7 @@ pki::Holder HolderOf(const PkiFlags& flags) {
 }
 
 int Init(const PkiFlags& flags) {
-  const auto life = pki::ParseLife("--valid", flags.authority_life);
+  const auto life = pki::ParseValidity("--valid", flags.authority_life);
   if (!life.ok()) return Fail(life.status());
   const absl::Status made =
       pki::PkiDirectory::Init(flags.directory, flags.authority_name, absl::Now(), *life);
@@ -54,7 +54,7 @@ int Init(const PkiFlags& flags) {
 }
 
 int Issue(const PkiFlags& flags) {
-  const auto life = pki::ParseLife("--valid", flags.life);
+  const auto life = pki::ParseValidity("--valid", flags.life);
   if (!life.ok()) return Fail(life.status());
   std::optional<std::string> csr;
   if (!flags.csr.empty()) {
@@ -148,7 +148,7 @@ int List(const PkiFlags& flags, size_t width) {
 int Renew(const PkiFlags& flags) {
   std::optional<absl::Duration> life;
   if (!flags.renewed_life.empty()) {
-    const auto parsed = pki::ParseLife("--valid", flags.renewed_life);
+    const auto parsed = pki::ParseValidity("--valid", flags.renewed_life);
     if (!parsed.ok()) return Fail(parsed.status());
     life = *parsed;
   }

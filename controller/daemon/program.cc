@@ -143,13 +143,13 @@ absl::Status CheckBinds(const Flags& flags) {
     if (absl::Status status = common::CheckAddress(address); !status.ok()) {
       return absl::Status(status.code(), "--listen " + std::string(status.message()));
     }
-    if (flags.tls.any() || common::IsLoopback(address) || flags.insecure) continue;
+    if (flags.tls.IsTlsWanted() || common::IsLoopback(address) || flags.insecure) continue;
     return absl::FailedPreconditionError(
         "--listen " + address +
         ": others could reach it and command every worker; give --tls-cert, --tls-key and "
         "--tls-ca, or --insecure-plaintext");
   }
-  if (!flags.http.empty() && !common::IsLoopback(flags.http) && !flags.tls.any() &&
+  if (!flags.http.empty() && !common::IsLoopback(flags.http) && !flags.tls.IsTlsWanted() &&
       !flags.insecure) {
     return absl::FailedPreconditionError(
         "--http " + flags.http +
@@ -174,7 +174,7 @@ int Fail(const absl::Status& status) {
 
 absl::StatusOr<Listener::Options> ListenerOptions(const Flags& flags) {
   std::shared_ptr<common::TlsStore> tls;
-  if (flags.tls.any()) {
+  if (flags.tls.IsTlsWanted()) {
     auto opened = common::TlsStore::Open(flags.tls);
     if (!opened.ok()) return opened.status();
     tls = *std::move(opened);

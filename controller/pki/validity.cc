@@ -1,4 +1,4 @@
-#include "controller/pki/life.h"
+#include "controller/pki/validity.h"
 
 #include <cstdint>
 
@@ -17,7 +17,7 @@ constexpr int64_t kMaxDays = 36500;
 
 // Certificates last for days, which common::ParseDuration() does not know: a day of a load's time
 // would be a slip.
-absl::StatusOr<absl::Duration> ParseLife(const std::string& flag, const std::string& text) {
+absl::StatusOr<absl::Duration> ParseValidity(const std::string& flag, const std::string& text) {
   int64_t days = 0;
   if (absl::EndsWith(text, "d") && absl::SimpleAtoi(text.substr(0, text.size() - 1), &days) &&
       days > 0 && days <= kMaxDays) {

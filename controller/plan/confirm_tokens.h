@@ -15,7 +15,7 @@ class ConfirmTokens {
   // `secret`: the store's. Tokens of one purpose are worth nothing for another.
   ConfirmTokens(const std::string& secret, const std::string& purpose);
 
-  // The same again for the same text in the same second.
+  // `wall_ns`: since 1970. Two calls in one second for one text give the same token.
   std::string Make(const std::string& text, int64_t wall_ns) const;
   // INVALID_ARGUMENT for what is no token, FAILED_PRECONDITION for one that is older than
   // limits::kPlanTokenSeconds, or from the future: "was made 30 h ago; at most 24 h may pass".

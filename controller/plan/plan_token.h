@@ -25,7 +25,7 @@ class PlanTokens {
   // `secret`: the store's.
   explicit PlanTokens(const std::string& secret) : tokens_(secret, "lockstep plan token 1") {}
 
-  // The same again for the same plan in the same second.
+  // `wall_ns`: since 1970. Two calls in one second for one plan give the same token.
   std::string Make(const v1::JobSpec& job, const std::vector<PlanWorker>& workers,
                    int64_t wall_ns) const;
   // When a job is submitted, as ConfirmTokens::CheckAge().

@@ -36,8 +36,9 @@ void ThreadLoop::Stop() {
   background_queue_.Close();
   store_thread_.join();
   for (std::thread& thread : background_threads_) thread.join();
-  // To destroy the calls releases the callers that wait for them. Both containers are declared
-  // before the lock, and so are destroyed after it is released: a destructor may post.
+  // To destroy the calls releases the callers that wait for them, except for those of Await(),
+  // which wait for their time to end. Both containers are declared before the lock, and so are
+  // destroyed after it is released: a destructor may post.
   decltype(calls_) calls;
   decltype(timers_) timers;
   common::MutexLock lock(&mutex_);

@@ -9,8 +9,8 @@
 namespace lockstep::worker {
 
 // Gives the mount other options: `value` as PlanRemount() gives it, flags of the mount and options
-// of the file system ("rw,noatime;nobarrier"). `mount`: its root, held open, so that no other file
-// system that has its path by now gets them. Errors name `target`.
+// of the file system ("rw,noatime;nobarrier"). `mount` is an open descriptor of its root. A file
+// system mounted over that path later is not changed. Errors name `target`.
 absl::Status Remount(const common::FileDescriptor& mount, const std::string& target,
                      const std::string& value);
 

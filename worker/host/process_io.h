@@ -22,7 +22,8 @@ std::optional<ProcessIoCounters> ParseProcessIo(const std::string& io);
 class OwnIo {
  public:
   void Begin();
-  // Adds what has happened since; nothing where the kernel does not count.
+  // Sets own_read_bytes and own_write_bytes to what has happened since Begin(), or neither where
+  // the kernel does not count.
   void End(v1::PhaseResult* result) const;
 
  private:

@@ -282,7 +282,7 @@ void Agent::TickMain() {
     if (options_.max_alone_ns == 0 || now - attached_ns <= options_.max_alone_ns) continue;
     // Nobody can tell this worker to end any more. Its undelivered measurements are lost with it.
     spdlog::warn("no controller for {} s: this worker ends; {} messages are not delivered",
-                 (now - attached_ns) / timing::kSecond, outbox_.held());
+                 (now - attached_ns) / timing::kSecond, outbox_.uncommitted());
     return Stop();
   }
 }

@@ -182,7 +182,7 @@ void Outbox::Rewind() {
   for (Entry& entry : entries_) entry.sent = entry.first;
 }
 
-size_t Outbox::held() const {
+size_t Outbox::uncommitted() const {
   common::MutexLock lock(&mutex_);
   size_t items = 0;
   for (const Entry& entry : entries_) items += entry.slots.size();

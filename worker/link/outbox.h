@@ -29,10 +29,12 @@ class Outbox {
   ~Outbox();
 
   // Takes the item in any case: no measurement is thrown away. False when the limits are now
-  // exceeded, so that nothing more should be measured until some of it is committed.
+  // exceeded, or the file cannot be written, so that nothing more should be measured until some of
+  // it is committed.
   bool Add(const v1::PhaseId& phase, v1::DeliveryItem item);
   // The next items that were not handed out since the last Rewind(), at most 64 KiB unless one item
-  // is larger. Waits for up to `wait_ms`; nothing when there is nothing to send.
+  // is larger. Waits for up to `wait_ms`. Nothing when there is nothing to send, or the next item
+  // cannot be read back from the file.
   std::optional<v1::DeliveryBatch> NextBatch(int wait_ms = 200);
   // Drops what is committed; a refusal rewinds, a final one drops the phase. Returns the refusal,
   // if any.
@@ -40,7 +42,7 @@ class Outbox {
   // A new stream: hand out again everything that is not committed.
   void Rewind();
   // Items that are not committed.
-  size_t held() const;
+  size_t uncommitted() const;
 
  private:
   struct Slot {

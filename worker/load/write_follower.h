@@ -29,6 +29,7 @@ class WriteFollower {
     int64_t staleness_ns = 0;  // what was written may stay unseen for so long
   };
 
+  // `fetch` may be null: Begin() then does nothing.
   WriteFollower(FetchWriteLog fetch, const common::Clock* clock);
   // Before Begin().
   void Add(Followed followed);
@@ -36,7 +37,8 @@ class WriteFollower {
   absl::Status Begin();
   void End();  // waits for an answer for a second at most
 
-  // Fetches once, and tells the ledgers of what may no longer be unseen.
+  // Fetches once, and passes to the ledgers what may no longer be unseen. Only for tests, and not
+  // after Begin().
   void Poll();
 
  private:

@@ -19,16 +19,16 @@ namespace lockstep::worker {
 class BlockChecks {
  public:
   struct Options {
-    bool writes = false;  // blocks written carry a header
-    bool reads = false;   // blocks read are checked
-    bool any_run = false;
-    bool sparse = false;  // a block without a header is no mismatch
-    BlockHeader header;   // run, phase, worker, workload, thread
+    bool writes = false;   // blocks written carry a header
+    bool reads = false;    // blocks read are checked
+    bool any_run = false;  // a block that another run has written is as good
+    bool sparse = false;   // a block without a header is no mismatch
+    BlockHeader header;    // run, phase, worker, workload, thread
     uint32_t block_size_bytes = 0;
     std::vector<uint64_t> keys;  // of each file, as TargetKey() says
     // The run whose blocks are expected, where it is not the header's.
     uint64_t expected_run_high = 0, expected_run_low = 0;
-    // The wall clock against the clock of Progress::now_ns, nanoseconds.
+    // The wall clock minus the monotonic clock, which Progress::now_ns is of, nanoseconds.
     int64_t wall_offset_ns = 0;
     std::vector<std::string> writers;  // as BlockExpectation's
     // If the target is one file: the bytes that each writer writes, in this order, and the offset
@@ -61,18 +61,19 @@ class BlockChecks {
   bool BeginWrite(uint16_t file, uint64_t offset, Ticket* ticket);
   void Make(uint16_t file, uint64_t offset, const Ticket& ticket, const Progress& progress,
             char* block) const;
-  // Makes a block that was read from anywhere, and found good, one of this place: its content
-  // stays.
+  // Gives a verified block the header of this file and offset, and keeps its content.
   void MakeCopy(uint16_t file, uint64_t offset, const Ticket& ticket, const Progress& progress,
                 char* block) const;
   void EndWrite(uint16_t file, uint64_t offset, const Ticket& ticket, BlockLedger::WriteEnd end);
   void BeginRead(uint16_t file, uint64_t offset, Ticket* ticket) const;
+  // kNotCheckable: nothing is known of the block, a sparse target has a hole there, or a write in
+  // progress explains it.
   enum class Verdict { kGood, kMismatch, kNotCheckable };
   Verdict EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, const char* block);
 
   // A block that is not what was expected of a known generation.
   struct Missing {
-    uint64_t key = 0, block = 0;
+    uint64_t key = 0, block = 0;  // of the target; the block's number: its offset / block size
     uint32_t generation = 0;
     std::string* expected = nullptr;  // the words for it
   };

@@ -17,8 +17,8 @@
 #include "common/certificate.h"
 #include "common/files.h"
 #include "controller/pki/authority.h"
-#include "controller/pki/life.h"
 #include "controller/pki/pki_directory.h"
+#include "controller/pki/validity.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/controller/pki/requests.h"
@@ -386,10 +386,10 @@ TEST_F(PkiTest, AHostIsNotTakenForAPersonOrAController) {
 }
 
 TEST(Life, HasAUnitAndALimit) {
-  EXPECT_EQ(*ParseLife("--valid", "30d"), absl::Hours(30 * 24));
-  EXPECT_EQ(*ParseLife("--valid", "12h"), absl::Hours(12));
+  EXPECT_EQ(*ParseValidity("--valid", "30d"), absl::Hours(30 * 24));
+  EXPECT_EQ(*ParseValidity("--valid", "12h"), absl::Hours(12));
   for (const char* text : {"", "0d", "-1d", "36501d", "x", "d", "1ms"}) {
-    const auto refused = ParseLife("--valid-for", text);
+    const auto refused = ParseValidity("--valid-for", text);
     EXPECT_THAT(std::string(refused.status().message()), HasSubstr("--valid-for '")) << text;
   }
 }

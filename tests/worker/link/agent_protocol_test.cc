@@ -153,7 +153,7 @@ TEST_F(AgentProtocolTest, ALateGoIsNotStarted) {
   EXPECT_TRUE(executor_.went.empty());
   ASSERT_EQ(executor_.stopped.size(), 1u);
   protocol_.OnResult(Phase(), v1::PhaseResult());  // without I/O
-  EXPECT_EQ(outbox_.held(), 0u);
+  EXPECT_EQ(outbox_.uncommitted(), 0u);
   EXPECT_TRUE(protocol_.status().not_started());
   EXPECT_EQ(protocol_.status().failed(), "the go came 3 us after T");
 }

@@ -46,7 +46,7 @@ TEST(OutboxTest, KeepsEverythingUntilItIsCommittedAndSendsItAgainAfterABreak) {
   EXPECT_EQ(batch->first_sequence(), 3u);
   EXPECT_EQ(batch->items(0).interval().interval(), 3u);
   outbox.OnAck(Ack(5));
-  EXPECT_EQ(outbox.held(), 0u);
+  EXPECT_EQ(outbox.uncommitted(), 0u);
 }
 
 TEST(OutboxTest, ARefusalRewindsAndAFinalOneDropsThePhase) {
@@ -56,7 +56,7 @@ TEST(OutboxTest, ARefusalRewindsAndAFinalOneDropsThePhase) {
   EXPECT_EQ(outbox.OnAck(Ack(1, "sequence 2 came before 1")), "sequence 2 came before 1");
   EXPECT_EQ(outbox.NextBatch()->first_sequence(), 1u);
   outbox.OnAck(Ack(0, "not in progress", /*final=*/true));
-  EXPECT_EQ(outbox.held(), 0u);
+  EXPECT_EQ(outbox.uncommitted(), 0u);
   outbox.Add(Phase(1), Item(0));
   EXPECT_EQ(outbox.NextBatch()->phase().phase(), 1u);
 }
@@ -100,7 +100,7 @@ TEST(OutboxTest, OverflowsIntoAFileAndComesBackInOrder) {
   outbox.OnAck(Ack(60));
   EXPECT_EQ(outbox.NextBatch(0)->first_sequence(), 60u);
   outbox.OnAck(Ack(100));
-  EXPECT_EQ(outbox.held(), 0u);
+  EXPECT_EQ(outbox.uncommitted(), 0u);
 }
 
 TEST(OutboxTest, BeyondBothLimitsItSaysSoAndKeepsTheItemAllTheSame) {
@@ -109,7 +109,7 @@ TEST(OutboxTest, BeyondBothLimitsItSaysSoAndKeepsTheItemAllTheSame) {
   uint32_t added = 0;
   while (fits && added < 100) fits = outbox.Add(Phase(0), Item(added++ + 1000));
   EXPECT_FALSE(fits);
-  EXPECT_EQ(outbox.held(), added);
+  EXPECT_EQ(outbox.uncommitted(), added);
   EXPECT_EQ(static_cast<uint32_t>(outbox.NextBatch(0)->items_size()), added);
 }
 
