@@ -190,12 +190,12 @@ void Feed::OnDone(const grpc::Status& status) {
   calls_->End(&context_);
 }
 
-Feed::Part Feed::Read(uint64_t place, bool all_hosts, uint64_t after) const {
+Feed::Part Feed::Read(uint64_t index, bool all_hosts, uint64_t after) const {
   common::MutexLock lock(&mutex_);
   Part part;
   size_t bytes = 0;
   // A slow browser may be behind what is kept. It goes on with the oldest event that is left.
-  part.next = std::max(place, first_);
+  part.next = std::max(index, first_);
   while (part.next < first_ + events_.size() && bytes < kAtOnce) {
     const Event& event = events_[part.next++ - first_];
     const Text& text = all_hosts ? event.whole : event.fleet;

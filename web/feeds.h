@@ -42,9 +42,9 @@ class Feed final : public grpc::ClientReadReactor<v1::WatchEvent> {
     uint64_t next = 0;  // where to go on
     bool over = false;  // nothing comes after it
   };
-  // From a place on, as much as may be sent at once; of events with numbers only those with higher
-  // ones than `after`. The first place is 0.
-  Part Read(uint64_t place, bool all_hosts, uint64_t after) const;
+  // From an index on, as much as may be sent at once; of events with numbers only those with higher
+  // ones than `after`. The first index is 0.
+  Part Read(uint64_t index, bool all_hosts, uint64_t after) const;
 
   void Join(const std::shared_ptr<Watcher>& watcher);
   // How many are left.
@@ -72,10 +72,10 @@ class Feed final : public grpc::ClientReadReactor<v1::WatchEvent> {
   v1::WatchEvent incoming_;
   mutable common::Mutex mutex_;
   std::deque<Event> events_ ABSL_GUARDED_BY(mutex_);
-  uint64_t first_ ABSL_GUARDED_BY(mutex_) = 0;  // place of events_.front()
+  uint64_t first_ ABSL_GUARDED_BY(mutex_) = 0;  // index of events_.front()
   uint64_t without_hosts_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::optional<uint64_t> progress_ ABSL_GUARDED_BY(mutex_);  // place of the last one
+  std::optional<uint64_t> progress_ ABSL_GUARDED_BY(mutex_);  // index of the last one
   // When the last one was let through.
   std::chrono::steady_clock::time_point progress_at_ ABSL_GUARDED_BY(mutex_);
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;

@@ -18,7 +18,7 @@ namespace {
 // A sweep has up to a thousand points, and a sentence is read at once.
 constexpr size_t kNamedAlike = 6;
 constexpr size_t kNamedWorse = 3;
-constexpr size_t kNamedApart = 3;
+constexpr size_t kNamedNotCompared = 3;
 // Medians of few rounds often differ by less from what the means say.
 constexpr double kOtherMedian = 0.05;
 
@@ -72,7 +72,7 @@ class Sentence {
       NoBest();
     }
     Knee();
-    Apart();
+    AddNotCompared();
     std::string text = absl::StrJoin(parts_, "; ") + ".";
     // The values of axes stay as the job writes them.
     if (text.starts_with("no ") || text.starts_with("the ")) text[0] = absl::ascii_toupper(text[0]);
@@ -353,11 +353,11 @@ class Sentence {
   }
 
   // Points that are in no comparison.
-  void Apart() {
+  void AddNotCompared() {
     size_t named = 0;
     size_t left = 0;
     const auto add = [&](const v1::SweepPointReport* point, const std::string& reason) {
-      if (named == kNamedApart) {
+      if (named == kNamedNotCompared) {
         ++left;
         return;
       }

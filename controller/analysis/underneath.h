@@ -25,8 +25,8 @@ struct Underneath {
 // nothing of the I/Os' own: small ones are faster. Queues may split large blocks.
 inline bool CanBeMostRequests(double ios, double block_bytes, double requests) {
   constexpr double kRequestBytes = 64 << 10;
-  constexpr double kMost = 0.5;
-  return ios * std::max(1.0, std::ceil(block_bytes / kRequestBytes)) >= kMost * requests;
+  constexpr double kMinShare = 0.5;
+  return ios * std::max(1.0, std::ceil(block_bytes / kRequestBytes)) >= kMinShare * requests;
 }
 // `report` has the phase's devices, and outlives what is returned.
 Underneath FindUnderneath(const PhaseView& view, const v1::Workload& w,

@@ -109,7 +109,7 @@ class ControllerService final : public v1::Controller::CallbackService {
   grpc::Status FindKnown(const std::string& text, v1::RunSummary* run) const;
   grpc::Status FindStored(const std::string& text, v1::RunSummary* run) const;
   // To those who watch the run, if it is queued or in progress.
-  void TellWatchers(const std::string& run_id, const v1::EventReport& event) const;
+  void ReportToWatchers(const std::string& run_id, const v1::EventReport& event) const;
   // The run that is meant to be stopped.
   grpc::Status FindStoppable(const std::string& text, v1::RunSummary* run) const;
   // The full id of a run for a question about it.

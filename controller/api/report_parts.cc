@@ -14,8 +14,8 @@ constexpr int kNamed = 20;
 constexpr int kThreads = 4096;
 
 template <typename List>
-void Keep(int most, List* list) {
-  if (list->size() > most) list->DeleteSubrange(most, list->size() - most);
+void Keep(int max, List* list) {
+  if (list->size() > max) list->DeleteSubrange(max, list->size() - max);
 }
 
 void DropSeries(v1::PhaseReport* phase) {

@@ -248,7 +248,7 @@ grpc::ServerUnaryReactor* ControllerService::AddNote(grpc::CallbackServerContext
     if (!added.ok()) return ToGrpc(added.status());
     reply->set_run_id(run_id);
     *reply->mutable_note() = *std::move(added);
-    TellWatchers(run_id, reply->note());
+    ReportToWatchers(run_id, reply->note());
     return grpc::Status::OK;
   });
   return call;
@@ -279,20 +279,20 @@ grpc::ServerUnaryReactor* ControllerService::RemoveNote(grpc::CallbackServerCont
     event.set_severity(Text(measure::Severity::kInfo));
     event.set_message(absl::StrCat(principal.name, " removed note ", request->number(), " of ",
                                    reply->note().author()));
-    TellWatchers(run_id, event);
+    ReportToWatchers(run_id, event);
     return grpc::Status::OK;
   });
   return call;
 }
 
-void ControllerService::TellWatchers(const std::string& run_id,
-                                     const v1::EventReport& event) const {
+void ControllerService::ReportToWatchers(const std::string& run_id,
+                                         const v1::EventReport& event) const {
   // Watchers keep the events of runs in progress alone: of another run they would never drop it.
   v1::RunSummary known;
   if (!FindKnown(run_id, &known).ok() || known.run_id().empty()) return;
-  v1::WatchEvent told;
-  *told.mutable_event() = event;
-  parts_.watchers->Publish(run_id, told);
+  v1::WatchEvent message;
+  *message.mutable_event() = event;
+  parts_.watchers->Publish(run_id, message);
 }
 
 // Lets the attached workers remove what they saved of the runs; the others do so by their own

@@ -145,7 +145,7 @@ void CheckStore(v1::Controller::Stub* stub, v1::DoctorReport* report, std::strin
     return;
   }
   // libpq reads files of the home directory (~/.pgpass, ~/.postgresql), which may lie on a file
-  // server that is away.
+  // server that is unavailable.
   struct Seen {
     v1::DoctorReport report;
     std::string settings;

@@ -27,7 +27,7 @@ std::unique_ptr<v1::Controller::Stub> Successors::Next(const absl::Status& lost,
   if (context_.is_local) return nullptr;
   if (!lost_at_) {
     lost_at_ = Clock::now();
-    std::cerr << "the controller is gone or cannot answer ("
+    std::cerr << "the controller is lost or cannot answer ("
               << common::Printable(std::string(lost.message())) << "); " << during
               << "waiting for it, or one that takes over, for " << kSuccessorWait.count() << " s\n";
   }

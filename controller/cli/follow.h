@@ -9,7 +9,7 @@
 
 namespace lockstep::cli {
 
-// Whether a call failed because its controller is gone or cannot answer, so that the same one or a
+// Whether a call failed because its controller is lost or cannot answer, so that the same one or a
 // successor may answer later.
 bool IsControllerLost(const absl::Status& status);
 

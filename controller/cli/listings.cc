@@ -104,7 +104,8 @@ void PrintStatus(const v1::StatusReply& reply, size_t width) {
   for (const v1::RunSummary& run : reply.runs()) {
     if (run.end_problem().empty()) continue;
     std::cout << absl::StrFormat(
-        "run %s HAS ENDED, and the store does not take its end; it is asked again until it does\n"
+        "run %s HAS ENDED, and the store does not take its end; the controller retries until it "
+        "does\n"
         "  %s\n",
         run.run_id().substr(0, 8), common::Printable(run.end_problem(), 400));
   }

@@ -38,7 +38,7 @@ class Restarts {
       const time_t now = time(nullptr);
       while (!times.empty() && times.front() < now - kWithinSeconds) times.pop_front();
       times.push_back(now);
-      if (times.size() > kMost) {
+      if (times.size() > kMaxRestarts) {
         return absl::StrCat(ended->what, ", for the ", times.size(), "th time within ",
                             kWithinSeconds, " s; its log is above");
       }
@@ -51,7 +51,7 @@ class Restarts {
   }
 
  private:
-  static constexpr size_t kMost = 3;
+  static constexpr size_t kMaxRestarts = 3;
   static constexpr int kWithinSeconds = 60;
   LocalFleet* const fleet_;
   std::map<int, std::deque<time_t>> times_;  // of ends, by worker

@@ -34,7 +34,7 @@ absl::Status Election::BecomeActive() {
     if (!held.ok() && !said) return held.status();
     if (held.ok() && *held) return absl::OkStatus();
     if (!said) {
-      spdlog::info("standby: {} is active; this controller takes over when that one is gone",
+      spdlog::info("standby: {} is active; this controller takes over when that one ends",
                    lock_.Holder());
     }
     if (held.ok()) {

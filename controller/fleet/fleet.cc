@@ -357,13 +357,13 @@ void Fleet::Main() {
       common::MutexLock one_at_a_time(&callback_mutex_);
       lock.Lock();
       const std::vector<Roster::Expired> expired = roster_.Expire(clock_->MonotonicNs());
-      for (const Roster::Expired& gone : expired) {
-        Member& member = members_[gone.worker_id];
-        if (member.stream != nullptr) member.stream->End(gone.reason);
-        members_.erase(gone.worker_id);
+      for (const Roster::Expired& lost : expired) {
+        Member& member = members_[lost.worker_id];
+        if (member.stream != nullptr) member.stream->End(lost.reason);
+        members_.erase(lost.worker_id);
       }
       lock.Unlock();
-      for (const Roster::Expired& gone : expired) callbacks_.lost(gone.worker_id, gone.reason);
+      for (const Roster::Expired& lost : expired) callbacks_.lost(lost.worker_id, lost.reason);
       lock.Lock();
     }
     changed_.WaitFor(&lock, std::chrono::nanoseconds(bursting_ ? kBurstNs : kPollNs));

@@ -284,7 +284,7 @@ void Coordinator::OnDetached(const std::string& worker_id) {
 
 void Coordinator::OnLost(const std::string& worker_id, const std::string& reason) {
   Post([this, worker_id, reason] {
-    spdlog::info("worker {} is gone: {}", worker_id, reason);
+    spdlog::info("worker {} is lost: {}", worker_id, reason);
     stale_workers_.erase(worker_id);
     const auto active = active_;
     for (const auto& [id, actor] : active) {

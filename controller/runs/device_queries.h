@@ -52,8 +52,8 @@ class DeviceQueries {
   uint64_t made_ = 0;          // the query that is under way, or the last
   std::vector<Done> waiting_;  // for its answer; empty when none is under way
   v1::DevicesReply reply_;
-  std::map<std::string, int> missing_;  // worker → place in the reply
-  std::set<int> lost_;                  // places in the reply
+  std::map<std::string, int> missing_;  // worker → index in the reply
+  std::set<int> lost_;                  // indexes in the reply
   bool fresh_ = false;                  // the reply is of a moment ago
 };
 

@@ -161,7 +161,7 @@ void Enrolments::SendOrders(const std::string& by, int64_t wall_ns) {
   }
   for (auto& [worker_id, message] : messages) {
     if (!fleet_->Send(worker_id, std::move(message))) {
-      Miss(worker_id, absl::StrCat("its worker has gone", kNobodyKnows));
+      Miss(worker_id, absl::StrCat("its worker was lost", kNobodyKnows));
     }
   }
   if (waiting_.empty()) return Finish();
@@ -207,7 +207,7 @@ void Enrolments::OnStamps(const std::string& worker_id, const v1::StampResults& 
   // An answer refers to the orders by position. With another length, nobody can tell which order
   // was refused.
   if (results.refused_size() != static_cast<int>(entries.size())) {
-    Miss(worker_id, absl::StrCat("its worker's answer is not of what it was told", kNobodyKnows));
+    Miss(worker_id, absl::StrCat("its worker's answer does not match the orders", kNobodyKnows));
   } else {
     for (size_t i = 0; i < entries.size(); ++i) {
       Answer(entries[i], results.refused(static_cast<int>(i)));

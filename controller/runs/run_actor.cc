@@ -60,8 +60,8 @@ std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, Act
       from.point.reached == ResumePoint::Reached::kStartCommitted) {
     actor->OpenFeeds({actor->machine_.members().begin(), actor->machine_.members().end()},
                      from.earlier);
-    const bool gone = from.point.reached == ResumePoint::Reached::kStartCommitted;
-    actor->PublishPhase(gone ? PhaseState::kRunning : PhaseState::kArming);
+    const bool start_committed = from.point.reached == ResumePoint::Reached::kStartCommitted;
+    actor->PublishPhase(start_committed ? PhaseState::kRunning : PhaseState::kArming);
     for (const v1::FleetInterval& interval :
          actor->services_.ingest->DrainHistory(actor->Phase())) {
       v1::WatchEvent event;

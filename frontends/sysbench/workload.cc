@@ -171,9 +171,9 @@ class RunLine {
     if (ratio.value < 0) return line_.Fail(ratio.from, "file-rw-ratio", "must not be negative");
     if (!mode_.reads || !mode_.writes) return;
     // A share of reads is written with ten digits.
-    constexpr double kLeast = 0.0001;
-    constexpr double kMost = 100000;
-    if (ratio.value != 0 && (ratio.value < kLeast || ratio.value > kMost)) {
+    constexpr double kMinRatio = 0.0001;
+    constexpr double kMaxRatio = 100000;
+    if (ratio.value != 0 && (ratio.value < kMinRatio || ratio.value > kMaxRatio)) {
       return line_.Fail(ratio.from, "file-rw-ratio",
                         "cannot be translated: it is neither 0 nor from 0.0001 to 100000");
     }

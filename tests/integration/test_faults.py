@@ -36,7 +36,7 @@ class Faults(FleetTest):
 
     def gone(self):
         """Workers that were forgotten so far: the log costs less than to ask for the status."""
-        return self.fleet.log("controller").count(" is gone: ")
+        return self.fleet.log("controller").count(" is lost: ")
 
     def setUp(self):
         self.gone_before = self.gone()

@@ -168,7 +168,7 @@ phases:
             fleet.start_controller(listen=fleet.address)
             out, err = watching.communicate(timeout=300)
             self.assertEqual(watching.returncode, 0, err)
-            self.assertIn("the controller is gone", err)
+            self.assertIn("the controller is lost", err)
             self.assertEqual(json.loads(out)["run"]["state"], "done")
 
     def test_a_controller_that_is_ended_ends_its_runs_and_says_so(self):

@@ -41,8 +41,8 @@ absl::StatusOr<std::string> ComposeEnd(const Lines& lines, const MarkKeys& keys)
   return bytes;
 }
 
-DeviceStamp Broken(const std::string& words) {
-  return {DeviceStamp::State::kBroken, words, "", ""};
+DeviceStamp Broken(const std::string& message) {
+  return {DeviceStamp::State::kBroken, message, "", ""};
 }
 
 constexpr char kAttachment[] = " attachment ";
@@ -187,7 +187,7 @@ absl::StatusOr<DeviceStamp> StampOn(int fd, const std::string& path, const v1::B
 
 void AddStampText(const DeviceStamp& stamp, DeviceContent* content) {
   if (stamp.state != DeviceStamp::State::kBroken || content->what.empty()) return;
-  absl::StrAppend(&content->what, "; its stamp ", stamp.words);
+  absl::StrAppend(&content->what, "; its stamp ", stamp.message);
 }
 
 absl::StatusOr<uint64_t> UsableBytes(const v1::BlockDevice& device, int64_t wanted,

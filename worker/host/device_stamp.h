@@ -47,10 +47,10 @@ struct DeviceStamp {
   enum class State {
     kNone,    // the device does not begin with one
     kCounts,  // whole, of this device, and of a worker that this store knows
-    kBroken,  // `words` says why it does not count
+    kBroken,  // `message` says why it does not count
   };
   State state = State::kNone;
-  std::string words;
+  std::string message;
   std::string enrolled;  // of one that counts: "2026-11-24T08:00:00Z by alice"
   std::string number;    // the same
 };

@@ -191,7 +191,7 @@ absl::Status Guard::CheckStamp(const std::string& path, const DeviceStamp& stamp
   }
   return absl::FailedPreconditionError(
       absl::StrCat(path, ": was enrolled when the run was admitted, and its stamp ",
-                   stamp.words.empty() ? "is gone" : stamp.words, "; nothing was written"));
+                   stamp.message.empty() ? "is gone" : stamp.message, "; nothing was written"));
 }
 
 absl::Status Guard::CheckContentOf(const std::string& path, int fd, const DeviceUse& use,

@@ -50,7 +50,7 @@ absl::Status CheckStampToRelease(const v1::StampOrder& order, const DeviceStamp&
   if (counts && stamp.number == order.stamp_number()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       order.path(), counts ? ": has another stamp by now" : ": is not enrolled",
-      stamp.words.empty() ? "" : absl::StrCat(" any more, since its stamp ", stamp.words),
+      stamp.message.empty() ? "" : absl::StrCat(" any more, since its stamp ", stamp.message),
       "; nothing was written"));
 }
 
@@ -101,7 +101,7 @@ absl::Status CheckWritten(const v1::StampOrder& order, const absl::StatusOr<Devi
   if (as_meant) return absl::OkStatus();
   return absl::DataLossError(
       absl::StrCat(order.path(), ": the written stamp cannot be read back",
-                   stamp->words.empty() ? "" : absl::StrCat(": the stamp ", stamp->words)));
+                   stamp->message.empty() ? "" : absl::StrCat(": the stamp ", stamp->message)));
 }
 
 absl::Status WriteAt(int fd, const std::string& path, uint64_t offset, const std::string& bytes) {

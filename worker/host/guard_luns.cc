@@ -165,7 +165,7 @@ std::vector<v1::BlockDevice> Guard::ListLuns(int64_t limit_ns) const {
     const Request question{luns_, keys_, urls[i], ContentDepth::kSamples, 0, true};
     const absl::Status status =
         left > 0 ? ProbeWithin(left, question, seen)
-                 : absl::DeadlineExceededError("was not asked: others did not answer");
+                 : absl::DeadlineExceededError("was not probed: others did not answer");
     v1::BlockDevice& device = devices[i];
     device.set_name(urls[i].text());
     device.set_path(urls[i].text());

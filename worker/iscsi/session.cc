@@ -232,7 +232,7 @@ void IscsiSession::SendStep(int step) {
   }
   if (task != nullptr) return;
   delete asked;
-  Fail(absl::UnavailableError("nothing can be asked: " + Error()));
+  Fail(absl::UnavailableError("no request can be sent: " + Error()));
 }
 
 void IscsiSession::Answered(int step, int status, scsi_task* task) {

@@ -244,7 +244,7 @@ absl::Status Agent::FetchFromController(
     // Any other error is the controller's answer, and would come again.
     if (!absl::IsUnavailable(status)) return status;
   } while (clock_->MonotonicNs() < until && Sleep(kTickNs));
-  return absl::Status(status.code(), absl::StrCat("what the fleet has written cannot be asked: ",
+  return absl::Status(status.code(), absl::StrCat("the write log cannot be loaded: ",
                                                   std::string(status.message())));
 }
 

@@ -74,7 +74,7 @@ absl::Status Session::Serve() {
         absl::StrCat(address_, " gives no answer to Hello: ", ended.error_message()));
   }
   return absl::UnavailableError(
-      absl::StrCat("the controller at ", address_, " is gone: ", ended.error_message()));
+      absl::StrCat("the controller at ", address_, " is lost: ", ended.error_message()));
 }
 
 void Session::Send(const v1::WorkerMessage& message) {

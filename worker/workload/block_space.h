@@ -8,8 +8,8 @@
 
 namespace lockstep::worker {
 
-// The places that I/Os of one length may begin at on one worker: slices of files or devices, one
-// after the other, and in each the places from which the whole I/O fits. Numbered from 0.
+// The offsets at which I/Os of one length may begin on one worker: slices of files or devices, one
+// after the other, and in each the offsets from which the whole I/O fits. Numbered from 0.
 // Immutable; thread-safe.
 class BlockSpace {
  public:
@@ -23,7 +23,7 @@ class BlockSpace {
     uint16_t file = 0;
     uint64_t offset = 0;
   };
-  // The places of one extent: numbers [first, first + blocks).
+  // The offsets in one extent: numbers [first, first + blocks).
   struct Run {
     uint16_t file = 0;
     uint64_t offset = 0;  // of the first
@@ -35,8 +35,8 @@ class BlockSpace {
   // The offsets in an extent at which I/Os may begin. All in bytes, at least 1.
   struct Grid {
     uint64_t length = 1;  // of an I/O
-    uint64_t align = 1;   // the first place is a multiple of this
-    uint64_t step = 1;    // from one place to the next one
+    uint64_t align = 1;   // the first offset is a multiple of this
+    uint64_t step = 1;    // from one offset to the next one
   };
 
   BlockSpace() = default;

@@ -246,5 +246,6 @@ SELECT
   f.sentence
 FROM findings f JOIN phase_overview p USING (run_id, phase);
 COMMENT ON VIEW phase_findings IS
-'The report''s conclusions: stragglers, starvation, cross-checks, splits, queues, flushes, '
-'interference, lost paths, promises that were exceeded';
+'The report''s findings: outages, omissions, changes of level, stragglers, starvation, '
+'cross-checks, splits, queues, flushes, interference, lost paths, promises that were exceeded, '
+'copies that left blocks out; of observe phases devices, shares, mounts and programs';

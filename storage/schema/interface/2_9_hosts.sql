@@ -113,7 +113,7 @@ JOIN workloads l ON l.run_id = r.run_id AND l.phase = r.phase AND l.workload = v
 WHERE v.found IS NOT null;
 COMMENT ON VIEW verification IS 'Findings of verification';
 
--- Workers that were given up, and why.
+-- Workers that were lost, and why.
 CREATE OR REPLACE VIEW lost_workers AS
 SELECT
   run_id,
@@ -122,4 +122,4 @@ SELECT
   lost AS reason
 FROM run_workers
 WHERE lost IS NOT null;
-COMMENT ON VIEW lost_workers IS 'Workers that were given up, and why';
+COMMENT ON VIEW lost_workers IS 'Workers that were lost, and why';

@@ -16,8 +16,8 @@ BEGIN
     WITH by_name (name, meaning) AS (VALUES
       ('above', 'I/Os that took longer than the percentile'),
       ('action',
-          'submit, stop, label, note, prune, forget, import; for a call that the role forbids, ' ||
-          'its name'),
+          'submit, stop, label, note, prune, forget, import, enroll, release; for a call that ' ||
+          'the role forbids, its name; attach for a worker that was refused'),
       ('amplification',
           'bytes of the devices for each byte of the engines, over the measured time'),
       ('answer', 'OK, or the name of gRPC''s status'),
@@ -184,7 +184,7 @@ BEGIN
       ('limit_read_request_bytes', 'size of a read in that run, bytes; NULL: no reads'),
       ('limit_write_request_bytes', 'size of a write in that run, bytes; NULL: no writes'),
       ('limited_by', 'what limited the workloads'),
-      ('lost', 'why the worker was given up; NULL while it takes part'),
+      ('lost', 'why the worker was lost; NULL while it takes part'),
       ('low_ms',
           'lower bound of the percentile''s 95 % interval, ms; NULL if there are too few ' ||
           'intervals'),
@@ -662,13 +662,14 @@ BEGIN
       ('fleet_timeline', 'iops', 'I/Os per second; in host_lines NaN where there is none'),
       ('host_lines', 'iops', 'I/Os per second; in host_lines NaN where there is none'),
       ('findings', 'kind',
-          'straggler, starvation, page cache, coalesced, amplified, not attributable, split, ' ||
-          'queue, flushes, interference, promise, copy, observed, mount, programs, share'),
+          'outage, omission, change, straggler, slow, starvation, page cache, coalesced, ' ||
+          'amplified, not attributable, split, queue, flushes, interference, paths, promise, ' ||
+          'copy, observed, mount, programs, share'),
       ('fleet_interval_kinds', 'kind', 'kind of operation (kind_name)'),
       ('phase_findings', 'kind',
-          'straggler, starvation, page cache, coalesced, amplified, not attributable, split, ' ||
-          'queue, flushes, interference, paths, promise, copy, observed, mount, programs, ' ||
-          'share'),
+          'outage, omission, change, straggler, slow, starvation, page cache, coalesced, ' ||
+          'amplified, not attributable, split, queue, flushes, interference, paths, promise, ' ||
+          'copy, observed, mount, programs, share'),
       ('fleet_intervals', 'latencies',
           'of the I/Os, in the report''s metric; encoded in the table'),
       ('fleet_timeline', 'latencies',

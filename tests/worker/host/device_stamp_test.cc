@@ -66,7 +66,7 @@ class DeviceStampTest : public testing::Test {
   std::string Broken(const MarkKeys& keys) {
     const DeviceStamp stamp = Read(keys);
     EXPECT_EQ(stamp.state, State::kBroken);
-    return stamp.words;
+    return stamp.message;
   }
 
   std::string device_ = std::string(kSize, '\0');
@@ -145,7 +145,7 @@ TEST_F(DeviceStampTest, ACopyIsNoStampOfAnotherDeviceAndNoneOfAnotherSize) {
   Enrol(*keys_);
   const DeviceStamp copied = Read(*keys_, "naa.601");
   EXPECT_EQ(copied.state, State::kBroken);
-  EXPECT_EQ(copied.words, "is of another device, naa.600");
+  EXPECT_EQ(copied.message, "is of another device, naa.600");
   device_.resize(kSize + 4 * kMiB, '\0');
   EXPECT_EQ(Broken(*keys_), absl::StrCat("was made when the device had ", kSize, " bytes"));
   // The array's snapshot of it, grown, with the old end where the new one is.
@@ -171,9 +171,11 @@ TEST_F(DeviceStampTest, WhatThisKernelAloneHasMadeIsNamedByItsAttachmentToo) {
   EXPECT_EQ(Read(*keys_, before).state, State::kCounts);
   const DeviceStamp again = Read(*keys_, StampIdentity(device));
   EXPECT_EQ(again.state, State::kBroken);
-  EXPECT_TRUE(absl::StrContains(again.words, "is of an earlier attachment of it")) << again.words;
+  EXPECT_TRUE(absl::StrContains(again.message, "is of an earlier attachment of it"))
+      << again.message;
   device.set_identity("loop-file:8:1:13");
-  EXPECT_TRUE(absl::StrContains(Read(*keys_, StampIdentity(device)).words, "is of another device"));
+  EXPECT_TRUE(
+      absl::StrContains(Read(*keys_, StampIdentity(device)).message, "is of another device"));
 }
 
 TEST_F(DeviceStampTest, BothEndsAreOfOneEnrolment) {
