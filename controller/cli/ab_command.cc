@@ -10,12 +10,32 @@
 #include "common/text.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/follow.h"
+#include "controller/report/verdict.h"
 #include "measure/states.h"
 
 namespace lockstep::cli {
 namespace {
 
-// Runs one job to its end without its report. kOk where its figures can be compared.
+// The report of a run that has ended, from this controller or one that takes over.
+absl::StatusOr<v1::Report> ReportOf(const Context& context, const std::string& run_id,
+                                    std::unique_ptr<v1::Controller::Stub>* stub) {
+  Successors successors(context);
+  while (true) {
+    grpc::ClientContext call;
+    v1::ReportRequest request;
+    request.set_run_id(run_id);
+    v1::Report report;
+    const absl::Status status = ToAbsl((*stub)->GetReport(&call, request, &report));
+    if (status.ok()) return report;
+    if (!IsControllerLost(status)) return status;
+    *stub = successors.Next(status, "the run has ended; ");
+    if (*stub == nullptr) return status;
+  }
+}
+
+// Runs one job to its end, and prints no report. kOk if its figures can be compared. Unmet
+// expectations are no obstacle to a comparison. Corrupted data is: it comes before all else, as
+// with a single run (client.h), and figures of wrong data are worth nothing.
 int RunOnce(const Context& context, const JobFile& file, const Submitter& by, std::string* run_id) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
@@ -24,10 +44,21 @@ int RunOnce(const Context& context, const JobFile& file, const Submitter& by, st
   if (watched.left) return Fail("the run goes on, and no further one is started");
   if (!watched.status.ok()) return Fail(watched.status);
   const v1::RunSummary& run = watched.summary;
+  const bool is_done = measure::Is(run, measure::RunState::kDone);
+  const std::string name = absl::StrCat("run ", run_id->substr(0, 8), " of ", file.name);
+  const absl::StatusOr<v1::Report> report = ReportOf(context, *run_id, &*stub);
+  if (report.ok()) {
+    if (const std::string corruption = controller::CorruptionText(*report); !corruption.empty()) {
+      Fail(absl::StrCat(name, ": DATA CORRUPTED: ", corruption));
+      return kCorrupted;
+    }
+  } else if (is_done) {
+    // A run that failed early may have no report, and its outcome says why.
+    return Fail(absl::StrCat(name, ": its report cannot be read: ", report.status().message()));
+  }
   if (measure::Is(run, measure::RunState::kCancelled)) return kCancelled;
-  if (measure::Is(run, measure::RunState::kDone)) return kOk;
-  Fail(absl::StrCat("run ", run_id->substr(0, 8), " of ", file.name, " is ", run.state(), ": ",
-                    run.outcome()));
+  if (is_done) return kOk;
+  Fail(absl::StrCat(name, " is ", run.state(), ": ", run.outcome()));
   return kRunFailed;
 }
 

@@ -295,10 +295,10 @@ void AddRun(CLI::App* app, const Context* context, int* status, const SharedRunF
   AddSshRunFlags(run, &flags->ssh);
   run->footer(
       "Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was "
-      "aborted, or a load\n"
-      "measured nothing, 4 an expectation or a limit of the start skew was not met, 6 data was "
-      "corrupted, 7 a "
-      "host was lost\nwith --require-all-hosts, 130 cancelled, 1 anything else.\n\nExamples:\n  "
+      "aborted, or a load\nmeasured nothing, 4 an expectation or a limit of the start skew was not "
+      "met, 6 data was corrupted, 7 a host was lost\nwith --require-all-hosts, 130 cancelled, 1 "
+      "anything else. With --ab, the first run that ends with 3, 6 or 130 ends\nthe series with "
+      "its status; otherwise the status is 0, and expectations do not count.\n\nExamples:\n  "
       "lockstep run mixed.yaml --set phases.1.run.duration=30s --format json > result.json\n  "
       "lockstep run --ab depth8.yaml depth16.yaml --repeat 8\n  "
       "lockstep run --local mixed.yaml --allow /mnt/san\n  "

@@ -213,3 +213,21 @@ class Corruption(TruthTest):
         done = self.ok(self.fleet.lockstep("report", "last", "--format", "json"), 6)
         self.assertNotEqual(done.json()["run"]["state"], "done")
         self.check_outputs(done.json(), 1, 3 * BLOCKS, ["node2"])
+
+    @situation("20", "one block is corrupt, and the runs of `run --ab` verify it")
+    def test_interleaved_runs_end_at_corrupted_data(self):
+        run = self.written()
+        self.put("node2", 9, os.urandom(BLOCK))
+        path = os.path.join(self.data, "blocks.yaml")
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(self.job(f"verify: {{of_run: {run}}}"))
+        done = self.ok(self.fleet.lockstep("run", "--ab", path, path, "--repeat", "4"), 6)
+        said = f"DATA CORRUPTED: 1 of {3 * BLOCKS} checked blocks is not as written, on node2"
+        self.says(said)
+        self.assertIn(said, " ".join(done.err.split()))
+        self.assertEqual(done.out, "", "no comparison of wrong data")
+        later = self.rows(
+            "SELECT r.run_id FROM runs r JOIN runs w ON r.submitted_at > w.submitted_at "
+            f"WHERE w.run_id = '{run}'"
+        )
+        self.assertEqual(len(later), 1, "no further run is made")
