@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -24,6 +25,8 @@ namespace {
 
 // A command has other addresses to try, or a person who waits.
 constexpr std::chrono::seconds kConnectTime{3};
+// Workers of this machine start in less than a second, and in several on a machine that is busy.
+constexpr std::chrono::seconds kWorkersTime{30};
 
 }  // namespace
 
@@ -148,10 +151,15 @@ int PrintProblems(const JobFile& file, const grpc::Status& status) {
 }
 
 bool AwaitWorkers(v1::Controller::Stub* stub, int count, const std::function<bool()>& over) {
-  constexpr int kTries = 300;
+  using Clock = std::chrono::steady_clock;
+  // A controller that was suspended takes the call and never answers. With one deadline for all
+  // calls, nobody would check `over` during that time.
+  constexpr Clock::duration kCallTime = std::chrono::seconds(3);
   constexpr useconds_t kPauseMicroseconds = 50000;
-  for (int i = 0; i < kTries && !over(); ++i) {
+  const Clock::time_point until = Clock::now() + kWorkersTime;
+  while (!over() && Clock::now() < until) {
     grpc::ClientContext call;
+    call.set_deadline(std::chrono::system_clock::now() + std::min(kCallTime, until - Clock::now()));
     v1::StatusReply reply;
     if (stub->GetStatus(&call, {}, &reply).ok() && reply.workers_size() >= count) return true;
     usleep(kPauseMicroseconds);

@@ -70,8 +70,8 @@ std::unique_ptr<JobFile> LoadJobFile(const std::string& path, const std::vector<
 // for other failures.
 int PrintProblems(const JobFile& file, const grpc::Status& status);
 
-// Waits until `count` workers are attached, for 15 s at most; ends early when `over` returns true.
-// False when they are not attached.
+// Waits until `count` workers are attached, for 30 s at most, also if the controller does not
+// answer; ends early when `over` returns true. False when they are not attached.
 bool AwaitWorkers(v1::Controller::Stub* stub, int count, const std::function<bool()>& over);
 
 // OK if WriteOutput() can probably write `path`. Otherwise the reason. Writes nothing.
