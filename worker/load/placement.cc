@@ -2,7 +2,6 @@
 
 #include <linux/ioprio.h>
 #include <linux/mempolicy.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -47,16 +46,31 @@ absl::Status TryIoPriorities(const std::vector<int>& priorities) {
   return SetIoPriority(own < 0 ? 0 : static_cast<int>(own));
 }
 
+// Processors of a thread. cpu_set_t ends at processor 1023, and a job may name higher ones.
+class Cpus {
+ public:
+  static constexpr uint32_t kCount = 8192;
+
+  void Add(uint32_t cpu) { mask_[cpu / kBits] |= 1ul << (cpu % kBits); }
+  // The calling thread runs on them from now on. False, and errno, where the kernel has none of
+  // them. It ignores the bits beyond its own number of processors.
+  bool Bind() const { return syscall(SYS_sched_setaffinity, 0, sizeof mask_, mask_.data()) >= 0; }
+
+ private:
+  static constexpr uint32_t kBits = 64;
+  std::array<unsigned long, kCount / kBits> mask_{};
+};
+
 // "0-3,8" as sysfs writes it.
-bool AddCpus(const std::string& list, cpu_set_t* cpus) {
+bool AddCpus(const std::string& list, Cpus* cpus) {
   bool any = false;
   for (const absl::string_view part : absl::StrSplit(list, ',', absl::SkipWhitespace())) {
     const std::vector<std::string> ends = absl::StrSplit(part, '-');
     uint32_t first = 0;
     uint32_t last = 0;
     if (!absl::SimpleAtoi(ends.front(), &first) || !absl::SimpleAtoi(ends.back(), &last)) continue;
-    for (uint32_t cpu = first; cpu <= last && cpu < CPU_SETSIZE; ++cpu) {
-      CPU_SET(cpu, cpus);
+    for (uint32_t cpu = first; cpu <= last && cpu < Cpus::kCount; ++cpu) {
+      cpus->Add(cpu);
       any = true;
     }
   }
@@ -65,8 +79,7 @@ bool AddCpus(const std::string& list, cpu_set_t* cpus) {
 
 absl::Status RunOnNodes(const std::vector<uint32_t>& nodes) {
   if (nodes.empty()) return absl::OkStatus();
-  cpu_set_t cpus;
-  CPU_ZERO(&cpus);
+  Cpus cpus;
   for (const uint32_t node : nodes) {
     std::ifstream file(absl::StrCat("/sys/devices/system/node/node", node, "/cpulist"));
     std::string list;
@@ -76,20 +89,22 @@ absl::Status RunOnNodes(const std::vector<uint32_t>& nodes) {
                        " with processors; see /sys/devices/system/node"));
     }
   }
-  if (sched_setaffinity(0, sizeof cpus, &cpus) == 0) return absl::OkStatus();
+  if (cpus.Bind()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("engine_options.cpu_nodes: ", common::ErrnoText(errno)));
 }
 
-absl::Status InterleaveOver(const std::vector<uint32_t>& nodes) {
-  if (nodes.empty()) return absl::OkStatus();
-  // Enough for the largest node of a job. The kernel uses one bit less than the given number.
+// False, and errno, where the kernel refuses it.
+bool SetMemoryPolicy(int policy, const std::vector<uint32_t>& nodes) {
+  // Enough for the largest node of a job, 1023. The kernel uses one bit less than the given number
+  // (get_nodes() in mm/mempolicy.c).
   std::array<unsigned long, 17> mask{};
   for (const uint32_t node : nodes) mask[node / 64] |= 1ul << (node % 64);
-  const size_t bits = mask.size() * 64;
-  if (syscall(SYS_set_mempolicy, MPOL_INTERLEAVE, mask.data(), bits) == 0) {
-    return absl::OkStatus();
-  }
+  return syscall(SYS_set_mempolicy, policy, mask.data(), mask.size() * 64) == 0;
+}
+
+absl::Status InterleaveOver(const std::vector<uint32_t>& nodes) {
+  if (nodes.empty() || SetMemoryPolicy(MPOL_INTERLEAVE, nodes)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("engine_options.interleave_nodes: memory of nodes ", absl::StrJoin(nodes, ", "),
                    ": ", common::ErrnoText(errno), "; see /sys/devices/system/node"));
@@ -101,10 +116,9 @@ absl::Status BindThisThread(const Placement& placement) {
   // An arrival is due to the microsecond; the default slack of sleeping threads is 50.
   prctl(PR_SET_TIMERSLACK, 1);
   if (placement.cpu >= 0) {
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    CPU_SET(static_cast<size_t>(placement.cpu), &cpus);
-    if (sched_setaffinity(0, sizeof cpus, &cpus) != 0) {
+    Cpus cpus;
+    cpus.Add(static_cast<uint32_t>(placement.cpu));
+    if (!cpus.Bind()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "engine_options.cpus: processor ", placement.cpu, ": ", common::ErrnoText(errno),
           "; this worker may run on ", sysconf(_SC_NPROCESSORS_ONLN), " processors, from 0"));
@@ -113,14 +127,10 @@ absl::Status BindThisThread(const Placement& placement) {
   if (placement.numa_node >= 0) {
     // MPOL_PREFERRED would silently take memory of other nodes when this one is full
     // (set_mempolicy(2)), and the figures would then be those of another placement.
-    const unsigned long nodes = 1ul << (placement.numa_node % 64);
-    // The kernel uses one bit less than the given number of bits (get_nodes() in mm/mempolicy.c):
-    // node 63 would be ignored.
-    if (placement.numa_node >= 63 || syscall(SYS_set_mempolicy, MPOL_BIND, &nodes, 64) != 0) {
+    if (!SetMemoryPolicy(MPOL_BIND, {static_cast<uint32_t>(placement.numa_node)})) {
       return absl::InvalidArgumentError(
           absl::StrCat("engine_options.numa_node: memory of node ", placement.numa_node, ": ",
-                       placement.numa_node >= 63 ? "no such node" : common::ErrnoText(errno),
-                       "; see /sys/devices/system/node"));
+                       common::ErrnoText(errno), "; see /sys/devices/system/node"));
     }
   }
   if (absl::Status status = RunOnNodes(placement.cpu_nodes); !status.ok()) return status;

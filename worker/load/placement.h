@@ -9,9 +9,10 @@ namespace lockstep::worker {
 
 // The processors that an I/O thread runs on, and the source of its memory.
 struct Placement {
-  int cpu = -1;        // number of the processor; -1: anywhere
-  int numa_node = -1;  // of its memory; -1: any
-  // NUMA nodes on whose processors it runs, and that its pages come from in turn; empty: any.
+  int cpu = -1;        // number of the processor, at most 8191; -1: anywhere
+  int numa_node = -1;  // of its memory, at most 1023; -1: any
+  // NUMA nodes on whose processors it runs, and that its pages come from in turn, each at most
+  // 1023; empty: any.
   std::vector<uint32_t> cpu_nodes, interleave_nodes;
   bool huge_pages = false;  // I/O buffers in huge pages
   // Class and level as in IOPRIO_PRIO_VALUE (linux/ioprio.h); 0: the process's own.

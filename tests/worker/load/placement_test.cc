@@ -62,6 +62,33 @@ TEST(PlacementTest, AThreadRunsAndHasItsMemoryOnNodes) {
   }).join();
 }
 
+TEST(PlacementTest, AProcessorAndANodeThatTheHostLacksAreNamed) {
+  std::thread([] {
+    // The highest numbers that a job may have (proto/load.proto).
+    const absl::Status cpu = BindThisThread({.cpu = 8191});
+    EXPECT_EQ(cpu.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(cpu.message().find("processor 8191"), std::string::npos) << cpu;
+    const absl::Status node = BindThisThread({.numa_node = 1023});
+    EXPECT_EQ(node.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(node.message().find("memory of node 1023"), std::string::npos) << node;
+  }).join();
+}
+
+TEST(PlacementTest, AThreadRunsOnTheProcessorThatItIsGiven) {
+  std::thread([] {
+    cpu_set_t allowed;
+    ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    int last = CPU_SETSIZE - 1;
+    while (last > 0 && !CPU_ISSET(last, &allowed)) --last;
+    const absl::Status status = BindThisThread({.cpu = last});
+    EXPECT_TRUE(status.ok()) << status;
+    cpu_set_t cpus;
+    ASSERT_EQ(sched_getaffinity(0, sizeof cpus, &cpus), 0);
+    EXPECT_EQ(CPU_COUNT(&cpus), 1);
+    EXPECT_TRUE(CPU_ISSET(last, &cpus));
+  }).join();
+}
+
 TEST(PlacementTest, APriorityThatTheKernelRefusesIsNamed) {
   if (PriorityOfThisThread() < 0 && errno == ENOSYS) GTEST_SKIP() << "no ioprio_get(2) here";
   std::thread([] {
