@@ -24,7 +24,7 @@ namespace lockstep::controller {
 namespace {
 
 // Smaller ones are the noise of a shared machine.
-constexpr double kLeast = 0.2;
+constexpr double kMinChange = 0.2;
 constexpr int kMaxInSentence = 3;
 
 bool IsConstant(const PhaseView& view) {
@@ -234,7 +234,7 @@ void AddChanges(const PhaseView& view, v1::PhaseReport* report) {
   const std::vector<double> turns = TurnsOf(view, *report);
   const std::vector<PhasePoints> parts = PartsOfPhase(view, *report, turns);
   if (report->steady().steady()) HoldSteadyAgainst(view, parts, turns, report);
-  const Changes changes = ChangesOf(parts, kLeast);
+  const Changes changes = ChangesOf(parts, kMinChange);
   const std::vector<v1::LevelChange>& list = changes.list;
   report->mutable_level_changes()->Add(list.begin(), list.end());
   // A load that is not steady yet changes, which is why the job waits for it.

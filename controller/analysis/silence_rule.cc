@@ -14,7 +14,7 @@ constexpr double kEnoughExpected = 10;
 constexpr double kWholeInterval = 0.99;
 // Of an interval: instants that differ by less are the same, after divisions.
 constexpr double kSameInstant = 1e-6;
-constexpr double kLeastSeconds = 1e-9;
+constexpr double kMinSeconds = 1e-9;
 
 double CommonSeconds(const SilentSpan& a, const SilentSpan& b) {
   return std::max(
@@ -94,7 +94,7 @@ class HostSilences {
       const double rest = seconds_[i] - without[i];
       if (parts_[i].ios <= 0) {
         lacks += parts_[i].expected_rate * parts_[i].least_share * ran;
-      } else if (rest > kLeastSeconds) {
+      } else if (rest > kMinSeconds) {
         lacks += parts_[i].ios / rest * parts_[i].least_share * ran;
       }
     }
