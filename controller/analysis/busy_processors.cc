@@ -36,9 +36,10 @@ ProcessorUse ProcessorUseOf(const PhaseView& view, const v1::KernelReport& kerne
   const double busy = kernel.user_ratio() + kernel.system_ratio() + kernel.steal_ratio();
   use.is_busy = busy >= kBusyProcessors;
   const std::optional<double> own = use.is_busy ? OwnShare(view, kernel, busy) : std::nullopt;
-  if (own) use.by = *own < kOwnShare ? ProcessorUse::By::kOthers : ProcessorUse::By::kWorkers;
   use.text = absl::StrFormat("the processors of %s were busy for %.0f %% of the time",
                              kernel.hosts().empty() ? "?" : kernel.hosts(0), 100 * busy);
+  if (!own) return use;
+  use.by = *own < kOwnShare ? ProcessorUse::By::kOthers : ProcessorUse::By::kWorkers;
   if (use.by == ProcessorUse::By::kOthers) {
     absl::StrAppendFormat(&use.text, ", %.0f %% of that with the load generator", 100 * *own);
   }

@@ -31,7 +31,7 @@ DeviceStamp::State Read(const Enrolled& enrolled, const StampBytes& bytes) {
       kIdentity, kSize, *enrolled.keys);
   if (!stamp.ok()) __builtin_trap();
   const bool is_broken = stamp->state == DeviceStamp::State::kBroken;
-  if (is_broken == stamp->words.empty()) __builtin_trap();
+  if (is_broken == stamp->message.empty()) __builtin_trap();
   return stamp->state;
 }
 

@@ -125,7 +125,11 @@ TEST_F(StoreTest, ATimelineComesBackAsItWasMerged) {
     merged.interval_class = v1::INTERVAL_CLASS_MEASURED;
     merged.end_seconds = k + 1;
     for (uint32_t worker = 0; worker < (k == 1 ? 1 : 2); ++worker) {
-      merged.workers[worker] = {double(k), 1, uint64_t{100} * (worker + 1), 0, 0, 0, 5e6};
+      measure::MergedInterval::Part& part = merged.workers[worker];
+      part.begin_seconds = k;
+      part.seconds = 1;
+      part.operations = uint64_t{100} * (worker + 1);
+      part.p99_ns = 5e6;
     }
     measure::OperationCounts counts;
     counts.operations = 100;

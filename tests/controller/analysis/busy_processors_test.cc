@@ -66,7 +66,8 @@ TEST(BusyProcessorsTest, TheRemarkSaysByWhom) {
   Stored data = WaitingAbove();
   MakeBusy(3, &data);
   const auto remark = [&] {
-    for (const std::string& text : ReportOf(data).phases(0).remarks()) {
+    const v1::PhaseReport phase = ReportOf(data).phases(0);
+    for (const std::string& text : phase.remarks()) {
       if (absl::StrContains(text, "the processors of node3")) return text;
     }
     return std::string();
