@@ -21,9 +21,9 @@ void Silences::DropShortest() {
   lengths.reserve(spans_.size());
   for (const auto& [begin_ns, end_ns] : spans_) lengths.push_back(end_ns - begin_ns);
   size_t surplus = spans_.size() - max_;
-  const auto least_kept = lengths.begin() + static_cast<ptrdiff_t>(surplus);
-  std::nth_element(lengths.begin(), least_kept, lengths.end());
-  const int64_t least = *least_kept;
+  const auto min_kept = lengths.begin() + static_cast<ptrdiff_t>(surplus);
+  std::nth_element(lengths.begin(), min_kept, lengths.end());
+  const int64_t least = *min_kept;
   // Of equally long ones the earliest go, of which there may be more than are to go.
   surplus -= static_cast<size_t>(
       std::count_if(lengths.begin(), lengths.end(), [&](int64_t ns) { return ns < least; }));

@@ -43,9 +43,11 @@ LineUse LineUseOf(const v1::InterfaceReport& i) {
                    sends ? i.send_speed_bits_per_second() : i.receive_speed_bits_per_second());
 }
 
+enum class LineDirection { kSent, kReceived };
+
 // The medians of a direction at these points: speeds may change with them, and the points in which
 // one changed have bytes of both. Nothing without a speed.
-std::optional<LineUse> LineUseAt(const std::string& interface, bool sends,
+std::optional<LineUse> LineUseAt(const std::string& interface, LineDirection direction,
                                  const measure::LineRates& line, const std::vector<size_t>& at) {
   const std::vector<double> bits = line.bits.Points();
   const std::vector<double> capacities = line.capacity_bits.Points();
@@ -56,7 +58,8 @@ std::optional<LineUse> LineUseAt(const std::string& interface, bool sends,
     speeds.push_back(capacities[i]);
   }
   if (shares.empty()) return std::nullopt;
-  return LineUseOf(interface, sends, MedianOf(shares), MedianOf(speeds));
+  return LineUseOf(interface, direction == LineDirection::kSent, MedianOf(shares),
+                   MedianOf(speeds));
 }
 
 bool HasSpeed(const v1::InterfaceReport& i) { return i.has_sent_ratio() || i.has_received_ratio(); }
@@ -222,9 +225,9 @@ std::optional<LineUse> BusiestLineIn(const PhaseView& view, const v1::PhaseRepor
       if (use && (!busiest || use->ratio > busiest->ratio)) busiest = std::move(use);
     };
     // A ratio of the phase says that the speed was known at each point.
-    if (i.has_sent_ratio()) take(LineUseAt(i.name(), /*sends=*/true, rates->second.sent, at));
+    if (i.has_sent_ratio()) take(LineUseAt(i.name(), LineDirection::kSent, rates->second.sent, at));
     if (i.has_received_ratio()) {
-      take(LineUseAt(i.name(), /*sends=*/false, rates->second.received, at));
+      take(LineUseAt(i.name(), LineDirection::kReceived, rates->second.received, at));
     }
   }
   return busiest;

@@ -97,7 +97,7 @@ void ReadPace(const SectionReader& section, Job* job);        // rates, pauses, 
 void ReadFlow(const SectionReader& section, Job* job);        // its share among others
 void ReadZones(const SectionReader& section, Job* job);       // gaps; after all of the above
 
-// Parts of pace.cc that make a phase's workloads.
+// Make a phase's workloads.
 // fio's rates are those of each clone, a job's those of the fleet: `all` is the number of clones.
 void SetRates(const SectionReader& section, const Job& job, double all, v1::Workload* workload,
               const std::string& field, Origins* origins);

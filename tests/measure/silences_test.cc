@@ -14,7 +14,7 @@ TEST(SilencesTest, IntervalsThatFollowEachOtherAreOne) {
   EXPECT_EQ(silences.spans(), (std::vector<Silences::Span>{{0, 20}, {30, 40}}));
 }
 
-// A rare I/O now and then makes many short silences, which must not hide a long one after them.
+// Rare I/Os make many short silences, which must not hide a long one after them.
 TEST(SilencesTest, OfTooManyTheLongestAreKept) {
   Silences silences(3);
   for (int64_t k = 0; k < 100; ++k) {

@@ -149,7 +149,7 @@ phases:
         self.assertIn(" before, the others' ", found["reason"])
 
     @situation("8", "64 reads in flight on a device whose queue has 8 places, never empty")
-    def test_what_waits_for_a_place_in_the_queue_waits_for_the_device(self):
+    def test_what_waits_for_the_queue_waits_for_the_device(self):
         path = f"/sys/block/{self.devices['node1']}/queue/nr_requests"
         self.addCleanup(write, path, read(path))
         write(path, 8)

@@ -205,7 +205,7 @@ class Rates(TruthTest):
         return self.ok(self.fleet.lockstep("report", "last", "--format", form), 3).out
 
     @situation("1", "of 3 I/Os of 1 s one host does two, the other one; the ramp ends after 1.5 s")
-    def test_a_part_that_ended_in_the_ramp_takes_no_rate_from_the_others(self):
+    def test_a_part_that_ended_in_the_ramp_takes_no_rate(self):
         """Over the time until the load's end it would be 0.33 IOPS."""
         job = null_job(
             [

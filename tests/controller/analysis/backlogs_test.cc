@@ -57,7 +57,10 @@ Stored Doubling(const std::vector<uint64_t>& served) {
   return data;
 }
 
-void ExpectBacklog(const Stored& data, bool is_backlog) {
+enum class Expected { kBacklog, kHiccup };
+
+void ExpectThat(const Stored& data, Expected expected) {
+  const bool is_backlog = expected == Expected::kBacklog;
   const v1::PhaseReport phase = ReportOf(data).phases(0);
   EXPECT_EQ(phase.workloads(0).has_backlog(), is_backlog);
   const std::string remarks = absl::StrJoin(phase.remarks(), "; ");
@@ -71,38 +74,41 @@ void ExpectBacklog(const Stored& data, bool is_backlog) {
 }
 
 TEST(BacklogTest, AHiccupAtTheEndIsNoneBesideAnotherWorkload) {
-  ExpectBacklog(BesideAnother({1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 800}), false);
+  ExpectThat(BesideAnother({1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 800}),
+             Expected::kHiccup);
   // It stood still before, too, and made up for that.
-  ExpectBacklog(BesideAnother({500, 1500, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 800}), false);
+  ExpectThat(BesideAnother({500, 1500, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 800}),
+             Expected::kHiccup);
   // No I/O completed in the last block: the store has none.
-  ExpectBacklog(BesideAnother({1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000}), false);
+  ExpectThat(BesideAnother({1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000}),
+             Expected::kHiccup);
 }
 
 TEST(BacklogTest, ARateThatIsNeverKeptIsOne) {
-  ExpectBacklog(BesideAnother(std::vector<uint64_t>(10, 970)), true);
+  ExpectThat(BesideAnother(std::vector<uint64_t>(10, 970)), Expected::kBacklog);
   // A stall leaves the middle as it is.
-  ExpectBacklog(BesideAnother({0, 970, 970, 970, 970, 970, 970, 970, 970, 970}), true);
+  ExpectThat(BesideAnother({0, 970, 970, 970, 970, 970, 970, 970, 970, 970}), Expected::kBacklog);
 }
 
 TEST(BacklogTest, ARateThatChangesIsJudgedByWhatWasDueInEachBlock) {
   const std::vector<uint64_t> due = {700, 767, 833, 900, 967, 1033, 1100, 1167, 1233, 1300};
   std::vector<uint64_t> still = due;
   still.back() = 1100;
-  ExpectBacklog(Doubling(still), false);
+  ExpectThat(Doubling(still), Expected::kHiccup);
   // The device serves 1,050 a second: beyond that, which is the last third, the backlog grows.
   std::vector<uint64_t> full;
   for (const uint64_t count : due) full.push_back(std::min<uint64_t>(count, 1050));
-  ExpectBacklog(Doubling(full), true);
+  ExpectThat(Doubling(full), Expected::kBacklog);
 }
 
 // 200 intervals are 100 blocks of two: blocks of one would seem to be served twice.
 TEST(BacklogTest, BlocksOfSeveralIntervalsAreAsLongAsThese) {
   Stored data = BesideAnother(std::vector<uint64_t>(100, 97));
   data.phases[0].phase.interval_ns = 50000000;
-  ExpectBacklog(data, true);
+  ExpectThat(data, Expected::kBacklog);
   data = BesideAnother(std::vector<uint64_t>(100, 100));
   data.phases[0].phase.interval_ns = 50000000;
-  ExpectBacklog(data, false);
+  ExpectThat(data, Expected::kHiccup);
 }
 
 }  // namespace

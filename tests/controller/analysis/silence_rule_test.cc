@@ -90,7 +90,8 @@ TEST(SilenceRuleTest, IosByChanceMakeNoOutagesAndHideNone) {
       const auto end = begin + static_cast<ptrdiff_t>(std::ceil(40 / rate));
       std::fill(begin, end, 0);
       const Begins outages = OutagesOfCounts(seconds);
-      found += outages.size() == 1 && outages[0].first <= kSeconds / 3 &&
+      found += outages.size() == 1 &&
+                       outages[0].first <= static_cast<double>(begin - seconds.begin()) &&
                        outages[0].second >= static_cast<double>(end - seconds.begin())
                    ? 1
                    : 0;
