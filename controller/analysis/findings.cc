@@ -53,6 +53,9 @@ constexpr double kExplained = 1.25;
 constexpr double kPageBytes = 4096;
 // Bytes. Smaller requests are rare.
 constexpr double kSmallRequest = 4096;
+// Between the end of a worker's interval and the reading of the device's counters, at most, also
+// on busy processors.
+constexpr double kSamplesApartSeconds = 0.05;
 
 struct Device {
   const PhaseView& view;
@@ -120,9 +123,14 @@ void AddSplit(const Device& d) {
   if (requests < kSplit * out.engine_iops() || request > kSmaller * block) return;
   // Small requests of other programs make the mean size small, too: few bytes can be many of them.
   const double moved = out.read_bytes_per_second() + out.write_bytes_per_second();
-  const double others = std::max(0.0, moved - out.engine_iops() * block);
-  if (others > (kAlone - 1) * out.engine_iops() * block ||
-      requests - others / kSmallRequest < kSplit * out.engine_iops()) {
+  const double engine = out.engine_iops() * block;
+  const double others = std::max(0.0, moved - engine);
+  // The device's counters are not read at the instants at which the engine's intervals end, which
+  // can hide as many bytes of others.
+  const double seconds = d.view.series().Of(d.sampler.worker_index).measured_seconds;
+  const double hidden = seconds > 0 ? engine * std::min(1.0, kSamplesApartSeconds / seconds) : 0;
+  if (others > (kAlone - 1) * engine ||
+      requests - (others + hidden) / kSmallRequest < kSplit * out.engine_iops()) {
     return;
   }
   const double own = requests - others / kSmallRequest;

@@ -62,14 +62,14 @@ class Guides(unittest.TestCase):
                     if address:
                         block = block.replace("ctl.example:9640", address)
                         block = block.replace("localhost:9640", address)
+                    # Nothing is copied to other hosts.
+                    block = block.replace("/etc/lockstep/", "lockstep-pki/")
                     if block.startswith(("lockstep-controller ", "lockstep-worker ")):
                         address = self.start_daemon(fleet, block) or address
                         continue
                     # Here the name resolves to nothing.
                     named = "issue controller ctl.example"
                     block = block.replace(named, f"{named} --address 127.0.0.1")
-                    # Nothing is copied to other hosts.
-                    block = block.replace("/etc/lockstep/", "lockstep-pki/")
                     if block.startswith("lockstep up "):
                         (line,) = commands(block)
                         own = ["--listen", "127.0.0.1:0", "--no-web"]

@@ -366,7 +366,9 @@ phases:
     def test_a_limit_of_the_queue_is_named_where_it_explains_a_split(self):
         queue = f"/sys/block/{self.name}/queue"
         sectors, segments = (int(read(f"{queue}/max_{of}")) for of in ("sectors_kb", "segments"))
-        mix = self.phase(self.run_report(self.job("block_size: 4MiB, queue_depth: 1")))
+        # The longer, the fewer small requests can hide in what was moved between two samples.
+        job = self.job("block_size: 4MiB, queue_depth: 1", duration="12s")
+        mix = self.phase(self.run_report(job))
         device, found = self.device_of(mix)
         ratio = device["readsPerSecond"] / device["engineIops"]
         split = found.get("split", "")
