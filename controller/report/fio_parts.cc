@@ -171,7 +171,9 @@ std::optional<FioProcessorTime> ProcessorTimeOf(const v1::PhaseReport& phase,
   const std::optional<double> share = ProcessorShareOf(phase, workload);
   if (!share) return std::nullopt;
   // A workload may run for a part of the phase only. Its threads then have that part's time.
-  const double ios = phase.total().iops() * WindowSeconds(phase);
+  // The times per I/O are over all measured I/Os. The phase's rate is over the time in which all
+  // workloads ran, which is short beside one that ends early.
+  const double ios = phase.total().operations();
   const double percent = ios * *share / (own_seconds * FioJobsOf(workload)) / 1e9 * 100;
   return FioProcessorTime{phase.worker_cpu_user_ns_per_io() * percent,
                           phase.worker_cpu_system_ns_per_io() * percent};
