@@ -112,7 +112,12 @@ class Job {
   // Whether the phase's IOPS over time are those of this direction. The report has them for the
   // phase as a whole only, so the spread of a mixed load is not known.
   bool IsAlone() const { return phase_.workloads_size() == 1 && workload_.operations_size() == 1; }
-  bool KnowsSpread() const { return IsAlone() && !phase_.iops_by_interval().empty(); }
+  // A point that a host lacks is NaN. A phase of such points alone has no spread.
+  bool KnowsSpread() const {
+    return IsAlone() &&
+           std::any_of(phase_.iops_by_interval().begin(), phase_.iops_by_interval().end(),
+                       [](const double point) { return !std::isnan(point); });
+  }
 
   Json Direction(const std::string& kind) const {
     const v1::OperationReport& o = OperationOf(kind);

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -389,8 +391,10 @@ VdbenchRow AverageOf(const v1::PhaseReport& phase, size_t intervals) {
 
 // Rows for intervals without a read or a write, which have no histogram. A stall would be a hole in
 // the table otherwise, and the later intervals would have wrong numbers. Without any row the
-// samples were pruned.
-void AddIdleRows(const v1::PhaseReport& phase, std::map<double, VdbenchRow>* rows) {
+// samples were pruned. An interval that a host did not deliver is not known to be idle: it gets no
+// row, but has its number.
+void AddIdleRows(const v1::PhaseReport& phase, std::map<double, VdbenchRow>* rows,
+                 std::set<double>* missing) {
   // The points of a long phase are means of several intervals, and do not tell which were idle.
   if (rows->empty() || phase.intervals_per_point() > 1) return;
   const double step = phase.interval_seconds();
@@ -401,7 +405,12 @@ void AddIdleRows(const v1::PhaseReport& phase, std::map<double, VdbenchRow>* row
     const double within = begin + step * 1e-3;
     const auto next = rows->lower_bound(within);
     const bool has_row = next != rows->end() && next->first <= begin + step * 1.001;
-    if (!has_row && end > within) (*rows)[end].at_seconds = end;
+    if (has_row || end <= within) continue;
+    if (std::isnan(phase.iops_by_interval(i))) {
+      missing->insert(end);
+    } else {
+      (*rows)[end].at_seconds = end;
+    }
   }
 }
 
@@ -425,13 +434,17 @@ std::string VdbenchRows(const v1::PhaseReport& phase,
     o.set_latency_max_ns(h.max_ns());
     (measure::Is(h, measure::Operations::kRead) ? row.sums.read : row.sums.written).Add(o);
   }
-  AddIdleRows(phase, &rows);
+  std::set<double> missing;  // the ends of the intervals without a row
+  AddIdleRows(phase, &rows, &missing);
   std::string text;
   size_t number = 0;
+  auto next = missing.begin();
   for (auto& [end, row] : rows) {
+    for (; next != missing.end() && *next < end; ++next) ++number;
     row.interval = absl::StrCat(++number);
     text += VdbenchLine(phase, row);
   }
+  number += static_cast<size_t>(std::distance(next, missing.end()));
   return text + VdbenchLine(phase, AverageOf(phase, number));
 }
 

@@ -2,6 +2,7 @@
 
 #include "controller/report/fio_json.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,23 @@ TEST(FioJsonTest, WorkloadsShareTheProcessorTimeOfThePhase) {
   EXPECT_EQ(NumbersAt("ctx", text), (std::vector<double>{150, 50}));
 }
 
+// Both workloads run for the first half second only, so that the phase's rate is of that time.
+TEST(FioJsonTest, AShortWorkloadLeavesTheOthersTheirProcessorTime) {
+  v1::Report report = SideBySide();
+  v1::PhaseReport* phase = report.mutable_phases(0);
+  phase->set_window_seconds(0.5);
+  phase->mutable_total()->set_operations(36500);
+  phase->mutable_workloads(0)->set_window_seconds(18);
+  phase->mutable_workloads(1)->set_window_seconds(0.5);
+  for (int i = 0; i < 3; ++i) AddJsonThread("data", 0.125, &report);
+  AddJsonThread("log", 0.125, &report);
+  // 36,500 I/Os of 100 us are 3.65 s. Three quarters of them are of three threads for 18 s.
+  const std::string text = RenderFioJson(report, {});
+  const std::vector<double> user = NumbersAt("usr_cpu", text);
+  ASSERT_EQ(user.size(), 2u) << text;
+  EXPECT_NEAR(user[0], 100 * 3.65 * 0.75 / (3 * 18), 1e-3);
+}
+
 TEST(FioJsonTest, FiguresThatAreNotKnownAreLeftOut) {
   v1::Report report = SideBySide();
   const std::string text = RenderFioJson(report, {});
@@ -86,8 +104,11 @@ TEST(FioJsonTest, FiguresThatAreNotKnownAreLeftOut) {
   EXPECT_EQ(Count(text, "ctx is not known, and is left out"), 2) << text;
   // Each job has one direction with I/Os, whose spread is not known, and two without.
   EXPECT_EQ(Count(text, "\"iops_min\": 0,"), 4) << text;
-  // Alone, its spread is that of the phase.
+  // Alone, its spread is that of the phase, unless a host lacks every interval.
   report.mutable_phases(0)->mutable_workloads()->RemoveLast();
+  report.mutable_phases(0)->add_iops_by_interval(std::nan(""));
+  const std::string lacking = RenderFioJson(report, {});
+  EXPECT_EQ(Count(lacking, "\"iops_min\""), 2) << lacking;
   report.mutable_phases(0)->add_iops_by_interval(900);
   report.mutable_phases(0)->add_iops_by_interval(1100);
   const std::string alone = RenderFioJson(report, {});

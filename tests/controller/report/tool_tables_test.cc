@@ -1,6 +1,7 @@
 #include "controller/report/tool_tables.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "absl/strings/match.h"
@@ -258,16 +259,18 @@ TEST(VdbenchTableTest, TrimsAreNotReadsAndWritesOfZero) {
   }
 }
 
-// A stall is a row of zeros, not a hole, and a maximum that is not known is not below the mean.
+// A stall is a row of zeros, not a hole, and a maximum that is not known is not below the mean. An
+// interval that a host did not deliver is not known to be a stall.
 TEST(VdbenchTableTest, AnIntervalWithoutIoHasARowToo) {
   v1::Report report = TwoHosts();
   v1::PhaseReport* phase = report.mutable_phases(1);
   phase->set_interval_seconds(1);
   phase->set_intervals_per_point(1);
-  phase->set_window_end_seconds(3);
-  for (const double iops : {100, 0, 100}) phase->add_iops_by_interval(iops);
+  phase->set_window_end_seconds(5);
+  const double unknown = std::nan("");
+  for (const double iops : {100.0, 0.0, unknown, 100.0, unknown}) phase->add_iops_by_interval(iops);
   std::vector<v1::LatencyHistogram> intervals;
-  for (const double end : {1.0, 3.0}) {
+  for (const double end : {1.0, 4.0}) {
     v1::LatencyHistogram h;
     h.set_phase(1);
     h.set_kind("read");
@@ -290,10 +293,11 @@ TEST(VdbenchTableTest, AnIntervalWithoutIoHasARowToo) {
   EXPECT_EQ(cell(3, "tod"), "18:00:02.000");
   EXPECT_EQ(cell(3, "rate"), "0.0000");
   EXPECT_EQ(cell(3, "bytes/io"), "n/a");
-  EXPECT_EQ(cell(4, "Interval"), "3");
+  EXPECT_EQ(cell(4, "Interval"), "4");
+  EXPECT_EQ(cell(4, "tod"), "18:00:04.000");
   EXPECT_EQ(cell(4, "resp"), "1.0000");
   EXPECT_EQ(cell(4, "resp_max"), "n/a");
-  EXPECT_EQ(cell(5, "Interval"), "avg_1-3");
+  EXPECT_EQ(cell(5, "Interval"), "avg_1-5");
 }
 
 TEST(VdbenchTableTest, ARunWithoutLoadHasNoTable) {
