@@ -117,35 +117,31 @@ bool HasNoRun(const Context& context, const v1::RunsOf& set) {
   return (*stub)->GetHistory(&call, request, &reply).ok() && reply.runs().empty();
 }
 
-int Gate(const Context& context, HistoryFlags flags) {
-  const auto share = common::ParseRatio(flags.max_regression);
-  if (!share.ok()) return Fail(absl::StrCat("--max-regression: ", share.status().message()));
-  // ParseRatio() reads a bare 5 as 500 %. Without this check, a forgotten % would let every
-  // regression pass.
-  if (*share > 1) {
-    return Fail(absl::StrFormat("--max-regression: %s is more than all of it; write 5%%",
-                                flags.max_regression));
-  }
-  // The first build that is measured has no baseline. A pipeline must be able to tell that from an
-  // error.
-  if (const v1::RunsOf baseline = SetOf(flags.baseline, flags.filter);
-      HasNoRun(context, baseline)) {
-    std::cerr << "gate: no run matches " << common::Printable(baseline.name())
-              << ", the baseline: cannot tell\n";
-    return kCannotTell;
-  }
-  // The controller compares every other set with the first one.
-  flags.sets.insert(flags.sets.begin(), flags.baseline);
+// What a gate whose baseline has no run prints and writes: a comparison without figures. The other
+// sets are not in it, because nobody has counted their runs.
+v1::Comparison WithoutBaseline(const std::string& baseline, double max_regression) {
   v1::Comparison comparison;
-  if (const int status = GetComparison(context, flags, *share, &comparison); status != kOk) {
-    return status;
-  }
-  // The file is written whatever the verdict is: a CI system shows the cases of a failed gate, too.
+  comparison.add_sets()->set_name(baseline);
+  comparison.add_conclusions(
+      absl::StrCat("no run matches ", baseline, ", the baseline: cannot tell"));
+  comparison.set_max_regression(max_regression);
+  return comparison;
+}
+
+// Prints the comparison. The file is written whatever the verdict is: a CI system shows the cases
+// of a failed gate, too.
+int WriteComparison(const Context& context, const HistoryFlags& flags,
+                    const v1::Comparison& comparison) {
   if (!flags.junit.empty()) {
     const int written = WriteOutput(flags.junit, controller::RenderJUnit(comparison));
     if (written != kOk) return written;
   }
   PrintComparison(context, flags.format, comparison);
+  return kOk;
+}
+
+// Says to standard error what the comparison means for the gate, and returns its exit status.
+int JudgeGate(const v1::Comparison& comparison) {
   // A comparison without a single figure proves nothing, and must not pass.
   bool can_tell = comparison.can_tell_size() > 0 && comparison.figures_size() > 0;
   for (const bool can : comparison.can_tell()) can_tell = can_tell && can;
@@ -171,6 +167,44 @@ int Gate(const Context& context, HistoryFlags flags) {
                          : "gate: no regression found\n");
   // A regression decides, even if other figures cannot be judged.
   return regressed ? kNotMet : can_tell && complete && !drifts ? kOk : kCannotTell;
+}
+
+int Gate(const Context& context, HistoryFlags flags) {
+  const auto share = common::ParseRatio(flags.max_regression);
+  if (!share.ok()) return Fail(absl::StrCat("--max-regression: ", share.status().message()));
+  // ParseRatio() reads a bare 5 as 500 %. Without this check, a forgotten % would let every
+  // regression pass.
+  if (*share > 1) {
+    return Fail(absl::StrFormat("--max-regression: %s is more than all of it; write 5%%",
+                                flags.max_regression));
+  }
+  // A script whose variable is not set would never find a regression.
+  if (flags.baseline.find('=') + 1 == flags.baseline.size()) {
+    return Fail(absl::StrCat("--baseline: '", flags.baseline, "' has no value after the ="));
+  }
+  // The runs to judge must be there. A wrong --job would empty the baseline as well, and must not
+  // pass for a baseline that nobody has measured.
+  for (const std::string& text : flags.sets) {
+    const v1::RunsOf set = SetOf(text, flags.filter);
+    if (HasNoRun(context, set)) return Fail(absl::StrCat("no run matches ", set.name()));
+  }
+  // The first build that is measured has no baseline. A pipeline must be able to tell that from an
+  // error.
+  if (const v1::RunsOf baseline = SetOf(flags.baseline, flags.filter);
+      HasNoRun(context, baseline)) {
+    const v1::Comparison nothing = WithoutBaseline(baseline.name(), *share);
+    if (const int status = WriteComparison(context, flags, nothing); status != kOk) return status;
+    std::cerr << "gate: " << common::Printable(nothing.conclusions(0)) << "\n";
+    return kCannotTell;
+  }
+  // The controller compares every other set with the first one.
+  flags.sets.insert(flags.sets.begin(), flags.baseline);
+  v1::Comparison comparison;
+  if (const int status = GetComparison(context, flags, *share, &comparison); status != kOk) {
+    return status;
+  }
+  if (const int status = WriteComparison(context, flags, comparison); status != kOk) return status;
+  return JudgeGate(comparison);
 }
 
 int SetLabels(const Context& context, const HistoryFlags& flags) {

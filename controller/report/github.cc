@@ -116,6 +116,12 @@ std::string RenderGithub(const v1::Comparison& comparison) {
   for (const std::string& warning : comparison.warnings()) {
     text += Annotate(Annotation::kWarning, "lockstep gate", warning);
   }
+  // Without figures there was nothing to compare with.
+  if (comparison.figures().empty()) {
+    for (const std::string& conclusion : comparison.conclusions()) {
+      text += Annotate(Annotation::kWarning, "lockstep gate", conclusion);
+    }
+  }
   return text + Annotate(Annotation::kNotice, "lockstep gate",
                          absl::StrCat(judged, " figures judged, ", comparison.regressions(),
                                       " regressed"));

@@ -115,6 +115,8 @@ class Workflow(PkiTest):
         runs = self.lockstep("anna", "history", "--format", "json").json()["runs"]
         self.assertEqual([run["labels"] for run in runs], [{"build": build}] * 4)
         self.assertIn("no run matches build=" + FIRST_PUSH, done["Gate"].stderr)
+        self.assertIn("\n::warning::gate cannot tell", done["Gate"].stdout)
+        self.assertTrue(os.path.exists(f"{self.checkout}/gate.xml"))
         # A build that nobody has measured is a mistake, and fails the pipeline.
         wrong = self.run_step(self.step("Gate"), "b" * 40, build)
         self.assertNotEqual(wrong.returncode, 0, wrong)

@@ -66,14 +66,43 @@ class History(FleetTest):
             "gate", self.runs("--label", "build=2")[0], "--baseline", self.runs()[0]
         )
         self.ok(few, 5)
-        first = self.fleet.lockstep("gate", "build=2", "--baseline", "build=0", "--format", "json")
-        self.ok(first, 5)
-        self.assertIn("no run matches build=0, the baseline", first.err)
-        self.ok(self.fleet.lockstep("gate", "build=0", "--baseline", "build=2"), 1)
         self.ok(self.fleet.lockstep("gate", "build=2", "--baseline", "00000000"), 1)
         five = self.fleet.lockstep("gate", "build=2", *base, "--max-regression", "5")
         self.assertIn("write 5%", five.err)
         self.assertIn("too few runs", few.out + few.err)
+
+    def test_gate_without_a_baseline_cannot_tell(self):
+        file = os.path.join(self.fleet.directory, "first.xml")
+        words = ("gate", "build=2", "--baseline", "build=0", "--junit", file, "--format", "json")
+        first = self.fleet.lockstep(*words)
+        self.ok(first, 5)
+        reason = "no run matches build=0, the baseline: cannot tell"
+        self.assertIn(reason, first.err)
+        found = first.json()
+        self.assertEqual(found["conclusions"], [reason])
+        self.assertEqual([s["name"] for s in found["sets"]], ["build=0"])
+        suite = ET.parse(file).getroot().find("testsuite")
+        self.assertEqual(
+            [case.find("skipped").get("message") for case in suite if case.tag == "testcase"],
+            [reason],
+        )
+        for form in ("text", "markdown", "github"):
+            said = self.fleet.lockstep(*words[:4], "--format", form)
+            self.ok(said, 5)
+            self.assertIn("no run matches build=0", said.out, form)
+
+    def test_gate_does_not_take_a_typo_for_a_missing_baseline(self):
+        self.ok(self.fleet.lockstep("gate", "build=0", "--baseline", "build=2"), 1)
+        for words in (
+            ("build=2", "--baseline", "build=1", "--job", "nightyl"),
+            ("biuld=2", "--baseline", "biuld=1"),
+        ):
+            wrong = self.fleet.lockstep("gate", *words)
+            self.ok(wrong, 1)
+            self.assertIn(f"no run matches {words[0]}", wrong.err)
+        empty = self.fleet.lockstep("gate", "build=2", "--baseline", "build=")
+        self.ok(empty, 1)
+        self.assertIn("'build=' has no value after the =", empty.err)
 
     def test_where_the_time_went_stands_beside_the_others(self):
         text = self.ok(self.fleet.lockstep("compare", "build=1", "build=2")).out

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controller/report/comparison_text.h"
 #include "gtest/gtest.h"
 
 namespace lockstep::controller {
@@ -86,6 +87,22 @@ TEST(Github, ARegressionIsAnErrorAndAMissingFigureAWarning) {
             std::string::npos)
       << text;
   EXPECT_NE(text.find("2 figures judged, 1 regressed\n"), std::string::npos) << text;
+}
+
+TEST(Github, AComparisonWithoutFiguresDoesNotPass) {
+  v1::Comparison comparison;
+  comparison.add_sets()->set_name("build=0");
+  comparison.add_sets()->set_name("build=2");
+  comparison.add_conclusions("no run matches build=0: <cannot tell>");
+  EXPECT_EQ(RenderGithub(comparison),
+            "::warning title=lockstep gate::no run matches build=0: <cannot tell>\n"
+            "::notice title=lockstep gate::0 figures judged, 0 regressed\n");
+  const std::string suite = RenderJUnit(comparison);
+  EXPECT_NE(suite.find("tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\""), std::string::npos)
+      << suite;
+  EXPECT_NE(suite.find("<skipped message=\"no run matches build=0: &lt;cannot tell&gt;\"/>"),
+            std::string::npos)
+      << suite;
 }
 
 }  // namespace
