@@ -226,20 +226,19 @@ class Writer {
     struct Entry {
       std::string key, value;
     };
-    std::map<std::string, Entry> entries;  // by their names as paths have them
+    std::map<std::string, Entry> entries;  // by their whole names: a path has their beginnings
     const FieldDescriptor& key = *field.message_type()->map_key();
     const FieldDescriptor& value = *field.message_type()->map_value();
     const Reflection* r = message.GetReflection();
     for (int i = 0; i < r->FieldSize(message, &field); ++i) {
       const ProtoMessage& entry = r->GetRepeatedMessage(message, &field, i);
       const std::string name = entry.GetReflection()->GetString(entry, &key);
-      entries[common::Printable(name, 100)] = {ValueText(entry, key, 0),
-                                               ValueText(entry, value, 0)};
+      entries[name] = {ValueText(entry, key, 0), ValueText(entry, value, 0)};
     }
     Line(start, path);
     for (const auto& [name, entry] : entries) {
       Line(absl::StrCat(std::string(indent + 2, ' '), entry.key, ": ", entry.value),
-           absl::StrCat(path, ".", name));
+           absl::StrCat(path, ".", common::Printable(name, 100)));
     }
   }
 

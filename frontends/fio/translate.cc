@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/text.h"
 #include "frontends/findings.h"
 #include "frontends/fio/job.h"
 #include "frontends/fio/targets.h"
@@ -401,7 +402,8 @@ class Translator {
       return findings_.Remark(from->where, "begins no group of the report; each job has figures");
     }
     (*out_.job.mutable_labels())[key] = absl::StrJoin(group.times.GroupSizes(), ",");
-    out_.origins["labels." + key] = from->where;
+    // As long as the name is in a field's path.
+    out_.origins["labels." + common::Printable(key, 100)] = from->where;
   }
 
   // fio reads back with the depth of the job, and in the order of the writes. The phase reads in a

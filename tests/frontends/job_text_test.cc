@@ -191,6 +191,18 @@ TEST(JobTextTest, EachLineNamesItsOriginOnOneLine) {
   EXPECT_TRUE(cli::ParseJobFile("a", text.yaml, {}).errors.empty()) << text.yaml;
 }
 
+// A path has the beginning of a label's name only.
+TEST(JobTextTest, LongLabelsThatDifferAtTheirEndsAreAllWritten) {
+  Translation translation;
+  translation.job.set_name("a");
+  const std::string name = "fio.groups." + std::string(95, 'x');
+  (*translation.job.mutable_labels())[name + "a"] = "2,1";
+  (*translation.job.mutable_labels())[name + "b"] = "1,2";
+  const JobText text = WriteJob(translation, "a.fio");
+  EXPECT_NE(text.yaml.find(name + "a: \"2,1\"\n"), std::string::npos) << text.yaml;
+  EXPECT_NE(text.yaml.find(name + "b: \"1,2\"\n"), std::string::npos) << text.yaml;
+}
+
 TEST(FrontEndTest, HostsAreANumberOrNames) {
   EXPECT_EQ(ParseHosts("64")->count, 64u);
   EXPECT_EQ(ParseHosts("64")->selector.count(), 64u);

@@ -323,6 +323,11 @@ TEST(FioTranslationTest, GroupsOfAPhaseAreALabel) {
                 .origins.at("labels.fio.groups.a")
                 .line,
             5);
+  // A field's path has the first 100 letters of a label's name.
+  const Translation long_name =
+      TranslateFio(RequestOf("[" + std::string(95, 'x') + "]\nsize=1m\n[b]\nsize=1m\nnew_group\n"));
+  EXPECT_NE(WriteJob(long_name, "a.fio").yaml.find("1,1\"  # new_group"), std::string::npos)
+      << WriteJob(long_name, "a.fio").yaml;
   // A label cannot have such a name.
   EXPECT_NE(RemarksOf(TranslateFio(RequestOf("[a=1]\nsize=1m\n[b]\nsize=1m\nnew_group\n")))
                 .find("new_group: begins no group of the report"),
