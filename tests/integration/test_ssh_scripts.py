@@ -128,6 +128,15 @@ def our_version():
     ).stdout.strip()
 
 
+def is_over(pid):
+    """Also if nobody has waited for it yet."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as text:
+            return text.read().rsplit(")", 1)[1].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 class Scripts(unittest.TestCase):
     def setUp(self):
         # Not in /tmp, which the script would choose by itself.
@@ -296,7 +305,7 @@ class Scripts(unittest.TestCase):
             with open(f"{self.directory}/supervisor.pid", encoding="ascii") as text:
                 pid = int(text.read())
             os.kill(pid, number)
-            wait_for("the supervisor to end", lambda: not os.path.exists(f"/proc/{pid}"))
+            wait_for("the supervisor to end", lambda: is_over(pid))
 
     def test_settings_of_a_killed_worker_are_restored(self):
         self.begin_killed()
@@ -366,7 +375,7 @@ class Doctor(unittest.TestCase):
 
     def test_what_the_workers_own_doctor_says(self):
         os.symlink(f"{BIN}/lockstep-worker", self.program)
-        for name, severity in (("program", None), ("not there", "problem")):
+        for name, is_problem in (("program", False), ("not there", True)):
             path = f"{self.home}/{name}"
             said = self.check("--state-dir", f"{self.home}/state", "--allow", path)
             (line,) = said.splitlines()
@@ -374,7 +383,7 @@ class Doctor(unittest.TestCase):
             self.assertEqual((token, key), (TOKEN, "report"))
             found = {each["check"]: each["severity"] for each in json.loads(report)["findings"]}
             self.assertIn(path, found)
-            self.assertIn(severity, (None, found[path]))
+            self.assertEqual(found[path] == "problem", is_problem, found)
         self.assertFalse(os.path.exists(f"{self.home}/state"))
 
     def test_the_flags_are_those_that_it_is_told(self):
@@ -387,7 +396,11 @@ class Doctor(unittest.TestCase):
         self.assertEqual(self.check(seconds=1), f"{TOKEN} unanswered it takes longer than 1 s\n")
         with open(f"{self.home}/pid", encoding="ascii") as text:
             pid = int(text.read())
-        wait_for("its end", lambda: not os.path.exists(f"/proc/{pid}"))
+        wait_for("its end", lambda: is_over(pid))
+
+    def test_a_full_disk_is_named_at_once(self):
+        self.be(f"""ln -s /dev/full "{self.home}/doctor.status"; echo '{{}}'""")
+        self.assertEqual(self.check(), f"{TOKEN} unanswered cannot write to {self.home}\n")
 
     def test_one_that_fails_is_named_with_its_reason(self):
         self.be("echo The following argument was not expected >&2; exit 1")

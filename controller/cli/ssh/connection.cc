@@ -32,8 +32,9 @@ constexpr size_t kSocketPathBytes = 107;
 constexpr absl::Duration kInstallLimit = absl::Minutes(5);
 constexpr absl::Duration kForwardLimit = absl::Seconds(20);
 constexpr absl::Duration kRequestLimit = absl::Seconds(20);
-// From the worker's files to its arguments: the supervisor gives up after it.
-constexpr int kStartSeconds = 90;
+// From the worker's files to its arguments: the supervisor gives up after it. Within it the doctor
+// may take 40 s, the certificate 40 s and the forwarded port 20 s.
+constexpr int kStartSeconds = 120;
 
 std::string Script(const std::string& name) {
   for (const common::EmbeddedFile& file : RemoteScripts()) {

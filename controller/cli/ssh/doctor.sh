@@ -36,8 +36,13 @@ rm -f "$dir/doctor.status"
 waiting=$!
 end=$(($(date +%s) + seconds))
 until [ -s "$dir/doctor.status" ]; do
+  # On a full disk the file stays empty. It may have been written just before the shell ended.
+  if ! kill -0 "$waiting" 2> /dev/null; then
+    [ -s "$dir/doctor.status" ] || unanswered "cannot write to $dir"
+    break
+  fi
   if [ "$(date +%s)" -gt "$end" ]; then
-    # Who waits for it first, so that nothing is written while the directory is being removed.
+    # The waiting shell is killed first, so that it writes nothing while the directory is removed.
     kill -KILL "$waiting" "$(cat "$dir/doctor.pid")" 2> /dev/null
     unanswered "it takes longer than $seconds s"
   fi
