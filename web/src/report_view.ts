@@ -18,10 +18,13 @@ import { loaded } from "./scripts";
 import { pill, verdictOfPhase } from "./verdict";
 import type { Requests, View } from "./view";
 
-// So many phases are filled without being asked for, so that they are there on paper; and so many
-// rows of hosts, which are half a kilobyte each.
-const mostUnasked = 200;
+// So many phases are filled without being asked for, and so many rows of hosts, which are half a
+// kilobyte each. A phase is four requests and some megabytes of charts. The button "print" loads
+// the others, and paper that lacks some says so.
+const mostUnasked = 24;
 const mostUnaskedHosts = 12000;
+// So many of the phases that paper lacks are named.
+const mostNamed = 3;
 // So many open folds stand in the address.
 const mostKept = 20;
 
@@ -233,12 +236,12 @@ export class ReportView implements View {
   private tellMissing(): void {
     const missing = this.sections.filter((section) => !section.isFilled);
     if (missing.length === 0) return;
-    const [first, last] = [missing[0], missing[missing.length - 1]];
-    const names = missing.length > 1 ? `${first.name} to ${last.name}` : first.name;
+    const names = missing.slice(0, mostNamed).map((section) => section.name);
+    if (missing.length > mostNamed) names.push(`${missing.length - mostNamed} more`);
     this.missing.textContent =
-      `${plural(missing.length, "phase")} (${names}) had not been loaded when this was printed: ` +
-      'the button "print" of the page loads all of them first.';
-    first.root.before(this.missing);
+      `${plural(missing.length, "phase")} (${names.join(", ")}) had not been loaded when this ` +
+      'was printed: the button "print" of the page loads all of them first.';
+    missing[0].root.before(this.missing);
   }
 
   private async fillRest(id: string): Promise<void> {
