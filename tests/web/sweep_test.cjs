@@ -165,11 +165,11 @@ async function bands(page, report) {
     [`${name}${low}${unit}`]: 0.5 * middle,
     [`${name}${high}${unit}`]: 2 * middle,
   });
-  const shown = async (runs, ends) => {
+  const shown = async (runs, ends, endsOfP99 = ends) => {
     const points = swept.points.map((point) => ({
       ...{ ...point, runs },
       ...range(point.iops, "iops", "", ends),
-      ...range(point.p99Ns, "p99", "Ns", ends),
+      ...range(point.p99Ns, "p99", "Ns", endsOfP99),
     }));
     await withSweeps(page, report, [{ ...swept, points }]);
     const captions = [];
@@ -185,6 +185,11 @@ async function bands(page, report) {
   assert.deepStrictEqual(await shown(3, ["Min", "Max"]), [extremes, extremes]);
   const interval = "band: 95 % interval of the median";
   assert.deepStrictEqual(await shown(8, ["Low", "High"]), [interval, interval]);
+  // Each chart speaks of its own figure.
+  assert.deepStrictEqual(await shown(8, ["Low", "High"], ["Min", "Max"]), [
+    interval,
+    "band: least to most of 8 runs",
+  ]);
 }
 
 // Axes of names have a matrix and no lines.

@@ -30,11 +30,14 @@ const bandOfIops = (p: Point): Ends => bandOf(p, [p.iopsLow, p.iopsHigh], [p.iop
 const bandOfP99 = (p: Point): Ends =>
   bandOf(p, [p.p99LowNs, p.p99HighNs], [p.p99MinNs, p.p99MaxNs]);
 
-// The meaning of the bands.
-function bandWords(points: Point[]): string {
-  const repeated = points.filter(({ runs }) => runs > 1);
+type Low = (point: Point) => number | undefined;
+
+// The meaning of a chart's bands. `low` is the lower end of its figure's interval: a point may have
+// one of its IOPS and none of its p99.
+function bandWords(points: Point[], band: (point: Point) => Ends, low: Low): string {
+  const repeated = points.filter((point) => band(point)[0] !== undefined);
   if (repeated.length === 0) return "";
-  const few = repeated.filter(({ iopsLow }) => iopsLow === undefined);
+  const few = repeated.filter((point) => low(point) === undefined);
   if (few.length === 0) return "band: 95 % interval of the median";
   const runs = few.map((point) => point.runs);
   const [least, most] = [Math.min(...runs), Math.max(...runs)];
@@ -68,10 +71,24 @@ export class SweepCharts {
     const named = this.lines >= 0 ? `, a line for each ${axes[this.lines].field}` : "";
     const of = `${sweep.phase}, by ${axis.field}${named}`;
     const kind = this.isThroughput ? ("rate" as const) : ("count" as const);
-    const common = { across: axis.field, ticks, note: bandWords(sweep.points) };
+    const common = { across: axis.field, ticks };
+    const ofFigure = bandWords(sweep.points, bandOfIops, (point) => point.iopsLow);
+    const ofP99 = bandWords(sweep.points, bandOfP99, (point) => point.p99LowNs);
     this.charts.push(
-      new PointChart({ title: `${figure} of ${of}`, kind, isLog: false, ...common }),
-      new PointChart({ title: `p99 of ${of}`, kind: "latency", isLog: true, ...common }),
+      new PointChart({
+        title: `${figure} of ${of}`,
+        kind,
+        isLog: false,
+        note: ofFigure,
+        ...common,
+      }),
+      new PointChart({
+        title: `p99 of ${of}`,
+        kind: "latency",
+        isLog: true,
+        note: ofP99,
+        ...common,
+      }),
     );
     this.root.append(...this.charts.map((chart) => chart.root));
   }
