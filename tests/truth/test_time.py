@@ -184,7 +184,7 @@ class Levels(TruthTest):
         self.says([knee["reason"] for knee in sweep["knees"]] or sweep["withoutKnee"])
         if last < 0:
             self.assertIn("not even", sweep["withoutKnee"][0])
-            return
+            self.skipTest("the machine served no rate")
         (knee,) = sweep["knees"]
         self.assertEqual(knee["value"], ["100", "200", "300"][last])
         self.assertEqual(knee["p99Ns"], sweep["points"][last]["p99Ns"])
@@ -195,6 +195,7 @@ class Levels(TruthTest):
         """The axis spans a factor of 80, and the IOPS bend at 8 MiB/s, of which half is served."""
         values = ["400KiB", "800KiB", "1600KiB", "8MiB", "32MiB"]
         limits = [400 << 10, 800 << 10, 1600 << 10, 8 << 20, 32 << 20]
+        checked = 0
         for field in ("max_throughput", "read_limit.throughput"):
             job = null_job("latency: 1ms", "queue_depth: 1", duration="1s").replace(
                 "duration: 1s",
@@ -217,6 +218,9 @@ class Levels(TruthTest):
             self.assertEqual(knee["value"], values[last])
             self.assertIn("is the last rate that is served", knee["reason"])
             self.assertTrue(knee["isLastServedRate"])
+            checked += 1
+        if checked == 0:
+            self.skipTest("the machine served no limit")
 
     @situation("16", "25, 40, 50, 100 and 150 % of 1,100/s, where at most 1,000/s complete")
     def test_the_knee_of_a_curve_is_served(self):
@@ -233,7 +237,7 @@ class Levels(TruthTest):
         if last == 2:  # unless the machine stood still: four steps up to the first not served
             self.assertIn("knee", curve, curve.get("withoutKnee"))
         if "knee" not in curve:
-            return
+            self.skipTest(f"the machine served {last + 1} of 5 rates")
         self.assertIn(curve["knee"]["value"], ["25 %", "40 %", "50 %"][: last + 1])
         self.assertIn("% is served", curve["knee"]["reason"])
         self.assertIn("% is served", self.report())
