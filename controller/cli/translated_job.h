@@ -28,9 +28,9 @@ std::optional<frontends::FrontEnd> ChooseFrontEnd(const frontends::SourceFile& f
 // The values that --language takes.
 std::vector<std::string> Languages();
 
-// The files as a job file with comments, and the job that it says, with the overrides of `sets` in
-// it. Errors of the translation are those of the result. `remarks`: where the meaning differs.
-// Reads the files that others include, and the environment.
+// Translates the files into a job file with comments, and applies the overrides in `sets` (`--set`)
+// to its job. The result has the job, and the errors of the translation. `remarks` gets the places
+// where the meaning differs. Reads the files that others include, and the environment.
 JobFile TranslateJob(const frontends::FrontEnd& front_end,
                      const std::vector<frontends::SourceFile>& files, const TranslateFlags& flags,
                      const std::vector<std::string>& sets, std::vector<std::string>* remarks);
