@@ -142,9 +142,10 @@ class Job {
   void AddSpread(const v1::OperationReport& o, Json* out) const {
     // Of a direction without I/Os it is known: as in fio, all of it is 0.
     const bool is_idle = !(o.operations() > 0);
-    if (!is_idle && !KnowsSpread()) return;
     std::vector<double> points;
-    if (!is_idle) {
+    // Readers of fio's files index these keys without looking whether they are there. Where the
+    // spread is not known, they are those of no samples.
+    if (!is_idle && KnowsSpread()) {
       points.assign(phase_.iops_by_interval().begin(), phase_.iops_by_interval().end());
       // A point that a host lacks is no sample.
       std::erase_if(points, [](const double point) { return std::isnan(point); });
@@ -222,7 +223,7 @@ class Job {
     if (!KnowsSpread()) {
       notes.push_back(
           "the spread of IOPS over time (iops_min to iops_samples, bw_min to bw_samples) is not "
-          "known by direction, and is left out");
+          "known by direction: it is that of 0 samples");
     }
     if (!ContextSwitchesOf(phase_, workload_)) notes.push_back("ctx is not known, and is left out");
     if (!ProcessorTimeOf(phase_, workload_)) {
