@@ -41,7 +41,7 @@ void LiveSilence::AddPart(uint32_t worker, const measure::MergedInterval::Part& 
 void LiveSilence::AddLatencies(const measure::MergedInterval& merged) {
   for (const auto& [of, latencies] : merged.kind_latencies) {
     const auto& [workload, kind] = of;
-    const bool pauses = workload < workloads_.size() && workloads_[workload].think_time_ns() > 0;
+    const bool pauses = workload < workloads_.size() && LongestThinkNs(workloads_[workload]) > 0;
     if (pauses && measure::IsIo(kind)) latencies_[workload].Add(latencies);
   }
 }

@@ -17,7 +17,7 @@ namespace lockstep::controller {
 // The usual pace of a closed loop, as if nothing ever stood still.
 struct Pace {
   // From one start of an I/O to the next, of each place in the queue: the median latency, and the
-  // mean wait for the rate and the think time of the job. Above 0.
+  // mean wait for the rate and the pauses of the job. Above 0.
   double expected_ns = 0;
   // The longest that the job lets a thread wait for its next I/O.
   double pause_ns = 0;

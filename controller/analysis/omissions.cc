@@ -60,11 +60,11 @@ struct Loops {
   }
 };
 
-// The longest time for which the limits and the think time of the job let a thread wait for its
+// The longest time for which the limits and the pauses of the job let a thread wait for its
 // next I/O. `threads`: of all hosts, which share the limits.
 double PauseNs(const v1::Workload& w, double threads) {
   const auto largest = static_cast<double>(LargestBlock(w));
-  auto pause = static_cast<double>(w.think_time_ns());
+  auto pause = static_cast<double>(LongestThinkNs(w));
   const auto add = [&](double iops, double bytes_per_second) {
     if (iops > 0) pause = std::max(pause, 1e9 * threads / iops);
     if (bytes_per_second > 0) pause = std::max(pause, 1e9 * threads * largest / bytes_per_second);
@@ -137,7 +137,8 @@ class JudgedWorkload {
     double operations = 0;
     for (const v1::ThreadResult& thread : worker.result.threads()) {
       if (thread.workload() != result.workload()) continue;
-      // The access pattern has pauses of its own, of unknown length.
+      // The access pattern alone has pauses. They are rare and long where it has bursts: their mean
+      // is no part of the usual time of an I/O.
       if (thread.think_time_ns() > 0 && workload_.think_time_ns() == 0) return std::nullopt;
       wait_ns += static_cast<double>(thread.rate_time_ns() + thread.think_time_ns());
       operations += static_cast<double>(thread.operations());

@@ -19,6 +19,7 @@
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/silence_rule.h"
+#include "controller/plan/loads.h"
 #include "measure/result_stats.h"
 
 namespace lockstep::controller {
@@ -53,7 +54,7 @@ SilentSpan MeasuredSpanOf(const measure::WorkerSeries& series) {
 // How long the workload's threads may pause, by the median over all hosts.
 double PauseOf(const PhaseView& view, uint32_t workload) {
   const v1::Workload& w = view.load().workloads(static_cast<int>(workload));
-  if (w.think_time_ns() <= 0) return 0;
+  if (LongestThinkNs(w) <= 0) return 0;
   measure::StatsOfKinds kinds;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     for (const v1::WorkloadResult& result : worker.result.workloads()) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "controller/plan/loads.h"
+
 namespace lockstep::controller {
 namespace {
 
@@ -152,7 +154,7 @@ class HostSilences {
 // Whether the job says how fast the workload is, or that it waits.
 bool IsSlowedDown(const v1::Workload& w) {
   return w.has_open_loop() || w.max_iops() > 0 || w.max_throughput_bytes_per_second() > 0 ||
-         w.has_read_limit() || w.has_write_limit() || w.flow() > 0 || w.think_time_ns() > 0;
+         w.has_read_limit() || w.has_write_limit() || w.flow() > 0 || LongestThinkNs(w) > 0;
 }
 
 }  // namespace
@@ -160,10 +162,9 @@ bool IsSlowedDown(const v1::Workload& w) {
 double PauseSeconds(const v1::Workload& workload, double median_latency_ns) {
   constexpr double kThinkTimes = 2;
   constexpr double kMedians = 20;
-  if (workload.think_time_ns() <= 0) return 0;
-  return (kThinkTimes * static_cast<double>(workload.think_time_ns()) +
-          kMedians * median_latency_ns) /
-         1e9;
+  const int64_t think_ns = LongestThinkNs(workload);
+  if (think_ns <= 0) return 0;
+  return (kThinkTimes * static_cast<double>(think_ns) + kMedians * median_latency_ns) / 1e9;
 }
 
 double LeastShare(const v1::Workload& workload) {

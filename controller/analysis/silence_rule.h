@@ -36,8 +36,8 @@ struct SilencePart {
   double expected_rate = 0;
 };
 
-// For how long a workload may complete nothing because its threads think: a silence up to twice the
-// think time, and 20 times the median latency, is a pause. 0 for one whose threads do not.
+// For how long a workload may complete nothing because its threads pause: a silence up to twice the
+// longest pause of the job, and 20 times the median latency, is one. 0 if its threads make none.
 double PauseSeconds(const v1::Workload& workload, double median_latency_ns);
 
 // The lowest rate that the job gives the workload, over its mean rate: below 1 for an open loop

@@ -270,6 +270,12 @@ bool ChoosesContent(const v1::Workload& w) {
          w.content().compressed_ratio() != 1 || w.content().duplicate_ratio() > 0;
 }
 
+int64_t LongestThinkNs(const v1::Workload& w) {
+  int64_t longest = w.think_time_ns();
+  for (const v1::AccessLine& line : w.access()) longest = std::max(longest, line.delay_ns());
+  return longest;
+}
+
 int64_t LargestBlock(const v1::Workload& w) {
   int64_t largest = w.block_sizes().empty() && w.access().empty() ? w.block_size_bytes() : 0;
   for (const v1::WeightedBlockSize& line : w.block_sizes()) {

@@ -50,6 +50,10 @@ std::map<uint32_t, int64_t> BeginsOf(const v1::RunPhase& load);
 // Whether the job chooses what it writes.
 bool ChoosesContent(const v1::Workload& workload);
 
+// The longest pause that the job lets a thread make: its think time, or the delay of a line of its
+// access pattern. 0 for a workload without pauses.
+int64_t LongestThinkNs(const v1::Workload& workload);
+
 // The largest and the smallest I/O.
 int64_t LargestBlock(const v1::Workload& workload);
 int64_t SmallestBlock(const v1::Workload& workload);

@@ -135,6 +135,16 @@ TEST(LiveSilenceTest, OnlySilencesAsLongAsThePausesOfThreadsAreNone) {
   EXPECT_EQ(live.AddOne({0}).silent, 1u);
 }
 
+TEST(LiveSilenceTest, DelaysOfTheAccessPatternArePauses) {
+  v1::RunPhase load = LoadOfWorkloads(1);
+  load.mutable_workloads(0)->add_access()->set_delay_ns(kSecondNs);
+  LiveSeconds live(load);
+  live.AddOne({100});
+  EXPECT_EQ(live.AddOne({0}).silent, 0u);
+  EXPECT_EQ(live.AddOne({0}).silent, 0u);
+  EXPECT_EQ(live.AddOne({0}).silent, 1u);
+}
+
 TEST(LiveSilenceTest, AHostIsJudgedByTheWorkloadsThatHaveNotEnded) {
   v1::RunPhase load = LoadOfWorkloads(2);
   load.mutable_workloads(0)->set_operations(9000);

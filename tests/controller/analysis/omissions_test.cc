@@ -165,6 +165,12 @@ TEST(OmissionTest, PausesThatTheJobAsksForAreNoStalls) {
   v1::PhaseReport phase = ReportOf(data).phases(0);
   EXPECT_DOUBLE_EQ(phase.hosts(2).stalled_ratio(), 0);
   EXPECT_EQ(phase.omissions_size(), 0);
+  // The access pattern pauses for longer than the thread thinks.
+  data = OneStands({3300, 0, 6600000000, 0, 27});
+  WorkloadOf(&data).set_think_time_ns(1000000);
+  WorkloadOf(&data).add_access()->set_delay_ns(200000000);
+  AddWaits(0, 6600000000, &data);
+  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).hosts(2).stalled_ratio(), 0);
   // A limit of reads alone holds the writes between them back, too.
   data = OneStands({6600, 0, 3300000000, 0, 27});
   WorkloadOf(&data).mutable_read_limit()->set_iops(20);
@@ -172,7 +178,7 @@ TEST(OmissionTest, PausesThatTheJobAsksForAreNoStalls) {
   AddWaits(3300000000, 0, &data);
   phase = ReportOf(data).phases(0);
   EXPECT_DOUBLE_EQ(phase.hosts(2).stalled_ratio(), 0);
-  // Pauses of the access pattern, and waits for other workloads, have no length that is known.
+  // Pauses of the access pattern alone, and waits for other workloads, are no usual time of an I/O.
   data = OneStands({8500, 15, 1500000000});
   AddWaits(0, 1000000, &data);
   EXPECT_FALSE(ReportOf(data).phases(0).hosts(2).has_stalled_ratio());

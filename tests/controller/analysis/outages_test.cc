@@ -152,6 +152,18 @@ TEST(OutageTest, ThinkTimeExplainsOnlyWhatIsAboutAsLong) {
   EXPECT_EQ(phase.outages(0).hosts_count(), 4u);
 }
 
+// Bursts of the access pattern, and five seconds between them.
+TEST(OutageTest, DelaysOfTheAccessPatternAreNoOutages) {
+  Stored data = FourHosts([](uint32_t, uint32_t k) { return k % 6 == 0 ? 1000 : 0; });
+  EXPECT_NE(ReportOf(data).phases(0).outages_size(), 0);
+  for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+    v1::AccessLine* line = spec->mutable_run()->mutable_workloads(0)->add_access();
+    line->set_burst(1000);
+    line->set_delay_ns(5000000000);
+  }
+  EXPECT_EQ(ReportOf(data).phases(0).outages_size(), 0);
+}
+
 TEST(OutageTest, AWorkloadThatHasEndedHidesNoOutageOfTheOther) {
   Stored data = FourHosts([](uint32_t, uint32_t k) { return k == 0 ? 2000 : 0; });
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {

@@ -106,6 +106,12 @@ TEST(SilenceRuleTest, PausesOfTheThreadsAreNoOutagesAndLongerSilencesAre) {
   EXPECT_EQ(PauseSeconds(workload, 1e6), 0);
   workload.set_think_time_ns(1000000);
   EXPECT_DOUBLE_EQ(PauseSeconds(workload, 1e6), 0.022);
+  // A line of the access pattern may pause for longer.
+  workload.add_access();
+  workload.add_access()->set_delay_ns(5000000000);
+  EXPECT_DOUBLE_EQ(PauseSeconds(workload, 1e6), 10.02);
+  workload.clear_think_time_ns();
+  EXPECT_DOUBLE_EQ(PauseSeconds(workload, 1e6), 10.02);
   SilencePart part{.ios = 4000, .pause_seconds = 0.022};
   const Begins silences = {{5, 10}, {15, 20}};
   EXPECT_EQ(OutagesOfSeconds(silences, {part}, 30), silences);
