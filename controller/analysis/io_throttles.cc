@@ -29,15 +29,19 @@ constexpr double kGrain = 10;
 // A share of the I/Os' time that a limit adds to them, above the device: the way through the kernel
 // and the waits for a processor are less.
 constexpr double kHeldAbove = 0.25;
+// A load that gets so much of a limit is held by it, however short the waits for it are.
+constexpr double kAtLimit = 0.97;
+
+// The lowest rate that the kernel's slices leave of the limit.
+double LeastOf(double limit, bool is_of_requests) {
+  if (!is_of_requests) return limit;
+  return limit >= kGrain ? limit - std::fmod(limit, kGrain) : limit / 2;
+}
 
 bool IsNear(double rate, double limit, bool is_of_requests) {
-  double least = limit;
   double most = kBeyond * limit;
-  if (is_of_requests) {
-    least = limit >= kGrain ? limit - std::fmod(limit, kGrain) : limit / 2;
-    most = std::max(most, limit + kGrain);
-  }
-  return rate >= kNear * least && rate <= most;
+  if (is_of_requests) most = std::max(most, limit + kGrain);
+  return rate >= kNear * LeastOf(limit, is_of_requests) && rate <= most;
 }
 
 struct Rates {
@@ -148,9 +152,10 @@ bool HasMostlyOwnRequests(const PhaseView& view, const v1::DeviceReport& device)
                            device.reads_per_second() + device.writes_per_second());
 }
 
-// Whether the I/Os can have waited for this limit. The kernel holds them before it makes requests
-// of them (blk_throtl_bio() in submit_bio_noacct()), so that the time for which it holds them is in
-// their latency, and not in that of the device's requests.
+// Whether the I/Os can have waited for this limit, of a load that is somewhat below it: a device
+// may be as fast by chance. The kernel holds them before it makes requests of them
+// (blk_throtl_bio() in submit_bio_noacct()), so that the time for which it holds them is in their
+// latency, and not in that of the device's requests.
 bool CanBeHeldBy(const std::string& throttle, const v1::PhaseReport& report,
                  const v1::HostReport& host, const DirectTimes& times) {
   if (!(times.service_ms > 0) || !(times.await_ms > 0)) return true;
@@ -249,12 +254,12 @@ DirectTimes DirectTimesOf(const PhaseView& view, const v1::PhaseReport& report,
 bool IsReached(const std::string& throttle, const v1::PhaseReport& report,
                const v1::HostReport& host, const DirectTimes& times,
                std::optional<double> slow_rate) {
-  if (!CanBeHeldBy(throttle, report, host, times)) return false;
+  const bool can_be_held = CanBeHeldBy(throttle, report, host, times);
   const Rates rates = RequestsUnder(throttle, report, host);
   // "io.max vda riops=200 wbps=max" or "blkio.throttle.read_iops_device vda 200".
   const std::vector<std::string> words =
       absl::StrSplit(ThrottleOf(throttle), ' ', absl::SkipEmpty());
-  if (words.size() < 3) return true;
+  if (words.size() < 3) return can_be_held;
   bool understood = false;
   for (size_t i = 2; i < words.size(); ++i) {
     const std::vector<std::string> pair = absl::StrSplit(words[i], absl::MaxSplits('=', 1));
@@ -268,9 +273,11 @@ bool IsReached(const std::string& throttle, const v1::PhaseReport& report,
     if (of_phase < 0) continue;
     understood = true;
     const double rate = slow_rate.value_or(1) * of_phase;
-    if (IsNear(rate, limit, absl::StrContains(name, "iops"))) return true;
+    const bool is_of_requests = absl::StrContains(name, "iops");
+    if (!IsNear(rate, limit, is_of_requests)) continue;
+    if (can_be_held || rate >= kAtLimit * LeastOf(limit, is_of_requests)) return true;
   }
-  return !understood;
+  return !understood && can_be_held;
 }
 
 }  // namespace lockstep::controller

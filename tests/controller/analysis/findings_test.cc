@@ -177,6 +177,31 @@ TEST(LimitTest, ALimitThatTheDeviceKeepsALoadBelowIsNotReached) {
   EXPECT_EQ(limit_with(0, "/slow: io.max sda riops=1000"), "I/O throttle");
 }
 
+// Four I/Os at a time, for which the device alone would do 2,000 a second: each waits a fifth of
+// its time for the limit, which is reached in full.
+TEST(LimitTest, ALimitThatIsReachedInFullHoldsHoweverLittleItAdds) {
+  const auto limit_at = [](const std::string& throttle) {
+    Stored data = FourHosts([](uint32_t, uint32_t) { return 1600; }, 2500000);
+    for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+      v1::ThreadResult* thread = worker.result.add_threads();
+      thread->set_operations(16000);
+      thread->set_execution_time_ns(10000000000);
+      thread->set_wait_time_ns(10000000000);
+      worker.result.add_throttles(throttle);
+    }
+    for (auto& [worker, samples] : data.intervals) {
+      for (v1::IntervalSample& sample : samples) {
+        sample.mutable_devices(0)->set_read_time_ms(3200);
+      }
+    }
+    return ReportOf(data).phases(0).workloads(0).limited_by();
+  };
+  EXPECT_EQ(limit_at("/slow: io.max sda riops=1600"), "I/O throttle");
+  EXPECT_EQ(limit_at("/slow: io.max sda riops=1609"), "I/O throttle");
+  EXPECT_EQ(limit_at("/slow: io.max sda rbps=6553600"), "I/O throttle");
+  EXPECT_NE(limit_at("/slow: io.max sda riops=1700"), "I/O throttle");
+}
+
 // A limit does not make up for stalls. It still held the load for most of the time.
 TEST(LimitTest, ARateThatIsMissedIsTheLimitInPart) {
   Stored data = FourHosts([](uint32_t, uint32_t) { return 22; });
