@@ -16,6 +16,7 @@
 #include "controller/analysis/straggler_causes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -62,20 +63,41 @@ struct Surroundings {
   std::optional<LineUse> line;  // the direction of its interfaces nearest to its line rate
 };
 
-// The values at these points, as far as the series has them.
+// The values at these points, as far as the series has them. A point is not known if an interval in
+// it did not arrive.
 std::vector<double> ValuesAt(const measure::RateSeries& series, const std::vector<size_t>& at) {
   const std::vector<double> points = series.Points();
   std::vector<double> values;
   for (const size_t i : at) {
-    if (i < points.size()) values.push_back(points[i]);
+    if (i < points.size() && !std::isnan(points[i])) values.push_back(points[i]);
   }
   return values;
 }
 
-double SumOf(const measure::RateSeries& series, const std::vector<size_t>& at) {
+// 0 if none of them is known.
+double MeanAt(const measure::RateSeries& series, const std::vector<size_t>& at) {
   const std::vector<double> values = ValuesAt(series, at);
-  return std::accumulate(values.begin(), values.end(), 0.0);
+  return values.empty() ? 0
+                        : std::accumulate(values.begin(), values.end(), 0.0) /
+                              static_cast<double>(values.size());
 }
+
+// Requests of devices, and the seconds that they took.
+struct RequestSums {
+  double requests = 0, seconds = 0;
+
+  // Of the points at which both are known.
+  void Add(const measure::DeviceRates& rates, const std::vector<size_t>& at) {
+    const std::vector<double> counts = rates.requests.Points();
+    const std::vector<double> times = rates.request_seconds.Points();
+    for (const size_t i : at) {
+      if (i >= counts.size() || i >= times.size()) continue;
+      if (std::isnan(counts[i]) || std::isnan(times[i])) continue;
+      requests += counts[i];
+      seconds += times[i];
+    }
+  }
+};
 
 double RatioMs(double seconds, double count) { return count > 0 ? 1e3 * seconds / count : 0; }
 
@@ -83,15 +105,13 @@ Surroundings SurroundingsOf(const PhaseView& view, const v1::PhaseReport& report
                             const v1::HostReport& host, const std::vector<size_t>& at) {
   Surroundings s;
   const measure::WorkerRates& own = view.series().Of(host.worker_index()).rates;
-  const auto points = static_cast<double>(std::max<size_t>(1, at.size()));
-  s.latency_ms =
-      ServiceMs(view, host, SumOf(own.iops, at) / points, SumOf(own.latency_seconds, at) / points);
+  s.latency_ms = ServiceMs(view, host, MeanAt(own.iops, at), MeanAt(own.latency_seconds, at));
   s.line = BusiestLineIn(view, report, host.worker_index(), at);
   // A quota is the worker's own, also where another worker samples the kernel for it.
   s.has_quota_samples = view.series().Of(host.worker_index()).quota.samples > 0;
-  s.throttled = s.has_quota_samples ? std::min(1.0, SumOf(own.throttled_ratio, at) / points)
-                                    : host.throttled_ratio();
-  s.throttled_time = SumOf(own.throttled_time, at) / points;
+  s.throttled =
+      s.has_quota_samples ? std::min(1.0, MeanAt(own.throttled_ratio, at)) : host.throttled_ratio();
+  s.throttled_time = MeanAt(own.throttled_time, at);
   std::set<std::string> devices;
   for (const v1::DeviceReport& d : report.devices()) {
     const bool is_of =
@@ -99,23 +119,20 @@ Surroundings SurroundingsOf(const PhaseView& view, const v1::PhaseReport& report
     if (is_of && !d.nested()) devices.insert(d.name());
   }
   const measure::RunWorker* self = view.WorkerOf(host.worker_index());
-  double requests = 0;
-  double request_seconds = 0;
+  RequestSums sums;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     // One worker of each kernel samples it. Its points are as long as the host's own.
     const measure::RunWorker* sampler = view.WorkerOf(worker.worker_index);
     if (self == nullptr || sampler == nullptr || sampler->boot_id != self->boot_id) continue;
     const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
     for (const auto& [name, rates] : series.rates.devices) {
-      if (!devices.contains(name)) continue;
-      requests += SumOf(rates.requests, at);
-      request_seconds += SumOf(rates.request_seconds, at);
+      if (devices.contains(name)) sums.Add(rates, at);
     }
     if (series.host.samples == 0) continue;
-    s.steal = SumOf(series.rates.steal_ratio, at) / points;
-    s.run_queue = SumOf(series.rates.run_queue, at) / points;
+    s.steal = MeanAt(series.rates.steal_ratio, at);
+    s.run_queue = MeanAt(series.rates.run_queue, at);
   }
-  s.await_ms = RatioMs(request_seconds, requests);
+  s.await_ms = RatioMs(sums.seconds, sums.requests);
   return s;
 }
 

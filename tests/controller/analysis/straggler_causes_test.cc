@@ -89,6 +89,24 @@ TEST(StragglerTest, TheCauseOfTwoStretchesIsWhatDiffersInBoth) {
       << phase.stragglers(0).reason();
 }
 
+// Two workers on one kernel, which the other one samples; an interval of that one did not arrive.
+TEST(StragglerTest, AnIntervalThatTheKernelsSamplerLostHidesNoCause) {
+  Stored data = FourHosts([](uint32_t h, uint32_t) { return h == 2 ? 100 : 200; });
+  data.workers[2].boot_id = data.workers[3].boot_id;
+  for (v1::IntervalSample& sample : data.intervals[2]) {
+    sample.clear_host();
+    sample.clear_devices();
+  }
+  for (v1::IntervalSample& sample : data.intervals[3]) sample.mutable_host()->set_steal_ratio(0.3);
+  data.intervals[3].erase(data.intervals[3].begin() + 4);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).host(), "node2");
+  EXPECT_EQ(phase.stragglers(0).cause(), "CPU steal");
+  EXPECT_TRUE(absl::StartsWith(phase.stragglers(0).reason(), "the hypervisor took 30 %"))
+      << phase.stragglers(0).reason();
+}
+
 void AddSpan(const std::string& limit, double begin, double end, v1::PhaseResult* result) {
   v1::ThrottleSpan* span = result->add_throttle_spans();
   span->set_throttle(limit);
