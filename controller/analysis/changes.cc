@@ -17,7 +17,6 @@
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/level_changes.h"
-#include "controller/analysis/outages.h"
 #include "measure/report_states.h"
 
 namespace lockstep::controller {
@@ -107,11 +106,11 @@ std::vector<PhasePoints> PartsOfPhase(const PhaseView& view, const v1::PhaseRepo
     const auto next = std::upper_bound(turns.begin(), turns.end(), begin + step / 100);
     // A part of this point is another load's.
     if (next != turns.end() && *next < begin + step - step / 100) continue;
-    const bool out = std::any_of(
-        report.outages().begin(), report.outages().end(), [&](const v1::Outage& outage) {
-          return begin + step > outage.begin_seconds() && begin < outage.end_seconds() &&
-                 !CompletedNone(report, outage);
-        });
+    const bool out = std::any_of(report.outages().begin(), report.outages().end(),
+                                 [&](const v1::Outage& outage) {
+                                   return begin + step > outage.begin_seconds() &&
+                                          begin < outage.end_seconds() && !outage.completed_none();
+                                 });
     // This also leaves out points that are not known.
     if (out || !(rates.iops[i] > 0)) continue;
     if (next - turns.begin() != current) parts.emplace_back();

@@ -4,8 +4,6 @@
 // the measured time is judged by its own ramp, and where it did nothing then, either, by what the
 // others did.
 
-#include "controller/analysis/outages.h"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -105,7 +103,7 @@ class PartsOfHosts {
   }
 
   // Where the host completed nothing of a workload. Its own ramp says more than what the
-  // others did.
+  // others did, unless it completed nothing in it, either: failed I/Os have an entry there.
   void AddExpected(uint32_t worker, Parts* parts) const {
     const measure::WorkerSeries& series = view_.series().Of(worker);
     const std::map<uint32_t, double> ramp = IosByWorkload(series, v1::INTERVAL_CLASS_RAMP);
@@ -113,7 +111,7 @@ class PartsOfHosts {
     for (auto& [workload, part] : *parts) {
       const auto before = ramp.find(workload);
       const double seconds = ObservedSeconds(part, {0, ramp_seconds});
-      if (before != ramp.end() && seconds > 0) {
+      if (before != ramp.end() && before->second > 0 && seconds > 0) {
         part.expected_rate = before->second / seconds;
       } else {
         part.expected_rate =
@@ -198,7 +196,7 @@ std::vector<v1::Outage> Join(const PhaseView& view, std::vector<Silence> silence
 std::vector<SilentSpan> OutageSpansOf(const v1::PhaseReport& report) {
   std::vector<SilentSpan> spans;
   for (const v1::Outage& outage : report.outages()) {
-    if (CompletedNone(report, outage)) continue;
+    if (outage.completed_none()) continue;
     spans.push_back({outage.begin_seconds(), outage.end_seconds()});
   }
   return spans;
@@ -248,7 +246,7 @@ std::string NoneAtAll(const v1::PhaseReport& report) {
   constexpr int kNamed = 3;
   std::vector<std::string> hosts;
   for (const v1::Outage& outage : report.outages()) {
-    if (!CompletedNone(report, outage)) continue;
+    if (!outage.completed_none()) continue;
     hosts.insert(hosts.end(), outage.hosts().begin(), outage.hosts().end());
   }
   if (hosts.empty()) return "";
@@ -300,7 +298,7 @@ std::string SentenceOf(const v1::PhaseReport& report, const v1::OutageSummary& s
   int never = 0;
   bool until_the_end = false;
   for (const v1::Outage& outage : report.outages()) {
-    if (CompletedNone(report, outage)) continue;
+    if (outage.completed_none()) continue;
     if (outage.has_recovery_seconds()) {
       slowest = std::max(slowest, outage.recovery_seconds());
     } else if (outage.end_seconds() >= end_seconds - report.interval_seconds() / 2) {
@@ -376,6 +374,7 @@ std::vector<v1::Outage> OutagesOf(const PhaseView& view, const FoundOutages& fou
     (found.inactive.contains(silence.worker) ? inactive : others).push_back(silence);
   }
   std::vector<v1::Outage> outages = Join(view, inactive, found.judged.size(), complete);
+  for (v1::Outage& outage : outages) outage.set_completed_none(true);
   for (v1::Outage& outage :
        Join(view, others, found.judged.size() - found.inactive.size(), complete)) {
     outages.push_back(std::move(outage));
@@ -410,7 +409,7 @@ void AddOutages(const PhaseView& view, v1::PhaseReport* report) {
   }
   const std::vector<SilentSpan> spans = OutageSpansOf(*report);
   for (v1::Outage& outage : *report->mutable_outages()) {
-    if (CompletedNone(*report, outage)) continue;
+    if (outage.completed_none()) continue;
     if (const auto recovery = RecoveryOf(*report, outage, spans)) {
       outage.set_recovery_seconds(*recovery);
     }
@@ -421,13 +420,4 @@ void AddOutages(const PhaseView& view, v1::PhaseReport* report) {
 const RegisterAnalysis kOutagesRegistered(order::kOutages, "outages", &AddOutages);
 
 }  // namespace
-
-bool CompletedNone(const v1::PhaseReport& report, const v1::Outage& outage) {
-  // Outages of such hosts have no others (OutagesOf()), so that one speaks for all.
-  return std::any_of(report.hosts().begin(), report.hosts().end(), [&](const v1::HostReport& host) {
-    return !outage.hosts().empty() && host.host() == outage.hosts(0) && !host.lost() &&
-           host.total().operations() == 0;
-  });
-}
-
 }  // namespace lockstep::controller

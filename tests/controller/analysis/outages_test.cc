@@ -289,6 +289,35 @@ TEST(OutageTest, AHostThatCompletesNothingIsJudgedBesideTheOthers) {
   EXPECT_EQ(phase.stragglers_size(), 0);
 }
 
+// Names of hosts are not unique: two workers run on one.
+TEST(OutageTest, AHostsNameDoesNotHideTheOutageOfItsOtherWorker) {
+  Stored data = FourHosts(
+      [](uint32_t h, uint32_t k) { return h == 0 || (h == 1 && (k == 4 || k == 5)) ? 0 : 200; });
+  data.workers[1].host = data.workers[0].host;
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.outages_size(), 2);
+  EXPECT_TRUE(phase.outages(0).completed_none());
+  EXPECT_FALSE(phase.outages(1).completed_none());
+  EXPECT_DOUBLE_EQ(phase.outages(1).begin_seconds(), 4);
+  EXPECT_TRUE(phase.outages(1).has_recovery_seconds());
+}
+
+// Two seconds of ramp in which one host's I/Os only failed.
+TEST(OutageTest, FailedIosOfTheRampDoNotSayThatNothingIsDue) {
+  Stored data = FourHosts([](uint32_t h, uint32_t) { return h == 3 ? 0 : 200; });
+  data.phases[0].phase.ramp_ns = 2000000000;
+  for (auto& [worker, samples] : data.intervals) {
+    for (v1::IntervalSample& sample : samples) {
+      if (sample.interval() < 2) sample.set_interval_class(v1::INTERVAL_CLASS_RAMP);
+      if (worker == 3) sample.mutable_workloads(0)->mutable_operations(0)->set_errors(5);
+    }
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.outages_size(), 1);
+  EXPECT_EQ(phase.outages(0).hosts(0), "node3");
+  EXPECT_DOUBLE_EQ(phase.outages(0).end_seconds(), 10);
+}
+
 TEST(OutageTest, ChangesOfTheOthersAreSeenBesideAHostThatCompletesNothing) {
   const v1::PhaseReport phase = ReportOf(FourHosts([](uint32_t h, uint32_t k) {
                                   return h == 3 ? 0 : (k < 5 ? 900 : 300) + (7 * h + 3 * k) % 5;
