@@ -213,6 +213,9 @@ void SteadyState::FindDeparture(const Rounds& rounds, double steady_mean,
   });
   if (first == newest.end()) return;
   verdict_.departure = {first->begin_seconds, newest.back().end_seconds, mean, steady_mean, worker};
+  for (const Rounds::Round& round : newest) {
+    verdict_.departure->rounds.emplace_back(round.end_seconds, round.value);
+  }
 }
 
 }  // namespace lockstep::measure

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/histogram.h"
@@ -90,6 +91,8 @@ class SteadyState {
       double mean = 0;  // of the window's rounds; 0 when one round completed nothing
       double steady_mean = 0;
       std::optional<uint32_t> worker;  // where every host must be steady; the fleet's otherwise
+      // The rounds of the window: their ends, and their values. None when one completed nothing.
+      std::vector<std::pair<double, double>> rounds = {};
     };
     std::optional<Departure> departure;
   };

@@ -190,6 +190,31 @@ std::optional<double> TurnBefore(const std::vector<double>& turns, const v1::Pha
   return *next;
 }
 
+// The rounds that differ from the steady ones: how many, and their mean.
+struct DifferingRounds {
+  size_t count = 0;
+  double mean = 0;
+};
+
+// Those of the window before the turn; nothing if these alone do not differ.
+std::optional<DifferingRounds> DifferBefore(double turn, const v1::PhaseReport& report,
+                                            const measure::SteadyState::Verdict::Departure& found) {
+  const double slack = report.interval_seconds() / 2;
+  // What differs first is of another load.
+  if (turn <= found.at_seconds + slack) return std::nullopt;
+  DifferingRounds before;
+  for (const auto& [end_seconds, value] : found.rounds) {
+    if (end_seconds > turn + slack) break;
+    before.mean += value;
+    ++before.count;
+  }
+  if (before.count == 0) return std::nullopt;
+  before.mean /= static_cast<double>(before.count);
+  const double least = report.steady().range_limit() * found.steady_mean;
+  if (!(std::abs(before.mean - found.steady_mean) > least)) return std::nullopt;
+  return before;
+}
+
 // A window that was steady says nothing of what came later.
 void HoldSteadyAgainst(const PhaseView& view, const std::vector<PhasePoints>& parts,
                        const std::vector<double>& turns, v1::PhaseReport* report) {
@@ -204,7 +229,11 @@ void HoldSteadyAgainst(const PhaseView& view, const std::vector<PhasePoints>& pa
   if (view.steady() == nullptr || !view.steady()->departure) return;
   const measure::SteadyState::Verdict::Departure& found = *view.steady()->departure;
   // Rounds of another load are no measure of the one that was steady.
-  if (const auto turn = TurnBefore(turns, *report, found.end_seconds)) {
+  DifferingRounds differing{steady->window(), found.mean};
+  const std::optional<double> turn = TurnBefore(turns, *report, found.end_seconds);
+  const auto before = turn ? DifferBefore(*turn, *report, found) : std::nullopt;
+  if (before) differing = *before;
+  if (turn && !before) {
     report->add_remarks(absl::StrFormat(
         "the load was steady until %s s, when a workload began or ended on a host; of what came "
         "later only the level was searched for changes",
@@ -221,11 +250,11 @@ void HoldSteadyAgainst(const PhaseView& view, const std::vector<PhasePoints>& pa
     return SetSteadyUntil(found.at_seconds, absl::StrCat("a round", host, " completed no I/O"),
                           report);
   }
-  SetSteadyUntil(
-      found.at_seconds,
-      absl::StrCat(steady->window(), " rounds in a row", host, " had ", steady->figure(), " of ",
-                   text(found.mean), " in place of ", text(found.steady_mean), " on average"),
-      report);
+  SetSteadyUntil(found.at_seconds,
+                 absl::StrCat(differing.count, differing.count == 1 ? " round" : " rounds in a row",
+                              host, " had ", steady->figure(), " of ", text(differing.mean),
+                              " in place of ", text(found.steady_mean), " on average"),
+                 report);
 }
 
 void AddChanges(const PhaseView& view, v1::PhaseReport* report) {

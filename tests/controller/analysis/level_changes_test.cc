@@ -208,6 +208,19 @@ TEST(LevelChangesTest, SteadyIsHeldAgainstWhatCameAfterTheEndOfAWorkload) {
   EXPECT_EQ(phase.steady().changed_at_seconds(), 7);
 }
 
+// The window of three rounds in which it is found has two from before the end of a workload.
+TEST(LevelChangesTest, SteadyIsHeldAgainstTheRoundsBeforeTheEndOfAWorkload) {
+  Stored data = FourHosts([](uint32_t, uint32_t k) { return k < 5 ? 200 : 40; });
+  ExpectSteady(0.2, &data);
+  AddShortWorkload(7.2, &data);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_FALSE(phase.steady().steady());
+  EXPECT_EQ(phase.steady().changed_at_seconds(), 5);
+  EXPECT_NE(absl::StrJoin(phase.remarks(), "\n").find("then 2 rounds in a row had IOPS of"),
+            std::string::npos)
+      << absl::StrJoin(phase.remarks(), "\n");
+}
+
 TEST(LevelChangesTest, ALoadThatWasSteadyAndFellIsNotSteady) {
   double range = 0.2;
   const auto steady = [&](const std::function<uint64_t(uint32_t, uint32_t)>& iops) {
