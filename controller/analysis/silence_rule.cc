@@ -94,6 +94,9 @@ class HostSilences {
       const double ran = CommonSeconds(silence, whole_[i]);
       if (ran <= 0 || silence.seconds() <= parts_[i].pause_seconds) continue;
       const double rest = seconds_[i] - without[i];
+      if (parts_[i].ios <= 0 && std::isinf(parts_[i].expected_rate)) {
+        return parts_[i].expected_rate;  // also of a share of 0, where a product is no number
+      }
       if (parts_[i].ios <= 0) {
         lacks += parts_[i].expected_rate * parts_[i].least_share * ran;
       } else if (rest > kMinSeconds) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "gtest/gtest.h"
@@ -153,6 +154,15 @@ TEST(SilenceRuleTest, ARateThatChangesIsTakenForItsLowest) {
   const SilencePart part{.ios = 1000, .least_share = LeastShare(workload)};
   EXPECT_EQ(OutagesOfSeconds({{0, 2}}, {part}, 20), Begins());
   EXPECT_EQ(OutagesOfSeconds({{0, 2}}, {{.ios = 1000}}, 20), (Begins{{0, 2}}));
+}
+
+// Of storage that is stuck from the start, all is expected.
+TEST(SilenceRuleTest, WhatIsExpectedInAnyCaseNeedsNoShare) {
+  v1::Workload workload;
+  workload.mutable_open_loop()->set_ramp_to_ratio(0);
+  const SilencePart part{.least_share = LeastShare(workload),
+                         .expected_rate = std::numeric_limits<double>::infinity()};
+  EXPECT_EQ(OutagesOfSeconds({{0, 2}}, {part}, 2), (Begins{{0, 2}}));
 }
 
 TEST(SilenceRuleTest, TheOthersSayWhatIsExpected) {
