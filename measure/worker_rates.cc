@@ -27,10 +27,13 @@ std::vector<RateSeries*> SeriesOf(InterfaceRates* rates) {
           &rates->sent.capacity_bits};
 }
 
-// What comes later has done nothing before.
-void AppendNothing(const std::vector<RateSeries*>& late, uint32_t intervals, uint32_t step) {
+// What comes later has done nothing before, as far as all intervals before arrived: in one that did
+// not it may have begun.
+void AppendEarlier(const std::vector<RateSeries*>& late, uint32_t intervals, bool all_arrived,
+                   uint32_t step) {
+  const double rate = all_arrived ? 0 : std::numeric_limits<double>::quiet_NaN();
   for (uint32_t i = 0; i < intervals; ++i) {
-    for (RateSeries* series : late) AppendTo(series, 0, step);
+    for (RateSeries* series : late) AppendTo(series, rate, step);
   }
 }
 
@@ -44,7 +47,7 @@ void WorkerRates::AppendDevices(const v1::IntervalSample& sample, double seconds
     if (device.nested() || devices.contains(device.name()) || devices.size() >= kMaxDeviceSeries) {
       continue;
     }
-    AppendNothing(SeriesOf(&devices[device.name()]), intervals_, step);
+    AppendEarlier(SeriesOf(&devices[device.name()]), intervals_, all_arrived_, step);
   }
   // A device that is missing in a sample gets a point of 0: all series of a worker are equally
   // long, and their points stand for the same intervals.
@@ -65,7 +68,7 @@ void WorkerRates::AppendInterfaces(const v1::IntervalSample& sample, double seco
   for (const v1::InterfaceSample& interface : sample.interfaces()) {
     sampled[interface.name()] = &interface;
     if (interfaces.contains(interface.name()) || interfaces.size() >= kMaxDeviceSeries) continue;
-    AppendNothing(SeriesOf(&interfaces[interface.name()]), intervals_, step);
+    AppendEarlier(SeriesOf(&interfaces[interface.name()]), intervals_, all_arrived_, step);
   }
   for (auto& [name, rates] : interfaces) {
     const auto found = sampled.find(name);
@@ -109,6 +112,7 @@ void WorkerRates::AppendMissing(bool all, uint32_t step) {
   // Without a point of its own, all later points would stand too early, and would be added to
   // points of other workers that are of other times.
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  all_arrived_ = false;
   for (RateSeries* series : Kept(all)) AppendTo(series, kUnknown, step);
   for (auto& [name, rates] : devices) {
     for (RateSeries* series : SeriesOf(&rates)) AppendTo(series, kUnknown, step);

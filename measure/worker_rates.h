@@ -57,6 +57,7 @@ struct WorkerRates {
   void AppendInterfaces(const v1::IntervalSample& sample, double seconds, uint32_t step);
 
   uint32_t intervals_ = 0;
+  bool all_arrived_ = true;
 };
 
 }  // namespace lockstep::measure

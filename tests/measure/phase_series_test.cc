@@ -93,6 +93,24 @@ TEST(PhaseSeriesTest, AWorkloadThatEndsByItselfHasATimeOfItsOwn) {
   EXPECT_EQ(series.WindowOf(1).Of(0).at({1, v1::OPERATION_KIND_READ}).operations, 200u);
 }
 
+// A device that is seen first after a gap may have been at work in it.
+TEST(PhaseSeriesTest, ADeviceThatIsSeenAfterAGapHasNoKnownPast) {
+  for (const bool has_gap : {false, true}) {
+    WorkerRates rates;
+    v1::IntervalSample sample = Sample(0, 100, /*with_latencies=*/false);
+    rates.Append(sample, {}, 0, /*all=*/true, 1);
+    if (has_gap) rates.AppendMissing(/*all=*/true, 1);
+    v1::DeviceSample* device = sample.add_devices();
+    device->set_name("sda");
+    device->set_reads(50);
+    rates.Append(sample, {}, 0, /*all=*/true, 1);
+    const std::vector<double> requests = rates.devices.at("sda").requests.Points();
+    ASSERT_EQ(requests.size(), has_gap ? 3u : 2u);
+    EXPECT_EQ(std::isnan(requests[0]), has_gap);
+    EXPECT_GT(requests.back(), 0);
+  }
+}
+
 TEST(PhaseSeriesTest, AWorkloadThatBeginsLateHasATimeOfItsOwn) {
   PhaseSeries series({.workers = {0},
                       .workloads = 2,
