@@ -102,8 +102,13 @@ void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, doub
 // whose load has ended adds nothing to later points.
 void AddFleetSeries(const PhaseView& view, double begin, v1::PhaseReport* report) {
   std::vector<double> fleet;
+  const bool all_lost = std::all_of(report->hosts().begin(), report->hosts().end(),
+                                    [](const v1::HostReport& host) { return host.lost(); });
   for (const v1::HostReport& host : report->hosts()) {
     fleet.resize(std::max(fleet.size(), static_cast<size_t>(host.iops_by_interval_size())));
+    // A lost host is in no figure of the phase, and its series ends where it was lost: the sum
+    // would fall there. Of a phase that has no other hosts, theirs are all that is known.
+    if (host.lost() && !all_lost) continue;
     for (int i = 0; i < host.iops_by_interval_size(); ++i) fleet[i] += host.iops_by_interval(i);
   }
   report->mutable_iops_by_interval()->Assign(fleet.begin(), fleet.end());

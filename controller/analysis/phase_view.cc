@@ -177,12 +177,26 @@ std::vector<double> PhaseView::PointsOf(const measure::WorkerSeries& worker,
   const double late = worker.first_measured_seconds - begin_seconds;
   if (points.empty() || !(interval > 0) || !(late > interval / 2)) return points;
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  const auto intervals = static_cast<size_t>(std::llround(late / interval));
-  const size_t missing = (intervals + rates.step() - 1) / rates.step();
-  // A mean over intervals of which some are another point's has no place among the others.
-  if (intervals % rates.step() != 0) points.assign(points.size(), kUnknown);
-  points.insert(points.begin(), missing, kUnknown);
-  return points;
+  const auto missing = static_cast<size_t>(std::llround(late / interval));
+  const size_t step = rates.step();
+  const size_t within = missing % step;  // intervals of the point in which it begins
+  std::vector<double> aligned(missing / step + (within > 0 ? 1 : 0), kUnknown);
+  if (within == 0) {
+    aligned.insert(aligned.end(), points.begin(), points.end());
+    return aligned;
+  }
+  // Its points are means over intervals of two of the phase's each: a mean of both, by the
+  // intervals that are the phase's point's, is as good. Without them one host that is late would
+  // leave the whole fleet without a series.
+  const double own = worker.last_measured_seconds - worker.first_measured_seconds;
+  const auto measured = static_cast<size_t>(std::llround(std::max(0.0, own) / interval));
+  const size_t size = (missing + measured + step - 1) / step;
+  const double share = static_cast<double>(within) / static_cast<double>(step);
+  for (size_t i = 0; i < points.size() && aligned.size() < size; ++i) {
+    const double next = i + 1 < points.size() ? points[i + 1] : points[i];
+    aligned.push_back(share * points[i] + (1 - share) * next);
+  }
+  return aligned;
 }
 
 double PhaseView::LastMeasuredSeconds() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
+#include "controller/analysis/phase_view.h"
 #include "gtest/gtest.h"
 #include "tests/controller/analysis/stored_phases.h"
 
@@ -88,6 +89,7 @@ TEST(LevelChangesTest, AHostThatIsLostIsNoChange) {
   };
   v1::PhaseReport phase = without_node3([](uint32_t, uint32_t) { return 200; });
   ASSERT_TRUE(phase.hosts(3).lost());
+  EXPECT_EQ(phase.iops_by_interval(2), 600) << "of the hosts that are in the figures";
   EXPECT_EQ(phase.level_changes_size(), 0) << phase.level_changes(0).sentence();
   phase = without_node3([](uint32_t, uint32_t k) { return k < 6 ? 200 : 70; });
   ASSERT_EQ(phase.level_changes_size(), 1);
@@ -165,6 +167,25 @@ TEST(LevelChangesTest, TheLoadIsSearchedToItsEndAlsoAfterTheEndOfAWorkload) {
   phase = beside(3.5, [](uint32_t, uint32_t k) { return k < 7 ? 200 : 70; });
   ASSERT_EQ(phase.level_changes_size(), 1);
   EXPECT_EQ(phase.level_changes(0).sentence(), "IOPS fell from 800 to 280 at 7 s");
+}
+
+// A point stands for two intervals, and the host's measured time begins with the second of a point.
+TEST(LevelChangesTest, AHostThatBeginsWithinAPointKeepsItsSeries) {
+  const Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
+  const measure::PhaseSeries series{measure::PhaseSeries::Options()};
+  const PhaseView view(data, data.phases[0], series);
+  measure::WorkerSeries late;
+  late.first_measured_seconds = 3;
+  late.last_measured_seconds = 10;
+  measure::RateSeries rates;
+  rates.Thin();
+  for (const double rate : {100, 100, 200, 200, 300, 300, 300}) rates.Append(rate);
+  const std::vector<double> points = view.PointsOf(late, rates, 0);
+  ASSERT_EQ(points.size(), 5u);
+  EXPECT_TRUE(std::isnan(points[0]) && std::isnan(points[1]));
+  EXPECT_EQ(points[2], 150);
+  EXPECT_EQ(points[3], 250);
+  EXPECT_EQ(points[4], 300);
 }
 
 void ExpectSteady(double range, Stored* data) {
