@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "common/histogram.h"
 
@@ -60,24 +62,64 @@ class StallTime {
   double stalled_ns_ = 0;
 };
 
+// I/Os that are missing, evenly over a range of latencies.
+struct MissingRange {
+  double begin_ns = 0, end_ns = 0;
+  double per_ns = 0;
+};
+
+// Adds those of each bucket, rounded so that the sum over the buckets is right.
+inline void AddRanges(const std::vector<MissingRange>& ranges, common::Histogram* all) {
+  std::map<double, double> changes;  // of the I/Os per nanosecond, by latency
+  for (const MissingRange& range : ranges) {
+    changes[range.begin_ns] += range.per_ns;
+    changes[range.end_ns] -= range.per_ns;
+  }
+  auto next = changes.begin();
+  if (next == changes.end()) return;
+  double at = next->first;
+  double per_ns = 0;
+  double sum = 0;
+  double given = 0;
+  for (uint32_t bucket = common::BucketOf(static_cast<uint64_t>(at)); next != changes.end();
+       ++bucket) {
+    const auto high = static_cast<double>(common::BucketHigh(bucket));
+    for (; next != changes.end() && next->first < high; ++next) {
+      sum += per_ns * (next->first - at);
+      at = next->first;
+      per_ns += next->second;
+    }
+    if (next != changes.end()) sum += per_ns * (high - at);
+    at = high;
+    const double whole = std::floor(sum + 0.5);
+    if (whole <= given) continue;
+    all->AddBucket(bucket, static_cast<uint64_t>(whole - given));
+    given = whole;
+  }
+}
+
 // The latencies, and those that are missing beside them: for each I/O of latency L the values
 // L - E, L - 2E, … that are at least E.
 inline common::Histogram WithMissing(const common::Histogram& measured, double expected_ns) {
-  // An I/O that hung for an hour would stand for a billion others; steps grow so that there are at
-  // most so many, each of more weight.
-  constexpr double kMaxSteps = 1000;
+  // An I/O that hung for an hour would stand for a billion others. From so many on they are given
+  // to the buckets together: a report asks this for each workload of each host.
+  constexpr double kOneByOne = 16;
   common::Histogram all;
+  std::vector<MissingRange> ranges;
   for (const auto& [bucket, count] : measured.Occupied()) {
     all.AddBucket(bucket, count);
     const double latency = common::BucketMidpoint(bucket);
     const double missing = std::floor(latency / expected_ns) - 1;
-    if (missing < 1) continue;
-    const double weight = std::max(1.0, missing / kMaxSteps);
-    for (double k = 1; k <= missing; k += weight) {
-      all.AddBucket(common::BucketOf(static_cast<uint64_t>(latency - k * expected_ns)),
-                    static_cast<uint64_t>(static_cast<double>(count) * weight));
+    if (missing > kOneByOne) {
+      ranges.push_back({latency - (missing + 0.5) * expected_ns, latency - 0.5 * expected_ns,
+                        static_cast<double>(count) / expected_ns});
+      continue;
+    }
+    for (double k = 1; k <= missing; ++k) {
+      all.AddBucket(common::BucketOf(static_cast<uint64_t>(latency - k * expected_ns)), count);
     }
   }
+  AddRanges(ranges, &all);
   return all;
 }
 

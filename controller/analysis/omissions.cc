@@ -75,6 +75,24 @@ double PauseNs(const v1::Workload& w, double threads) {
   return pause;
 }
 
+// The waits of a worker's threads of one workload, for the rate and the think time.
+struct ThreadWaits {
+  double ns = 0;
+  double operations = 0;
+  bool think = false;
+};
+
+std::map<uint32_t, ThreadWaits> WaitsOf(const measure::WorkerPhaseData& worker) {
+  std::map<uint32_t, ThreadWaits> waits;  // by workload
+  for (const v1::ThreadResult& thread : worker.result.threads()) {
+    ThreadWaits& own = waits[thread.workload()];
+    own.ns += static_cast<double>(thread.rate_time_ns() + thread.think_time_ns());
+    own.operations += static_cast<double>(thread.operations());
+    own.think = own.think || thread.think_time_ns() > 0;
+  }
+  return waits;
+}
+
 // A workload of the phase, and what the hosts did of it.
 class JudgedWorkload {
  public:
@@ -91,9 +109,8 @@ class JudgedWorkload {
   }
 
   // Adds what one host did of it, and returns that.
-  Loops Add(const measure::WorkerPhaseData& worker, const v1::WorkloadResult& result,
-            const std::string& host) {
-    const Loops own = LoopsOf(worker, result);
+  Loops Add(const ThreadWaits& waits, const v1::WorkloadResult& result, const std::string& host) {
+    const Loops own = LoopsOf(waits, result);
     all_.Add(own);
     if (OmittedBeside(own.measured, own.corrected, own.time)) {
       still_.Add(own);
@@ -129,27 +146,20 @@ class JudgedWorkload {
 
  private:
   // Nothing where gaps do not tell of stalls.
-  std::optional<Pace> PaceOf(const measure::WorkerPhaseData& worker,
-                             const v1::WorkloadResult& result, double median_ns) const {
+  std::optional<Pace> PaceOf(const ThreadWaits& waits, double median_ns) const {
     // A flow waits for I/Os of other workloads.
     if (!(median_ns > 0) || workload_.flow() > 0) return std::nullopt;
-    double wait_ns = 0;
-    double operations = 0;
-    for (const v1::ThreadResult& thread : worker.result.threads()) {
-      if (thread.workload() != result.workload()) continue;
-      // The access pattern alone has pauses. They are rare and long where it has bursts: their mean
-      // is no part of the usual time of an I/O.
-      if (thread.think_time_ns() > 0 && workload_.think_time_ns() == 0) return std::nullopt;
-      wait_ns += static_cast<double>(thread.rate_time_ns() + thread.think_time_ns());
-      operations += static_cast<double>(thread.operations());
-    }
+    // The access pattern alone has pauses. They are rare and long where it has bursts: their mean
+    // is no part of the usual time of an I/O.
+    if (waits.think && workload_.think_time_ns() == 0) return std::nullopt;
     const double depth = std::max(1U, workload_.queue_depth());
     // A thread whose whole queue stands still waits for its I/Os: a stall is no part of these
     // waits. If it has more to start in a stall, it omits nothing.
-    return Pace{median_ns + (operations > 0 ? depth * wait_ns / operations : 0), pause_ns_};
+    return Pace{median_ns + (waits.operations > 0 ? depth * waits.ns / waits.operations : 0),
+                pause_ns_};
   }
 
-  Loops LoopsOf(const measure::WorkerPhaseData& worker, const v1::WorkloadResult& result) const {
+  Loops LoopsOf(const ThreadWaits& waits, const v1::WorkloadResult& result) const {
     measure::StatsOfKinds kinds;
     measure::AddMeasured(result, &kinds);
     const measure::OperationStats ios = measure::Ios(kinds);
@@ -158,7 +168,7 @@ class JudgedWorkload {
     loops.corrected = loops.measured;
     // In an open loop the response time has it all.
     if (ios.has(v1::METRIC_RESPONSE_TIME)) return loops;
-    const std::optional<Pace> pace = PaceOf(worker, result, loops.measured.Percentile(50));
+    const std::optional<Pace> pace = PaceOf(waits, loops.measured.Percentile(50));
     if (!pace) return loops;
     loops.time.Add(GapsOf(result), *pace);
     if (loops.time.moves_p99()) loops.corrected = WithMissing(loops.measured, pace->expected_ns);
@@ -196,10 +206,11 @@ void AddOmissions(const PhaseView& view, v1::PhaseReport* report) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     v1::HostReport* host = hosts[worker.worker_index];
     Loops own;
+    std::map<uint32_t, ThreadWaits> waits = WaitsOf(worker);
     for (const v1::WorkloadResult& result : worker.result.workloads()) {
       if (result.workload() >= workloads.size()) continue;
-      const Loops loops =
-          workloads[result.workload()].Add(worker, result, view.HostOf(worker.worker_index));
+      const Loops loops = workloads[result.workload()].Add(waits[result.workload()], result,
+                                                           view.HostOf(worker.worker_index));
       own.Add(loops);
       if (host == nullptr || !loops.time.is_known()) continue;
       host->set_stalled_ratio(std::max(host->stalled_ratio(), loops.time.ratio()));

@@ -224,5 +224,21 @@ TEST(OmissionTest, AGapThatMayBeTooShortIsNoStall) {
   EXPECT_FALSE(OmittedBeside(latencies, WithMissing(latencies, 1e6), long_ones).has_value());
 }
 
+// An I/O of ten seconds among those of a millisecond stands for 9,999 others, evenly below it.
+TEST(OmissionTest, AllIosThatAreMissingAreAdded) {
+  common::Histogram latencies;
+  latencies.Record(10000000000);
+  const double latency = latencies.Percentile(50);
+  const common::Histogram all = WithMissing(latencies, latency / 10000);
+  EXPECT_NEAR(static_cast<double>(all.count()), 10000, 1);
+  for (const double percent : {10.0, 50.0, 90.0, 99.0}) {
+    EXPECT_NEAR(all.Percentile(percent), latency * percent / 100, 0.02 * latency) << percent;
+  }
+  // A few are added one by one: 3, 2 and 1 ms.
+  common::Histogram one;
+  one.Record(4000000);
+  EXPECT_EQ(WithMissing(one, 1000000).count(), one.Percentile(50) >= 4e6 ? 4u : 3u);
+}
+
 }  // namespace
 }  // namespace lockstep::controller
