@@ -3,7 +3,10 @@
 #include "controller/analysis/curves.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <deque>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -12,6 +15,7 @@
 #include "common/units.h"
 #include "controller/analysis/knee.h"
 #include "controller/analysis/latency.h"
+#include "controller/analysis/statistics.h"
 
 namespace lockstep::controller {
 namespace {
@@ -82,11 +86,58 @@ std::string WithoutKneeOf(const std::vector<CurveStep>& steps, size_t with_p99,
       "; ", last->Load(), " is the last that is served");
 }
 
-void AddKnee(std::vector<CurveStep> steps, v1::CurveReport* curve) {
-  // The job may list its shares in any order, and a knee is found along ascending ones.
+// The median of a figure of the steps that have it; 0 for none.
+template <typename Figure>
+double MedianOfSteps(std::span<const CurveStep> steps, const Figure& figure) {
+  std::vector<double> values;
+  for (const CurveStep& step : steps) {
+    if (const double value = figure(step); value > 0) values.push_back(value);
+  }
+  return MedianOf(std::move(values));
+}
+
+// Steps of one share, as one of their medians. `point` is its own.
+CurveStep MergedOf(std::span<const CurveStep> steps, v1::CurvePointReport* point) {
+  point->set_share(steps.front().point->share());
+  const double p99 = MedianOfSteps(steps, [](const CurveStep& s) { return s.point->p99_ns(); });
+  if (p99 > 0) point->set_p99_ns(p99);
+  for (const CurveStep& step : steps) {
+    if (step.point->has_achieved()) {
+      point->set_achieved(
+          MedianOfSteps(steps, [](const CurveStep& s) { return s.point->achieved(); }));
+    }
+    if (step.point->is_p99_uncertain()) point->set_is_p99_uncertain(true);
+  }
+  // A step that was not measured did not do 0.
+  std::vector<double> done;
+  for (const CurveStep& step : steps) {
+    if (step.point->has_achieved()) done.push_back(step.done);
+  }
+  return {point, MedianOfSteps(steps, [](const CurveStep& s) { return s.due; }),
+          MedianOf(std::move(done))};
+}
+
+// Ascending, one of each share. The job may list its shares in any order, and repeat one.
+std::vector<CurveStep> AscendingOf(std::vector<CurveStep> steps,
+                                   std::deque<v1::CurvePointReport>* merged) {
   std::stable_sort(steps.begin(), steps.end(), [](const CurveStep& a, const CurveStep& b) {
     return a.point->share() < b.point->share();
   });
+  std::vector<CurveStep> ascending;
+  for (size_t begin = 0; begin < steps.size();) {
+    size_t end = begin + 1;
+    while (end < steps.size() && !(steps[end].point->share() > steps[begin].point->share())) ++end;
+    ascending.push_back(end == begin + 1 ? steps[begin]
+                                         : MergedOf(std::span(steps).subspan(begin, end - begin),
+                                                    &merged->emplace_back()));
+    begin = end;
+  }
+  return ascending;
+}
+
+void AddKnee(std::vector<CurveStep> all, v1::CurveReport* curve) {
+  std::deque<v1::CurvePointReport> merged;  // whose addresses last
+  std::vector<CurveStep> steps = AscendingOf(std::move(all), &merged);
   const auto unserved = std::find_if(steps.begin(), steps.end(), [](const CurveStep& step) {
     return step.ServedShare() < kServed;
   });
@@ -104,10 +155,7 @@ void AddKnee(std::vector<CurveStep> steps, v1::CurveReport* curve) {
   std::vector<double> x;
   std::vector<double> y;
   for (const CurveStep& step : steps) {
-    if (!(step.point->achieved() > 0) || !(step.point->p99_ns() > 0) ||
-        (!x.empty() && step.point->share() <= x.back())) {
-      continue;
-    }
+    if (!(step.point->achieved() > 0) || !(step.point->p99_ns() > 0)) continue;
     x.push_back(step.point->share());
     y.push_back(step.point->p99_ns());
   }

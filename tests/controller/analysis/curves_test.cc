@@ -91,5 +91,15 @@ TEST(CurvesTest, WhereAllIsServedTheLatencyDecides) {
             "no knee: some steps have too few I/Os for a p99");
 }
 
+// A share may be run several times: it is one step, of the medians.
+TEST(CurvesTest, StepsOfOneShareAreOne) {
+  const v1::CurveReport curve =
+      CurveOf({{0.25, 1, 1}, {0.5, 1, 1.4}, {0.75, 1, 2}, {0.5, 1, 1.6}, {1, 0.98, 20}});
+  EXPECT_EQ(curve.knee().value(), "75 %") << curve.without_knee();
+  EXPECT_EQ(curve.points_size(), 5);
+  EXPECT_EQ(CurveOf({{0.5, 1, 1}, {0.5, 1, 1}, {0.75, 1, 2}, {1, 1, 20}}).without_knee(),
+            "no knee: 3 steps are too few, 4 are needed");
+}
+
 }  // namespace
 }  // namespace lockstep::controller
