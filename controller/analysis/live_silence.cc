@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <optional>
 
@@ -70,6 +71,27 @@ MeanRates LiveSilence::RatesUntil(double end_seconds) const {
   return rates;
 }
 
+// What a host is expected to do of the workload as long as nobody has completed an I/O. Storage
+// that is stuck from the start promises nothing, and stands still all the same: only the job's own
+// rate makes a silence of some length likely.
+double LiveSilence::ExpectedBeforeAny(uint32_t workload) const {
+  const v1::Workload& w = workloads_[workload];
+  double rate = std::numeric_limits<double>::infinity();
+  if (w.open_loop().rate_per_second() > 0) {
+    const double last = w.open_loop().has_ramp_to_ratio() ? w.open_loop().ramp_to_ratio() : 1;
+    rate = w.open_loop().rate_per_second() * (1 + last) / 2;  // the mean, as of other rates
+  }
+  if (w.max_iops() > 0) rate = std::min(rate, w.max_iops());
+  if (w.max_throughput_bytes_per_second() > 0) {
+    rate = std::min(rate, w.max_throughput_bytes_per_second() /
+                              static_cast<double>(std::max<int64_t>(1, LargestBlock(w))));
+  }
+  const auto hosts = std::count_if(hosts_.begin(), hosts_.end(), [&](const auto& host) {
+    return host.second.parts.contains(workload);
+  });
+  return rate / static_cast<double>(std::max<std::ptrdiff_t>(1, hosts));
+}
+
 // The length of the host's outage that reaches to this instant; 0 if there is none.
 double LiveSilence::SilentSeconds(const Host& host, double end_seconds,
                                   const MeanRates& rates) const {
@@ -77,9 +99,8 @@ double LiveSilence::SilentSeconds(const Host& host, double end_seconds,
   for (const auto& [workload, part] : host.parts) {
     parts.push_back(SilencePartOf(workload, part));
     if (workload >= workloads_.size()) continue;
-    // Storage that is stuck from the start promises nothing, and stands still all the same.
-    parts.back().expected_rate = any_ ? rates.Expected(workload, workloads_[workload])
-                                      : std::numeric_limits<double>::infinity();
+    parts.back().expected_rate =
+        any_ ? rates.Expected(workload, workloads_[workload]) : ExpectedBeforeAny(workload);
   }
   std::vector<SilentSpan> silences;
   for (const auto& [begin_ns, end_ns] : host.silences.spans()) {

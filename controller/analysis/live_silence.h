@@ -16,7 +16,8 @@ namespace lockstep::controller {
 // (silence_rule.h), that reaches to the interval's end. It is of what is known by then, the ramp
 // included. A host that has never completed an I/O of its workloads is silent from the time on in
 // which the others would have done enough. If no host has ever completed one, all with a workload
-// that has begun are silent from the first whole interval on. Pure; not thread-safe.
+// that has begun are silent from the first whole interval on; if the job gives the workload a rate,
+// from the time on in which that is enough. Pure; not thread-safe.
 class LiveSilence {
  public:
   struct Found {
@@ -52,6 +53,7 @@ class LiveSilence {
   void AddLatencies(const measure::MergedInterval& merged);
   SilencePart SilencePartOf(uint32_t workload, const Part& part) const;
   MeanRates RatesUntil(double end_seconds) const;
+  double ExpectedBeforeAny(uint32_t workload) const;
   double SilentSeconds(const Host& host, double end_seconds, const MeanRates& rates) const;
 
   const std::vector<v1::Workload> workloads_;

@@ -115,6 +115,21 @@ TEST(LiveSilenceTest, StorageThatIsStuckFromTheStartIsSilent) {
   EXPECT_DOUBLE_EQ(found.seconds, 1);
 }
 
+// Both hosts together are to do one I/O in ten seconds, or 100 in each.
+TEST(LiveSilenceTest, BeforeAnyIoTheJobsOwnRateSaysWhatIsExpected) {
+  v1::RunPhase load = LoadOfWorkloads(1);
+  load.mutable_workloads(0)->mutable_open_loop()->set_rate_per_second(0.1);
+  LiveSeconds slow(load);
+  for (uint32_t k = 0; k < 20; ++k) EXPECT_EQ(slow.AddOne({0, 0}).silent, 0u) << k;
+  load.mutable_workloads(0)->mutable_open_loop()->set_rate_per_second(100);
+  LiveSeconds fast(load);
+  EXPECT_EQ(fast.AddOne({0, 0}).silent, 2u);
+  load.mutable_workloads(0)->clear_open_loop();
+  load.mutable_workloads(0)->set_max_iops(0.1);
+  LiveSeconds limited(load);
+  EXPECT_EQ(limited.AddOne({0, 0}).silent, 0u);
+}
+
 TEST(LiveSilenceTest, AHostWithoutAWorkloadIsNotSilentAndOneThatNeverBeginsIs) {
   LiveSeconds live(LoadOfWorkloads(1));
   for (uint32_t k = 0; k < 3; ++k) {
