@@ -168,7 +168,9 @@ TEST(OmissionTest, PausesThatTheJobAsksForAreNoStalls) {
   // The access pattern pauses for longer than the thread thinks.
   data = OneStands({3300, 0, 6600000000, 0, 27});
   WorkloadOf(&data).set_think_time_ns(1000000);
-  WorkloadOf(&data).add_access()->set_delay_ns(200000000);
+  v1::AccessLine* line = WorkloadOf(&data).add_access();
+  line->set_block_size_bytes(4096);
+  line->set_delay_ns(200000000);
   AddWaits(0, 6600000000, &data);
   EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).hosts(2).stalled_ratio(), 0);
   // A limit of reads alone holds the writes between them back, too.

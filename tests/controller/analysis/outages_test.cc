@@ -158,6 +158,7 @@ TEST(OutageTest, DelaysOfTheAccessPatternAreNoOutages) {
   EXPECT_NE(ReportOf(data).phases(0).outages_size(), 0);
   for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
     v1::AccessLine* line = spec->mutable_run()->mutable_workloads(0)->add_access();
+    line->set_block_size_bytes(4096);
     line->set_burst(1000);
     line->set_delay_ns(5000000000);
   }
