@@ -102,8 +102,7 @@ void WorkerRates::Append(const v1::IntervalSample& sample, const IoSums& ios,
   ++intervals_;
 }
 
-std::vector<RateSeries*> WorkerRates::Kept(bool all) {
-  if (!all) return {&iops};
+std::vector<RateSeries*> WorkerRates::OwnSeries() {
   return {&iops,      &bytes,           &latency_seconds, &steal_ratio,
           &run_queue, &throttled_ratio, &throttled_time};
 }
@@ -113,7 +112,10 @@ void WorkerRates::AppendMissing(bool all, uint32_t step) {
   // points of other workers that are of other times.
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   all_arrived_ = false;
-  for (RateSeries* series : Kept(all)) AppendTo(series, kUnknown, step);
+  AppendTo(&iops, kUnknown, step);
+  for (RateSeries* series : all ? OwnSeries() : std::vector<RateSeries*>()) {
+    if (series != &iops) AppendTo(series, kUnknown, step);
+  }
   for (auto& [name, rates] : devices) {
     for (RateSeries* series : SeriesOf(&rates)) AppendTo(series, kUnknown, step);
   }
@@ -127,7 +129,7 @@ void WorkerRates::ThinTo(uint32_t step) {
   const auto thin = [step](RateSeries* series) {
     while (series->step() < step) series->Thin();
   };
-  for (RateSeries* series : Kept(/*all=*/true)) thin(series);
+  for (RateSeries* series : OwnSeries()) thin(series);
   for (auto& [name, rates] : devices) {
     for (RateSeries* series : SeriesOf(&rates)) thin(series);
   }

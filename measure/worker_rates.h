@@ -51,8 +51,8 @@ struct WorkerRates {
   void ThinTo(uint32_t step);
 
  private:
-  // Those that are kept, without the devices' ones.
-  std::vector<RateSeries*> Kept(bool all);
+  // Without those of devices and interfaces.
+  std::vector<RateSeries*> OwnSeries();
   void AppendDevices(const v1::IntervalSample& sample, double seconds, uint32_t step);
   void AppendInterfaces(const v1::IntervalSample& sample, double seconds, uint32_t step);
 

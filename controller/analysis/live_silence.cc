@@ -53,7 +53,7 @@ SilencePart LiveSilence::SilencePartOf(uint32_t workload, const Part& part) cons
   const v1::Workload& w = workloads_[workload];
   out.begin_seconds = static_cast<double>(w.start_delay_ns()) / 1e9;
   if (HasOwnEnd(w)) out.end_seconds = part.runs_until;
-  out.least_share = LeastShare(w);
+  out.min_share = LeastShare(w);
   const auto latencies = latencies_.find(workload);
   out.pause_seconds =
       PauseSeconds(w, latencies == latencies_.end() ? 0 : latencies->second.Percentile(50));

@@ -97,7 +97,7 @@ class PartsOfHosts {
       const auto done = ios.find(result.workload());
       if (done != ios.end()) part.ios = done->second;
       part.pause_seconds = pauses_[result.workload()];
-      part.least_share = LeastShare(view_.load().workloads(static_cast<int>(result.workload())));
+      part.min_share = LeastShare(view_.load().workloads(static_cast<int>(result.workload())));
       rates_.Add(result.workload(), part.ios, ObservedSeconds(part, MeasuredSpanOf(series)));
     }
   }

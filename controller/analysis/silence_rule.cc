@@ -98,9 +98,9 @@ class HostSilences {
         return parts_[i].expected_rate;  // also of a share of 0, where a product is no number
       }
       if (parts_[i].ios <= 0) {
-        lacks += parts_[i].expected_rate * parts_[i].least_share * ran;
+        lacks += parts_[i].expected_rate * parts_[i].min_share * ran;
       } else if (rest > kMinSeconds) {
-        lacks += parts_[i].ios / rest * parts_[i].least_share * ran;
+        lacks += parts_[i].ios / rest * parts_[i].min_share * ran;
       }
     }
     return lacks;

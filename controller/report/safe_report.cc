@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "common/histogram.h"
 #include "proto/fields.h"
 
@@ -11,6 +12,11 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
+
+// A point of a series that is not a number is one that is not known, as its readers expect.
+bool MayBeUnknown(const FieldDescriptor& field) {
+  return field.is_repeated() && absl::EndsWith(field.name(), "_by_interval");
+}
 
 // Infinite and undefined figures become 0. JSON cannot hold them, and a report can come from an
 // archive that somebody else made.
@@ -30,7 +36,8 @@ void CleanFigures(Message* message) {
                                           : reflection->MutableMessage(message, field));
       } else if (field->is_repeated()) {
         const double value = reflection->GetRepeatedDouble(*message, field, i);
-        if (!std::isfinite(value)) reflection->SetRepeatedDouble(message, field, i, 0);
+        const bool stays = std::isnan(value) && MayBeUnknown(*field);
+        if (!std::isfinite(value) && !stays) reflection->SetRepeatedDouble(message, field, i, 0);
       } else if (!std::isfinite(reflection->GetDouble(*message, field))) {
         reflection->SetDouble(message, field, 0);
       }

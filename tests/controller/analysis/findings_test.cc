@@ -489,15 +489,20 @@ TEST(FindingsTest, IOsThatTheQueueSplitsAreSaidToBe) {
 
 // 4 MiB at a time; `facts`: of the device's queue.
 std::string SplitOf(uint64_t requests_per_io, const std::map<std::string, std::string>& facts) {
-  Stored data = FourHosts([](uint32_t, uint32_t) { return 20; });
+  // 20 a second. In ten seconds small requests of others could be hidden among those of 4 MiB.
+  constexpr int kLonger = 6;
+  constexpr uint64_t kReads = 20 * kLonger;
+  Stored data = FourHosts([](uint32_t, uint32_t) { return kReads; });
   for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
     spec->mutable_run()->mutable_workloads(0)->set_block_size_bytes(4 << 20);
   }
   for (const auto& [name, value] : facts) data.environment[0][name] = value;
   for (v1::IntervalSample& sample : data.intervals[0]) {
-    sample.mutable_workloads(0)->mutable_operations(0)->set_bytes(uint64_t{20} << 22);
-    sample.mutable_devices(0)->set_read_bytes(uint64_t{20} << 22);
-    sample.mutable_devices(0)->set_reads(20 * requests_per_io);
+    sample.set_begin_ns(kLonger * sample.begin_ns());
+    sample.set_end_ns(kLonger * sample.end_ns());
+    sample.mutable_workloads(0)->mutable_operations(0)->set_bytes(kReads << 22);
+    sample.mutable_devices(0)->set_read_bytes(kReads << 22);
+    sample.mutable_devices(0)->set_reads(kReads * requests_per_io);
   }
   const std::string found = FindingsOf(ReportOf(data).phases(0));
   const size_t reason = found.find("): ");

@@ -151,7 +151,7 @@ TEST(SilenceRuleTest, ARateThatChangesIsTakenForItsLowest) {
   EXPECT_DOUBLE_EQ(LeastShare(workload), 0.5 / 0.75);
   workload.mutable_open_loop()->set_ramp_to_ratio(100);
   EXPECT_DOUBLE_EQ(LeastShare(workload), 1 / 50.5);
-  const SilencePart part{.ios = 1000, .least_share = LeastShare(workload)};
+  const SilencePart part{.ios = 1000, .min_share = LeastShare(workload)};
   EXPECT_EQ(OutagesOfSeconds({{0, 2}}, {part}, 20), Begins());
   EXPECT_EQ(OutagesOfSeconds({{0, 2}}, {{.ios = 1000}}, 20), (Begins{{0, 2}}));
 }
@@ -160,7 +160,7 @@ TEST(SilenceRuleTest, ARateThatChangesIsTakenForItsLowest) {
 TEST(SilenceRuleTest, WhatIsExpectedInAnyCaseNeedsNoShare) {
   v1::Workload workload;
   workload.mutable_open_loop()->set_ramp_to_ratio(0);
-  const SilencePart part{.least_share = LeastShare(workload),
+  const SilencePart part{.min_share = LeastShare(workload),
                          .expected_rate = std::numeric_limits<double>::infinity()};
   EXPECT_EQ(OutagesOfSeconds({{0, 2}}, {part}, 2), (Begins{{0, 2}}));
 }

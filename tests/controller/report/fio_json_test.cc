@@ -105,12 +105,12 @@ TEST(FioJsonTest, FiguresThatAreNotKnownAreLeftOut) {
   // fio's readers index these keys. Those of a direction without I/Os or without a spread that is
   // known are of no samples.
   EXPECT_EQ(Count(text, "\"iops_min\": 0,"), 6) << text;
-  EXPECT_EQ(Count(text, "\"iops_samples\": 0,"), 6) << text;
+  EXPECT_EQ(Count(text, "\"iops_samples\": 0\n"), 6) << text;
   // Alone, its spread is that of the phase, unless a host lacks every interval.
   report.mutable_phases(0)->mutable_workloads()->RemoveLast();
   report.mutable_phases(0)->add_iops_by_interval(std::nan(""));
   const std::string lacking = RenderFioJson(report, {});
-  EXPECT_EQ(Count(lacking, "\"iops_samples\": 0,"), 3) << lacking;
+  EXPECT_EQ(Count(lacking, "\"iops_samples\": 0\n"), 3) << lacking;
   report.mutable_phases(0)->add_iops_by_interval(900);
   report.mutable_phases(0)->add_iops_by_interval(1100);
   const std::string alone = RenderFioJson(report, {});
