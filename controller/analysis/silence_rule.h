@@ -31,7 +31,7 @@ struct SilencePart {
   double end_seconds = std::numeric_limits<double>::infinity();  // its own end
   double ios = 0;                                                // in the observed time
   double pause_seconds = 0;                                      // PauseSeconds()
-  double min_share = 1;                                        // LeastShare()
+  double min_share = 1;                                          // LeastShare()
   // I/Os per second that are expected where the host completed none; 0 if that is not known.
   double expected_rate = 0;
 };

@@ -327,65 +327,83 @@ Judgement JudgementOf(const v1::ComparedFigure& figure, int s) {
   return value.runs() == 0 ? Judgement::kUnknown : Judgement::kJudged;
 }
 
-std::string RenderJUnit(const v1::Comparison& comparison) {
+namespace {
+
+struct JUnitCases {
   int tests = 0;
   int errors = 0;
   int skipped = 0;
-  std::string cases;
+  std::string text;
+};
+
+// What the figure of a set is, and how it changed.
+std::string CaseWords(const v1::Comparison& comparison, const v1::ComparedFigure& figure, int s) {
+  const v1::ComparedValue& value = figure.values(s);
+  const auto in = [&](const v1::ComparedValue& of, int set) {
+    const int all = comparison.sets(set).runs_size();
+    return absl::StrCat(of.runs() > 0 ? Value(figure.unit(), of.median())
+                        : of.partial_runs() > 0
+                            ? absl::StrCat("in only ", of.partial_runs(), " of ", all, " runs")
+                            : "no value",
+                        of.partial_runs() > 0 ? " of " : " in ", comparison.sets(set).name());
+  };
+  return absl::StrCat(in(figure.values(0), 0), ", ", in(value, s), ": ",
+                      value.has_change() && PairsOf(figure, s) > 1
+                          ? absl::StrCat("median of ", PairsOf(figure, s), " pairs of runs ")
+                          : "",
+                      Change(value),
+                      value.has_p_value() ? absl::StrFormat(", p %.4f", value.p_value()) : "");
+}
+
+void AddCase(const v1::Comparison& comparison, const v1::ComparedFigure& figure, int s,
+             JUnitCases* cases) {
+  const v1::ComparedValue& value = figure.values(s);
+  const std::string words = CaseWords(comparison, figure, s);
+  std::string* text = &cases->text;
+  ++cases->tests;
+  absl::StrAppend(text, "    <testcase classname=\"lockstep.", XmlText(figure.phase()),
+                  "\" name=\"", XmlText(FigureName(figure)), " ",
+                  XmlText(comparison.sets(s).name()), "\">");
+  const Judgement judgement = JudgementOf(figure, s);
+  if (judgement == Judgement::kLeftOut) {
+    ++cases->skipped;
+    absl::StrAppend(text, "<skipped message=\"", XmlText(words), "\"/>");
+  } else if (judgement == Judgement::kUnknown) {
+    ++cases->errors;
+    absl::StrAppend(text, "<error message=\"", XmlText(words), "\"/>");
+  } else if (value.regression()) {
+    absl::StrAppend(text, "<failure message=\"", XmlText(words), "\"/>");
+  } else if (value.verdict() == v1::CHANGE_UNKNOWN) {
+    // A case that cannot tell is skipped, not passed: a pass would stand for the proof of no
+    // change.
+    ++cases->skipped;
+    absl::StrAppend(text, "<skipped message=\"",
+                    value.may_be_drift() ? XmlText(words + "; it may be a drift of the machine")
+                                         : "too few runs to tell",
+                    "\"/>");
+  } else {
+    absl::StrAppend(text, "<system-out>", XmlText(words), "</system-out>");
+  }
+  *text += "</testcase>\n";
+}
+
+}  // namespace
+
+std::string RenderJUnit(const v1::Comparison& comparison) {
+  JUnitCases cases;
   for (const v1::ComparedFigure& figure : comparison.figures()) {
     // A case passes or fails. A figure that is in no verdict is neither.
     if (!figure.judged()) continue;
-    for (int s = 1; s < figure.values_size(); ++s) {
-      const v1::ComparedValue& value = figure.values(s);
-      const v1::ComparedValue& first = figure.values(0);
-      const auto in = [&](const v1::ComparedValue& of, int set) {
-        const int all = comparison.sets(set).runs_size();
-        return absl::StrCat(of.runs() > 0 ? Value(figure.unit(), of.median())
-                            : of.partial_runs() > 0
-                                ? absl::StrCat("in only ", of.partial_runs(), " of ", all, " runs")
-                                : "no value",
-                            of.partial_runs() > 0 ? " of " : " in ", comparison.sets(set).name());
-      };
-      const std::string words = absl::StrCat(
-          in(first, 0), ", ", in(value, s), ": ",
-          value.has_change() && PairsOf(figure, s) > 1
-              ? absl::StrCat("median of ", PairsOf(figure, s), " pairs of runs ")
-              : "",
-          Change(value), value.has_p_value() ? absl::StrFormat(", p %.4f", value.p_value()) : "");
-      ++tests;
-      absl::StrAppend(&cases, "    <testcase classname=\"lockstep.", XmlText(figure.phase()),
-                      "\" name=\"", XmlText(FigureName(figure)), " ",
-                      XmlText(comparison.sets(s).name()), "\">");
-      const Judgement judgement = JudgementOf(figure, s);
-      if (judgement == Judgement::kLeftOut) {
-        ++skipped;
-        absl::StrAppend(&cases, "<skipped message=\"", XmlText(words), "\"/>");
-      } else if (judgement == Judgement::kUnknown) {
-        ++errors;
-        absl::StrAppend(&cases, "<error message=\"", XmlText(words), "\"/>");
-      } else if (value.regression()) {
-        absl::StrAppend(&cases, "<failure message=\"", XmlText(words), "\"/>");
-      } else if (value.verdict() == v1::CHANGE_UNKNOWN) {
-        // A case that cannot tell is skipped, not passed: a pass would stand for the proof of no
-        // change.
-        ++skipped;
-        absl::StrAppend(&cases, "<skipped message=\"",
-                        value.may_be_drift() ? XmlText(words + "; it may be a drift of the machine")
-                                             : "too few runs to tell",
-                        "\"/>");
-      } else {
-        absl::StrAppend(&cases, "<system-out>", XmlText(words), "</system-out>");
-      }
-      cases += "</testcase>\n";
-    }
+    for (int s = 1; s < figure.values_size(); ++s) AddCase(comparison, figure, s, &cases);
   }
   // A suite without cases would pass: there was nothing to compare with.
   if (comparison.figures().empty()) {
     for (const std::string& conclusion : comparison.conclusions()) {
-      ++tests;
-      ++skipped;
-      absl::StrAppend(&cases, "    <testcase classname=\"lockstep.gate\" name=\"comparison ", tests,
-                      "\"><skipped message=\"", XmlText(conclusion), "\"/></testcase>\n");
+      ++cases.tests;
+      ++cases.skipped;
+      absl::StrAppend(&cases.text, "    <testcase classname=\"lockstep.gate\" name=\"comparison ",
+                      cases.tests, "\"><skipped message=\"", XmlText(conclusion),
+                      "\"/></testcase>\n");
     }
   }
   // A warning belongs to no case. CI systems show the standard error of the whole suite.
@@ -397,7 +415,7 @@ std::string RenderJUnit(const v1::Comparison& comparison) {
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"lockstep "
       "gate\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\">\n%s    "
       "<system-err>%s</system-err>\n  </testsuite>\n</testsuites>\n",
-      tests, comparison.regressions(), errors, skipped, cases, warnings);
+      cases.tests, comparison.regressions(), cases.errors, cases.skipped, cases.text, warnings);
 }
 
 std::string RenderTrends(const v1::TrendsReply& reply, const ComparisonText& options) {

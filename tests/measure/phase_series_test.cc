@@ -177,8 +177,9 @@ TEST(PhaseSeriesTest, APartThatEndedInTheRampIsInNoWindow) {
 // Later points would be added to those of other times.
 TEST(PhaseSeriesTest, AnIntervalThatWasNotDeliveredHasAPointThatIsNotKnown) {
   PhaseSeries series = Stored({0}, {0});
-  for (uint32_t k : {1, 2, 5}) ASSERT_TRUE(series.Add(0, Sample(k, k, false)).ok());
-  v1::IntervalSample drain = Sample(7, 7, false);
+  for (uint32_t k : {1, 2, 5})
+    ASSERT_TRUE(series.Add(0, Sample(k, k, /*with_latencies=*/false)).ok());
+  v1::IntervalSample drain = Sample(7, 7, /*with_latencies=*/false);
   drain.set_interval_class(v1::INTERVAL_CLASS_DRAIN);
   ASSERT_TRUE(series.Add(0, drain).ok());
   const std::vector<double> points = series.Of(0).rates.iops.Points();
@@ -364,7 +365,7 @@ TEST(PhaseSeriesTest, AnInterfaceHasAPointForEachInterval) {
     if (k == 1 || k == 3) {  // it comes late, and is missing once
       v1::InterfaceSample* eth0 = sample.add_interfaces();
       eth0->set_name("eth0");
-      eth0->set_sent_bytes(1000 * (k + 1));
+      eth0->set_sent_bytes(uint64_t{1000} * (k + 1));
       eth0->set_received_bytes(100);
       eth0->set_send_speed_bits_per_second(k == 1 ? 64000 : 32000);
     }

@@ -491,7 +491,7 @@ TEST(FindingsTest, IOsThatTheQueueSplitsAreSaidToBe) {
 std::string SplitOf(uint64_t requests_per_io, const std::map<std::string, std::string>& facts) {
   // 20 a second. In ten seconds small requests of others could be hidden among those of 4 MiB.
   constexpr int kLonger = 6;
-  constexpr uint64_t kReads = 20 * kLonger;
+  constexpr uint64_t kReads = uint64_t{20} * kLonger;
   Stored data = FourHosts([](uint32_t, uint32_t) { return kReads; });
   for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
     spec->mutable_run()->mutable_workloads(0)->set_block_size_bytes(4 << 20);
