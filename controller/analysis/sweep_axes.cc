@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "common/units.h"
@@ -54,11 +55,30 @@ std::vector<double> NumbersBy(const NumberOfValue& number_of, const v1::SweepAxi
   return numbers;
 }
 
-// All values by one kind: 5m is five minutes beside 30s, and 5 MiB beside 64k. Durations come
-// before sizes, as most of their units are no unit of a size. The field of a rate says its kind.
+// What a job reads in the field, by the last part of its name. Nothing where the name does not
+// tell.
+AxisNumber NumberOfField(const std::string& field) {
+  const std::string last = field.substr(field.rfind('.') + 1);
+  if (absl::EndsWith(last, "size")) return &SizeNumber;
+  for (const char* bytes : {"offset", "increment", "align", "skip", "skip_after", "up_to"}) {
+    if (last == bytes) return &SizeNumber;
+  }
+  for (const char* counts : {"operations", "count", "iops", "queue_depth", "threads"}) {
+    if (last == counts) return &CountNumber;
+  }
+  return nullptr;
+}
+
+// All values by one kind: 1m of a block size is 1 MiB, 1k I/Os are 1,000, and 5m is five minutes
+// beside 30s. Where the field does not tell, durations come before sizes, as most of their units
+// are no unit of a size.
 std::vector<double> NumbersOf(const v1::SweepAxis& axis) {
   if (const std::optional<RateAxis> rate = RateAxisOf(axis.field())) {
     return NumbersBy([&](const std::string& value) { return RateValueOf(*rate, value); }, axis);
+  }
+  if (const AxisNumber of_field = NumberOfField(axis.field())) {
+    std::vector<double> numbers = NumbersBy(of_field, axis);
+    if (!numbers.empty()) return numbers;
   }
   for (const AxisNumber kind :
        {&BareNumber, &DurationNumber, &SizeNumber, &ShareNumber, &CountNumber}) {

@@ -28,6 +28,7 @@ std::vector<BlockField> FieldsOf(const v1::Workload& w) {
     fields.push_back({"block_sizes", line.block_size_bytes()});
   }
   for (const v1::AccessLine& line : w.access()) {
+    if (line.has_weight() && line.weight() == 0) continue;  // never drawn
     fields.push_back({"access.block_size", line.block_size_bytes()});
     fields.push_back({"access.align", line.align_bytes()});
   }
@@ -35,7 +36,8 @@ std::vector<BlockField> FieldsOf(const v1::Workload& w) {
   fields.push_back({"pattern.sequential.skip", sequential.skip_bytes()});
   fields.push_back({"pattern.sequential.skip_after", sequential.skip_after_bytes()});
   fields.push_back({"region.offset", w.region().offset_bytes()});
-  fields.push_back({"region.increment", w.region().increment_bytes()});
+  // The first thread's region begins at the offset itself.
+  if (w.threads() > 1) fields.push_back({"region.increment", w.region().increment_bytes()});
   return fields;
 }
 

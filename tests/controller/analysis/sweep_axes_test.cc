@@ -47,5 +47,15 @@ TEST(SweepAxesTest, ThousandsOfARateAreNoPowersOfTwo) {
   EXPECT_EQ(OrderedAlong("max_iops", {"20k", "40k"}), (Numbers{20e3, 40e3}));
 }
 
+TEST(SweepAxesTest, TheFieldSaysWhatItsValuesAre) {
+  constexpr double kMiB = 1024 * 1024;
+  // Nothing but minutes, without the field.
+  for (const char* field : {"block_size", "targets.data.file.size", "region.offset"}) {
+    EXPECT_EQ(OrderedAlong(field, {"1m", "4m"}), (Numbers{kMiB, 4 * kMiB})) << field;
+  }
+  EXPECT_EQ(OrderedAlong("operations", {"1k", "1010"}), (Numbers{1000, 1010}));
+  EXPECT_EQ(OrderedAlong("targets.data.file.count", {"10k", "1k"}), (Numbers{10000, 1000}));
+}
+
 }  // namespace
 }  // namespace lockstep::controller
