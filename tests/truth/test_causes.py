@@ -356,8 +356,9 @@ phases:
         self.says(found)
         self.assertIn("I/Os of 256 KiB", found["split"])
         size, ratio = re.search(r"requests of ([\d.]+) KiB \(×([\d.]+)\)", found["split"]).groups()
-        self.assert_near(size, 64, 0.05, "the requests, the journal's among them")
-        self.assert_near(ratio, 4, 0.05, "requests for each I/O")
+        # Two samples are not taken at the same instants as the engine's intervals end.
+        self.assert_near(size, 64, 0.1, "the requests, the journal's among them")
+        self.assert_near(ratio, 4, 0.1, "requests for each I/O")
         self.assertIn("takes at most 64 KiB", found["split"])
 
     @situation(

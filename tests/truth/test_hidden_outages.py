@@ -32,8 +32,21 @@ class HiddenOutages(StillTest):
         return mix
 
     def check_node1(self, job, intervals):
-        """Of intervals of 250 ms: node1 has outages where its samples have no I/O, and only it."""
-        mix = self.check(self.run_report(job))
+        """Of intervals of 250 ms: node1 has outages where its samples have no I/O, and only it.
+        Where the machine itself stood still, so that others have true ones, it is done again.
+        """
+        for _ in range(3):
+            mix = self.check(self.run_report(job))
+            others = [o for o in mix["outages"] if o["hosts"] != ["node1"]]
+            if not others:
+                break
+            for outage in others:
+                begin, end = outage["beginSeconds"], outage["endSeconds"]
+                for host in outage["hosts"]:
+                    seen = self.silences(host, intervals, 0.25)
+                    self.assertTrue(any(b <= begin and end <= e for b, e in seen), (outage, seen))
+        else:
+            self.skipTest("the machine itself stood still in three runs")
         own = self.silences("node1", intervals, 0.25)
         self.assertEqual(spans(mix), own)
         self.assertEqual([o["hosts"] for o in mix["outages"]], [["node1"]] * len(own))

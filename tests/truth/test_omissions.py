@@ -88,8 +88,11 @@ class Stalls(StillTest):
             self.assertEqual(f"mix, {w['name']}: {said}" in markdown, w["stalledRatio"] >= 0.01)
             if "correctedP99Ns" not in w:
                 continue
-            found = re.search(re.escape(said) + r"; p99 \S+ \S+, with [^\d]* ([\d.]+) ms", detail)
-            self.assert_near(found[1], w["correctedP99Ns"] / 1e6, 0.01, "as printed")
+            # Two workloads may have the same share.
+            found = re.findall(re.escape(said) + r"; p99 \S+ \S+, with [^\d]* ([\d.]+) ms", detail)
+            truth = w["correctedP99Ns"] / 1e6
+            nearest = min(found, key=lambda shown, to=truth: abs(float(shown) - to))
+            self.assert_near(nearest, truth, 0.01, "as printed")
         shares = [host.get("stalledRatio", 0) for host in mix["hosts"]]
         self.assertEqual("p99 corrected p99 stalled" in detail, max(shares) >= 0.01)
 
