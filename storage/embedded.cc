@@ -22,8 +22,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/limits.h"
+#include "common/log.h"
 #include "common/text.h"
-#include "spdlog/spdlog.h"
 #include "storage/pg.h"
 #include "storage/postgres_programs.h"
 
@@ -278,7 +278,7 @@ void EmbeddedPostgres::WriteHolderAddress(const std::string& address) {
   // The lock protects the store, the address only helps whoever finds it taken. A full disk must
   // not end a controller for that.
   if (pwrite(lock_.get(), address.data(), address.size(), 0) < 0) {
-    spdlog::warn("{}/lock: {}", directory_, common::ErrnoText(errno));
+    log::Warn("{}/lock: {}", directory_, common::ErrnoText(errno));
   }
 }
 
@@ -325,7 +325,7 @@ absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(
   server->binaries_ = binaries;
   server->pid_ = LivePostmaster(data);
   if (server->pid_ > 0) {
-    spdlog::info("adopting the PostgreSQL that runs in {} (pid {})", data, server->pid_);
+    log::Info("adopting the PostgreSQL that runs in {} (pid {})", data, server->pid_);
   } else if (absl::Status status = server->Launch(binaries); !status.ok()) {
     return status;
   }
@@ -455,9 +455,9 @@ void EmbeddedPostgres::KeepAlive() {
   const bool dead =
       pid_ <= 0 || (child_ ? waitpid(pid_, &status, WNOHANG) == pid_ : kill(pid_, 0) != 0);
   if (!dead) return;
-  spdlog::error("the PostgreSQL in {} has died; starting it again", directory_);
+  log::Error("the PostgreSQL in {} has died; starting it again", directory_);
   if (absl::Status started = Launch(binaries_); !started.ok()) {
-    spdlog::error("{}", std::string(started.message()));
+    log::Error("{}", std::string(started.message()));
   }
 }
 
@@ -471,7 +471,7 @@ EmbeddedPostgres::~EmbeddedPostgres() {
     if (child_ ? waitpid(pid_, &status, WNOHANG) == pid_ : kill(pid_, 0) != 0) return;
     usleep(100000);
   }
-  spdlog::warn("PostgreSQL (pid {}) does not stop", pid_);
+  log::Warn("PostgreSQL (pid {}) does not stop", pid_);
 }
 
 }  // namespace lockstep::storage

@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "spdlog/spdlog.h"
+#include "common/log.h"
 #include "storage/schema_files.h"
 
 namespace lockstep::storage {
@@ -84,7 +84,7 @@ absl::Status ApplyOnce(PgConnection* connection, const common::EmbeddedFile& fil
         absl::StrCat("the store's schema has another migration ", file.name, " than this program"));
   }
   if (absl::Status status = Apply(connection, file); !status.ok()) return status;
-  spdlog::info("schema: applied {}", file.name);
+  log::Info("schema: applied {}", file.name);
   return connection
       ->Query("INSERT INTO schema_migrations (version, name, digest) VALUES ($1, $2, md5($3))",
               {version, file.name, file.content})
@@ -108,7 +108,7 @@ absl::Status ApplyInterface(PgConnection* connection) {
     if (!IsInterface(file)) continue;
     if (absl::Status status = Apply(connection, file); !status.ok()) return status;
   }
-  spdlog::info("schema: applied the interface");
+  log::Info("schema: applied the interface");
   return connection
       ->Query(
           "INSERT INTO schema_migrations (version, name, digest) VALUES ($1, $2, md5($3)) "

@@ -12,7 +12,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "spdlog/spdlog.h"
+#include "common/log.h"
 
 namespace lockstep::storage {
 namespace {
@@ -47,7 +47,7 @@ int PgResult::Column(const char* name) const {
     next_column_ = (column + 1) % columns;
     return column;
   }
-  spdlog::critical("a statement gives no column '{}'", name);
+  log::Critical("a statement gives no column '{}'", name);
   std::abort();
 }
 

@@ -10,9 +10,9 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "common/limits.h"
+#include "common/log.h"
 #include "common/mutex.h"
 #include "proto/defaults.h"
-#include "spdlog/spdlog.h"
 #include "storage/conninfo.h"
 #include "storage/ingest.h"
 #include "storage/migrate.h"
@@ -191,10 +191,10 @@ void PgStore::GuardReader() {
   if (problem == reader_problem_) return;
   reader_problem_ = problem;
   if (problem.empty()) {
-    spdlog::info("the role lockstep_reader is guarded again");
+    log::Info("the role lockstep_reader is guarded again");
   } else {
-    spdlog::warn("the role lockstep_reader is not guarded: {}; see docs/reference/security.md",
-                 problem);
+    log::Warn("the role lockstep_reader is not guarded: {}; see docs/reference/security.md",
+              problem);
   }
 }
 
@@ -257,7 +257,7 @@ absl::Status PgStore::EndUnreadable(const UnreadableRuns& unreadable) {
   for (const auto& unread : unreadable) {
     const std::string& run_id = unread.first;
     const std::string outcome = absl::StrCat("quarantined: ", unread.second);
-    spdlog::error("run {} is {}; the others go on", run_id, outcome);
+    log::Error("run {} is {}; the others go on", run_id, outcome);
     const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
       auto ended = connection->Query(
           "UPDATE runs SET state = 'failed', outcome = $2, ended_at = now() WHERE run_id = $1 AND "

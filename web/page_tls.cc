@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "boost/asio/buffer.hpp"
-#include "spdlog/spdlog.h"
+#include "common/log.h"
 
 namespace lockstep::web {
 namespace {
@@ -58,8 +58,8 @@ std::shared_ptr<SslContext> PageTls::Context() {
   if (context.ok()) {
     context_ = *std::move(context);
   } else {
-    spdlog::error("the page goes on with its certificate of before: {}",
-                  std::string(context.status().message()));
+    log::Error("the page goes on with its certificate of before: {}",
+               std::string(context.status().message()));
   }
   return context_;
 }

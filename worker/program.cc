@@ -17,6 +17,7 @@
 #include "common/files.h"
 #include "common/iscsi_url.h"
 #include "common/limits.h"
+#include "common/log.h"
 #include "common/signals.h"
 #include "common/text.h"
 #include "common/timing.h"
@@ -29,8 +30,6 @@
 #include "google/protobuf/stubs/logging.h"
 #include "proto/protocol_version.h"
 #include "proto/worker.pb.h"
-#include "spdlog/sinks/stdout_color_sinks.h"
-#include "spdlog/spdlog.h"
 #include "worker/doctor/allow_checks.h"
 #include "worker/doctor/host_checks.h"
 #include "worker/host/block_devices.h"
@@ -261,7 +260,7 @@ Agent::Parts PartsOf(const PhaseRunner::Parts& runner, const std::shared_ptr<Mar
   parts.welcomed = [keys](const v1::Welcome& welcome) {
     const absl::Status status =
         keys->SetEndorsement(welcome.mark_authority(), welcome.mark_endorsement());
-    if (!status.ok()) spdlog::error("no file can be laid out: {}", std::string(status.message()));
+    if (!status.ok()) log::Error("no file can be laid out: {}", std::string(status.message()));
   };
   return parts;
 }
@@ -272,11 +271,11 @@ void OnSignal(const sigset_t& signals, std::function<void()> end) {
   std::thread([signals, end = std::move(end)] {
     int number = 0;
     sigwait(&signals, &number);
-    spdlog::info("stopping");
+    log::Info("stopping");
     std::thread([] {
       std::this_thread::sleep_for(std::chrono::nanoseconds(limits::kShutdownNs));
-      spdlog::error("a thread does not stop: the process ends without it");
-      spdlog::default_logger()->flush();
+      log::Error("a thread does not stop: the process ends without it");
+      log::Flush();
       // exit(3) would run destructors, which wait for the thread that does not stop.
       _exit(1);
     }).detach();
@@ -317,8 +316,8 @@ int Serve(const Flags& flags, const sigset_t& signals) {
   const ObserveScope observes =
       flags.observe == "all" ? ObserveScope::kAll : ObserveScope::kAllowed;
   if (flags.allow.empty()) {
-    spdlog::warn("--allow names nothing: every job {}will be refused here",
-                 observes == ObserveScope::kAll ? "that does more than observe " : "");
+    log::Warn("--allow names nothing: every job {}will be refused here",
+              observes == ObserveScope::kAll ? "that does more than observe " : "");
   }
 
   const auto policy = HostPolicy::Make(flags.allow_settings, flags.approve_labels, observes);
@@ -326,7 +325,7 @@ int Serve(const Flags& flags, const sigset_t& signals) {
   // Settings that a killed worker has left changed are restored before the first phase, which would
   // take them for the host's own.
   EnvironmentKeeper environment(flags.state_directory);
-  for (const std::string& words : environment.Recover()) spdlog::warn("{}", words);
+  for (const std::string& words : environment.Recover()) log::Warn("{}", words);
 
   PhaseRunner::Parts runner;
   runner.guard = &*guard;
@@ -357,7 +356,7 @@ int RunProgram(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;
   }
-  spdlog::set_default_logger(spdlog::stderr_color_mt("worker"));
+  log::SetName("worker");
 
   const sigset_t signals = common::BlockSignals({SIGINT, SIGTERM});
   // libiscsi writes to connections that the other end may have closed.

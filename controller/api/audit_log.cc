@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/limits.h"
+#include "common/log.h"
 #include "common/text.h"
 #include "common/timing.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
@@ -105,7 +105,7 @@ void AuditLog::Add(v1::AuditEntry entry, const grpc::Status& answer) {
   entry.set_details(common::Printable(details, kDetailBytes));
   common::MutexLock lock(&mutex_);
   if (waiting_.size() >= static_cast<size_t>(limits::kAuditWaiting)) {
-    if (++dropped_ == 1) spdlog::error("the audit log waits for the store: entries are lost");
+    if (++dropped_ == 1) log::Error("the audit log waits for the store: entries are lost");
     return;
   }
   waiting_.push_back(std::move(entry));
@@ -166,8 +166,8 @@ void AuditLog::Main() {
     // ABORTED is not retried: another controller is active, and this one ends.
     const bool again = !added.ok() && storage::IsTransient(added) && !last;
     if (!added.ok() && !again) {
-      spdlog::error("{} entries of the audit log cannot be stored: {}", batch.size(),
-                    std::string(added.message()));
+      log::Error("{} entries of the audit log cannot be stored: {}", batch.size(),
+                 std::string(added.message()));
     }
     common::MutexLock lock(&mutex_);
     if (again) {
@@ -177,8 +177,7 @@ void AuditLog::Main() {
     }
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<int64_t>(batch.size()));
     if (dropped_ > 0) {
-      spdlog::error("{} entries of the audit log were lost while the store was unavailable",
-                    dropped_);
+      log::Error("{} entries of the audit log were lost while the store was unavailable", dropped_);
       dropped_ = 0;
     }
   }

@@ -3,10 +3,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/log.h"
 #include "common/text.h"
 #include "common/units.h"
 #include "grpc/grpc_security_constants.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
@@ -94,8 +94,7 @@ size_t Callers::Sweep() {
   for (auto& [key, stream] : streams_) {
     const std::string why = WhyNot(*content, stream.certificate, now);
     if (why.empty() || stream.context->IsCancelled()) continue;
-    spdlog::warn("a stream from {} is ended: {}", common::Printable(stream.context->peer(), 128),
-                 why);
+    log::Warn("a stream from {} is ended: {}", common::Printable(stream.context->peer(), 128), why);
     stream.context->TryCancel();
     ++ended;
   }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "common/ids.h"
 #include "common/limits.h"
+#include "common/log.h"
 #include "common/text.h"
 #include "common/units.h"
 #include "common/version.h"
@@ -21,7 +22,6 @@
 #include "controller/plan/validate.h"
 #include "proto/fields.h"
 #include "proto/protocol_version.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/log.h"
 #include "common/text.h"
 #include "controller/api/await.h"
 #include "controller/api/controller_service.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 
@@ -90,8 +90,7 @@ grpc::ServerUnaryReactor* ControllerService::Forget(grpc::CallbackServerContext*
       return ToGrpc(status);
     }
     reply->set_forgotten(parts_.fleet->Forget(request->host()));
-    spdlog::warn("{} has had the certificate of host {} forgotten", principal.name,
-                 request->host());
+    log::Warn("{} has had the certificate of host {} forgotten", principal.name, request->host());
     return grpc::Status::OK;
   });
   return call;

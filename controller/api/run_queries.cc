@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
+#include "common/log.h"
 #include "common/units.h"
 #include "controller/analysis/trends.h"
 #include "controller/api/await.h"
@@ -16,7 +17,6 @@
 #include "controller/api/run_filter.h"
 #include "controller/runs/reports.h"
 #include "measure/states.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
@@ -342,8 +342,8 @@ grpc::ServerUnaryReactor* ControllerService::Prune(grpc::CallbackServerContext* 
     *reply = *std::move(pruned);
     ForgetRuns(*reply);
     if (!asked.dry_run()) {
-      spdlog::warn("{} has pruned {} of {:.0f} runs", principal.name,
-                   asked.samples_only() ? "the samples" : "all", reply->runs());
+      log::Warn("{} has pruned {} of {:.0f} runs", principal.name,
+                asked.samples_only() ? "the samples" : "all", reply->runs());
     }
     return grpc::Status::OK;
   });

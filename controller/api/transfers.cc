@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "common/limits.h"
+#include "common/log.h"
 #include "controller/analysis/histograms.h"
 #include "controller/api/archive_check.h"
 #include "controller/api/await.h"
@@ -13,7 +14,6 @@
 #include "controller/api/transfer.h"
 #include "controller/runs/reports.h"
 #include "proto/fields.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
@@ -97,7 +97,7 @@ void MakeFigures(storage::Store* store, const std::string& run_id) {
   if (status.ok()) status = SaveTimelines(store, run_id);
   if (status.ok()) status = store->SaveReport(run_id, *report);
   if (!status.ok()) {
-    spdlog::warn("no figures of imported run {}: {}", run_id, std::string(status.message()));
+    log::Warn("no figures of imported run {}: {}", run_id, std::string(status.message()));
   }
 }
 
@@ -167,7 +167,7 @@ grpc::ServerReadReactor<v1::ArchivePart>* ControllerService::ImportRun(
     if (run_id.ok()) done.set_subject(*run_id);
     parts_.audit->Add(std::move(done), ToGrpc(run_id.status()));
     if (!run_id.ok()) return reader->End(ToGrpc(run_id.status()));
-    spdlog::warn("{} has imported run {}", name, *run_id);
+    log::Warn("{} has imported run {}", name, *run_id);
     MakeFigures(parts_.store, *run_id);
     reply->mutable_run()->set_run_id(*run_id);
     const auto run = parts_.store->GetRun(*run_id);

@@ -4,10 +4,10 @@
 #include <thread>
 
 #include "common/limits.h"
+#include "common/log.h"
 #include "common/signing.h"
 #include "controller/runs/crash_loop.h"
 #include "controller/runs/recovered_state.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
@@ -153,8 +153,8 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
 
 void Controller::RefreshTls() {
   if (const absl::Status changed = tls_->Refresh(); !changed.ok()) {
-    spdlog::error("{}; the certificates and revocations of before stay in use",
-                  std::string(changed.message()));
+    log::Error("{}; the certificates and revocations of before stay in use",
+               std::string(changed.message()));
   }
   callers_.Sweep();
 }

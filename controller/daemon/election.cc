@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "spdlog/spdlog.h"
+#include "common/log.h"
 
 namespace lockstep::controller {
 namespace {
@@ -34,8 +34,8 @@ absl::Status Election::BecomeActive() {
     if (!held.ok() && !said) return held.status();
     if (held.ok() && *held) return absl::OkStatus();
     if (!said) {
-      spdlog::info("standby: {} is active; this controller takes over when that one ends",
-                   lock_.Holder());
+      log::Info("standby: {} is active; this controller takes over when that one ends",
+                lock_.Holder());
     }
     if (held.ok()) {
       if (SignalWithin(kStandbyPoll)) return cancelled;
@@ -52,7 +52,7 @@ absl::Status Election::WhileUnavailable(const std::function<absl::Status()>& wor
   while (true) {
     const absl::Status status = work();
     if (!storage::IsTransient(status)) return status;
-    spdlog::error("the store is out of reach, trying again: {}", std::string(status.message()));
+    log::Error("the store is out of reach, trying again: {}", std::string(status.message()));
     if (SignalWithin(kRetryPause)) return absl::CancelledError("a signal came");
   }
 }
@@ -67,7 +67,7 @@ void Election::CheckForSuccessor() {
 }
 
 void EndThisController(const std::string& reason) {
-  spdlog::critical("{}: this one ends", reason);
+  log::Critical("{}: this one ends", reason);
   std::_Exit(3);
 }
 

@@ -13,6 +13,7 @@
 #include "CLI/CLI.hpp"
 #include "common/clock.h"
 #include "common/files.h"
+#include "common/log.h"
 #include "common/signals.h"
 #include "common/text.h"
 #include "common/timing.h"
@@ -25,8 +26,6 @@
 #include "google/protobuf/stubs/logging.h"
 #include "proto/protocol_version.h"
 #include "proto/worker.pb.h"
-#include "spdlog/sinks/stdout_color_sinks.h"
-#include "spdlog/spdlog.h"
 #include "storage/conninfo.h"
 #include "storage/pg_store.h"
 
@@ -129,7 +128,7 @@ void BlankStoreArgument(int argc, char** argv) {
     if (word.rfind("--store=", 0) == 0) from = argv[i] + strlen("--store=");
     if (from == nullptr) continue;
     if (storage::HasPassword(from)) {
-      spdlog::warn(
+      log::Warn(
           "the password in --store was readable for every local user while this program started; "
           "use --store-file, PGPASSFILE or service=NAME");
     }
@@ -230,7 +229,7 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   // A standby does not listen. Clients with several addresses find the active controller by that.
   auto listener = Listener::Start(*listening, (*active)->parts());
   if (!listener.ok()) return Fail(listener.status());
-  spdlog::info("store: {} (epoch {})", opened.store->Describe(), (*active)->epoch());
+  log::Info("store: {} (epoch {})", opened.store->Describe(), (*active)->epoch());
   if (opened.embedded != nullptr) opened.embedded->WriteHolderAddress((*listener)->address());
   if (!flags.ready_file.empty()) {
     // A rename shows the whole file or none to the program that waits for it.
@@ -239,7 +238,7 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
     if (!written.ok()) return Fail(written);
   }
   AwaitSignal(signals, opened, &election);
-  spdlog::info("shutting down");
+  log::Info("shutting down");
   // The controller goes first, since its open streams would keep the server from ending.
   (*active)->Shutdown([&] { (*listener)->StopPage(); });
   (*listener)->Shutdown();
@@ -265,7 +264,7 @@ int RunProgram(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;
   }
-  spdlog::set_default_logger(spdlog::stderr_color_mt("controller"));
+  log::SetName("controller");
   // The server's programs have another working directory.
   flags.state_directory = common::AbsolutePath(flags.state_directory);
   BlankStoreArgument(argc, argv);

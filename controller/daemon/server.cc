@@ -3,8 +3,8 @@
 #include <chrono>
 
 #include "common/limits.h"
+#include "common/log.h"
 #include "common/timing.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
@@ -54,7 +54,7 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Start(const Options& options
                                  listener->server_->InProcessChannel(arguments));
   if (!page.ok()) return page.status();
   listener->page_ = *std::move(page);
-  spdlog::info("web page at {}", listener->page_->url());
+  log::Info("web page at {}", listener->page_->url());
   listener->addresses_ += "http " + listener->page_->url() + "\n";
   return listener;
 }
@@ -80,8 +80,8 @@ absl::Status Listener::Bind(const Options& options) {
           "; is another controller running there? (lockstep status asks it)");
     }
     const std::string address = asked.substr(0, asked.rfind(':') + 1) + std::to_string(ports[i]);
-    spdlog::info("listening on {}{}", address,
-                 options.tls != nullptr ? " (mutual TLS)" : " (plaintext)");
+    log::Info("listening on {}{}", address,
+              options.tls != nullptr ? " (mutual TLS)" : " (plaintext)");
     addresses_ += "listen " + address + "\n";
     if (asked.rfind("unix:", 0) != 0) listen.push_back(address);
     if (address_.empty()) address_ = DialableAddress(asked, address);

@@ -1,8 +1,8 @@
 #include "controller/fleet/control_stream.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/log.h"
 #include "proto/fields.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 
@@ -21,7 +21,7 @@ void ControlStream::Command(v1::ControllerMessage message) {
 }
 
 void ControlStream::End(const std::string& reason) {
-  if (!reason.empty()) spdlog::debug("a worker's connection is ended: {}", reason);
+  if (!reason.empty()) log::Debug("a worker's connection is ended: {}", reason);
   context_->TryCancel();
 }
 

@@ -6,13 +6,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "common/limits.h"
+#include "common/log.h"
 #include "common/mark_endorsement.h"
 #include "common/mutex.h"
 #include "common/timing.h"
 #include "common/units.h"
 #include "common/version.h"
 #include "controller/fleet/control_stream.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
@@ -169,7 +169,7 @@ bool Fleet::OnMessage(const std::string& worker_id, ControlStream* stream,
                                           -4e18, 4e18));
       if (std::abs(member.wall_difference_ns) > kWallWarningNs &&
           std::abs(before) <= kWallWarningNs) {
-        spdlog::warn(
+        log::Warn(
             "the wall clock of {} is {:.1f} s off this controller's; nothing here relies on it, "
             "its logs do",
             member.hello.host().name(), static_cast<double>(member.wall_difference_ns) / 1e9);

@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/log.h"
 #include "common/mutex.h"
 #include "common/timing.h"
 #include "controller/ingest/ingest_pipeline.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
@@ -140,7 +140,7 @@ int64_t IngestPipeline::Pump() {
     common::MutexLock lock(&mutex_);
     // Once for a reason: the spool is tried again every kRetryNs.
     if (!storage::IsTransient(status) && unavailable_reason_ != status.message()) {
-      spdlog::error("the spool cannot be committed: {}", std::string(status.message()));
+      log::Error("the spool cannot be committed: {}", std::string(status.message()));
     }
     unavailable_reason_ = std::string(status.message());
   }
@@ -162,8 +162,8 @@ void IngestPipeline::OnUnavailable(const absl::Status& status,
     unavailable_reason_ = std::string(status.message());
   }
   next_try_ns_ = options_.clock->MonotonicNs() + kRetryNs;
-  spdlog::error("the store is unavailable; samples go to the spool: {}",
-                std::string(status.message()));
+  log::Error("the store is unavailable; samples go to the spool: {}",
+             std::string(status.message()));
   options_.store_state(status);
 }
 
@@ -175,7 +175,7 @@ void IngestPipeline::ComeBack() {
     unavailable_ = false;
     unavailable_reason_.clear();
   }
-  spdlog::info("the store is back; the spool is empty");
+  log::Info("the store is back; the spool is empty");
   options_.store_state(absl::OkStatus());
 }
 
@@ -325,8 +325,8 @@ IngestPipeline::Feed* IngestPipeline::FindFeedLocked(const v1::PhaseId& id, uint
 }
 
 void IngestPipeline::Rejected(const storage::IngestBatch& batch, const absl::Status& status) {
-  spdlog::error("the store refuses samples of worker {}: {}", batch.worker_index,
-                std::string(status.message()));
+  log::Error("the store refuses samples of worker {}: {}", batch.worker_index,
+             std::string(status.message()));
   common::MutexLock lock(&mutex_);
   Phase* phase = nullptr;
   Feed* feed = FindFeedLocked(batch.phase, batch.worker_index, &phase);

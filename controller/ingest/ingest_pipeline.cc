@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/limits.h"
+#include "common/log.h"
 #include "common/mutex.h"
 #include "measure/block_runs.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {

@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
+#include "common/log.h"
 #include "controller/plan/fleet_uses.h"
 #include "controller/plan/next_phase.h"
 #include "controller/plan/observes.h"
 #include "controller/plan/plan_token.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
@@ -161,7 +161,7 @@ void Admission::Decide(measure::RunRecord run, Found found) {
 
 void Admission::Wait(measure::RunRecord run, const TargetLocks::Conflict& conflict) {
   const std::string other = conflict.run_id.substr(0, 8);
-  spdlog::info("run {} waits until {} {}", run.run_id, conflict.run_id, conflict.until);
+  log::Info("run {} waits until {} {}", run.run_id, conflict.run_id, conflict.until);
   v1::WatchEvent waits;
   waits.mutable_event()->set_severity(Text(Severity::kWarning));
   waits.mutable_event()->set_message(
@@ -186,7 +186,7 @@ void Admission::Start(const measure::RunRecord& run, std::vector<PlanWorker> wor
         const Starting current = starting_[id];
         starting_.erase(id);
         if (!status.ok()) {
-          spdlog::error("run {} could not be started: {}", id, std::string(status.message()));
+          log::Error("run {} could not be started: {}", id, std::string(status.message()));
           measure::RunRecord refused;
           refused.run_id = id;
           return Refuse(refused, admitted.run.workers, RunState::kFailed,

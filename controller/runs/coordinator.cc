@@ -5,13 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/log.h"
 #include "common/timing.h"
 #include "controller/plan/fleet_uses.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/validate.h"
 #include "controller/runs/missing_figures.h"
 #include "controller/runs/reports.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 Coordinator::Coordinator(Options options)
@@ -117,8 +117,8 @@ void Coordinator::TakeOver(const storage::ActiveRun& active, std::shared_ptr<Liv
   const auto actor = RunActor::TakeOver(std::move(settled), std::move(from), Services(id),
                                         [this, id] { Finish(id); });
   active_[id] = actor;
-  spdlog::info("run {} is taken over in phase {} (attempt {}, {})", id, active.phase.name,
-               active.phase.attempt, Text(active.phase.state));
+  log::Info("run {} is taken over in phase {} (attempt {}, {})", id, active.phase.name,
+            active.phase.attempt, Text(active.phase.state));
   // The run begins later, from the loop: the feeds and watchers of all recovered runs come first.
   Post([this, id, actor] {
     AddEvent(id, Severity::kWarning, "the controller was replaced; this one goes on with the run");
@@ -190,13 +190,13 @@ void Coordinator::OnAttached(const v1::Hello& hello) {
   Persist([store = options_.store, hello] { return store->RegisterWorker(hello); },
           [hello](const absl::Status& status) {
             if (!status.ok()) {
-              spdlog::error("worker on {} could not be recorded: {}", hello.host().name(),
-                            std::string(status.message()));
+              log::Error("worker on {} could not be recorded: {}", hello.host().name(),
+                         std::string(status.message()));
             }
           });
   Post([this, hello] {
     const std::string& id = hello.worker_id();
-    spdlog::info("worker on {} attached ({} devices)", hello.host().name(), hello.devices_size());
+    log::Info("worker on {} attached ({} devices)", hello.host().name(), hello.devices_size());
     awaited_.erase(id);
     stale_workers_.erase(id);
     // The worker's own word that nothing does I/O any more frees the targets. The time that has
@@ -284,7 +284,7 @@ void Coordinator::OnDetached(const std::string& worker_id) {
 
 void Coordinator::OnLost(const std::string& worker_id, const std::string& reason) {
   Post([this, worker_id, reason] {
-    spdlog::info("worker {} is lost: {}", worker_id, reason);
+    log::Info("worker {} is lost: {}", worker_id, reason);
     stale_workers_.erase(worker_id);
     const auto active = active_;
     for (const auto& [id, actor] : active) {
@@ -309,7 +309,7 @@ void Coordinator::OnIntruder(const std::string& text) {
 
 void Coordinator::OnFleetEvent(const std::string& text) {
   Post([this, text] {
-    spdlog::warn("{}", text);
+    log::Warn("{}", text);
     // The event goes to every run in progress, because it may concern each of them.
     std::vector<std::string> runs;
     for (const auto& [id, actor] : active_) runs.push_back(id);
@@ -469,7 +469,7 @@ void Coordinator::Finish(const std::string& run_id) {
       [this, run_id, summary](const absl::Status& status) {
         --finishing_;
         if (!status.ok()) {
-          spdlog::error("no summary of run {}: {}", run_id, std::string(status.message()));
+          log::Error("no summary of run {}: {}", run_id, std::string(status.message()));
         }
         options_.watchers->Close(run_id, *summary);
         CheckDrained();

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/log.h"
 #include "controller/runs/run_actor.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
@@ -26,7 +26,7 @@ std::string ReasonOf(int crashes) {
 
 absl::Status EndOne(storage::RunStore* store, const std::string& run_id, const std::string& reason,
                     const common::Clock* clock) {
-  spdlog::error("run {} is {}", run_id, reason);
+  log::Error("run {} is {}", run_id, reason);
   const storage::RunEnd end = {.state = measure::RunState::kFailed, .outcome = reason};
   if (absl::Status status = store->EndRun(run_id, end); !status.ok()) {
     return status;

@@ -2,8 +2,8 @@
 
 #include <chrono>
 
+#include "common/log.h"
 #include "common/mutex.h"
-#include "spdlog/spdlog.h"
 #include "storage/store.h"
 
 namespace lockstep::controller {
@@ -81,7 +81,7 @@ void ThreadLoop::StoreMain(common::Queue<Work>* queue) {
     // and must be stored later.
     for (int tries = 0; storage::IsTransient(status) && !store_stopping_; ++tries) {
       if (tries == 0) {
-        spdlog::error("the store is out of reach, trying again: {}", std::string(status.message()));
+        log::Error("the store is out of reach, trying again: {}", std::string(status.message()));
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
       status = work->work();

@@ -1,7 +1,7 @@
 #include "controller/runs/missing_figures.h"
 
+#include "common/log.h"
 #include "controller/runs/reports.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
@@ -26,7 +26,7 @@ void MakeNext(Loop* loop, storage::Store* store, const Runs& runs) {
       },
       [loop, store, runs, run_id](const absl::Status& status) {
         if (!status.ok()) {
-          spdlog::warn("no figures of run {}: {}", run_id, std::string(status.message()));
+          log::Warn("no figures of run {}: {}", run_id, std::string(status.message()));
         }
         MakeNext(loop, store, runs);
       });
@@ -45,10 +45,10 @@ void MakeMissingFigures(Loop* loop, storage::Store* store) {
       },
       [loop, store, runs](const absl::Status& status) {
         if (!status.ok()) {
-          spdlog::warn("runs without figures: {}", std::string(status.message()));
+          log::Warn("runs without figures: {}", std::string(status.message()));
           return;
         }
-        if (!runs->empty()) spdlog::info("making the figures of {} earlier runs", runs->size());
+        if (!runs->empty()) log::Info("making the figures of {} earlier runs", runs->size());
         MakeNext(loop, store, runs);
       });
 }

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/log.h"
 #include "controller/plan/loads.h"
 #include "controller/runs/crash_loop.h"
 #include "controller/runs/run_plan.h"
 #include "controller/runs/stop_order.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
@@ -86,8 +86,8 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
                              FillTo(sample.interval(), worker, load, interval_ns, live.get());
                              const absl::Status added = live->Add(worker, sample);
                              if (!added.ok()) {
-                               spdlog::error("a stored sample of worker {} cannot be read: {}",
-                                             worker, std::string(added.message()));
+                               log::Error("a stored sample of worker {} cannot be read: {}", worker,
+                                          std::string(added.message()));
                              }
                              return absl::OkStatus();
                            });

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/log.h"
 #include "common/text.h"
 #include "common/timing.h"
 #include "common/units.h"
@@ -12,7 +13,6 @@
 #include "controller/plan/sweep.h"
 #include "controller/runs/run_plan.h"
 #include "controller/runs/stop_order.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
@@ -413,8 +413,8 @@ void RunActor::Execute(const action::RecordEnding& a) {
 }
 
 void RunActor::Execute(const action::Note& a) {
-  spdlog::info("run {}: {}{}{}", run_.run_id.substr(0, 8), a.host, a.host.empty() ? "" : ": ",
-               a.message);
+  log::Info("run {}: {}{}{}", run_.run_id.substr(0, 8), a.host, a.host.empty() ? "" : ": ",
+            a.message);
   // Read once, so that watchers and the store have the same moment.
   const int64_t at = services_.clock->WallNs();
   v1::WatchEvent event;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "spdlog/spdlog.h"
+#include "common/log.h"
 
 namespace lockstep::controller {
 namespace {
@@ -27,7 +27,7 @@ void RunEnds::Record(const std::string& run_id, const storage::RunEnd& end,
         std::string& problem = problems_[run_id];
         if (problem != status.message()) {
           problem = std::string(status.message());
-          spdlog::error("the end of run {} cannot be stored, trying again: {}", run_id, problem);
+          log::Error("the end of run {} cannot be stored, trying again: {}", run_id, problem);
         }
         loop_->After(kRetryPause,
                      [this, run_id, end, then = std::move(then)] { Record(run_id, end, then); });

@@ -7,12 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "common/limits.h"
+#include "common/log.h"
 #include "common/mutex.h"
 #include "common/timing.h"
 #include "common/version.h"
 #include "proto/fields.h"
 #include "proto/protocol_version.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::worker {
 namespace {
@@ -34,7 +34,7 @@ ConnectionKeeper::Options KeeperOptions(size_t controllers) {
 // A list that is too long is cut here. The controller would refuse the message, and the worker
 // could do nothing about it.
 void LogCut(const std::string& cut) {
-  if (!cut.empty()) spdlog::warn("what this worker tells of its host is cut: {}", cut);
+  if (!cut.empty()) log::Warn("what this worker tells of its host is cut: {}", cut);
 }
 
 // Adds the devices that a message may have.
@@ -88,7 +88,7 @@ Agent::Agent(Options options, Parts parts, const common::Clock* clock)
     protocol_->OnResult(phase, std::move(result));
   };
   callbacks.report = [this](measure::Severity severity, const std::string& text) {
-    spdlog::warn("{}", text);
+    log::Warn("{}", text);
     protocol_->OnReport(severity, text);
   };
   // The callbacks use protocol_, which is made after this. None comes before an assignment, and
@@ -181,7 +181,7 @@ void Agent::StampMain() {
       stamps_.pop_front();
     }
     if (const std::string wrong = v1::FirstProblem(orders); !wrong.empty()) {
-      spdlog::error("the controller sent an invalid StampDevices: {}", wrong);
+      log::Error("the controller sent an invalid StampDevices: {}", wrong);
       continue;
     }
     v1::WorkerMessage reply;
@@ -191,8 +191,8 @@ void Agent::StampMain() {
       // The host's own log names who had its devices stamped, whatever becomes of the controller's
       // audit log.
       const std::string& refused = reply.stamps().refused(i);
-      spdlog::info("{} {} for {}: {}", order.release() ? "release" : "enrol", order.path(),
-                   orders.enrolled_by(), refused.empty() ? "done" : refused);
+      log::Info("{} {} for {}: {}", order.release() ? "release" : "enrol", order.path(),
+                orders.enrolled_by(), refused.empty() ? "done" : refused);
     }
     SendToSession(reply);
   }
@@ -211,7 +211,7 @@ void Agent::InspectMain() {
       inspect = inspections_.front();
     }
     if (const std::string wrong = v1::FirstProblem(inspect); !wrong.empty()) {
-      spdlog::error("the controller sent an invalid Inspect: {}", wrong);
+      log::Error("the controller sent an invalid Inspect: {}", wrong);
       common::MutexLock lock(&mutex_);
       inspections_.pop_front();
       continue;
@@ -281,8 +281,8 @@ void Agent::TickMain() {
     if (keeper_.attached()) attached_ns = now;
     if (options_.max_alone_ns == 0 || now - attached_ns <= options_.max_alone_ns) continue;
     // Nobody can tell this worker to end any more. Its undelivered measurements are lost with it.
-    spdlog::warn("no controller for {} s: this worker ends; {} messages are not delivered",
-                 (now - attached_ns) / timing::kSecond, outbox_.uncommitted());
+    log::Warn("no controller for {} s: this worker ends; {} messages are not delivered",
+              (now - attached_ns) / timing::kSecond, outbox_.uncommitted());
     return Stop();
   }
 }
@@ -338,7 +338,7 @@ absl::Status Agent::Serve() {
     if (absl::IsFailedPrecondition(status)) return status;
     // A controller that is unavailable for hours must not fill the log with one line for each
     // attempt.
-    if (status.message() != said) spdlog::warn("{}; dialling again", std::string(status.message()));
+    if (status.message() != said) log::Warn("{}; dialling again", std::string(status.message()));
     said = std::string(status.message());
   }
 }

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "common/log.h"
 #include "common/mutex.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::worker {
 namespace {
@@ -51,9 +51,8 @@ bool Outbox::WriteLocked(const v1::DeliveryItem& item, Slot* slot) {
     file_ = common::FileDescriptor(
         open(limits_.overflow_path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file_.valid()) return false;
-    spdlog::warn(
-        "samples that are not committed go to {} from now on: {} MiB of them are in memory",
-        limits_.overflow_path, memory_bytes_ >> 20);
+    log::Warn("samples that are not committed go to {} from now on: {} MiB of them are in memory",
+              limits_.overflow_path, memory_bytes_ >> 20);
   }
   const std::string bytes = item.SerializeAsString();
   if (file_end_ + bytes.size() > limits_.overflow_bytes) return false;
@@ -145,7 +144,7 @@ std::optional<v1::DeliveryBatch> Outbox::NextBatch(int wait_ms) {
       if (!ReadLocked(slot, batch.add_items())) {
         batch.mutable_items()->RemoveLast();
         if (batch.items_size() != 0) return batch;
-        spdlog::critical("samples in {} cannot be read back", limits_.overflow_path);
+        log::Critical("samples in {} cannot be read back", limits_.overflow_path);
         if (wait_ms > 0) changed_.WaitFor(&lock, std::chrono::milliseconds(wait_ms));
         return std::nullopt;
       }

@@ -1,10 +1,10 @@
 #include "worker/link/protocol.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/log.h"
 #include "common/mutex.h"
 #include "common/timing.h"
 #include "common/version.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::worker {
 
@@ -307,8 +307,8 @@ void Protocol::OnFailed(const v1::PhaseFailed& failed) {
     }
     over = EndPhaseLocked(&message.phase_failed());
   }
-  spdlog::error("phase {} of run {} failed: {}", failed.phase().phase(), failed.phase().run_id(),
-                message.phase_failed().reason());
+  log::Error("phase {} of run {} failed: {}", failed.phase().phase(), failed.phase().run_id(),
+             message.phase_failed().reason());
   // The order matters: the failure belongs to the phase, which the status declares over.
   ports_.send(message);
   ports_.send(over);
@@ -383,7 +383,7 @@ void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {
 }
 
 void Protocol::Event(measure::Severity severity, const std::string& text) {
-  spdlog::warn("{}", text);
+  log::Warn("{}", text);
   OnReport(severity, text);
 }
 

@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/dial.h"
 #include "common/limits.h"
+#include "common/log.h"
 #include "common/mutex.h"
 #include "common/timing.h"
-#include "spdlog/spdlog.h"
 #include "worker/link/handshake.h"
 
 namespace lockstep::worker {
@@ -84,7 +84,7 @@ void Session::Send(const v1::WorkerMessage& message) {
   if (message.has_clock_reply()) return Write(message);
   common::MutexLock lock(&queue_mutex_);
   if (queue_.size() >= static_cast<size_t>(limits::kCommandsWaiting)) {
-    spdlog::warn("the controller at {} does not read what this worker says", address_);
+    log::Warn("the controller at {} does not read what this worker says", address_);
     return Cancel();
   }
   queue_.push_back(message);
@@ -142,7 +142,7 @@ absl::Status Session::Converse() {
   ports.keeper = ports_.keeper;
   ports.protocol = ports_.protocol;
   ports.welcomed = [&](const v1::ControllerMessage& welcome) {
-    spdlog::info("attached to the controller at {} (epoch {})", address_, welcome.epoch());
+    log::Info("attached to the controller at {} (epoch {})", address_, welcome.epoch());
     welcome_ = welcome.welcome();
     ports_.welcomed(welcome.welcome());
     // This comes after welcome_ is set: other threads send from now on, and use it.
@@ -151,7 +151,7 @@ absl::Status Session::Converse() {
     deliver = std::thread([this] { DeliverMain(); });
   };
   ports.rejected = [this](const std::string& reason) {
-    spdlog::warn("the controller at {} ends this connection: {}", address_, reason);
+    log::Warn("the controller at {} ends this connection: {}", address_, reason);
   };
   Handshake handshake(std::move(ports));
   Write(handshake.Hello(ports_.hello()));
@@ -209,7 +209,7 @@ void Session::HeartbeatMain() {
   while (!over_) {
     const int64_t now = ports_.clock->MonotonicNs();
     if (ports_.keeper->IsSilent(now)) {
-      spdlog::warn("the controller has been silent for longer than the lease");
+      log::Warn("the controller has been silent for longer than the lease");
       return Cancel();
     }
     if (ports_.keeper->TakeHeartbeat(now)) {
@@ -249,7 +249,7 @@ void Session::DeliverOnce(v1::WorkerService::Stub* stub) {
     v1::DeliveryAck ack;
     while (stream->Read(&ack)) {
       const std::string refused = ports_.outbox->OnAck(ack);
-      if (!refused.empty()) spdlog::warn("the controller did not take samples: {}", refused);
+      if (!refused.empty()) log::Warn("the controller did not take samples: {}", refused);
     }
     broken = true;
   });

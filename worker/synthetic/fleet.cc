@@ -11,12 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/ids.h"
+#include "common/log.h"
 #include "common/mutex.h"
 #include "common/timing.h"
 #include "common/version.h"
 #include "proto/protocol_version.h"
 #include "proto/worker.grpc.pb.h"
-#include "spdlog/spdlog.h"
 #include "worker/link/connection_keeper.h"
 #include "worker/link/handshake.h"
 #include "worker/link/protocol.h"
@@ -93,8 +93,8 @@ class SyntheticFleet::Impl {
     if (go_count_ == 0 || at_ns - last_go_ns_ > 2 * kSecond) go_count_ = 0, first_go_ns_ = at_ns;
     last_go_ns_ = at_ns;
     if (++go_count_ == options_.workers) {
-      spdlog::info("go reached all {} within {:.1f} ms", go_count_,
-                   static_cast<double>(last_go_ns_ - first_go_ns_) / 1e6);
+      log::Info("go reached all {} within {:.1f} ms", go_count_,
+                static_cast<double>(last_go_ns_ - first_go_ns_) / 1e6);
     }
   }
   common::Mutex go_mutex_;
@@ -207,7 +207,7 @@ class SyntheticFleet::Impl::Member
       OpenDeliverLocked();
     };
     ports.rejected = [this](const std::string& reason) {
-      spdlog::warn("{} is sent away: {}", Name(), reason);
+      log::Warn("{} is sent away: {}", Name(), reason);
     };
     return ports;
   }
@@ -270,7 +270,7 @@ class SyntheticFleet::Impl::Member
       fleet_->Refused(absl::Status(status.code(), absl::StrCat("the controller at ", address_, ": ",
                                                                std::string(status.message()))));
     }
-    spdlog::warn("{}: {}", Name(), std::string(status.message()));
+    log::Warn("{}: {}", Name(), std::string(status.message()));
     common::MutexLock lock(&mutex_);
     control_->End();
   }
@@ -286,7 +286,7 @@ class SyntheticFleet::Impl::Member
         [self](const v1::DeliveryAck& ack) {
           const std::string refused = self->outbox_.OnAck(ack);
           if (!refused.empty()) {
-            spdlog::warn("{}: samples were not taken: {}", self->Name(), refused);
+            log::Warn("{}: samples were not taken: {}", self->Name(), refused);
           }
           self->Pump();
         },
@@ -398,7 +398,7 @@ absl::Status SyntheticFleet::Impl::Run() {
     changed_.WaitFor(&lock, std::chrono::seconds(1));
     const uint32_t attached = attached_;
     if (attached != said) {
-      spdlog::info("{} of {} synthetic workers are attached", attached, options_.workers);
+      log::Info("{} of {} synthetic workers are attached", attached, options_.workers);
     }
     said = attached;
   }
