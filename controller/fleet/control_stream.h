@@ -7,7 +7,7 @@
 #include "common/certificate.h"
 #include "controller/fleet/fleet.h"
 #include "controller/fleet/queued_stream.h"
-#include "proto/worker.grpc.pb.h"
+#include "proto/worker.pb.h"
 
 namespace lockstep::controller {
 

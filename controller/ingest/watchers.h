@@ -10,7 +10,7 @@
 
 #include "common/mutex.h"
 #include "grpcpp/grpcpp.h"
-#include "proto/controller.grpc.pb.h"
+#include "proto/controller.pb.h"
 
 namespace lockstep::controller {
 
