@@ -35,9 +35,10 @@ ProcessorUse ProcessorUseOf(const PhaseView& view, const v1::KernelReport& kerne
   // Stolen time counts as busy, because the load generator could not use it either.
   const double busy = kernel.user_ratio() + kernel.system_ratio() + kernel.steal_ratio();
   use.is_busy = busy >= kBusyProcessors;
-  const std::optional<double> own = use.is_busy ? OwnShare(view, kernel, busy) : std::nullopt;
   use.text = absl::StrFormat("the processors of %s were busy for %.0f %% of the time",
                              kernel.hosts().empty() ? "?" : kernel.hosts(0), 100 * busy);
+  if (!use.is_busy) return use;
+  const std::optional<double> own = OwnShare(view, kernel, busy);
   if (!own) return use;
   use.by = *own < kOwnShare ? ProcessorUse::By::kOthers : ProcessorUse::By::kWorkers;
   if (use.by == ProcessorUse::By::kOthers) {
