@@ -12,6 +12,7 @@
 #include "common/ids.h"
 #include "controller/fleet/control_stream.h"
 #include "controller/fleet/fleet.h"
+#include "proto/worker.grpc.pb.h"
 
 namespace lockstep::controller {
 namespace {

@@ -15,6 +15,7 @@
 #include "controller/fleet/fleet.h"
 #include "controller/plan/selection.h"
 #include "grpcpp/generic/generic_stub.h"
+#include "proto/worker.grpc.pb.h"
 #include "tests/fakes/memory_spool.h"
 #include "tests/fakes/memory_store.h"
 
