@@ -3,7 +3,6 @@
 #include <cmath>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -28,22 +27,6 @@ using google::protobuf::Reflection;
 absl::StatusOr<double> Widened(const absl::StatusOr<int64_t>& parsed) {
   if (!parsed.ok()) return parsed.status();
   return static_cast<double>(*parsed);
-}
-
-absl::StatusOr<double> ParseNumber(Unit kind, const std::string& text) {
-  switch (kind) {
-    case UNIT_BYTES:
-      return Widened(common::ParseSize(text));
-    case UNIT_DURATION_NS:
-      return Widened(common::ParseDuration(text));
-    case UNIT_RATIO:
-      return common::ParseRatio(text);
-    // A rate is often written without /s, as in fio's job files.
-    case UNIT_BYTES_PER_SECOND:
-      return Widened(common::ParseSize(std::string(absl::StripSuffix(text, "/s"))));
-    default:
-      return common::ParseCount(text);
-  }
 }
 
 absl::Status SetEnum(const FieldDescriptor& field, const std::string& text, Message* message) {
@@ -96,7 +79,7 @@ absl::Status SetNumber(const FieldDescriptor& field, const std::string& text, Me
     reflection->SetUInt64(message, &field, exact);
     return absl::OkStatus();
   }
-  const auto parsed = ParseNumber(field.options().GetExtension(unit), text);
+  const auto parsed = NumberFromText(field, text);
   if (!parsed.ok()) return parsed.status();
   const double value = *parsed;
   if (const std::string wrong = WrongNumber(field, value); !wrong.empty()) {
@@ -152,6 +135,31 @@ std::string NumberText(const FieldDescriptor& field, double value) {
       // A double keeps 15 decimal digits for certain. With 17, 0.1 would be shown as
       // 0.10000000000000001.
       return absl::StrFormat("%.15g", value);
+  }
+}
+
+absl::StatusOr<double> NumberFromText(const FieldDescriptor& field, const std::string& text) {
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+    case FieldDescriptor::CPPTYPE_STRING:
+    case FieldDescriptor::CPPTYPE_BOOL:
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return absl::InvalidArgumentError(absl::StrCat(field.name(), " is no number"));
+    default:
+      break;
+  }
+  switch (field.options().GetExtension(unit)) {
+    case UNIT_BYTES:
+      return Widened(common::ParseSize(text));
+    case UNIT_DURATION_NS:
+      return Widened(common::ParseDuration(text));
+    case UNIT_RATIO:
+      return common::ParseRatio(text);
+    // A rate is often written without /s, as in fio's job files.
+    case UNIT_BYTES_PER_SECOND:
+      return Widened(common::ParseSize(std::string(absl::StripSuffix(text, "/s"))));
+    default:
+      return common::ParseCount(text);
   }
 }
 

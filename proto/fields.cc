@@ -208,6 +208,14 @@ std::string JobFieldName(const FieldDescriptor& field) {
   return has ? name.substr(0, name.size() - suffix.size()) : name;
 }
 
+const FieldDescriptor* FindJobField(const google::protobuf::Descriptor& message,
+                                    const std::string& name) {
+  for (int i = 0; i < message.field_count(); ++i) {
+    if (JobFieldName(*message.field(i)) == name) return message.field(i);
+  }
+  return nullptr;
+}
+
 std::vector<FieldProblem> CheckFields(const Message& message) {
   Checker checker;
   checker.Check(message, "");

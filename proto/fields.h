@@ -14,6 +14,9 @@ namespace lockstep::v1 {
 // A field's name in a job file: `block_size_bytes` is `block_size` there, because its value carries
 // the unit.
 std::string JobFieldName(const google::protobuf::FieldDescriptor& field);
+// The message's field of this name in a job file; null if there is none.
+const google::protobuf::FieldDescriptor* FindJobField(const google::protobuf::Descriptor& message,
+                                                      const std::string& name);
 
 // The maximum number of bytes of a text, or of each text of a list or map, and the maximum number
 // of items of a list or map: of the field's options, else those that proto/units.proto documents.

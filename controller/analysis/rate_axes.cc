@@ -42,6 +42,18 @@ const v1::OperationReport* FiguresOfAxis(const RateAxis& axis, const v1::Workloa
   return figures != nullptr && figures->has_iops() ? figures : nullptr;
 }
 
+// A value of the axis as a number. Nothing if it is none.
+std::optional<double> RateValueOf(const RateAxis& axis, const std::string& value) {
+  // As in a job: 1k I/Os are 1,000, and 1k bytes are 1,024.
+  if (axis.unit == RateAxis::Unit::kBytes) {
+    const auto bytes = common::ParseSize(std::string(absl::StripSuffix(value, "/s")));
+    return bytes.ok() ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
+  }
+  const auto number =
+      axis.unit == RateAxis::Unit::kShare ? common::ParseRatio(value) : common::ParseCount(value);
+  return number.ok() ? std::optional(*number) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<RateAxis> RateAxisOf(const std::string& field) {
@@ -61,17 +73,6 @@ std::optional<RateAxis> RateAxisOf(const std::string& field) {
   RateAxis axis = found->second;
   axis.workload = workload;
   return axis;
-}
-
-std::optional<double> RateValueOf(const RateAxis& axis, const std::string& value) {
-  // As in a job: 1k I/Os are 1,000, and 1k bytes are 1,024.
-  if (axis.unit == RateAxis::Unit::kBytes) {
-    const auto bytes = common::ParseSize(std::string(absl::StripSuffix(value, "/s")));
-    return bytes.ok() ? std::optional(static_cast<double>(*bytes)) : std::nullopt;
-  }
-  const auto number =
-      axis.unit == RateAxis::Unit::kShare ? common::ParseRatio(value) : common::ParseCount(value);
-  return number.ok() ? std::optional(*number) : std::nullopt;
 }
 
 std::optional<ServedRate> ServedRateOf(const RateAxis& axis, const std::string& value,

@@ -24,9 +24,6 @@ struct RateAxis {
 // Nothing for a field that is no rate.
 std::optional<RateAxis> RateAxisOf(const std::string& field);
 
-// A value of the axis as a number. Nothing if it is none.
-std::optional<double> RateValueOf(const RateAxis& axis, const std::string& value);
-
 // What was due per second of the workloads that the axis is of, and what they did. Bytes where the
 // axis is of bytes, otherwise I/Os.
 struct ServedRate {

@@ -7,7 +7,8 @@
 namespace lockstep::controller {
 
 // The values of an axis as numbers, in the field's unit: bytes, nanoseconds, shares or counts.
-// Empty if one of them is no number, or if they neither ascend nor descend. Pure.
+// Empty if the field has no numbers, if one of the values is none, or if they neither ascend nor
+// descend. Pure.
 std::vector<double> OrderedValuesOf(const v1::SweepAxis& axis);
 
 }  // namespace lockstep::controller

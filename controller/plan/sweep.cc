@@ -19,6 +19,7 @@
 namespace lockstep::controller {
 namespace {
 
+using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
@@ -140,11 +141,20 @@ uint64_t StepsOnce(const v1::Sweep& sweep) {
 }
 
 const FieldDescriptor* Find(const Message& message, const std::string& name) {
-  const auto& type = *message.GetDescriptor();
-  for (int i = 0; i < type.field_count(); ++i) {
-    if (v1::JobFieldName(*type.field(i)) == name) return type.field(i);
+  return v1::FindJobField(*message.GetDescriptor(), name);
+}
+
+// The field at the end of the path, from a message of this type.
+const FieldDescriptor* FieldAt(const Descriptor* type, const std::vector<std::string>& path) {
+  const FieldDescriptor* field = nullptr;
+  for (size_t i = 0; i < path.size(); ++i) {
+    field = type == nullptr ? nullptr : v1::FindJobField(*type, path[i]);
+    if (field == nullptr) return nullptr;
+    type = field->message_type();
+    // The number of the list's item stands between its name and that of a field.
+    if (field->is_repeated() && i + 1 < path.size()) ++i;
   }
-  return nullptr;
+  return field;
 }
 
 absl::Status Wrong(const std::string& field, const std::string& why) {
@@ -266,6 +276,17 @@ bool EndsRepetition(const v1::Sweep& sweep, uint32_t step) {
 }
 
 bool IsOfTarget(const v1::SweepAxis& axis) { return absl::StartsWith(axis.field(), kOfTarget); }
+
+const FieldDescriptor* FieldOf(const v1::SweepAxis& axis) {
+  if (IsOfTarget(axis)) {
+    return FieldAt(v1::Target::descriptor(),
+                   absl::StrSplit(NameAndField(axis.field()).second, '.'));
+  }
+  const std::vector<std::string> path = absl::StrSplit(axis.field(), '.');
+  // As in Apply().
+  const FieldDescriptor* of_phase = FieldAt(v1::RunPhase::descriptor(), path);
+  return of_phase != nullptr ? of_phase : FieldAt(v1::Workload::descriptor(), path);
+}
 
 std::vector<std::string> FileVariantsOf(const v1::Sweep& sweep) {
   std::vector<std::string> names;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "google/protobuf/descriptor.h"
 #include "proto/job.pb.h"
 
 namespace lockstep::controller {
@@ -52,6 +53,8 @@ bool EndsRepetition(const v1::Sweep& sweep, uint32_t step);
 
 // Whether the axis varies a target: `targets.NAME.FIELD`.
 bool IsOfTarget(const v1::SweepAxis& axis);
+// The field that the axis varies; null if it names none.
+const google::protobuf::FieldDescriptor* FieldOf(const v1::SweepAxis& axis);
 // The name that the target of the job file has at this point.
 std::string TargetAt(const std::string& name, const SweepPoint& point);
 // Those names of the file targets that the sweep prepares, over all points, each once.

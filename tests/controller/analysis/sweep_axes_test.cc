@@ -55,6 +55,16 @@ TEST(SweepAxesTest, TheFieldSaysWhatItsValuesAre) {
   }
   EXPECT_EQ(OrderedAlong("operations", {"1k", "1010"}), (Numbers{1000, 1010}));
   EXPECT_EQ(OrderedAlong("targets.data.file.count", {"10k", "1k"}), (Numbers{10000, 1000}));
+  EXPECT_EQ(OrderedAlong("workloads.1.fsync.every_ios", {"1k", "2k"}), (Numbers{1000, 2000}));
+  EXPECT_EQ(OrderedAlong("access.0.up_to", {"1m", "4m"}), (Numbers{kMiB, 4 * kMiB}));
+  EXPECT_EQ(OrderedAlong("duration", {"1m", "2m"}), (Numbers{60e9, 120e9}));
+}
+
+TEST(SweepAxesTest, OnlyFieldsThatAreNumbersHaveAnOrder) {
+  EXPECT_EQ(OrderedAlong("targets.data.file.path", {"1", "2"}), Numbers());
+  EXPECT_EQ(OrderedAlong("hosts.names", {"1", "2"}), Numbers());
+  EXPECT_EQ(OrderedAlong("no_such_field", {"1", "2"}), Numbers());
+  EXPECT_EQ(OrderedAlong("threads.more", {"1", "2"}), Numbers());
 }
 
 }  // namespace
