@@ -129,9 +129,11 @@ class Comparer {
     if (kind.unit) figure->set_unit(Text(*kind.unit));
     figure->set_direction(kind.direction);
     figure->set_judged(IsJudged(key));
-    figure->set_required(IsRequired(key, judged_));
     for (const ComparedSide& side : sides_) {
       v1::ComparedValue* value = figure->add_values();
+      if (figure->judged() && figure->values_size() > 1) {
+        value->set_judgement(JudgementOf(key, sides_[0], side, judged_));
+      }
       const auto partial = side.partial.find(key);
       if (partial != side.partial.end()) {
         value->set_partial_runs(static_cast<uint32_t>(partial->second));

@@ -1,6 +1,7 @@
 #include "controller/analysis/comparison_sides.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -32,6 +33,18 @@ std::string FigureNameOf(const FigureKey& key) {
   return absl::StrCat(key.phase, " ", kFigures[key.figure].name);
 }
 
+// Whether a gate needs to know it. A run may lack a percentile for a few I/Os. A figure that the
+// request names is always required.
+bool IsRequiredFigure(const FigureKey& key, const std::set<std::string>& requested) {
+  const FigureKind& kind = kFigures[key.figure];
+  return kind.id == FigureId::kIops || kind.id == FigureId::kMean || requested.contains(kind.name);
+}
+
+// In all its runs, or in some.
+bool HasFigure(const ComparedSide& side, const FigureKey& key) {
+  return side.table.contains(key) || side.partial.contains(key);
+}
+
 class MissingFinder {
  public:
   MissingFinder(const std::vector<ComparedSide>& sides, const std::vector<std::string>& titles,
@@ -41,8 +54,9 @@ class MissingFinder {
   MissingFigures Find() {
     for (size_t s = 0; s < sides_.size(); ++s) TellPartial(s);
     for (size_t s = 1; s < sides_.size(); ++s) {
-      FindGone(0, s);
-      FindGone(s, 0);
+      CountUnknown(s);
+      TellGone(s);
+      TellNew(s);
       TellUnstated(s);
     }
     FindUnknown();
@@ -50,7 +64,11 @@ class MissingFinder {
   }
 
  private:
-  bool IsRequired(const FigureKey& key) const { return controller::IsRequired(key, requested_); }
+  bool IsRequired(const FigureKey& key) const { return IsRequiredFigure(key, requested_); }
+
+  bool IsUnknown(const FigureKey& key, size_t s) const {
+    return JudgementOf(key, sides_[0], sides_[s], requested_) == v1::JUDGEMENT_UNKNOWN;
+  }
 
   void Say(const std::string& sentence) { found_.sentences.push_back(sentence); }
 
@@ -64,42 +82,47 @@ class MissingFinder {
       if (!IsRequired(key) && side.partial.contains(MeanBeside(key))) continue;
       partial.insert(absl::StrCat(FigureNameOf(key), " (missing in ", side.runs.size() - runs,
                                   " of ", side.runs.size(), ")"));
-      // What the first set does not have at all is new, and cannot have become worse.
-      if (IsRequired(key) && (s == 0 || sides_[0].HasRow(key))) ++found_.count;
     }
     if (partial.empty()) return;
     Say(absl::StrCat("not judged, because only some runs of ", titles_[s],
                      " have it: ", absl::StrJoin(partial, ", ")));
   }
 
-  // Figures of one set that another lacks. Nothing is known of their change, whichever has them: a
-  // phase that is gone, one without a single I/O, or a percentile that none of the runs gives.
-  void FindGone(size_t with, size_t without) {
-    const ComparedSide& side = sides_[without];
-    std::set<std::string> gone, added;
-    for (const auto& [key, values] : sides_[with].table) {
-      // TellPartial() has counted the figures of some runs.
-      if (side.table.contains(key) || side.partial.contains(key)) continue;
-      const bool is_tail = IsPercentile(key) && side.table.contains(MeanBeside(key));
-      if (!is_tail && !IsRequired(key)) continue;
-      if (without == 0 && !side.HasRow(key)) {
-        added.insert(key.phase);
-        continue;
-      }
-      // A baseline of few I/Os must not stop a gate from judging what it does have. The other way
-      // round the new runs may have lost their I/Os.
-      if (without == 0 && !IsRequired(key)) continue;  // TellUnstated()
-      gone.insert(FigureNameOf(key));
-      ++found_.count;
+  void CountUnknown(size_t s) {
+    std::set<FigureKey> keys;
+    for (const ComparedSide* side : {&sides_[0], &sides_[s]}) {
+      for (const auto& [key, values] : side->table) keys.insert(key);
+      for (const auto& [key, runs] : side->partial) keys.insert(key);
     }
-    if (!gone.empty()) {
+    for (const FigureKey& key : keys) found_.count += IsUnknown(key, s) ? 1 : 0;
+  }
+
+  // Figures of which one set has all and the other none. Nothing is known of their change,
+  // whichever has them: a phase that is gone, one without a single I/O, or a percentile that none
+  // of the runs gives.
+  void TellGone(size_t s) {
+    for (const auto& [with, without] : {std::pair<size_t, size_t>(0, s), {s, 0}}) {
+      std::set<std::string> gone;
+      for (const auto& [key, values] : sides_[with].table) {
+        // TellPartial() has told the figures of some runs.
+        if (HasFigure(sides_[without], key) || !IsUnknown(key, s)) continue;
+        gone.insert(FigureNameOf(key));
+      }
+      if (gone.empty()) continue;
       Say(absl::StrCat(titles_[without], " has not, and ", titles_[with],
                        " has: ", absl::StrJoin(gone, ", ")));
     }
-    if (!added.empty()) {
-      Say(absl::StrCat(titles_[without], " has not all figures that ", titles_[with],
-                       " has of phase ", absl::StrJoin(added, ", ")));
+  }
+
+  // Phases and parts of phases that the first set does not have.
+  void TellNew(size_t s) {
+    std::set<std::string> added;
+    for (const auto& [key, values] : sides_[s].table) {
+      if (IsRequired(key) && !sides_[0].HasRow(key)) added.insert(key.phase);
     }
+    if (added.empty()) return;
+    Say(absl::StrCat(titles_[0], " has not all figures that ", titles_[s], " has of phase ",
+                     absl::StrJoin(added, ", ")));
   }
 
   // Percentiles that the first set does not have, of I/Os that both sets have.
@@ -109,11 +132,11 @@ class MissingFinder {
       if (kFigures[mean.figure].id != FigureId::kMean || !sides_[s].table.contains(mean)) continue;
       FigureKey key = mean;
       for (key.figure = 0; key.figure < kFigureCount; ++key.figure) {
-        if (!IsPercentile(key) || Has(sides_[0], key)) continue;
-        if (!Has(sides_[s], key)) {
+        if (!IsPercentile(key) || HasFigure(sides_[0], key)) continue;
+        if (!HasFigure(sides_[s], key)) {
           both.insert(FigureNameOf(key));
           // FindUnknown() counts it where no phase has it.
-          if (IsRequired(key) && IsInFirst(kFigures[key.figure].name)) ++found_.count;
+          if (IsUnknown(key, s) && IsInFirst(kFigures[key.figure].name)) ++found_.count;
         } else if (!IsRequired(key)) {
           first.insert(FigureNameOf(key));
         }
@@ -127,11 +150,6 @@ class MissingFinder {
       Say(absl::StrCat("not judged, because no run of ", titles_[0], " and none of ", titles_[s],
                        " has it: ", absl::StrJoin(both, ", "), "; ", kWhyNoPercentile));
     }
-  }
-
-  // In all its runs, or in some.
-  static bool Has(const ComparedSide& side, const FigureKey& key) {
-    return side.table.contains(key) || side.partial.contains(key);
   }
 
   // In a phase of the first set, in all its runs or in some.
@@ -162,9 +180,18 @@ class MissingFinder {
 
 }  // namespace
 
-bool IsRequired(const FigureKey& key, const std::set<std::string>& requested) {
-  const FigureKind& kind = kFigures[key.figure];
-  return kind.id == FigureId::kIops || kind.id == FigureId::kMean || requested.contains(kind.name);
+v1::Judgement JudgementOf(const FigureKey& key, const ComparedSide& first, const ComparedSide& side,
+                          const std::set<std::string>& requested) {
+  if (first.table.contains(key) && side.table.contains(key)) return v1::JUDGEMENT_JUDGED;
+  // What the first set does not have at all is new, and cannot have become worse.
+  if (!first.HasRow(key)) return v1::JUDGEMENT_LEFT_OUT;
+  if (IsRequiredFigure(key, requested)) return v1::JUDGEMENT_UNKNOWN;
+  // A baseline of few I/Os must not stop a gate from judging what it does have. The other way
+  // round, the new runs have lost the I/Os that their tail was made of. Where they have no I/O at
+  // all, they lack all figures, and IOPS and the mean say so.
+  const bool is_lost_tail = IsPercentile(key) && first.table.contains(key) &&
+                            !HasFigure(side, key) && side.table.contains(MeanBeside(key));
+  return is_lost_tail ? v1::JUDGEMENT_UNKNOWN : v1::JUDGEMENT_LEFT_OUT;
 }
 
 MissingFigures MissingFiguresOf(const std::vector<ComparedSide>& sides,

@@ -30,10 +30,11 @@ struct MissingFigures {
   // Those whose change matters and is not known: a gate must not pass.
   uint32_t count = 0;
 };
-// Whether a set must have it. A run may lack a percentile for a few I/Os. A figure that the request
-// names is always required.
-bool IsRequired(const FigureKey& key, const std::set<std::string>& requested);
-// `titles`: of the sides. `requested`: names of figures that the request asks to judge. Pure.
+// How a gate takes a judged figure of `side`, beside the first set. `requested`: names of figures
+// that the request asks to judge. Pure.
+v1::Judgement JudgementOf(const FigureKey& key, const ComparedSide& first, const ComparedSide& side,
+                          const std::set<std::string>& requested);
+// `titles`: of the sides. Pure.
 MissingFigures MissingFiguresOf(const std::vector<ComparedSide>& sides,
                                 const std::vector<std::string>& titles,
                                 const std::set<std::string>& requested);

@@ -316,17 +316,6 @@ std::string RenderMarkdown(const v1::Comparison& comparison) {
   return out + "\n";
 }
 
-Judgement JudgementOf(const v1::ComparedFigure& figure, int s) {
-  const v1::ComparedValue& first = figure.values(0);
-  const v1::ComparedValue& value = figure.values(s);
-  if (figure.required() &&
-      (first.partial_runs() > 0 || (value.partial_runs() > 0 && first.runs() > 0))) {
-    return Judgement::kUnknown;
-  }
-  if (value.partial_runs() > 0 || first.runs() == 0) return Judgement::kLeftOut;
-  return value.runs() == 0 ? Judgement::kUnknown : Judgement::kJudged;
-}
-
 namespace {
 
 struct JUnitCases {
@@ -364,11 +353,10 @@ void AddCase(const v1::Comparison& comparison, const v1::ComparedFigure& figure,
   absl::StrAppend(text, "    <testcase classname=\"lockstep.", XmlText(figure.phase()),
                   "\" name=\"", XmlText(FigureName(figure)), " ",
                   XmlText(comparison.sets(s).name()), "\">");
-  const Judgement judgement = JudgementOf(figure, s);
-  if (judgement == Judgement::kLeftOut) {
+  if (value.judgement() == v1::JUDGEMENT_LEFT_OUT) {
     ++cases->skipped;
     absl::StrAppend(text, "<skipped message=\"", XmlText(words), "\"/>");
-  } else if (judgement == Judgement::kUnknown) {
+  } else if (value.judgement() == v1::JUDGEMENT_UNKNOWN) {
     ++cases->errors;
     absl::StrAppend(text, "<error message=\"", XmlText(words), "\"/>");
   } else if (value.regression()) {

@@ -86,15 +86,15 @@ std::string RenderGithub(const v1::Comparison& comparison) {
       const std::string& set = comparison.sets(s).name();
       const std::string title = absl::StrCat("lockstep gate ", NameOfFigure(figure));
       ++judged;
-      const Judgement judgement = JudgementOf(figure, s);
-      if (judgement == Judgement::kLeftOut) {
+      if (value.judgement() == v1::JUDGEMENT_LEFT_OUT) {
         --judged;  // the warnings name it
-      } else if (judgement == Judgement::kUnknown) {
-        const bool is_partial = value.partial_runs() > 0;
-        text += Annotate(
-            Annotation::kWarning, title,
-            absl::StrCat(value.runs() > 0 || is_partial ? "not in all runs of " : "no value in ",
-                         value.runs() > 0 ? comparison.sets(0).name() : set));
+      } else if (value.judgement() == v1::JUDGEMENT_UNKNOWN) {
+        const int lacking = value.runs() > 0 ? 0 : s;
+        text +=
+            Annotate(Annotation::kWarning, title,
+                     absl::StrCat(figure.values(lacking).partial_runs() > 0 ? "not in all runs of "
+                                                                            : "no value in ",
+                                  comparison.sets(lacking).name()));
       } else if (value.regression()) {
         text +=
             Annotate(Annotation::kError, title,

@@ -240,6 +240,7 @@ TEST(ComparedTimesTest, APercentileThatTheBaselineLacksIsLeftOutUnlessItIsNamed)
   EXPECT_GT(named.missing(), 0u);
   EXPECT_NE(absl::StrJoin(named.warnings(), "\n").find("a has not, and b has: p0 p99"),
             std::string::npos);
+  EXPECT_NE(RenderJUnit(named).find("<error message=\"no value in a, "), std::string::npos);
   RunSet c = b;
   for (v1::RunFigures& run : c.runs) LoseP99(&run);
   EXPECT_GT(Compare({a, c}, 0.05, {"p99"}).missing(), 0u) << "neither side has it";

@@ -196,6 +196,8 @@ TEST(ComparisonTest, APhaseOfOneSideAloneIsMissedAndNamed) {
   for (const std::string& warning : c.warnings()) absl::StrAppend(&all, warning, "\n");
   EXPECT_NE(all.find("b has not, and a has: p1 iops, p1 mean"), std::string::npos) << all;
   EXPECT_NE(all.find("of phase other"), std::string::npos) << all;
+  // The case of each figure for which the gate fails is an error, and no other.
+  EXPECT_NE(RenderJUnit(c).find(absl::StrCat("errors=\"", c.missing(), "\"")), std::string::npos);
 }
 
 TEST(ComparisonTest, TextAndJUnitSayWhatWasFoundAndNothingForeignIsMarkup) {

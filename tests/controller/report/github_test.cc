@@ -77,7 +77,7 @@ TEST(Github, ARegressionIsAnErrorAndAMissingFigureAWarning) {
   missing->set_figure("p99");
   missing->set_judged(true);
   missing->add_values()->set_runs(4);
-  missing->add_values();
+  missing->add_values()->set_judgement(v1::JUDGEMENT_UNKNOWN);
   const std::string text = RenderGithub(comparison);
   EXPECT_NE(text.find("::error title=lockstep gate mix iops::build=2: worse by 25.0 %25 than "
                       "build=1\n"),
