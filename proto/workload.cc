@@ -30,6 +30,10 @@ bool WritesTo(const Workload& w, const std::string& target) {
   return w.has_copy() ? target == w.copy().to() : Writes(w);
 }
 
+int64_t SkipSpanOf(const Sequential& sequential) {
+  return sequential.skip_bytes() == 0 ? 0 : sequential.skip_after_bytes() + sequential.skip_bytes();
+}
+
 int64_t OwnEndNs(const Workload& w, int64_t ramp_ns) {
   return w.runtime_ns() == 0 ? 0 : std::max(ramp_ns, w.start_delay_ns()) + w.runtime_ns();
 }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/units.h"
 #include "controller/plan/workload_problems.h"
+#include "proto/workload.h"
 
 namespace lockstep::controller {
 namespace {
@@ -32,9 +33,11 @@ std::vector<BlockField> FieldsOf(const v1::Workload& w) {
     fields.push_back({"access.block_size", line.block_size_bytes()});
     fields.push_back({"access.align", line.align_bytes()});
   }
+  // I/Os begin at multiples of the sum, and follow each other from there.
   const v1::Sequential& sequential = w.pattern().sequential();
-  fields.push_back({"pattern.sequential.skip", sequential.skip_bytes()});
-  fields.push_back({"pattern.sequential.skip_after", sequential.skip_after_bytes()});
+  fields.push_back({sequential.skip_after_bytes() == 0 ? "pattern.sequential.skip"
+                                                       : "pattern.sequential.skip_after plus skip",
+                    v1::SkipSpanOf(sequential)});
   fields.push_back({"region.offset", w.region().offset_bytes()});
   // The first thread's region begins at the offset itself.
   if (w.threads() > 1) fields.push_back({"region.increment", w.region().increment_bytes()});

@@ -12,6 +12,7 @@
 #include "controller/plan/target_rules.h"
 #include "controller/plan/workload_problems.h"
 #include "proto/region.h"
+#include "proto/workload.h"
 
 namespace lockstep::controller {
 namespace {
@@ -106,15 +107,25 @@ class PatternRules {
     if (p.shared()) add_(field, "is for threads with parts of their own; leave shared out");
     CheckPlain(field);
     if (p.skip_bytes() == 0) return;
-    if (w_.direct() && p.skip_bytes() % kSectorBytes != 0) {
-      add_(".pattern.sequential.skip", "is not a multiple of 512, which O_DIRECT requires");
-    }
-    if (w_.verify() && w_.block_size_bytes() > 0 && p.skip_bytes() % w_.block_size_bytes() != 0) {
-      add_(".pattern.sequential.skip", absl::StrCat("is not a multiple of the block size, ",
-                                                    common::FormatSize(w_.block_size_bytes()),
-                                                    ": verified blocks begin at multiples of it"));
-    }
+    CheckSkip(p);
     CheckFiles();
+  }
+
+  // Only offsets matter, which skip_after and skip decide together.
+  void CheckSkip(const v1::Sequential& p) {
+    const bool has_after = p.skip_after_bytes() != 0;
+    const std::string field =
+        absl::StrCat(".pattern.sequential.", has_after ? "skip_after" : "skip");
+    const std::string what = has_after ? "and skip together are not" : "is not";
+    const int64_t bytes = v1::SkipSpanOf(p);
+    if (w_.direct() && bytes % kSectorBytes != 0) {
+      add_(field, absl::StrCat(what, " a multiple of 512, which O_DIRECT requires"));
+    }
+    if (w_.verify() && w_.block_size_bytes() > 0 && bytes % w_.block_size_bytes() != 0) {
+      add_(field, absl::StrCat(what, " a multiple of the block size, ",
+                               common::FormatSize(w_.block_size_bytes()),
+                               ": verified blocks begin at multiples of it"));
+    }
   }
 
   void CheckSkipAfter(const v1::Sequential& p) {
@@ -124,12 +135,6 @@ class PatternRules {
     if (p.skip_bytes() == 0) return add_(field, "says nothing without a skip");
     if (bytes < w_.block_size_bytes()) {
       add_(field, absl::StrCat("holds no block of ", common::FormatSize(w_.block_size_bytes())));
-    } else if (w_.verify() && bytes % std::max<int64_t>(1, w_.block_size_bytes()) != 0) {
-      add_(field, absl::StrCat("is not a multiple of the block size, ",
-                               common::FormatSize(w_.block_size_bytes()),
-                               ": verified blocks begin at multiples of it"));
-    } else if (w_.direct() && bytes % kSectorBytes != 0) {
-      add_(field, "is not a multiple of 512, which O_DIRECT requires");
     }
   }
 

@@ -46,11 +46,14 @@ class DirectBlocks(unittest.TestCase):
             )
             self.assertEqual(digest(self.file), before)
 
-    def test_a_file_on_it(self):
+    def mount_ext4(self, *options):
         call("mkfs.ext4", "-q", self.device)
-        call("mount", self.device, self.mount)
+        call("mount", *options, self.device, self.mount)
         self.addCleanup(unmount, self.mount)
-        path = os.path.join(self.mount, "f")
+        return os.path.join(self.mount, "f")
+
+    def test_a_file_on_it(self):
+        path = self.mount_ext4()
         with Fleet(1, allow=[self.mount]) as fleet:
 
             def run(block, direct):
@@ -63,6 +66,16 @@ class DirectBlocks(unittest.TestCase):
             # What the message proposes works.
             for block, direct in (("512", "false"), ("4KiB", "true")):
                 done = run(block, direct)
+                self.assertEqual(done.status, 0, str(done))
+
+    def test_a_file_whose_data_ext4_journals(self):
+        """Direct I/O passes through the page cache there."""
+        path = self.mount_ext4("-o", "data=journal")
+        job = JOB.format(path=path, block="512", direct="true")
+        with Fleet(1, allow=[self.mount]) as fleet:
+            # First the file is not there, then it is.
+            for text in (job.replace("  - cleanup: {}\n", ""), job):
+                done = fleet.run_job(text)
                 self.assertEqual(done.status, 0, str(done))
 
 

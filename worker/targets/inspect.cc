@@ -25,6 +25,7 @@
 #include "worker/host/observed_devices.h"
 #include "worker/host/storage_servers.h"
 #include "worker/host/time_limit.h"
+#include "worker/targets/direct_io.h"
 #include "worker/targets/foreign_files.h"
 #include "worker/targets/inspect_layers.h"
 #include "worker/targets/marks.h"
@@ -42,6 +43,7 @@ class KernelFacts {
     std::string network_source;
     std::string filesystem_key;
     uint32_t logical_block_bytes = 0;
+    bool journals_data = false;
   };
   const Device& Of(dev_t number, const struct statfs* space) {
     // The lock is held while the kernel is asked. Targets are inspected side by side, and each
@@ -57,6 +59,7 @@ class KernelFacts {
         device.identity = facts->identity();
         device.logical_block_bytes = facts->logical_block_bytes();
       }
+      device.journals_data = JournalsData(number);
     }
     device.network_source = NetworkSource(number);
     device.filesystem_key = FilesystemKey(number, space);
@@ -117,7 +120,18 @@ struct FileTotals {
   uint64_t missing_bytes = 0;
   uint32_t overwritten = 0;
   uint32_t made = 0;
+  // Direct I/O on one of the files reaches the device, unless the file system journals all data.
+  bool has_direct_io = false;
 };
+
+// The logical block that direct I/O on the target's files requires; 0 where none is known.
+uint32_t DirectBlockOf(const std::string& filesystem, const FileTotals& totals,
+                       const KernelFacts::Device& device) {
+  // These two hand direct I/O to the device as it is. FUSE, for one, leaves its alignment to the
+  // server.
+  if (filesystem != "ext4" && filesystem != "xfs") return 0;
+  return totals.has_direct_io && !device.journals_data ? device.logical_block_bytes : 0;
+}
 
 // The target's file with this number.
 absl::Status InspectFile(const Request& question, uint32_t index, uint32_t number,
@@ -146,12 +160,15 @@ absl::Status InspectFile(const Request& question, uint32_t index, uint32_t numbe
     }
     if (!nearest.ok()) return nearest.status();
     totals->missing_bytes += file.size_bytes();
+    totals->has_direct_io = true;
     ++totals->made;
     return absl::OkStatus();
   }
   if (!fd.ok()) return fd.status();
   struct stat facts;
   if (fstat(fd->get(), &facts) != 0) return common::ErrnoStatus(errno, path);
+  // A file that is to grow may lie in its inode, which has no direct I/O, and leave it.
+  if (facts.st_size < file.size_bytes() || !HasBufferedDirectIo(*fd)) totals->has_direct_io = true;
   if (!prepared && facts.st_size < file.size_bytes()) {
     return absl::FailedPreconditionError(absl::StrCat(path, ": has ", facts.st_size,
                                                       " bytes, the job says ", file.size_bytes(),
@@ -213,11 +230,7 @@ absl::Status InspectFiles(const Request& question, uint32_t index, v1::TargetIns
   DescribeDevice(device, facts.st_dev, found);
   *mount_id = MountIdOf(nearest->get());
   found->set_filesystem(FileSystemName(space.f_type));
-  // These two hand direct I/O to the device as it is. FUSE, for one, leaves its alignment to the
-  // server.
-  if (found->filesystem() == "ext4" || found->filesystem() == "xfs") {
-    found->set_direct_block_bytes(device.logical_block_bytes);
-  }
+  found->set_direct_block_bytes(DirectBlockOf(found->filesystem(), totals, device));
   found->set_size_bytes(uint64_t{file.count()} * file.size_bytes());
   // f_bavail leaves out the blocks that are reserved for root (statfs(2)). A job must not use these
   // up.

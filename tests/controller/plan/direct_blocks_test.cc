@@ -71,6 +71,23 @@ TEST(DirectBlocksTest, EachSizeAndOffsetOfAWorkloadCounts) {
               HasSubstr("access.align 512 B"));
 }
 
+TEST(DirectBlocksTest, SkipAndSkipAfterCountTogether) {
+  const auto problems = [](int64_t skip_after, int64_t skip) {
+    v1::JobSpec job = Job();
+    v1::Workload* w = DirectLoadOf(&job);
+    w->set_block_size_bytes(4096);
+    v1::Sequential* sequential = w->mutable_pattern()->mutable_sequential();
+    sequential->set_skip_after_bytes(skip_after);
+    sequential->set_skip_bytes(skip);
+    return DirectBlockProblems(job, {OnBlocks("a", 4096)});
+  };
+  // I/Os begin at 0, 8 KiB, 16 KiB.
+  EXPECT_THAT(problems(6144, 2048), IsEmpty());
+  EXPECT_THAT(problems(6144, 4096),
+              ElementsAre(HasSubstr("pattern.sequential.skip_after plus skip 10 KiB is no multiple "
+                                    "of the logical block")));
+}
+
 TEST(DirectBlocksTest, VerifyAndSweepPhasesAreLookedAt) {
   v1::JobSpec job = Job();
   v1::VerifyPhase* verify = job.add_phases()->mutable_verify();

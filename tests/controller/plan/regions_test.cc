@@ -29,6 +29,21 @@ std::string ProblemsAfter(const Change& change) {
   return text;
 }
 
+TEST(RegionRulesTest, SkipAndSkipAfterCountTogether) {
+  const auto with = [](int64_t skip_after, int64_t skip, bool verify) {
+    return ProblemsAfter([&](v1::Workload* w, v1::JobSpec*) {
+      w->mutable_pattern()->mutable_sequential()->set_skip_after_bytes(skip_after);
+      w->mutable_pattern()->mutable_sequential()->set_skip_bytes(skip);
+      w->set_verify(verify);
+    });
+  };
+  // I/Os begin at 0, 9 * 512, 18 * 512.
+  EXPECT_EQ(with(4352, 256, false), "");
+  EXPECT_NE(with(4352, 512, false).find("and skip together are not a multiple of 512"),
+            std::string::npos);
+  EXPECT_EQ(with(6144, 2048, true), "");
+}
+
 TEST(RegionRulesTest, ARegionLiesInEachFile) {
   const auto with = [](int64_t offset, int64_t size, int64_t increment, uint32_t threads) {
     return ProblemsAfter([&](v1::Workload* w, v1::JobSpec*) {
@@ -94,7 +109,7 @@ TEST(RegionRulesTest, WhatDoesNotGoTogetherIsRefused) {
          w->mutable_pattern()->mutable_sequential()->set_skip_bytes(kMibOfRegions);
          w->mutable_pattern()->mutable_sequential()->set_skip_after_bytes(2048);
        }},
-      {".pattern.sequential.skip_after: is not a multiple of the block size",
+      {".pattern.sequential.skip_after: and skip together are not a multiple of the block size",
        [](v1::Workload* w, v1::JobSpec*) {
          w->mutable_pattern()->mutable_sequential()->set_skip_bytes(kMibOfRegions);
          w->mutable_pattern()->mutable_sequential()->set_skip_after_bytes(6144);
