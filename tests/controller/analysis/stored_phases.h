@@ -197,4 +197,13 @@ inline void HoldAbove(std::vector<v1::IntervalSample>* samples) {
   }
 }
 
+// "KIND: SENTENCE" of each finding about the first device, a line each.
+inline std::string FindingsOf(const v1::PhaseReport& phase) {
+  std::string all;
+  for (const v1::Finding& finding : phase.devices(0).findings()) {
+    all += finding.kind() + ": " + finding.sentence() + "\n";
+  }
+  return all;
+}
+
 }  // namespace lockstep::controller
