@@ -313,8 +313,16 @@ class FleetTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.fleet = Fleet(cls.workers, **cls.fleet_options)
-        cls.fleet.__enter__()
+        cls.start_fleet(Fleet(cls.workers, **cls.fleet_options))
+
+    @classmethod
+    def start_fleet(cls, fleet):
+        """For a setUpClass() that makes what the fleet uses. The fleet ends before that is undone,
+        also if a later step fails.
+        """
+        cls.fleet = fleet
+        cls.addClassCleanup(fleet.__exit__)
+        fleet.__enter__()
 
     @classmethod
     def tearDownClass(cls):

@@ -55,6 +55,25 @@ def unmount(path):
     )
 
 
+def mount_ext4(cleanup, image, mount, size, attached=(), made=()):
+    """A new file system on a loop device over a new file; returns the loop device's path.
+
+    `cleanup` (addCleanup, addClassCleanup) gets what undoes it; `attached`, `made`: options of
+    losetup and mkfs.ext4.
+    """
+    with open(image, "wb") as out:
+        out.truncate(size)
+    loop = attach(image, *attached)
+    cleanup(detach, loop)
+    # The kernel would write to the device later, beside the load.
+    now = "nodiscard,lazy_itable_init=0,lazy_journal_init=0"
+    subprocess.run(["mkfs.ext4", "-q", *made, "-E", now, loop], check=True)
+    os.makedirs(mount)
+    subprocess.run(["mount", loop, mount], check=True)
+    cleanup(unmount, mount)
+    return loop
+
+
 class LoopDevice:
     """A loop device over a file in a directory; detached at the end."""
 

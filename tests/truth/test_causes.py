@@ -235,13 +235,7 @@ class Devices(Causes):
         # A file for reads of other programs.
         cls.foreign = f"{cls.mount}/foreign"
         call("dd", "if=/dev/zero", f"of={cls.foreign}", "bs=1M", "count=100", "oflag=direct")
-        cls.fleet = Fleet(cls.workers, allow=[cls.mount])
-        cls.addClassCleanup(cls.fleet.__exit__)
-        cls.fleet.__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        """The clean-ups do it, in their order."""
+        cls.start_fleet(Fleet(cls.workers, allow=[cls.mount]))
 
     def job(self, workload, hosts=2, duration="3s"):
         return f"""name: causes
@@ -489,13 +483,7 @@ class Layers(Causes):
         os.mkdir(cls.mount)
         call("mount", "-t", "btrfs", cls.loop, cls.mount)
         cls.addClassCleanup(unmount, cls.mount)
-        cls.fleet = Fleet(cls.workers, allow=[cls.mount])
-        cls.addClassCleanup(cls.fleet.__exit__)
-        cls.fleet.__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        """The clean-ups do it, in their order."""
+        cls.start_fleet(Fleet(cls.workers, allow=[cls.mount]))
 
     @situation("8", "2,000 direct reads of 4 KiB on btrfs over a loop device")
     def test_a_file_system_without_a_number_has_its_device(self):

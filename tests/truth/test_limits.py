@@ -2,30 +2,28 @@
 that of a file system which delays each read.
 """
 
-import json
 import os
 import subprocess
 import tempfile
 import unittest
 
 from fleet import ROOT, Fleet, needs_root, stop, wait_for
-from loops import MIB, attach, detach, unmount
-from test_loads import GROUPS, group, read, write
+from loops import MIB, mount_ext4
+from parts import BEGIN, DURATION, END, READ_IOPS, PartTest, needs_blkio
+from test_loads import group, read, write
 from test_stories_answered import call
-from truth import TruthTest, situation
+from truth import situation
 
-READ_IOPS = "blkio.throttle.read_iops_device"
 FAULTFS = os.path.join(ROOT, "bazel-bin/tests/faults/faultfs")
 SLOW = "read slow"  # each takes 20 ms
 LIMIT = 50  # reads per second
 # A rate that every host has beside busy neighbours, too.
 RATE = "queue_depth: 1, max_iops: 480"
-BEGIN, END, DURATION = 5, 12, 18  # seconds
 
 
 @needs_root
-@unittest.skipUnless(os.path.exists(f"{GROUPS}/blkio/{READ_IOPS}"), "needs blkio of cgroup v1")
-class Delays(TruthTest):
+@needs_blkio
+class Delays(PartTest):
     """Each host has a file system of its own, on a loop device over a file that delays reads."""
 
     workers = 3
@@ -38,13 +36,7 @@ class Delays(TruthTest):
         cls.points, cls.devices = {}, {}
         for number in range(1, cls.workers + 1):
             cls.make_device(f"{directory}/delays{number}", f"node{number}")
-        cls.fleet = Fleet(cls.workers, allow=[cls.root])
-        cls.addClassCleanup(cls.fleet.__exit__)
-        cls.fleet.__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        """The clean-ups do it, in their order."""
+        cls.start_fleet(Fleet(cls.workers, allow=[cls.root]))
 
     @classmethod
     def make_device(cls, point, host):
@@ -53,16 +45,13 @@ class Delays(TruthTest):
         cls.addClassCleanup(stop, process, 9)
         cls.addClassCleanup(subprocess.run, ["umount", "-l", point], check=False)
         wait_for("the file system to be mounted", lambda: os.path.ismount(point))
-        with open(f"{point}/image", "wb") as out:
-            out.truncate(32 * MIB)
-        loop = attach(f"{point}/image")
-        cls.addClassCleanup(detach, loop)
-        lazy = "nodiscard,lazy_itable_init=0,lazy_journal_init=0"
-        call("mkfs.ext4", "-q", "-b", "4096", "-E", lazy, loop)
-        mount = f"{cls.root}/{host}"
-        os.makedirs(mount)
-        call("mount", loop, mount)
-        cls.addClassCleanup(unmount, mount)
+        loop = mount_ext4(
+            cls.addClassCleanup,
+            f"{point}/image",
+            f"{cls.root}/{host}",
+            32 * MIB,
+            made=["-b", "4096"],
+        )
         cls.points[host], cls.devices[host] = point, os.path.basename(loop)
 
     def delay(self, host, fault):
@@ -91,19 +80,6 @@ phases:
     def numbers(self, host):
         return read(f"/sys/block/{self.devices[host]}/dev")
 
-    def straggler(self, mix):
-        (found,) = [s for s in mix["stragglers"] if s["host"] == "node3"]
-        self.says(
-            f"{found['beginSeconds']:g}-{found['endSeconds']:g} s: {found['cause']} "
-            f"({found['reason']})"
-        )
-        (row,) = self.rows(
-            "SELECT cause FROM phase_findings WHERE run_id = last_run() AND phase_name = 'mix' "
-            "AND kind = 'straggler' AND hosts = ARRAY['node3']"
-        )
-        self.assertEqual(row["cause"], found["cause"])
-        return found
-
     def limited(self):
         """Runs node3 with its limit, beside the others and alone: why it is slower than they are,
         and what limits it alone.
@@ -111,7 +87,7 @@ phases:
         limits = {READ_IOPS: f"{self.numbers('node3')} {LIMIT}"}
         with group("blkio", limits, self.fleet.workers["node3"].pid):
             mix = self.phase(self.run_report(self.job(RATE, "5s")))
-            cause = self.straggler(mix)["cause"]
+            cause = self.straggler(mix, "node3")["cause"]
             alone = self.phase(self.run_report(self.job("queue_depth: 1", "4s", "[node3]")))
         (host,) = [host for host in mix["hosts"] if host["host"] == "node3"]
         self.assertIn(f"{READ_IOPS} {self.devices['node3']} {LIMIT}", " ".join(host["throttles"]))
@@ -135,16 +111,10 @@ phases:
     @situation("10", f"reads of node3's device take 20 ms from {BEGIN} to {END} of {DURATION} s")
     def test_a_device_that_is_slow_for_a_part_is_named_for_that_part(self):
         job = self.job(RATE, f"{DURATION}s")
-        running = self.fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
-        self.fleet.await_seconds(BEGIN)
-        self.delay("node3", SLOW)
-        self.fleet.await_seconds(END)
-        self.delay("node3", "")
-        out, err = running.communicate(timeout=300)
-        self.assertEqual(running.returncode, 0, err)
-        found = self.straggler(self.phase(json.loads(out)))
-        self.assertLessEqual(abs(found["beginSeconds"] - BEGIN), 2)
-        self.assertLessEqual(abs(found["endSeconds"] - END), 2)
+        mix = self.run_with_part(
+            job, lambda: self.delay("node3", SLOW), lambda: self.delay("node3", "")
+        )
+        found = self.straggler_of_part(mix, "node3")
         self.assertEqual(found["cause"], "device")
         self.assertIn(" before, the others' ", found["reason"])
 

@@ -1,21 +1,20 @@
 """A line between a host and its LUN whose rate is known: it limits, or it does not."""
 
-import json
 import unittest
 
 from fleet import needs_root
+from parts import BEGIN, DURATION, END, PartTest
 from san import EXPENDABLE_FLAGS
-from truth import TruthTest, situation
+from truth import situation
 from veth import HAS_TC, Line, LunBehindALine
 
 WRITES = "block_size: 64KiB, queue_depth: 16, read: 0%, pattern: sequential"
 RATE = 16_000_000  # bits per second
-BEGIN, END, DURATION = 5, 12, 18  # seconds
 
 
-@needs_root
-@unittest.skipUnless(HAS_TC, "needs tc (iproute2)")
-class Lines(TruthTest):
+class LinesTest(PartTest):
+    """On a LUN that is reached through `lun.line`."""
+
     @classmethod
     def setUpClass(cls):
         cls.lun = LunBehindALine()
@@ -23,10 +22,10 @@ class Lines(TruthTest):
         cls.lun.__enter__()
         cls.fleet = cls.lun.fleet
 
-    @classmethod
-    def tearDownClass(cls):
-        """The clean-ups do it, in their order."""
 
+@needs_root
+@unittest.skipUnless(HAS_TC, "needs tc (iproute2)")
+class Lines(LinesTest):
     def run_writes(self, workload=WRITES):
         """The phase, its only interface and its only workload."""
         # Where a busy machine let the samples begin or end more than a tenth of the load beside
@@ -86,15 +85,12 @@ class Lines(TruthTest):
 
 @needs_root
 @unittest.skipUnless(HAS_TC, "needs tc (iproute2)")
-class ForAPart(TruthTest):
+class ForAPart(LinesTest):
     """Two hosts with lines of their own, each of which writes half of the LUN."""
 
     @classmethod
     def setUpClass(cls):
-        cls.lun = LunBehindALine()
-        cls.addClassCleanup(cls.lun.close)
-        cls.lun.__enter__()
-        cls.fleet = cls.lun.fleet
+        super().setUpClass()
         cls.other = Line()
         cls.addClassCleanup(cls.other.close)
         cls.other.__enter__()
@@ -103,10 +99,6 @@ class ForAPart(TruthTest):
         cls.other.start_worker(cls.fleet, "node2", [cls.lun.tgt.url(1)], EXPENDABLE_FLAGS)
         cls.fleet.wait_attached(2)
 
-    @classmethod
-    def tearDownClass(cls):
-        """The clean-ups do it, in their order."""
-
     @situation("10", f"node1's line sends 4 of 200 Mbit/s from {BEGIN} to {END} of {DURATION} s")
     def test_a_line_that_is_full_for_a_part_is_named_for_that_part(self):
         for line in (self.lun.line, self.other):
@@ -114,29 +106,14 @@ class ForAPart(TruthTest):
         # 16 Mbit/s of each host.
         writes = "block_size: 64KiB, queue_depth: 4, read: 0%, pattern: sequential, max_iops: 60"
         job = self.lun.job(writes, duration=f"{DURATION}s").replace("count: 1", "count: 2")
-        running = self.fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
-        self.fleet.await_seconds(BEGIN)
-        self.lun.line.limit("4mbit")
-        self.fleet.await_seconds(END)
-        self.lun.line.limit("200mbit")
-        out, err = running.communicate(timeout=300)
-        self.assertEqual(running.returncode, 0, err)
-        mix = self.phase(json.loads(out))
-        (found,) = [s for s in mix["stragglers"] if s["host"] == "node1"]
-        begin, end = found["beginSeconds"], found["endSeconds"]
-        self.says(f"{begin:g}-{end:g} s: {found['cause']} ({found['reason']})")
-        self.assertLessEqual(abs(begin - BEGIN), 2)
-        self.assertLessEqual(abs(end - END), 2)
+        line = self.lun.line
+        mix = self.run_with_part(job, lambda: line.limit("4mbit"), lambda: line.limit("200mbit"))
+        found = self.straggler_of_part(mix, "node1")
         # Over the whole phase the line was far from full.
         self.assertLess(max(i["sentRatio"] for i in mix["interfaces"]), 0.5)
         self.assertEqual(found["cause"], "network")
         self.assertIn("of its line rate of 4 Mbit/s", found["reason"])
         self.assertIn(" before, the others' lines were at ", found["reason"])
-        (row,) = self.rows(
-            "SELECT cause FROM phase_findings WHERE run_id = last_run() AND phase_name = 'mix' "
-            "AND kind = 'straggler' AND hosts = ARRAY['node1']"
-        )
-        self.assertEqual(row["cause"], "network")
 
 
 if __name__ == "__main__":

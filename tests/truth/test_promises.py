@@ -1,14 +1,11 @@
 """A promised maximum: the share of it that a load reaches, and the cause of more."""
 
-import os
 import re
 import subprocess
 
 from fleet import Fleet, needs_root
-from loops import attach, detach, unmount
+from loops import MIB, mount_ext4
 from truth import TruthTest, situation
-
-MIB = 1 << 20
 
 
 def call(*words):
@@ -25,23 +22,9 @@ class Promises(TruthTest):
     def setUpClass(cls):
         directory = call("mktemp", "-d", "/tmp/lspromisesXXXXXX")
         cls.addClassCleanup(call, "rm", "-rf", directory)
-        image = f"{directory}/image"
-        with open(image, "wb") as out:
-            out.truncate(64 * MIB)
-        cls.loop = attach(image)
-        cls.addClassCleanup(detach, cls.loop)
-        call("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", cls.loop)
         cls.mount = f"{directory}/mount"
-        os.mkdir(cls.mount)
-        call("mount", cls.loop, cls.mount)
-        cls.addClassCleanup(unmount, cls.mount)
-        cls.fleet = Fleet(cls.workers, allow=[cls.mount])
-        cls.addClassCleanup(cls.fleet.__exit__)
-        cls.fleet.__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        """The clean-ups do it, in their order."""
+        cls.loop = mount_ext4(cls.addClassCleanup, f"{directory}/image", cls.mount, 64 * MIB)
+        cls.start_fleet(Fleet(cls.workers, allow=[cls.mount]))
 
     def job(self, target, workload, promised):
         prepare = "  - prepare:\n" if target.startswith("file") else ""

@@ -233,13 +233,7 @@ class Blocking(StillTest):
         cls.addClassCleanup(stop, process, 9)
         cls.addClassCleanup(subprocess.run, ["umount", "-l", cls.point], check=False)
         wait_for("the file system to be mounted", lambda: os.path.ismount(cls.point))
-        cls.fleet = Fleet(3, allow=[cls.point])
-        cls.addClassCleanup(cls.fleet.__exit__)
-        cls.fleet.__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        """The clean-ups do it, in their order."""
+        cls.start_fleet(Fleet(3, allow=[cls.point]))
 
     def fault(self, text):
         with open(self.point + "/.fault", "w", encoding="ascii") as out:

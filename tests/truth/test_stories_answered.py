@@ -82,13 +82,7 @@ class Storage(Screens):
         cls.addClassCleanup(unmount, cls.mount)
         cls.device = os.path.basename(cls.loop)
         flags = ["--allow-settings", cls.mount, "--allow-settings", cls.loop]
-        cls.fleet = Fleet(cls.workers, allow=[cls.mount], worker_flags=flags)
-        cls.addClassCleanup(cls.fleet.__exit__)
-        cls.fleet.__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        """The clean-ups do it, in their order."""
+        cls.start_fleet(Fleet(cls.workers, allow=[cls.mount], worker_flags=flags))
 
     def job(self, *phases, size="size: 4MiB"):
         """Phases on one target, whose files each of them finds laid out."""
