@@ -46,15 +46,8 @@ JOIN phase_figures f
     f.run_id = r.run_id AND f.worker_index IS null AND f.workload = ''
     AND f.kind = 'total' AND f.is_reported
 JOIN phase_verdicts v ON v.run_id = r.run_id AND v.phase = f.phase
-JOIN phases p ON p.run_id = r.run_id AND p.phase = f.phase
-LEFT JOIN time_figures t ON t.run_id = r.run_id AND t.phase = f.phase
-WHERE NOT EXISTS (
-  SELECT FROM
-    phases n
-  WHERE
-    n.run_id = p.run_id AND n.phase = p.phase
-    AND n.attempt > p.attempt
-);
+JOIN phase_overview p ON p.run_id = r.run_id AND p.phase = f.phase
+LEFT JOIN time_figures t ON t.run_id = r.run_id AND t.phase = f.phase;
 COMMENT ON VIEW phase_summary IS
 'The figures of each phase with load over the whole fleet: for trends';
 
