@@ -19,10 +19,7 @@ Stored WaitingAbove() {
     }
   }
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
-    v1::ThreadResult* thread = worker.result.add_threads();
-    thread->set_operations(2000);
-    thread->set_execution_time_ns(10000000000);
-    thread->set_wait_time_ns(10000000000);
+    AddWaitingThread(2000, &worker);
   }
   return data;
 }

@@ -12,10 +12,7 @@ namespace {
 TEST(LimitTest, AQuotaAndAThrottleComeBeforeTheDevice) {
   Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
-    v1::ThreadResult* thread = worker.result.add_threads();
-    thread->set_operations(2000);
-    thread->set_execution_time_ns(10000000000);
-    thread->set_wait_time_ns(10000000000);
+    AddWaitingThread(2000, &worker);
     worker.result.set_throttled_ratio(0.94);
   }
   for (auto& [worker, samples] : data.intervals) HoldAbove(&samples);
@@ -39,9 +36,7 @@ TEST(LimitTest, AThrottleIsReachedByTheWholeRequestsThatItLetsThrough) {
     Stored data = FourHosts([&](uint32_t, uint32_t) { return iops; });
     for (auto& [worker, samples] : data.intervals) HoldAbove(&samples);
     for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
-      worker.result.add_threads()->set_operations(10 * iops);
-      worker.result.mutable_threads(0)->set_execution_time_ns(10000000000);
-      worker.result.mutable_threads(0)->set_wait_time_ns(10000000000);
+      AddWaitingThread(10 * iops, &worker);
       worker.result.add_throttles(throttle);
     }
     return ReportOf(data).phases(0).workloads(0).limited_by();
@@ -68,10 +63,7 @@ TEST(LimitTest, ALimitThatTheDeviceKeepsALoadBelowIsNotReached) {
   const auto limit_with = [](uint64_t in_device_us, const std::string& throttle) {
     Stored data = FourHosts([](uint32_t, uint32_t) { return 870; }, 1150000);
     for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
-      v1::ThreadResult* thread = worker.result.add_threads();
-      thread->set_operations(8700);
-      thread->set_execution_time_ns(10000000000);
-      thread->set_wait_time_ns(10000000000);
+      AddWaitingThread(8700, &worker);
       worker.result.add_throttles(throttle);
     }
     for (auto& [worker, samples] : data.intervals) {
@@ -94,10 +86,7 @@ TEST(LimitTest, ALimitThatIsReachedInFullHoldsHoweverLittleItAdds) {
   const auto limit_at = [](const std::string& throttle) {
     Stored data = FourHosts([](uint32_t, uint32_t) { return 1600; }, 2500000);
     for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
-      v1::ThreadResult* thread = worker.result.add_threads();
-      thread->set_operations(16000);
-      thread->set_execution_time_ns(10000000000);
-      thread->set_wait_time_ns(10000000000);
+      AddWaitingThread(16000, &worker);
       worker.result.add_throttles(throttle);
     }
     for (auto& [worker, samples] : data.intervals) {

@@ -126,10 +126,7 @@ TEST(FindingsTest, WhatWaitsForAPlaceInAFullQueueWaitsForTheDevice) {
 TEST(FindingsTest, TheVerdictDeviceStandsBesideNoWaitAboveIt) {
   Stored data = FourHosts([](uint32_t, uint32_t) { return 1000; }, 50000000);
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
-    v1::ThreadResult* thread = worker.result.add_threads();
-    thread->set_operations(10000);
-    thread->set_execution_time_ns(10000000000);
-    thread->set_wait_time_ns(10000000000);
+    AddWaitingThread(10000, &worker);
   }
   int above = 0;
   for (const uint64_t busy_ms : {500, 940, 960, 1000}) {

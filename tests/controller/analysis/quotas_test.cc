@@ -99,10 +99,7 @@ TEST(StragglerTest, AQuotaThatIsNeverReachedIsNoCause) {
 TEST(LimitTest, TheIntervalsOfAQuotaComeBeforeTheCountOverTheLoad) {
   Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
-    v1::ThreadResult* thread = worker.result.add_threads();
-    thread->set_operations(2000);
-    thread->set_execution_time_ns(10000000000);
-    thread->set_wait_time_ns(10000000000);
+    AddWaitingThread(2000, &worker);
     worker.result.set_throttled_ratio(0.94);
   }
   const auto limit = [&](uint64_t throttled) {

@@ -197,6 +197,14 @@ inline void HoldAbove(std::vector<v1::IntervalSample>* samples) {
   }
 }
 
+// A thread that waited for its I/Os throughout the ten seconds.
+inline void AddWaitingThread(uint64_t operations, measure::WorkerPhaseData* worker) {
+  v1::ThreadResult* thread = worker->result.add_threads();
+  thread->set_operations(operations);
+  thread->set_execution_time_ns(10000000000);
+  thread->set_wait_time_ns(10000000000);
+}
+
 // "KIND: SENTENCE" of each finding about the first device, a line each.
 inline std::string FindingsOf(const v1::PhaseReport& phase) {
   std::string all;
