@@ -148,6 +148,35 @@ async function severities(page) {
     "lost vm-9 and 1 more",
     "lost vm-9, 8 of 9 hosts went on",
   ]);
+  // What the headline says is not said again as the reason.
+  const told = "queue_depth=8 leads 24 points with 3.82 GiB/s";
+  const same = { headline: { text: `${told}; too few rounds` }, conclusion: told };
+  const before = listed;
+  listed = [
+    runOf(9, { ...same, verdict: "backlog" }),
+    runOf(10, { ...same, verdict: "errors" }),
+    ...listed,
+  ];
+  await open(page, "", "a[data-run]");
+  const behind = "the load stayed behind the rate that was due";
+  assert.strictEqual(await reasons.first().textContent(), behind);
+  assert.strictEqual(await page.locator("tbody tr").nth(1).locator(".reason").count(), 0);
+  // A figure and its unit stay on one line.
+  const text = await page.locator("tbody tr").first().textContent();
+  assert.ok(text.includes("3.82\u00a0GiB/s"), text);
+  // The sign of a verdict does not touch its word.
+  const sign = await page.evaluate(() => {
+    const head = document.createElement("h1");
+    head.className = "verdict";
+    head.innerHTML = '<span class="pill warn">backlog</span>';
+    document.body.append(head);
+    const { content } = getComputedStyle(head.firstChild, "::before");
+    head.remove();
+    return content;
+  });
+  assert.match(sign, /^"⚠\ufe0e "$/);
+  listed = before;
+  await open(page, "", "a[data-run]");
   await page.fill('input[type="search"]', "vm-9 more");
   await page.locator(`a[data-run="${idOf(8)}"]`).waitFor({ state: "detached" });
   assert.strictEqual(await page.locator("a[data-run]").count(), 1);
@@ -276,6 +305,31 @@ async function oneRunEach(page) {
   ]);
   await page.locator("main li", { hasText: /#2 .*anna: a path was pulled/ }).waitFor();
   await everySize(page, "compare-one");
+}
+
+// No difference has no bar, one beyond the axis ends in its point, and a label that begins the
+// sentence is written as the user wrote it.
+async function ends(page) {
+  const of = (places) => places.map(idOf).join(".");
+  const conclusions = ["firmware=1.3 is as fast as firmware=1.2: 0.0 % IOPS"];
+  change = (compared) => {
+    Object.assign(compared.figures[0].values[1], { change: 0.0002, changeHigh: 0.9 });
+    return { ...compared, conclusions };
+  };
+  await open(page, `compare/${of([8, 6, 4, 2])},${of([7, 5, 3, 1])}`, ".conclusion");
+  const sentence = (await page.textContent(".conclusion")).replace(/\s/g, " ");
+  assert.ok(sentence.endsWith(` ${conclusions[0]}`), sentence);
+  const drawn = await page.locator(".differences .difference").evaluateAll((all) =>
+    all.map((one) => ({
+      from: Number(one.querySelector("rect").getAttribute("x")),
+      width: Number(one.querySelector("rect").getAttribute("width")),
+      ends: one.querySelectorAll(".interval").length - 1,
+    })),
+  );
+  assert.deepStrictEqual([drawn[0].width, drawn[0].ends], [0, 1]);
+  assert.deepStrictEqual([drawn[1].width > 0, drawn[1].ends], [true, 2]);
+  assert.deepStrictEqual([drawn[3].from, drawn[3].width, drawn[3].ends], [6, 94, 0]);
+  change = (compared) => compared;
 }
 
 // Each row: its figure, to which side its bar goes, its tone and its word.
@@ -478,6 +532,7 @@ async function main(page) {
     emptyList,
     oneRunEach,
     setsOfRuns,
+    ends,
     unlikeJobs,
     fleet,
     wideFleet,

@@ -22,10 +22,12 @@ function fakeEvents() {
 // Keeps the texts that charts write.
 function keepWritten() {
   window.written = [];
+  window.places = [];
   const { fillText } = CanvasRenderingContext2D.prototype;
-  CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, ...rest) {
     window.written.push(text);
-    return fillText.call(this, text, ...rest);
+    window.places.push({ align: this.textAlign, at: x / this.canvas.width });
+    return fillText.call(this, text, x, ...rest);
   };
 }
 

@@ -392,6 +392,32 @@ async function manyHosts(page) {
   }));
   assert.ok(shown.size >= 20 && shown.height < 1.6 * shown.size, JSON.stringify(shown));
   await page.setViewportSize({ width: 1280, height: 900 });
+  await everyHost(page);
+}
+
+// A thousand hosts that do the same have one colour, up to the last interval: the edge of a map is
+// not mixed with what lies beside it.
+async function everyHost(page) {
+  await open(page, "?hosts=all");
+  const names = Array.from({ length: 1000 }, (_, i) => `vm-${i + 1}`);
+  const allIops = names.map(() => 5000);
+  await tell(page, phase({ runHosts: 1000, hosts: names }));
+  await tell(page, ...several(5, (k) => second(k, { hosts: 1000, allIops })));
+  await page.locator(".heat canvas[aria-label*='1000 rows, 0.0 to 5.0 s']").waitFor();
+  const colours = await page.locator(".heat canvas").evaluate((canvas) => {
+    const { width } = canvas;
+    const left = Math.round(width / 6); // of the names
+    const { data } = canvas.getContext("2d").getImageData(left, 100, width - left, 1);
+    const found = new Set();
+    let faint = 0;
+    for (let i = 0; i < data.length; i += 4) {
+      if (data[i + 3] === 255) found.add(data.slice(i, i + 4).join());
+      else if (data[i + 3] > 0) faint++;
+    }
+    return { opaque: [...found], faint };
+  });
+  assert.strictEqual(colours.opaque.length, 1, colours.opaque.join("; "));
+  assert.ok(colours.faint <= 2, `${colours.faint} pixels are mixed with what lies beside the map`);
 }
 
 async function wall(page) {
@@ -516,7 +542,24 @@ async function fewAndShort(page) {
   await open(page);
   await tell(page, ...several(9, (k) => (k < 4 ? second(k, { p99Ns: 40e6 }) : stuck(k, k - 3))));
   await said(page, "p99 ≤ 8 ms was missed; the figure is not known now");
-  await page.waitForFunction(() => window.written.includes("no I/O"));
+  // Within its span, and over the line of the limit, which would strike it out.
+  await page.waitForFunction(() =>
+    window.written.some((text, i) => {
+      const { align, at } = window.places[i];
+      const isWithin = align === "left" && at > 0.45 && at < 0.9;
+      return text === "no I/O" && isWithin && window.written[i - 1] === "iops ≥ 5,000";
+    }),
+  );
+}
+
+// Ticks of small figures are not all "0.1": a queue of a device that is nearly idle.
+async function smallFigures(page) {
+  await open(page);
+  await tell(page, ...several(5, (k) => second(k, { iostat: [1e6, 0.17, 4096, 0.011] })));
+  await page.locator(".plot[aria-label^='areq-sz: size of a request (iostat)']").waitFor();
+  await page.waitForFunction(() =>
+    ["0.05", "0.1", "0.15", "4 KiB", "1 %"].every((tick) => window.written.includes(tick)),
+  );
 }
 
 async function main(page) {
@@ -540,6 +583,7 @@ async function main(page) {
     wall,
     anyRun,
     fewAndShort,
+    smallFigures,
   ];
   const wanted = process.argv[4];
   for (const scene of scenes.filter(({ name }) => !wanted || name === wanted)) {

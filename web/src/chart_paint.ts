@@ -29,23 +29,27 @@ interface Box {
   height: number;
 }
 
-// What a span is, for those who do not see its colour; nothing where there is no room for it.
-const spanWords: Record<Shade["kind"], string> = { outage: "no I/O", away: "not known" };
-function nameSpan(
+type Kind = Shade["kind"] | "ramp";
+
+// What a span is, for those who do not see its colour; nothing where there is no room for it. Over
+// all else that is drawn: lines of the grid and of limits would strike it out.
+const spanWords: Partial<Record<Kind, string>> = { outage: "no I/O", away: "not known" };
+export function nameSpan(
   ctx: CanvasRenderingContext2D,
-  kind: Shade["kind"],
+  kind: Kind,
   { left, top, width, height }: Box,
   type: number,
 ): void {
-  const words = spanWords[kind];
+  const words = spanWords[kind] ?? "";
   ctx.save();
   ctx.font = font(type);
+  const own = ctx.measureText(words).width;
   const isRoom = height >= type * devicePixelRatio;
-  if (isRoom && ctx.measureText(words).width + 4 * devicePixelRatio <= width) {
+  if (words && isRoom && own + 4 * devicePixelRatio <= width) {
     ctx.fillStyle = color(kind === "outage" ? "--bad" : "--muted");
-    ctx.textAlign = "center";
+    ctx.textAlign = "left";
     ctx.textBaseline = "middle";
-    ctx.fillText(words, left + width / 2, top + height / 2);
+    fillOver(ctx, words, left + (width - own) / 2, top + height / 2, own);
   }
   ctx.restore();
 }
@@ -53,16 +57,13 @@ function nameSpan(
 // A span in a part of a drawing, in pixels of the canvas.
 export function paintSpan(
   ctx: CanvasRenderingContext2D,
-  kind: Shade["kind"] | "ramp",
-  box: Box,
-  type: number,
+  kind: Kind,
+  { left, top, width, height }: Box,
 ): void {
-  const { left, top, width, height } = box;
   ctx.save();
   ctx.fillStyle = color(`--${kind}`);
   if (kind !== "away") {
     ctx.fillRect(left, top, width, height);
-    if (kind === "outage") nameSpan(ctx, kind, box, type);
     return ctx.restore();
   }
   // Nothing is known: hatched, not filled.
@@ -79,19 +80,20 @@ export function paintSpan(
   }
   ctx.stroke();
   ctx.restore();
-  nameSpan(ctx, kind, box, type);
 }
 
+// Each span of a chart, as paintSpan() or nameSpan() does it.
 export function paintShades(
   plot: uPlot,
-  shades: { from: number; to: number; kind: Shade["kind"] | "ramp" }[],
+  shades: { from: number; to: number; kind: Kind }[],
+  paint: typeof nameSpan,
   type: number,
 ): void {
   const { left, top, width, height } = plot.bbox;
   for (const { from, to, kind } of shades) {
     const a = Math.max(left, plot.valToPos(from, "x", true));
     const b = Math.min(left + width, plot.valToPos(to, "x", true));
-    if (b > a) paintSpan(plot.ctx, kind, { left: a, top, width: b - a, height }, type);
+    if (b > a) paint(plot.ctx, kind, { left: a, top, width: b - a, height }, type);
   }
 }
 
@@ -107,8 +109,13 @@ function fitted(ctx: CanvasRenderingContext2D, text: string, width: number): str
 }
 
 // A text on the lines of a chart, on a piece of the paper that they shine through.
-function fillOver(plot: uPlot, text: string, x: number, y: number, width: number): void {
-  const { ctx } = plot;
+function fillOver(
+  ctx: CanvasRenderingContext2D,
+  text: string,
+  x: number,
+  y: number,
+  width: number,
+): void {
   const words = fitted(ctx, text, width);
   const edge = 2 * devicePixelRatio;
   const {
@@ -150,12 +157,12 @@ export function paintLimits(
       ctx.lineTo(left + width, y);
       ctx.stroke();
       const beside = y - top > below ? y - inset : y + below;
-      fillOver(plot, limit.text, left + inset, beside, width - 2 * inset);
+      fillOver(ctx, limit.text, left + inset, beside, width - 2 * inset);
     } else {
       const isAbove = y < top;
       const words = `${isAbove ? "above" : "below"}: ${limit.text}`;
       const beside = isAbove ? top + below : top + height - inset;
-      fillOver(plot, words, left + inset, beside, width - 2 * inset);
+      fillOver(ctx, words, left + inset, beside, width - 2 * inset);
     }
   }
   ctx.restore();

@@ -5,7 +5,15 @@ import uPlot from "uplot";
 import { axisOf, fromZero, gridOf, logRange, onlyZero, stepsOf, widthOf } from "./chart_axes";
 import { csvOf, pictureOf } from "./chart_files";
 import { aloneIn, usualLook, type Interval, type Line, type Look, type Timed } from "./chart_lines";
-import { flagsAt, paintFlags, paintLabels, paintLimits, paintShades } from "./chart_paint";
+import {
+  flagsAt,
+  nameSpan,
+  paintFlags,
+  paintLabels,
+  paintLimits,
+  paintShades,
+  paintSpan,
+} from "./chart_paint";
 import type { Options, Shade } from "./chart_options";
 import { color, element, saveButton, whenColorsChange } from "./dom";
 import { exact, none } from "./format";
@@ -37,8 +45,8 @@ export class ChartGroup {
   readonly root = element("div", { class: "charts" });
   private readonly charts: TimeChart[] = [];
   private readonly members: Member[] = [];
-  private readonly from = this.field("from");
-  private readonly to = this.field("to");
+  private readonly from = this.field("from", "start");
+  private readonly to = this.field("to", "end");
   private span?: [number, number];
   private isPointing = false;
 
@@ -51,7 +59,7 @@ export class ChartGroup {
     const all = element("button", { type: "button" }, "all of it");
     all.addEventListener("click", () => this.zoom(undefined));
     this.root.append(
-      element("p", { class: "span muted" }, "shown: from ", this.from, " to ", this.to, " s ", all),
+      element("p", { class: "span muted" }, "shown: ", this.from, " to ", this.to, " s ", all),
       this.grid,
     );
     if (span) this.zoom(span, false);
@@ -106,8 +114,9 @@ export class ChartGroup {
     for (const chart of this.charts) chart.destroy();
   }
 
-  private field(name: string): HTMLInputElement {
+  private field(name: string, placeholder: string): HTMLInputElement {
     const field = element("input", {
+      placeholder,
       type: "number",
       step: "any",
       "aria-label": `${name}, seconds`,
@@ -460,11 +469,12 @@ export class TimeChart implements Member {
     const shades: { from: number; to: number; kind: Shade["kind"] | "ramp" }[] = [];
     if (from > 0) shades.push({ from: Math.min(0, this.range()[0]), to: from, kind: "ramp" });
     if (to > from && to < this.last) shades.push({ from: to, to: this.last, kind: "ramp" });
-    paintShades(plot, [...shades, ...(this.options.shades?.() ?? [])], this.type);
+    paintShades(plot, [...shades, ...(this.options.shades?.() ?? [])], paintSpan, this.type);
   }
 
   private annotate(plot: uPlot): void {
     paintLimits(plot, this.options.limits ?? [], this.type);
+    paintShades(plot, this.options.shades?.() ?? [], nameSpan, this.type);
     paintFlags(plot, this.options.marks?.() ?? []);
     if (!this.hasLabels) return;
     const labels = this.lines.map((line, i) => ({

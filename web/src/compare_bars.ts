@@ -3,6 +3,7 @@
 import type { ComparedFigure, ComparedValue } from "./api";
 import {
   changeText,
+  isNothing,
   isTotal,
   medianOfPairs,
   medianOfRuns,
@@ -20,6 +21,7 @@ const figureNames: Record<string, string> = {
 };
 // To which the axis goes, each way. A larger difference goes beyond it, so that others are seen.
 const scales = [0.05, 0.1, 0.2, 0.5];
+const point = 6; // of 200: the end of a bar that goes beyond
 
 export function shownValue(unit: string, value: number): string {
   if (unit === "ns") return latency(value);
@@ -70,17 +72,23 @@ function drawing(span: Span | undefined, tone: Tone, scale: number): Element {
       shape("path", { class: name, d: `M${from.toFixed(1)} ${top}L${to.toFixed(1)} ${bottom}` }),
     );
   if (span) {
-    const [from, to] = [x(0), x(span.at)].sort((a, b) => a - b);
-    const width = Math.max(1, to - from).toFixed(1);
-    svg.append(shape("rect", { x: from.toFixed(1), y: "4", width, height: "12" }));
-    // Beyond the axis: the bar ends in a point.
-    if (Math.abs(span.at) > scale)
-      svg.append(
-        shape("path", { class: "beyond", d: span.at > 0 ? "M200 10l-6-10v20z" : "M0 10l6-10v20z" }),
-      );
+    // Beyond the axis: the bar ends in a point. An interval that goes on has no end there.
+    const isBeyond = Math.abs(span.at) > scale;
+    const tip = isBeyond ? 100 + Math.sign(span.at) * (100 - point) : x(span.at);
+    const [from, to] = [x(0), tip].sort((a, b) => a - b);
+    // What the figure beside it says is no difference has no bar.
+    const width = isNothing(span.at) ? 0 : Math.max(1, to - from);
+    svg.append(
+      shape("rect", { x: from.toFixed(1), y: "4", width: width.toFixed(1), height: "12" }),
+    );
+    if (isBeyond) {
+      const d = span.at > 0 ? `M200 10l-${point}-10v20z` : `M0 10l${point}-10v20z`;
+      svg.append(shape("path", { class: "beyond", d }));
+    }
     if (span.high > span.low) {
       line(x(span.low), x(span.high), 10, 10, "interval");
-      for (const end of [span.low, span.high]) line(x(end), x(end), 6, 14, "interval");
+      for (const end of [span.low, span.high])
+        if (Math.abs(end) <= scale) line(x(end), x(end), 6, 14, "interval");
     }
   }
   line(100, 100, 0, 20, "same");

@@ -32,7 +32,7 @@ import {
 } from "./compare_words";
 import { element, fold, optional, shortened, table, text, timeOf, type Cell } from "./dom";
 import { eventEntry } from "./events";
-import { count, latency, none, plural } from "./format";
+import { bound, count, latency, none, plural } from "./format";
 import { factsOf } from "./report_environment";
 import { pill, syntheticMark, verdictOfReport } from "./verdict";
 import { Requests, type View } from "./view";
@@ -248,7 +248,7 @@ function conclusion(compared: Compared, titles: string[], set: number): HTMLElem
   if (!compared.figures.some(isInAll)) return [];
   const lines = commands.map((one) => element("p", {}, command(one)));
   const verdict = pill(verdictOfSet(compared, set));
-  return [element("p", { class: "conclusion" }, verdict, " ", sentence), ...lines];
+  return [element("p", { class: "conclusion" }, verdict, " ", bound(sentence)), ...lines];
 }
 
 const arrow = (values: string[]): string => values.join(" → ");

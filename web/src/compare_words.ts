@@ -50,12 +50,13 @@ export function titlesOf(compared: Compared, heads: Report[]): string[] {
   });
 }
 
+// So small that it is written as 0.0 %.
+export const isNothing = (change: number): boolean => percent(Math.abs(change)) === percent(0);
+
 export function changeText(value: ComparedValue): string {
   if (value.change === undefined || value.change === null) return "";
   const sign = (v: number) =>
-    percent(Math.abs(v)) === percent(0)
-      ? percent(0)
-      : signed(v, Math.abs(v) < 0.0995 ? percent : wholePercent);
+    isNothing(v) ? percent(0) : signed(v, Math.abs(v) < 0.0995 ? percent : wholePercent);
   const { changeLow, changeHigh } = value;
   const hasBounds = changeLow !== undefined && changeHigh !== undefined;
   const interval = hasBounds ? ` (${sign(changeLow)} to ${sign(changeHigh)})` : "";
@@ -144,7 +145,12 @@ export function conclusionOf(compared: Compared, titles: string[], set: number):
   const commands = canTell ? [] : missingRuns(compared, set);
   const told = compared.conclusions?.[set - 1];
   // The commands stand below, to be copied.
-  if (told) return { sentence: capital(told.replace(/:? lockstep rerun .*$/, ":")), commands };
+  if (told) {
+    const sentence = told.replace(/:? lockstep rerun .*$/, ":");
+    // A label is written as the user did.
+    const isName = sentence.startsWith(titles[set]);
+    return { sentence: isName ? sentence : capital(sentence), commands };
+  }
   const counts = [compared.sets[0], compared.sets[set]].map(({ runs }) => runs.length);
   const empty = counts.indexOf(0);
   if (empty >= 0) {

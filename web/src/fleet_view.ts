@@ -117,7 +117,9 @@ export class FleetView implements View {
     const hosts = new Set(members.map(({ name }) => name)).size;
     const workers = plural(members.length, "worker");
     const shown = found.length < members.length ? `${count(found.length)} of ` : "";
-    this.note.textContent = `${shown}${workers} on ${plural(hosts, "host")}, epoch ${status.epoch}`;
+    this.note.textContent =
+      `${shown}${workers} on ${plural(hosts, "host")}, epoch ${status.epoch}, ` +
+      `store: ${status.store}`;
     this.trouble.replaceChildren(...storeTrouble(status), ...troubles(groupsOf(members)));
     if (members.length === 0) {
       for (const part of [this.summary, this.workers, this.clocks]) part.replaceChildren();

@@ -164,6 +164,10 @@ export const typeset = (text: string): string =>
     .replace(/<=/g, "≤")
     .replace(/(^|\s)-(?=\d)/g, "$1−");
 
+// A figure and its unit stay on one line.
+export const bound = (text: string): string =>
+  text.replace(/(\d) (?=%|([kMGT]|[nµm]?s|[KMGT]iB\/s)\b)/g, "$1\u00a0");
+
 // An instant with its zone, in the one that the reader has chosen: 2026-11-23 20:47:13 UTC.
 export const exact = inZone;
 // The time on a day that is told: 20:47:13 UTC.

@@ -3,7 +3,7 @@
 
 import { fileOf, pictureOf, quoted } from "./chart_files";
 import type { Shade } from "./chart_options";
-import { paintSpan } from "./chart_paint";
+import { nameSpan, paintSpan } from "./chart_paint";
 import type { ChartGroup, Member } from "./charts";
 import { color, element, saveButton, whenColorsChange } from "./dom";
 import { paperWidth, whenPrinted } from "./paper";
@@ -171,11 +171,13 @@ export class HeatMap implements Member {
     this.draw();
   }
 
-  // One pixel a cell; the browser makes it as large as it is shown.
+  // One pixel a cell; the browser makes it as large as it is shown. Of more rows than it has pixels
+  // several are one, here: the browser would mix columns, too, and those beside the last.
   private paint(cells: Cells): void {
     // It grows by many columns at a time.
     const width = grain * Math.ceil(Math.max(1, cells.ends.length) / grain);
-    const height = Math.max(1, cells.rows.length);
+    const { length } = cells.rows;
+    const height = Math.max(1, Math.min(length, Math.round(this.tall * devicePixelRatio)));
     const context = this.image.getContext("2d") as CanvasRenderingContext2D;
     if (this.image.width !== width || this.image.height !== height || !this.pixels) {
       [this.image.width, this.image.height] = [width, height];
@@ -191,14 +193,18 @@ export class HeatMap implements Member {
           if (value > most) most = value;
         }
     const { shade } = this.options;
-    for (let r = 0; r < cells.rows.length; r++) {
-      for (let c = 0, i = r * width; c < cells.ends.length; c++, i++) {
-        const value = cells.at(r, c);
+    for (let line = 0; line < height; line++) {
+      const [from, to] = [line, line + 1].map((at) => Math.floor((at * length) / height));
+      for (let c = 0, i = line * width; c < cells.ends.length; c++, i++) {
+        let [sum, there] = [0, 0];
+        for (let r = from; r < to; r++) {
+          const value = cells.at(r, c);
+          if (value !== value) continue;
+          sum += Math.max(0, Math.min(1, shade(value, most)));
+          there++;
+        }
         // A missing value is see-through.
-        words[i] =
-          value !== value
-            ? 0
-            : inkOf[((inks - 1) * Math.max(0, Math.min(1, shade(value, most))) + 0.5) | 0];
+        words[i] = there === 0 ? 0 : inkOf[(((inks - 1) * sum) / there + 0.5) | 0];
       }
     }
     context.putImageData(this.pixels, 0, 0);
@@ -252,7 +258,7 @@ export class HeatMap implements Member {
     context.beginPath();
     context.rect(least, 0, most - least, height);
     context.clip();
-    context.imageSmoothingEnabled = cells.rows.length > height;
+    context.imageSmoothingEnabled = false;
     // Columns that adjoin and are equally long are drawn at once.
     for (let first = 0; first < cells.ends.length; ) {
       const length = cells.ends[first] - cells.begins[first];
@@ -267,7 +273,7 @@ export class HeatMap implements Member {
       if (b >= least && a <= most)
         context.drawImage(
           this.image,
-          ...[first, 0, next - first, cells.rows.length],
+          ...[first, 0, next - first, this.image.height],
           ...([a, 0, Math.max(1, b - a), height] as [number, number, number, number]),
         );
       first = next;
@@ -296,7 +302,8 @@ export class HeatMap implements Member {
       const [left, width] = [x(from), x(to) - x(from)];
       for (const [first, end] of runsOf(rows ?? [...cells.rows.keys()])) {
         const box = { left, top: first * tall, width, height: (end - first) * tall };
-        paintSpan(context, kind, box, type);
+        paintSpan(context, kind, box);
+        nameSpan(context, kind, box, type);
       }
     }
   }
@@ -322,7 +329,7 @@ export class HeatMap implements Member {
       const short = name.length > nameLetters ? `${name.slice(0, nameLetters - 1)}…` : name;
       // The first is moved down to be whole, and would lie on the second of a thousand.
       const y = Math.max(7 * unit, ((row + 0.5) * height) / names.length);
-      if (y - last < (nameStep - 1) * unit) continue;
+      if (y - last < type * unit) continue;
       last = y;
       context.fillText(short, (left - 6) * unit, y, (left - 6) * unit);
     }

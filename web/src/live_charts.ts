@@ -189,17 +189,24 @@ export class LiveCharts {
           log: true,
           limits: this.limits("await_ns"),
         },
-        { title: "aqu-sz: requests at a device (iostat)", show: (v: number) => v.toFixed(1) },
-        { title: "areq-sz: size of a request, KiB (iostat)", show: (v: number) => v.toFixed(1) },
-        { title: "busy, of a device (iostat)", show: percent },
+        {
+          title: "aqu-sz: requests at a device (iostat)",
+          show: (v: number) => short("number", v),
+          kind: "number" as const,
+        },
+        {
+          title: "areq-sz: size of a request (iostat)",
+          show: (v: number) => short("bytes", v),
+          kind: "bytes" as const,
+        },
+        { title: "busy, of a device (iostat)", show: percent, kind: "ratio" as const },
       ].map((options) => this.group.chart({ ...options, ...this.common, isExtra: true }));
     }
-    const scale = [1, 1, 1 / 1024, 1];
     this.iostat.forEach((chart, i) =>
       set(chart, [
         {
           label: ["await", "aqu-sz", "areq-sz", "busy"][i],
-          values: data.values((p) => (p.iostat.length > i ? p.iostat[i] * scale[i] : undefined)),
+          values: data.values((p) => (p.iostat.length > i ? p.iostat[i] : undefined)),
         },
       ]),
     );

@@ -158,7 +158,7 @@ function showStatus(): void {
       const { workers, store, version } = status;
       statusLine.replaceChildren(
         `${plural(workers.length, "worker")} attached`,
-        element("span", { class: "system" }, `, store: ${store}, version ${version}`),
+        element("span", { class: "system", title: store }, `, version ${version}`),
       );
     }
     statusLine.classList.toggle("bad", problem !== undefined);

@@ -306,17 +306,21 @@ export class PhaseCharts {
       kind: "latency",
       limits: this.limits("await_ns"),
     });
-    const one = (v: number) => v.toFixed(1);
-    draw("aqu-sz: requests at a device (iostat)", one, [
-      { label: "aqu-sz", values: fleet.queueSize },
-    ]);
+    draw(
+      "aqu-sz: requests at a device (iostat)",
+      (v) => short("number", v),
+      [{ label: "aqu-sz", values: fleet.queueSize }],
+      { kind: "number" },
+    );
     draw(
       "areq-sz: size of a request (iostat)",
       (v) => short("bytes", v),
       [{ label: "areq-sz", values: fleet.requestBytes }],
       { kind: "bytes" },
     );
-    draw("busy, of a device (iostat)", percent, [{ label: "busy", values: fleet.busyRatio }]);
+    draw("busy, of a device (iostat)", percent, [{ label: "busy", values: fleet.busyRatio }], {
+      kind: "ratio",
+    });
   }
 
   private pin(row: number): void {

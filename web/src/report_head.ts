@@ -6,7 +6,7 @@ import { ChartGroup, wholeSpans, withGaps } from "./charts";
 import { chip, element, expectationTable, fold, labelsOf, tile, type Tone } from "./dom";
 import { eventEntry, marksFrom } from "./events";
 import { exportedRun } from "./file";
-import { count, exact, marked, none, plural, seconds, short, size, typeset } from "./format";
+import { bound, count, exact, marked, none, plural, seconds, short, size, typeset } from "./format";
 import { shadesOf } from "./report_charts";
 import { corruption, outages, phaseLink } from "./report_findings";
 import { expectationRows } from "./report_load";
@@ -81,7 +81,7 @@ function verifyTiles(report: Report): HTMLElement[] {
   const unknown = sum((v) => v.notCheckable);
   return [
     tile("blocks checked", count(sum((v) => v.checked))),
-    tile("not as written", count(wrong), { tone: wrong > 0 ? "corrupt" : "good" }),
+    tile("blocks not as written", count(wrong), { tone: wrong > 0 ? "corrupt" : "good" }),
     ...(unknown > 0 ? [tile("could not be checked", count(unknown), { tone: "warn" })] : []),
   ];
 }
@@ -282,7 +282,7 @@ export function reportHead(
     ),
     ...corruption(report),
     ...outages(report),
-    ...(conclusion ? [element("p", { class: "conclusion" }, conclusion)] : []),
+    ...(conclusion ? [element("p", { class: "conclusion" }, bound(conclusion))] : []),
     ...reasons(report),
     overview.noted,
     tiles(report),

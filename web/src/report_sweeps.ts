@@ -6,6 +6,7 @@ import type { CurveReport, KneeReport, Report, SweepReport } from "./api";
 import { TimeChart, type Mark } from "./charts";
 import { element, figure, fold, table, text, type Cell } from "./dom";
 import {
+  bound,
   count,
   latency,
   marked,
@@ -70,6 +71,7 @@ function kneeText(knee: KneeReport): string {
   return knee.reason + sure;
 }
 
+const namedRows = 3;
 // "block_size=4KiB: no knee: 3 values are too few" of each row is one sentence that names the rows.
 function reasonsOf(withoutKnee: string[]): string[] {
   const rows = new Map<string, string[]>();
@@ -80,7 +82,9 @@ function reasonsOf(withoutKnee: string[]): string[] {
   }
   return [...rows].map(([reason, names]) => {
     if (names.length < 2) return [...names, reason].join(": ");
-    return `${reason} (${plural(names.length, "row")}: ${names.join(", ")})`;
+    const more = names.length - namedRows;
+    const named = more > 0 ? [...names.slice(0, namedRows), `${more} more`] : names;
+    return `${reason} (${plural(names.length, "row")}: ${named.join(", ")})`;
   });
 }
 
@@ -121,9 +125,8 @@ function legend(shown: Figure, least: number, most: number): HTMLElement {
   return element(
     "p",
     { class: "muted scale" },
-    `${name}: ${words(least)} `,
-    ...swatches,
-    ` ${words(most)}`,
+    `${name}: `,
+    element("span", {}, bound(words(least)), "\u00a0", ...swatches, "\u00a0", bound(words(most))),
   );
 }
 
@@ -151,9 +154,12 @@ function cellsOf(sweep: SweepReport, chosen: Figure, others: number[]): HTMLElem
     made.dataset.value = String(of(point));
     return shade(made, shareOf(of(point), least, most));
   };
-  const head = [`${down.field} ↓ ${across.field} →`, ...across.values].map((title, i) =>
-    element("th", { scope: "col", ...(i > 0 ? { class: "n" } : {}) }, title),
-  );
+  const axes = element("th", { scope: "col" }, `${down.field} ↓ `, element("wbr"));
+  axes.append(element("span", {}, `${across.field} →`));
+  const head = [
+    axes,
+    ...across.values.map((title) => element("th", { scope: "col", class: "n" }, title)),
+  ];
   const rows = down.values.map((value, d) =>
     element(
       "tr",

@@ -5,7 +5,7 @@ import { command } from "./actions";
 import { choices, choose, keptSorting } from "./address";
 import { get, messageOf, Refused, type HistoryReply, type RunSummary } from "./api";
 import { element, figure, labelsOf, table, text, timeOf, type Cell } from "./dom";
-import { orNone } from "./format";
+import { bound, orNone } from "./format";
 import { oneStop } from "./keyboard";
 import { Selection } from "./runs_selection";
 import { sparkline } from "./sparkline";
@@ -188,13 +188,12 @@ export class RunsView implements View {
   private row(run: RunSummary): Cell[] {
     const link = element("a", { href: `#/run/${run.runId}`, "data-run": run.runId });
     link.append(run.jobName);
-    const result = headlineOf(run);
+    const result = bound(headlineOf(run));
     const title = exactFigures(run);
     const verdict = verdictOf(run);
     const isWrong = verdict.tone !== "good" && verdict.tone !== "plain";
-    const reason = isWrong
-      ? [element("span", { class: `reason ${verdict.tone}` }, reasonOf(run))]
-      : [];
+    const why = isWrong ? reasonOf(run) : "";
+    const reason = why ? [element("span", { class: `reason ${verdict.tone}` }, bound(why))] : [];
     return [
       { show: this.tick(run) },
       { show: element("span", {}, pill(verdict), " ", ...syntheticMark(run)) },
@@ -232,7 +231,7 @@ export class RunsView implements View {
     const columns = [
       ...["compare", "verdict", "job", "result", "labels"].map((title) => ({ title })),
       numeric("hosts"),
-      ...["submitted", "owner", "of this job"].map((title) => ({ title })),
+      ...["submitted", "owner", "trend"].map((title) => ({ title })),
     ];
     this.list.replaceChildren(
       table(

@@ -19,9 +19,12 @@ export function headlineOf(run: Told): string {
 
 // The begin of a run's conclusion, which is its gravest part. Its figures stand beside it. Beside
 // "degraded" the reader looks for the lost hosts, also where an outage comes first.
+// What the headline says is no reason, and is not said twice.
 export function reasonOf(run: Told): string {
   const parts = (run.conclusion ?? "").split("; ");
-  if (run.verdict !== "degraded") return parts[0];
+  const isTold = run.headline?.text?.startsWith(parts[0]) ?? false;
+  if (isTold && run.verdict === "backlog") return "the load stayed behind the rate that was due";
+  if (run.verdict !== "degraded") return isTold ? "" : parts[0];
   if (run.lostHosts) return `lost ${run.lostHosts}`;
   return parts.find((part) => part.startsWith("lost ")) ?? parts[0];
 }
