@@ -2,9 +2,10 @@
 //
 // A mean over two levels describes neither. IOPS are judged first, then the mean latency, which
 // alone changes where the rate is given. Outages are findings of their own: their intervals are
-// left out. A load whose rate rises or falls as the job says is not judged. Where a workload begins
-// or ends the load becomes another one as the job says: each part between such instants is searched
-// by itself, up to the end of the measured time.
+// left out, and other intervals without an I/O are a part of the level, unless threads pause: a
+// mean without them is too high where I/Os are rare. A load whose rate rises or falls as the job
+// says is not judged. Where a workload begins or ends the load becomes another one as the job says:
+// each part between such instants is searched by itself, up to the end of the measured time.
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,7 @@
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/level_changes.h"
+#include "controller/plan/loads.h"
 #include "measure/report_states.h"
 
 namespace lockstep::controller {
@@ -64,7 +66,15 @@ std::vector<double> TurnsOf(const PhaseView& view, const v1::PhaseReport& report
 
 // Points without those of an outage, and where they begin.
 struct PhasePoints {
-  std::vector<double> seconds, iops, latency_ns;
+  struct Figure {
+    std::vector<double> seconds, values;
+
+    void Add(double at, double value) {
+      seconds.push_back(at);
+      values.push_back(value);
+    }
+  };
+  Figure iops, latency_ns;  // a point without an I/O has no latency
 };
 
 // IOPS and seconds of latency per second, of the hosts that are in the phase's figures. Not a
@@ -99,6 +109,9 @@ std::vector<PhasePoints> PartsOfPhase(const PhaseView& view, const v1::PhaseRepo
   std::vector<PhasePoints> parts;
   const double step = StepOf(report);
   const FleetRates rates = FleetRatesOf(view, report);
+  const bool pauses =
+      std::any_of(view.load().workloads().begin(), view.load().workloads().end(),
+                  [](const v1::Workload& workload) { return LongestThinkNs(workload) > 0; });
   std::ptrdiff_t current = -1;
   for (size_t i = 0; i < rates.iops.size(); ++i) {
     const double begin = report.points_begin_seconds() + static_cast<double>(i) * step;
@@ -112,12 +125,12 @@ std::vector<PhasePoints> PartsOfPhase(const PhaseView& view, const v1::PhaseRepo
                                           begin < outage.end_seconds() && !outage.completed_none();
                                  });
     // This also leaves out points that are not known.
-    if (out || !(rates.iops[i] > 0)) continue;
+    if (out || !(pauses ? rates.iops[i] > 0 : rates.iops[i] >= 0)) continue;
     if (next - turns.begin() != current) parts.emplace_back();
     current = next - turns.begin();
-    parts.back().seconds.push_back(begin);
-    parts.back().iops.push_back(rates.iops[i]);
-    parts.back().latency_ns.push_back(1e9 * rates.latency_seconds[i] / rates.iops[i]);
+    parts.back().iops.Add(begin, rates.iops[i]);
+    if (!(rates.iops[i] > 0)) continue;
+    parts.back().latency_ns.Add(begin, 1e9 * rates.latency_seconds[i] / rates.iops[i]);
   }
   return parts;
 }
@@ -147,14 +160,14 @@ struct Changes {
   std::vector<size_t> parts;  // of the phase, in which they are
 };
 
-Changes ChangesOf(const std::vector<PhasePoints>& parts, double least) {
+Changes ChangesOf(const std::vector<PhasePoints>& parts, double step_seconds, double least) {
   const auto of = [&](Level level) {
     Changes changes{level, {}, {}};
     for (size_t part = 0; part < parts.size(); ++part) {
-      const PhasePoints& points = parts[part];
       const bool is_iops = level == Level::kIops;
-      for (const ChangeAt& found :
-           LevelChangesIn(is_iops ? points.iops : points.latency_ns, least)) {
+      const PhasePoints::Figure& points = is_iops ? parts[part].iops : parts[part].latency_ns;
+      for (const ChangeAt& found : LevelChangesIn(
+               points.values, least, is_iops ? std::optional(step_seconds) : std::nullopt)) {
         v1::LevelChange& change = changes.list.emplace_back();
         change.set_figure(is_iops ? "IOPS" : "mean latency");
         change.set_at_seconds(points.seconds[found.index]);
@@ -220,7 +233,8 @@ void HoldSteadyAgainst(const PhaseView& view, const std::vector<PhasePoints>& pa
                        const std::vector<double>& turns, v1::PhaseReport* report) {
   const v1::SteadyReport* steady = &report->steady();
   // A change that the rule allows within its window is allowed later, too.
-  for (const v1::LevelChange& change : ChangesOf(parts, steady->range_limit()).list) {
+  for (const v1::LevelChange& change :
+       ChangesOf(parts, StepOf(*report), steady->range_limit()).list) {
     if (change.at_seconds() <= steady->begin_seconds()) continue;
     return SetSteadyUntil(change.at_seconds(), change.sentence(), report);
   }
@@ -262,7 +276,7 @@ void AddChanges(const PhaseView& view, v1::PhaseReport* report) {
   const std::vector<double> turns = TurnsOf(view, *report);
   const std::vector<PhasePoints> parts = PartsOfPhase(view, *report, turns);
   if (report->steady().steady()) HoldSteadyAgainst(view, parts, turns, report);
-  const Changes changes = ChangesOf(parts, kMinChange);
+  const Changes changes = ChangesOf(parts, StepOf(*report), kMinChange);
   const std::vector<v1::LevelChange>& list = changes.list;
   report->mutable_level_changes()->Add(list.begin(), list.end());
   // A load that is not steady yet changes, which is why the job waits for it.

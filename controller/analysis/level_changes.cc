@@ -52,6 +52,23 @@ double TestBetween(const std::vector<double>& series, const Segment& a, const Se
   return StudentP(t, std::max(1.0, (n + m) * count - 2));
 }
 
+// Two-sided p of a difference between the rates of neighbouring segments that are Poisson
+// processes, whose values are of `seconds` each: the likelihood ratio, which is the square of a
+// normal value.
+double CountTestBetween(const std::vector<double>& series, const Segment& a, const Segment& b,
+                        double seconds) {
+  const double n = seconds * static_cast<double>(a.end - a.begin);
+  const double m = seconds * static_cast<double>(b.end - b.begin);
+  const double rate_a = MeanIn(series, a);
+  const double rate_b = MeanIn(series, b);
+  const double both = (n * rate_a + m * rate_b) / (n + m);
+  const auto part = [&](double time, double rate) {
+    return rate > 0 ? time * rate * std::log(rate / both) : 0;
+  };
+  const double ratio = std::max(0.0, 2 * (part(n, rate_a) + part(m, rate_b)));
+  return std::erfc(std::sqrt(ratio / 2));
+}
+
 std::vector<Segment> SegmentsOf(const std::vector<ChangeAt>& changes, size_t size) {
   std::vector<Segment> segments{{0, size}};
   for (const ChangeAt& change : changes) {
@@ -75,7 +92,8 @@ std::vector<double> Thinned(const std::vector<double>& series, size_t group) {
 
 }  // namespace
 
-std::vector<ChangeAt> LevelChangesIn(const std::vector<double>& series, double least) {
+std::vector<ChangeAt> LevelChangesIn(const std::vector<double>& series, double least,
+                                     std::optional<double> seconds) {
   // ChangesIn() looks at windows of so many values. In one window it sees the whole phase, and
   // means of neighbours depend less on each other than the values do.
   constexpr size_t kPoints = 50;
@@ -95,6 +113,11 @@ std::vector<ChangeAt> LevelChangesIn(const std::vector<double>& series, double l
       change.mean_before = MeanIn(points, segments[i]);
       change.mean_after = MeanIn(points, segments[i + 1]);
       change.p_value = TestBetween(points, segments[i], segments[i + 1], (1 - r) / (1 + r));
+      if (seconds) {
+        const double of_point = *seconds * static_cast<double>(group);
+        change.p_value = std::max(change.p_value,
+                                  CountTestBetween(points, segments[i], segments[i + 1], of_point));
+      }
       const double low = std::min(change.mean_before, change.mean_after);
       const bool small = low > (1 - least) * std::max(change.mean_before, change.mean_after);
       const double doubt = small ? 1 : change.p_value;

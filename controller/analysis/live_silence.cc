@@ -33,10 +33,29 @@ void LiveSilence::AddPart(uint32_t worker, const measure::MergedInterval::Part& 
   for (const auto& [workload, operations] : part.workloads) {
     host.parts[workload].ios += static_cast<double>(operations);
   }
+  AddIos(part, &host);
   any_ = any_ || part.operations > 0;
   if (part.operations > 0) return;
   host.silences.Add(Nanoseconds(part.begin_seconds),
                     Nanoseconds(part.begin_seconds + part.seconds));
+}
+
+void LiveSilence::AddIos(const measure::MergedInterval::Part& part, Host* host) const {
+  const auto append = [&](double ios) {
+    host->ios.Append(ios);
+    ++host->intervals;
+    if (host->ios.size() > kMaxPoints) host->ios.Thin();
+  };
+  // Intervals that did not come leave the later ones where they are.
+  const double due = (part.begin_seconds - host->begin_seconds) / interval_;
+  while (host->intervals + 0.5 < due) append(std::numeric_limits<double>::quiet_NaN());
+  append(static_cast<double>(part.operations));
+}
+
+HostIos LiveSilence::HostIosOf(const Host& host) const {
+  HostIos ios{host.begin_seconds, interval_ * host.ios.step(), host.ios.Points()};
+  for (double& point : ios.ios) point *= host.ios.step();  // the mean of so many intervals
+  return ios;
 }
 
 void LiveSilence::AddLatencies(const measure::MergedInterval& merged) {
@@ -107,7 +126,7 @@ double LiveSilence::SilentSeconds(const Host& host, double end_seconds,
     silences.push_back({static_cast<double>(begin_ns) / 1e9, static_cast<double>(end_ns) / 1e9});
   }
   const std::vector<SilentSpan> outages =
-      OutagesAmong(silences, parts, {host.begin_seconds, end_seconds}, interval_);
+      OutagesAmong(silences, parts, {host.begin_seconds, end_seconds}, interval_, HostIosOf(host));
   if (outages.empty() || outages.back().end_seconds < end_seconds - interval_ / 2) return 0;
   return outages.back().seconds();
 }

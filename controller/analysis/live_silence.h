@@ -7,6 +7,7 @@
 #include "common/histogram.h"
 #include "controller/analysis/silence_rule.h"
 #include "measure/merged_interval.h"
+#include "measure/rate_series.h"
 #include "measure/silences.h"
 #include "proto/job.pb.h"
 
@@ -45,11 +46,17 @@ class LiveSilence {
     std::map<uint32_t, Part> parts;  // by workload
     measure::Silences silences = measure::Silences(kMaxSilences);
     double begin_seconds = -1;  // of its first interval
+    // From its begin on, with points that are not known for intervals that did not come.
+    measure::RateSeries ios;
+    uint32_t intervals = 0;  // in it
   };
   // A live line need not be as exact as a report.
   static constexpr size_t kMaxSilences = 100;
+  static constexpr size_t kMaxPoints = 1000;  // 8 KB of each host
 
   void AddPart(uint32_t worker, const measure::MergedInterval::Part& part);
+  void AddIos(const measure::MergedInterval::Part& part, Host* host) const;
+  HostIos HostIosOf(const Host& host) const;
   void AddLatencies(const measure::MergedInterval& merged);
   SilencePart SilencePartOf(uint32_t workload, const Part& part) const;
   MeanRates RatesUntil(double end_seconds) const;

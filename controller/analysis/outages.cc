@@ -126,6 +126,17 @@ class PartsOfHosts {
   MeanRates rates_;
 };
 
+HostIos HostIosOf(const PhaseView& view, const measure::WorkerSeries& series) {
+  HostIos ios;
+  if (!(series.measured_seconds > 0)) return ios;
+  ios.begin_seconds = series.first_measured_seconds;
+  ios.step_seconds = static_cast<double>(view.phase().phase.interval_ns) / 1e9 *
+                     std::max(1U, view.series().points_step());
+  ios.ios = series.rates.iops.Points();
+  for (double& point : ios.ios) point *= ios.step_seconds;
+  return ios;
+}
+
 // The measured silences of a worker that are outages.
 std::vector<Silence> SilencesOf(const PhaseView& view, const PartsOfHosts& parts, uint32_t worker) {
   const measure::WorkerSeries& series = view.series().Of(worker);
@@ -135,8 +146,8 @@ std::vector<Silence> SilencesOf(const PhaseView& view, const PartsOfHosts& parts
   }
   std::vector<Silence> outages;
   const double interval = static_cast<double>(view.phase().phase.interval_ns) / 1e9;
-  for (const SilentSpan& outage :
-       OutagesAmong(all, parts.Of(worker), MeasuredSpanOf(series), interval)) {
+  for (const SilentSpan& outage : OutagesAmong(all, parts.Of(worker), MeasuredSpanOf(series),
+                                               interval, HostIosOf(view, series))) {
     outages.push_back({outage.begin_seconds, outage.end_seconds, worker});
   }
   return outages;

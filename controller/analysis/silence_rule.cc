@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "controller/analysis/silence_levels.h"
 #include "controller/plan/loads.h"
 
 namespace lockstep::controller {
@@ -30,10 +31,24 @@ SilentSpan WholeOf(const SilencePart& part, double interval) {
           std::floor(part.end_seconds / interval + kSameInstant) * interval};
 }
 
+// The instants at which the host's load becomes another one.
+std::vector<double> PartTurnsOf(const std::vector<SilencePart>& parts) {
+  std::vector<double> turns;
+  for (const SilencePart& part : parts) {
+    turns.push_back(part.begin_seconds);
+    turns.push_back(part.end_seconds);
+  }
+  return turns;
+}
+
 class HostSilences {
  public:
-  HostSilences(const std::vector<SilencePart>& parts, const SilentSpan& observed, double interval)
-      : parts_(parts), interval_(interval), outages_seconds_(parts.size(), 0) {
+  HostSilences(const std::vector<SilencePart>& parts, const SilentSpan& observed, double interval,
+               const HostIos& ios_by_time)
+      : parts_(parts),
+        interval_(interval),
+        levels_(ios_by_time, PartTurnsOf(parts)),
+        outages_seconds_(parts.size(), 0) {
     double ios = 0;
     for (const SilencePart& part : parts) {
       whole_.push_back(WholeOf(part, interval));
@@ -45,8 +60,12 @@ class HostSilences {
 
   std::vector<SilentSpan> Outages(const std::vector<SilentSpan>& silences) {
     std::vector<SilentSpan> left = Running(silences);
-    std::vector<SilentSpan> outages = TakeBusy(&left);
-    TakeLongest(left, &outages);
+    std::vector<Lacking> lacking = TakeBusy(&left);
+    TakeLongest(left, &lacking);
+    std::vector<SilentSpan> outages;
+    for (const auto& [silence, rate] : lacking) {
+      if (!levels_.Explain(silence, rate, needed_)) outages.push_back(silence);
+    }
     std::sort(outages.begin(), outages.end(), [](const SilentSpan& a, const SilentSpan& b) {
       return a.begin_seconds < b.begin_seconds;
     });
@@ -54,6 +73,12 @@ class HostSilences {
   }
 
  private:
+  // A silence that lacks enough, by this rate of the host's other time.
+  struct Lacking {
+    SilentSpan silence;
+    double rate;  // per second
+  };
+
   // The silences in which a workload runs, where they are whole intervals.
   std::vector<SilentSpan> Running(const std::vector<SilentSpan>& silences) const {
     std::vector<SilentSpan> runs = whole_;
@@ -109,24 +134,25 @@ class HostSilences {
   // Takes those of which each single interval lacks enough, also if only the intervals with I/Os
   // are the host's time: then no empty interval is chance. A host that stands still for most of the
   // time is known by this.
-  std::vector<SilentSpan> TakeBusy(std::vector<SilentSpan>* left) {
+  std::vector<Lacking> TakeBusy(std::vector<SilentSpan>* left) {
     std::vector<double> without(parts_.size(), 0);
     for (const SilentSpan& silence : *left) {
       for (size_t i = 0; i < parts_.size(); ++i) without[i] += Taken(i, silence);
     }
-    std::vector<SilentSpan> outages;
+    std::vector<Lacking> found;
     std::erase_if(*left, [&](const SilentSpan& silence) {
-      if (Lacks(silence, without) / silence.seconds() * interval_ < needed_) return false;
-      outages.push_back(silence);
+      const double rate = Lacks(silence, without) / silence.seconds();
+      if (rate * interval_ < needed_) return false;
+      found.push_back({silence, rate});
       return true;
     });
-    for (const SilentSpan& outage : outages) AddOutage(outage);
-    return outages;
+    for (const Lacking& lacking : found) AddOutage(lacking.silence);
+    return found;
   }
 
   // Takes the longest first: with a low rate, the time between two I/Os is silent as well, and the
   // rate would be too high without it.
-  void TakeLongest(std::vector<SilentSpan> left, std::vector<SilentSpan>* outages) {
+  void TakeLongest(std::vector<SilentSpan> left, std::vector<Lacking>* found) {
     std::stable_sort(left.begin(), left.end(), [](const SilentSpan& a, const SilentSpan& b) {
       return a.seconds() > b.seconds();
     });
@@ -135,8 +161,9 @@ class HostSilences {
       for (size_t i = 0; i < parts_.size(); ++i) {
         without[i] = outages_seconds_[i] + Taken(i, silence);
       }
-      if (Lacks(silence, without) < needed_) continue;
-      outages->push_back(silence);
+      const double lacks = Lacks(silence, without);
+      if (lacks < needed_) continue;
+      found->push_back({silence, lacks / silence.seconds()});
       AddOutage(silence);
     }
   }
@@ -147,6 +174,7 @@ class HostSilences {
 
   const std::vector<SilencePart>& parts_;
   const double interval_;
+  const SilenceLevels levels_;
   double needed_ = 0;
   // By part.
   std::vector<SilentSpan> whole_;
@@ -182,9 +210,10 @@ double ObservedSeconds(const SilencePart& part, const SilentSpan& observed) {
 
 std::vector<SilentSpan> OutagesAmong(const std::vector<SilentSpan>& silences,
                                      const std::vector<SilencePart>& parts,
-                                     const SilentSpan& observed, double interval_seconds) {
+                                     const SilentSpan& observed, double interval_seconds,
+                                     const HostIos& ios) {
   if (silences.empty() || parts.empty() || !(interval_seconds > 0)) return {};
-  return HostSilences(parts, observed, interval_seconds).Outages(silences);
+  return HostSilences(parts, observed, interval_seconds, ios).Outages(silences);
 }
 
 void MeanRates::Add(uint32_t workload, double ios, double seconds) {

@@ -17,6 +17,16 @@ namespace lockstep::controller {
 // rate in the rest of its time on the host. It does not count at all if the silence may be a pause
 // of its threads, as the job says. Other outages are no part of that rest, and silences that are
 // none are: with three I/Os in a minute, most of it is silent.
+//
+// The rate of the whole time says nothing of a part in which the load became slower: one I/O every
+// two seconds after 1,000 a second is a change of level, and no row of outages. A silence that
+// lacks enough by that rate is therefore no outage if a lower level beside it explains it. The
+// points beside it are of one level, on each side, as far as no time as long as the silence holds
+// as many I/Os as an outage must lack. They are a level if I/Os completed in at least ten of them,
+// and a lower one if so few I/Os are no chance at the rate of the whole time. So are outages found
+// that interrupt a fast load again and again, those of a slow part that are much longer than its
+// silences, and those in which only some I/Os come back. The level does not reach beyond an
+// instant at which a workload begins or ends.
 
 // Seconds from T.
 struct SilentSpan {
@@ -36,6 +46,12 @@ struct SilencePart {
   double expected_rate = 0;
 };
 
+// The I/Os that a host completed in equally long points of its time, one after the other.
+struct HostIos {
+  double begin_seconds = 0, step_seconds = 0;  // of the first point; of each
+  std::vector<double> ios;                     // not a number where that is not known
+};
+
 // For how long a workload may complete nothing because its threads pause: a silence up to twice the
 // longest pause of the job, and 20 times the median latency, is one. 0 if its threads make none.
 double PauseSeconds(const v1::Workload& workload, double median_latency_ns);
@@ -49,10 +65,11 @@ double ObservedSeconds(const SilencePart& part, const SilentSpan& observed);
 
 // The silences of the host that are outages, ascending, without the time in which none of its
 // workloads runs. Silences are of whole intervals, ascend, and do not overlap. `observed`: the time
-// in which silences and I/Os were counted.
+// in which silences and I/Os were counted. `ios`: of the host; without a point no level is known.
 std::vector<SilentSpan> OutagesAmong(const std::vector<SilentSpan>& silences,
                                      const std::vector<SilencePart>& parts,
-                                     const SilentSpan& observed, double interval_seconds);
+                                     const SilentSpan& observed, double interval_seconds,
+                                     const HostIos& ios);
 
 // Mean rates of workloads over the hosts that completed I/Os of them.
 class MeanRates {

@@ -68,6 +68,36 @@ TEST(LevelChangesTest, ASmallChangeIsNoise) {
   EXPECT_TRUE(LevelChangesIn({1, 2}, 0.2).empty());
 }
 
+// Three I/Os that come in the first seconds, of which each is an I/O a second.
+TEST(LevelChangesTest, AFewIosAreNoLevel) {
+  std::vector<double> series(12, 0);
+  std::fill_n(series.begin(), 4, 1);
+  EXPECT_EQ(LevelChangesIn(series, 0.2).size(), 1U) << "nothing varies";
+  EXPECT_TRUE(LevelChangesIn(series, 0.2, 1).empty());
+  std::fill_n(series.begin(), 4, 100);
+  EXPECT_EQ(LevelChangesIn(series, 0.2, 1).size(), 1U);
+  EXPECT_TRUE(LevelChangesIn(series, 0.2, 0.01).empty()) << "one I/O in each value";
+}
+
+// Empty seconds are a part of the level of rare I/Os, and pauses of threads are none.
+TEST(LevelChangesTest, EmptySecondsOfALowRateMakeNoChange) {
+  std::mt19937_64 random(3);
+  int alarms = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::poisson_distribution<uint64_t> ios(0.2);
+    alarms += ReportOf(FourHosts([&](uint32_t, uint32_t) { return ios(random); }, 500000, 60))
+                  .phases(0)
+                  .level_changes_size();
+  }
+  EXPECT_LE(alarms, 1);
+  Stored data =
+      FourHosts([](uint32_t, uint32_t k) { return k / 6 % 2 == 0 ? 1000 : 0; }, 500000, 24);
+  for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+    spec->mutable_run()->mutable_workloads(0)->set_think_time_ns(6000000000);
+  }
+  EXPECT_EQ(ReportOf(data).phases(0).level_changes_size(), 0);
+}
+
 TEST(LevelChangesTest, APhaseSaysWhenItsRateFell) {
   v1::PhaseReport phase =
       ReportOf(FourHosts([](uint32_t, uint32_t k) { return k < 6 ? 200 : 70; })).phases(0);

@@ -98,6 +98,26 @@ TEST(LiveSilenceTest, WithALowRateAnEmptyIntervalIsChance) {
   EXPECT_DOUBLE_EQ(found.seconds, 7);
 }
 
+// After ten I/Os a lower level is known. Before it, the first ones are I/Os within an outage.
+TEST(LiveSilenceTest, AtALowerLevelEmptyIntervalsAreNoSilence) {
+  LiveSeconds live(LoadOfWorkloads(1));
+  for (uint32_t k = 0; k < 1500; ++k) live.AddOne({1000});  // more than there are points
+  for (uint32_t k = 0; k < 20; ++k) {
+    EXPECT_EQ(live.AddOne({0}).silent, k < 10 ? 1u : 0u) << k;
+    live.AddOne({k < 10 || k % 2 == 0 ? 1u : 2u});
+  }
+  // It stops for much longer than this level explains.
+  for (uint32_t k = 0; k < 60; ++k) live.AddOne({0});
+  LiveSilence::Found found = live.AddOne({0});
+  EXPECT_EQ(found.silent, 1u);
+  EXPECT_DOUBLE_EQ(found.seconds, 61);
+  // Back at its first rate, it has outages at once.
+  for (uint32_t k = 0; k < 10; ++k) live.AddOne({1000});
+  found = live.AddOne({0});
+  EXPECT_EQ(found.silent, 1u);
+  EXPECT_DOUBLE_EQ(found.seconds, 1);
+}
+
 TEST(LiveSilenceTest, BeforeTheLoadBeginsNobodyIsSilent) {
   v1::RunPhase load = LoadOfWorkloads(1);
   load.mutable_workloads(0)->set_start_delay_ns(2500000000);

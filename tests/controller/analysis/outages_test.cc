@@ -90,6 +90,45 @@ TEST(OutageTest, OneThatLastsUntilTheEndIsSaidToBeSo) {
       << phase.outage_summary().sentence();
 }
 
+// 1,000 I/Os a second on each host, and then one every two seconds.
+TEST(OutageTest, AMuchLowerRateIsAChangeOfLevelAndNoRowOfOutages) {
+  const v1::Report report =
+      ReportOf(FourHosts([](uint32_t, uint32_t k) { return k < 30 ? 1000 : k % 2; }, 500000, 60));
+  const v1::PhaseReport& phase = report.phases(0);
+  EXPECT_EQ(phase.outages_size(), 0) << phase.outage_summary().sentence();
+  EXPECT_FALSE(phase.has_outage_summary());
+  EXPECT_DOUBLE_EQ(phase.hosts(0).silent_ratio(), 0);
+  ASSERT_EQ(phase.level_changes_size(), 1);
+  EXPECT_DOUBLE_EQ(phase.level_changes(0).at_seconds(), 30);
+  EXPECT_DOUBLE_EQ(phase.level_changes(0).before(), 4000);
+  EXPECT_DOUBLE_EQ(phase.level_changes(0).after(), 2) << "with the empty seconds";
+  ASSERT_FALSE(Warnings(report).empty());
+  EXPECT_TRUE(absl::StartsWith(Warnings(report)[0], "IOPS fell from 4,000 to 2 at 30 s"))
+      << Warnings(report)[0];
+}
+
+// One host of four: the others keep the fleet's level, and it is a straggler from then on.
+TEST(OutageTest, AHostAtAMuchLowerRateIsAStragglerWithoutOutages) {
+  const v1::PhaseReport phase =
+      ReportOf(FourHosts([](uint32_t h, uint32_t k) { return h != 2 || k < 30 ? 1000 : k % 2; },
+                         500000, 60))
+          .phases(0);
+  EXPECT_EQ(phase.outages_size(), 0);
+  ASSERT_EQ(phase.stragglers_size(), 1);
+  EXPECT_EQ(phase.stragglers(0).host(), "node2");
+  EXPECT_DOUBLE_EQ(phase.stragglers(0).begin_seconds(), 30);
+}
+
+TEST(OutageTest, OutagesBetweenFastStretchesStayOutages) {
+  const v1::PhaseReport phase =
+      ReportOf(FourHosts([](uint32_t, uint32_t k) { return k < 30 || k % 6 == 0 ? 1000 : 0; },
+                         500000, 60))
+          .phases(0);
+  EXPECT_EQ(phase.outages_size(), 5);
+  EXPECT_DOUBLE_EQ(phase.outage_summary().shortest_seconds(), 5);
+  EXPECT_DOUBLE_EQ(phase.outage_summary().longest_seconds(), 5);
+}
+
 TEST(OutageTest, OutagesOfSomeAreCountedAndNamed) {
   const v1::PhaseReport phase = ReportOf(FourHosts([](uint32_t h, uint32_t k) {
                                   return (h == 1 && k == 2) || (h == 2 && k == 6) ? 0 : 200;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "gtest/gtest.h"
@@ -14,28 +15,59 @@ using Begins = std::vector<std::pair<double, double>>;
 
 // Begin and end of the outages among these silences, of intervals of 1 s.
 Begins OutagesOfSeconds(const Begins& silences, const std::vector<SilencePart>& parts,
-                        double end_seconds) {
+                        double end_seconds, const std::vector<double>& ios = {}) {
   std::vector<SilentSpan> spans;
   for (const auto& [begin, end] : silences) spans.push_back({begin, end});
   Begins outages;
-  for (const SilentSpan& outage : OutagesAmong(spans, parts, {0, end_seconds}, 1)) {
+  for (const SilentSpan& outage : OutagesAmong(spans, parts, {0, end_seconds}, 1, {0, 1, ios})) {
     outages.emplace_back(outage.begin_seconds, outage.end_seconds);
   }
   return outages;
 }
 
 // By the I/Os in each second.
-Begins OutagesOfCounts(const std::vector<uint32_t>& seconds) {
+Begins SilencesOf(const std::vector<uint32_t>& seconds) {
   Begins silences;
-  double ios = 0;
   for (size_t k = 0; k < seconds.size(); ++k) {
-    ios += seconds[k];
     if (seconds[k] > 0) continue;
     const auto at = static_cast<double>(k);
     if (silences.empty() || silences.back().second != at) silences.emplace_back(at, at);
     silences.back().second = at + 1;
   }
-  return OutagesOfSeconds(silences, {{.ios = ios}}, static_cast<double>(seconds.size()));
+  return silences;
+}
+
+Begins OutagesOfCounts(const std::vector<uint32_t>& seconds) {
+  const double ios = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+  return OutagesOfSeconds(SilencesOf(seconds), {{.ios = ios}}, static_cast<double>(seconds.size()),
+                          std::vector<double>(seconds.begin(), seconds.end()));
+}
+
+// So many seconds, one after the other, with so many I/Os each.
+using Seconds = std::vector<uint32_t>;
+Seconds Row(const std::vector<std::pair<size_t, uint32_t>>& parts) {
+  Seconds seconds;
+  for (const auto& [count, ios] : parts) seconds.insert(seconds.end(), count, ios);
+  return seconds;
+}
+
+Seconds Joined(const std::vector<Seconds>& parts) {
+  Seconds seconds;
+  for (const Seconds& part : parts) seconds.insert(seconds.end(), part.begin(), part.end());
+  return seconds;
+}
+
+// `cycle` so many times.
+Seconds Times(size_t count, const Seconds& cycle) {
+  return Joined(std::vector<Seconds>(count, cycle));
+}
+
+// The I/Os of a Poisson process.
+Seconds ByChance(double rate, size_t count, std::mt19937_64* random) {
+  std::poisson_distribution<uint32_t> ios(rate);
+  Seconds seconds(count);
+  for (uint32_t& second : seconds) second = ios(*random);
+  return seconds;
 }
 
 TEST(SilenceRuleTest, ASilenceThatLacksEnoughIosIsAnOutageAlsoAtALowRate) {
@@ -100,6 +132,100 @@ TEST(SilenceRuleTest, IosByChanceMakeNoOutagesAndHideNone) {
     EXPECT_EQ(alarms, 0) << rate;
     EXPECT_EQ(found, kRounds) << rate;
   }
+}
+
+TEST(SilenceRuleTest, AStretchAtALowerRateIsNoRowOfOutages) {
+  const Seconds fast = Row({{60, 1000}});
+  for (const Seconds& cycle :
+       {Row({{1, 0}, {1, 1}}), Row({{1, 1}, {1, 0}}), Row({{3, 0}, {1, 2}, {2, 1}})}) {
+    const Seconds slow = Times(20, cycle);
+    EXPECT_EQ(OutagesOfCounts(Joined({fast, slow})), Begins());
+    EXPECT_EQ(OutagesOfCounts(Joined({slow, fast})), Begins());
+    EXPECT_EQ(OutagesOfCounts(Joined({fast, slow, fast, slow, fast})), Begins());
+  }
+  // One empty second of a level that has few.
+  EXPECT_EQ(OutagesOfCounts(Joined({fast, Row({{20, 3}, {1, 0}, {20, 3}}), fast})), Begins());
+}
+
+TEST(SilenceRuleTest, ALowerRateByChanceIsNoRowOfOutages) {
+  std::mt19937_64 random(5);
+  for (const double rate : {0.05, 0.5, 1.0, 3.0}) {
+    int outages = 0;
+    for (int round = 0; round < 20; ++round) {
+      outages += static_cast<int>(
+          OutagesOfCounts(Joined({ByChance(200, 60, &random), ByChance(rate, 600, &random),
+                                  ByChance(200, 60, &random)}))
+              .size());
+    }
+    EXPECT_EQ(outages, 0) << rate;
+  }
+}
+
+TEST(SilenceRuleTest, OutagesThatInterruptAFastLoadStayOutages) {
+  const Seconds cycle = Row({{1, 1000}, {5, 0}});
+  EXPECT_EQ(OutagesOfCounts(Times(30, cycle)).size(), 30u);
+  EXPECT_EQ(
+      OutagesOfCounts(Joined({Row({{60, 1000}}), Times(30, cycle), Row({{60, 1000}})})).size(),
+      30u);
+  // Also those of a load whose outages are not told by a single interval.
+  EXPECT_EQ(OutagesOfCounts(Times(10, Row({{20, 4}, {10, 0}}))).size(), 10u);
+  EXPECT_EQ(OutagesOfCounts(Row({{100, 1}, {30, 0}, {100, 1}})), (Begins{{100, 130}}));
+}
+
+// I/Os that time out together complete together: one burst in each half minute is no rate.
+TEST(SilenceRuleTest, BurstsBetweenLongSilencesAreNoLevel) {
+  const Seconds row =
+      Joined({Row({{60, 1000}}), Times(12, Row({{29, 0}, {1, 32}})), Row({{60, 1000}})});
+  EXPECT_EQ(OutagesOfCounts(row).size(), 12u);
+}
+
+// Nine I/Os that come back one by one may be an outage that is not over; ten are a level.
+TEST(SilenceRuleTest, AFewIosWithinAnOutageAreNoLevel) {
+  const auto outages = [](size_t ios) {
+    return OutagesOfCounts(
+        Joined({Row({{60, 1000}}), Times(ios, Row({{2, 0}, {1, 1}})), Row({{2, 0}, {60, 1000}})}));
+  };
+  EXPECT_EQ(outages(9).size(), 10u);
+  EXPECT_EQ(outages(10), Begins());
+}
+
+TEST(SilenceRuleTest, AStretchAtALowerRateHasOutagesOfItsOwn) {
+  const Seconds fast = Row({{60, 1000}});
+  const Seconds slow = Times(30, Row({{1, 1}, {1, 0}}));
+  // Half an I/O a second: 15 are missing in half a minute, and 30 in a minute.
+  EXPECT_EQ(OutagesOfCounts(Joined({fast, slow, Row({{29, 0}}), slow, fast})), Begins());
+  EXPECT_EQ(OutagesOfCounts(Joined({fast, slow, Row({{59, 0}}), slow, fast})),
+            (Begins{{119, 179}}));
+  // Between the fast part and the slow one the slow one explains it.
+  EXPECT_EQ(OutagesOfCounts(Joined({fast, Row({{3, 0}}), slow, fast})), Begins());
+  EXPECT_EQ(OutagesOfCounts(Joined({fast, Row({{60, 0}}), slow, fast})), (Begins{{60, 120}}));
+}
+
+// A level that the job ends explains nothing: the next workload should have begun with 1,000.
+TEST(SilenceRuleTest, ALevelDoesNotReachBeyondAWorkloadsBegin) {
+  const Seconds row = Row({{60, 1}, {10, 0}, {60, 1000}});
+  const std::vector<double> ios(row.begin(), row.end());
+  const std::vector<SilencePart> parts = {{.ios = 120}, {.begin_seconds = 60, .ios = 59940}};
+  EXPECT_EQ(OutagesOfSeconds({{60, 70}}, parts, 130, ios), (Begins{{60, 70}}));
+  // Without that begin the level before it does.
+  EXPECT_EQ(OutagesOfSeconds({{60, 70}}, {{.ios = 60060}}, 130, ios), Begins());
+  // A begin within the silence: it is of both loads.
+  const std::vector<SilencePart> within = {{.ios = 120}, {.begin_seconds = 65, .ios = 59940}};
+  EXPECT_EQ(OutagesOfSeconds({{60, 70}}, within, 130, ios), (Begins{{60, 70}}));
+}
+
+// Long phases keep a point for several intervals, and lost intervals are not known.
+TEST(SilenceRuleTest, ALevelIsSeenInCoarsePointsAndNotBeyondLostOnes) {
+  const Seconds row = Joined({Row({{64, 1000}}), Times(40, Row({{1, 0}, {1, 1}}))});
+  std::vector<SilentSpan> silences;
+  for (const auto& [begin, end] : SilencesOf(row)) silences.push_back({begin, end});
+  const std::vector<SilencePart> parts = {{.ios = 64040}};
+  HostIos coarse{0, 4, std::vector<double>(16, 4000)};
+  coarse.ios.resize(36, 2);
+  EXPECT_EQ(OutagesAmong(silences, parts, {0, 144}, 1, coarse).size(), 0u);
+  coarse.ios.resize(24);
+  coarse.ios.resize(36, std::numeric_limits<double>::quiet_NaN());
+  EXPECT_EQ(OutagesAmong(silences, parts, {0, 144}, 1, coarse).size(), 40u);
 }
 
 TEST(SilenceRuleTest, PausesOfTheThreadsAreNoOutagesAndLongerSilencesAre) {

@@ -142,10 +142,10 @@ inline Stored TwoWorkers() {
   return data;
 }
 
-// Four hosts with kernels and devices of their own, ten measured seconds each; `iops` says what
-// host h does in second k, every I/O 4 KiB and direct.
+// Four hosts with kernels and devices of their own, of ten measured seconds each or of so many;
+// `iops` says what host h does in second k, every I/O 4 KiB and direct.
 inline Stored FourHosts(const std::function<uint64_t(uint32_t h, uint32_t k)>& iops,
-                        uint64_t latency_ns = 500000) {
+                        uint64_t latency_ns = 500000, uint32_t seconds = 10) {
   Stored data = TwoWorkers();
   data.workers.clear();
   data.intervals.clear();
@@ -161,10 +161,10 @@ inline Stored FourHosts(const std::function<uint64_t(uint32_t h, uint32_t k)>& i
     measure::WorkerPhaseData part;
     part.worker_index = h;
     part.has_result = true;
-    part.result.set_last_io_ns(10000000000);
-    part.result.set_end_ns(10000000000);
+    part.result.set_last_io_ns(seconds * 1000000000ll);
+    part.result.set_end_ns(seconds * 1000000000ll);
     std::vector<uint64_t> all;
-    for (uint32_t k = 0; k < 10; ++k) {
+    for (uint32_t k = 0; k < seconds; ++k) {
       v1::IntervalSample interval;
       interval.set_interval(k);
       interval.set_interval_class(v1::INTERVAL_CLASS_MEASURED);
