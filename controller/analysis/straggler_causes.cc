@@ -5,6 +5,9 @@
 // the rest per interval. Segments are no cause of a part of the phase: nothing tells whether they
 // were sent again in it.
 //
+// Steal, slower devices and a run queue are the cause of a stretch if they are also clearly more
+// than in the rest of the phase: what is the same all the time explains no part of it.
+//
 // A quota is the cause of a stretch if it was used up for a share of the stretch
 // (worker/host/control_groups.h says how the share is made), and clearly more than in the rest of
 // the phase: a quota that holds a host back all the time explains no part of it. Shares of periods
@@ -45,6 +48,7 @@ constexpr double kPhaseMajority = 0.75;
 constexpr double kOfStretch = 0.5;
 // Beyond the rest of the phase.
 constexpr double kMoreThrottled = 1.5;
+constexpr double kMoreThanRest = 1.5;
 
 // An I/O whose requests took less than this share of its time waited above the device.
 constexpr double kInDevice = 0.5;
@@ -162,7 +166,8 @@ struct CauseEvidence {
   std::optional<double> slow_rate;
   Surroundings own;     // while it was slow
   Surroundings before;  // all 0 where it was slow from the begin
-  Surroundings rest;    // while it was not slow; all 0 where it was slow all the time
+  bool has_before = false;
+  Surroundings rest;  // while it was not slow; all 0 where it was slow all the time
   std::vector<Surroundings> peers;
   std::vector<double> retransmits;  // of the peers
   std::set<std::string> limits_of_peers;
@@ -171,6 +176,11 @@ struct CauseEvidence {
   std::vector<std::pair<double, double>> slow_points;
 
   double OfPeers(double Surroundings::*figure) const { return MedianOfPeers(peers, figure); }
+  // Whether the figure may explain the time in which it was slow: for a part of the phase it must
+  // be more than in the rest.
+  bool IsOfStretch(double Surroundings::*figure) const {
+    return slow_share >= kPhaseMajority || own.*figure > kMoreThanRest * (rest.*figure);
+  }
   // ", 2.2 ms before" where that is known.
   std::string Before(double Surroundings::*figure) const {
     return before.*figure > 0
@@ -215,6 +225,7 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
     std::vector<size_t> before(slow.front());
     std::iota(before.begin(), before.end(), 0);
     e.before = SurroundingsOf(view, report, self, before);
+    e.has_before = true;
   }
   std::vector<size_t> rest;
   for (size_t i = 0; i < points; ++i) {
@@ -237,12 +248,15 @@ CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, i
 
 // Whether clearly more threads wait for its processors than on the others.
 bool HasRunQueue(const CauseEvidence& e) {
-  return e.own.run_queue > 2 && e.own.run_queue > 2 * e.OfPeers(&Surroundings::run_queue);
+  return e.own.run_queue > 2 && e.own.run_queue > 2 * e.OfPeers(&Surroundings::run_queue) &&
+         e.IsOfStretch(&Surroundings::run_queue);
 }
 
 std::string RunQueueText(const CauseEvidence& e) {
-  return absl::StrFormat("%.1f threads were ready to run on it on average, on the others %.1f",
-                         e.own.run_queue, e.OfPeers(&Surroundings::run_queue));
+  return absl::StrFormat("%.1f threads were ready to run on it on average%s, on the others %.1f",
+                         e.own.run_queue,
+                         e.has_before ? absl::StrFormat(", %.1f before", e.before.run_queue) : "",
+                         e.OfPeers(&Surroundings::run_queue));
 }
 
 // Whether its quota was used up while it was slow, and clearly more than the others' quotas.
@@ -290,11 +304,15 @@ std::string HeldFromTo(const CauseEvidence& e, const std::string& limit) {
 // Something keeps it from working.
 std::optional<Cause> HeldBack(const CauseEvidence& e) {
   if (auto cause = HeldByQuota(e)) return cause;
-  if (e.own.steal > kSteal && e.own.steal > 2 * e.OfPeers(&Surroundings::steal)) {
-    return Cause{"CPU steal",
-                 absl::StrFormat("the hypervisor took %.0f %% of its processors' time, of "
-                                 "the others' %.0f %%",
-                                 100 * e.own.steal, 100 * e.OfPeers(&Surroundings::steal))};
+  if (e.own.steal > kSteal && e.own.steal > 2 * e.OfPeers(&Surroundings::steal) &&
+      e.IsOfStretch(&Surroundings::steal)) {
+    return Cause{
+        "CPU steal",
+        absl::StrFormat(
+            "the hypervisor took %.0f %% of its processors' time%s, of the others' %.0f %%",
+            100 * e.own.steal,
+            e.has_before ? absl::StrFormat(", %.0f %% before", 100 * e.before.steal) : "",
+            100 * e.OfPeers(&Surroundings::steal))};
   }
   std::vector<std::string> limits;
   std::string from_to;
@@ -349,7 +367,8 @@ std::optional<Cause> Slower(const CauseEvidence& e) {
                                             line->text, before, 100 * *peer_line)};
   }
   const double peer_await = e.OfPeers(&Surroundings::await_ms);
-  if (e.own.await_ms > kSlower * peer_await && peer_await > 0) {
+  if (e.own.await_ms > kSlower * peer_await && peer_await > 0 &&
+      e.IsOfStretch(&Surroundings::await_ms)) {
     return Cause{"device",
                  absl::StrFormat("its device's requests took %s on average%s, the others' %s",
                                  common::FormatDuration(1e6 * e.own.await_ms),

@@ -1,5 +1,7 @@
 // The causes of stragglers that are slow for a part of the phase, or beside a limit.
 
+#include <functional>
+
 #include "absl/strings/match.h"
 #include "controller/analysis/io_throttles.h"
 #include "tests/controller/analysis/stored_phases.h"
@@ -25,6 +27,85 @@ TEST(StragglerTest, TheCauseOfAStretchIsWhatDiffersInIt) {
   EXPECT_EQ(phase.stragglers(0).cause(), "device");
   EXPECT_EQ(phase.stragglers(0).reason(),
             "its device's requests took 4 ms on average, 1 ms before, the others' 1 ms");
+}
+
+// The straggler of a phase in which node2 is slow from 4 s to 9 s of ten, and `set` puts figures
+// into its samples: those of the stretch, and those of the rest.
+v1::Straggler StragglerWith(
+    const std::function<void(v1::IntervalSample* sample, bool is_slow)>& set) {
+  const auto is_slow = [](uint32_t k) { return k >= 4 && k < 9; };
+  Stored data = FourHosts([&](uint32_t h, uint32_t k) { return h == 2 && is_slow(k) ? 60 : 200; });
+  for (uint32_t k = 0; k < 10; ++k) set(&data.intervals[2][k], is_slow(k));
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_EQ(phase.stragglers_size(), 1);
+  if (phase.stragglers_size() != 1) return {};
+  EXPECT_EQ(phase.stragglers(0).host(), "node2");
+  EXPECT_EQ(phase.stragglers(0).begin_seconds(), 4);
+  EXPECT_EQ(phase.stragglers(0).end_seconds(), 9);
+  return phase.stragglers(0);
+}
+
+TEST(StragglerTest, StealIsTheCauseOfTheStretchInWhichItIs) {
+  const auto with = [](double in_stretch, double in_rest) {
+    return StragglerWith([&](v1::IntervalSample* sample, bool is_slow) {
+      sample->mutable_host()->set_steal_ratio(is_slow ? in_stretch : in_rest);
+    });
+  };
+  const v1::Straggler found = with(0.3, 0.01);
+  EXPECT_EQ(found.cause(), "CPU steal");
+  EXPECT_EQ(found.reason(),
+            "the hypervisor took 30 % of its processors' time, 1 % before, of the others' 0 %");
+  EXPECT_EQ(with(0.3, 0.19).cause(), "CPU steal");
+  EXPECT_EQ(with(0.3, 0.21).cause(), "not known") << "as much all the time";
+  EXPECT_EQ(with(0.04, 0).cause(), "not known");
+  // Over the whole phase its mean is 30 %, too.
+  EXPECT_EQ(with(0, 0.6).cause(), "not known") << "at another time";
+}
+
+TEST(StragglerTest, ARunQueueIsTheCauseOfTheStretchInWhichItIs) {
+  const auto with = [](uint32_t in_stretch, uint32_t in_rest) {
+    return StragglerWith([&](v1::IntervalSample* sample, bool is_slow) {
+      sample->mutable_host()->set_run_queue(is_slow ? in_stretch : in_rest);
+    });
+  };
+  const v1::Straggler found = with(12, 2);
+  EXPECT_EQ(found.cause(), "run queue");
+  EXPECT_EQ(found.reason(),
+            "12.0 threads were ready to run on it on average, 2.0 before, on the others 1.0");
+  EXPECT_EQ(with(12, 7).cause(), "run queue");
+  EXPECT_EQ(with(12, 9).cause(), "not known") << "as many all the time";
+  EXPECT_EQ(with(2, 1).cause(), "not known");
+  EXPECT_EQ(with(1, 24).cause(), "not known") << "at another time";
+}
+
+// Also those of a host that is slow because of a run queue: whatever comes first in the order is
+// the cause only if it belongs to the stretch.
+TEST(StragglerTest, AFigureThatIsTheSameAllTheTimeHidesNoCause) {
+  const v1::Straggler found = StragglerWith([](v1::IntervalSample* sample, bool is_slow) {
+    sample->mutable_host()->set_steal_ratio(0.2);
+    v1::DeviceSample* device = sample->mutable_devices(0);
+    device->set_read_time_ms(2 * device->reads());
+    sample->mutable_host()->set_run_queue(is_slow ? 12 : 1);
+  });
+  EXPECT_EQ(found.cause(), "run queue") << found.reason();
+}
+
+TEST(StragglerTest, ADeviceIsTheCauseOfTheStretchInWhichItIsSlower) {
+  // Milliseconds of ten requests; those of the others' take 0.5 ms each.
+  const auto with = [](uint64_t in_stretch, uint64_t in_rest) {
+    return StragglerWith([&](v1::IntervalSample* sample, bool is_slow) {
+      v1::DeviceSample* device = sample->mutable_devices(0);
+      device->set_read_time_ms(device->reads() * (is_slow ? in_stretch : in_rest) / 10);
+    });
+  };
+  const v1::Straggler found = with(20, 5);
+  EXPECT_EQ(found.cause(), "device");
+  EXPECT_EQ(found.reason(),
+            "its device's requests took 2 ms on average, 500 µs before, the others' 500 µs");
+  EXPECT_EQ(with(20, 13).cause(), "device");
+  EXPECT_EQ(with(20, 14).cause(), "not known") << "as slow all the time";
+  EXPECT_EQ(with(7, 5).cause(), "not known");
+  EXPECT_EQ(with(5, 20).cause(), "not known") << "at another time";
 }
 
 // Rates are those of the phase. In the seconds before a limit was set a host did more than it.
