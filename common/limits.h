@@ -71,7 +71,7 @@ namespace lockstep::limits {
         "the run is refused before anything is opened")                                            \
   LIMIT(kStripes, 1048576, "stripes", "of an interleaved target that are one worker's",            \
         "the run is refused before anything is opened")                                            \
-  LIMIT(kJobSteps, 1000, "phases", "that a job's phases become by their sweeps and curves",        \
+  LIMIT(kJobSteps, 2000, "phases", "that a job's phases become by their sweeps and curves",        \
         "the job is refused before any is made")                                                   \
   LIMIT(kJobComparisons, 10000000, "comparisons",                                                  \
         "of a job's workloads with the targets of their phases", "the job is refused")             \

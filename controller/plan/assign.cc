@@ -296,6 +296,12 @@ void AssignSettings(const SettledRun& run, const v1::RunPhase& load,
   out->set_remounts(taken->insert(boot_id).second);
 }
 
+// The position of a workload's seed. Those from 1,000,000 on are the seeds that all phases share.
+// They would be those of phase 1,000, so that later phases have the next ones.
+uint64_t SeedPosition(uint64_t phase_index, uint64_t workload) {
+  return (phase_index < 1000 ? phase_index : phase_index + 1) * 1000 + workload;
+}
+
 absl::Status AssignWorkloads(const SettledRun& run, const v1::PhaseSpec& spec, uint32_t phase_index,
                              const std::vector<uint32_t>& members,
                              std::vector<v1::Assignment>* assignments) {
@@ -313,8 +319,7 @@ absl::Status AssignWorkloads(const SettledRun& run, const v1::PhaseSpec& spec, u
     const uint64_t count = chosen->size();
     const double rate = workload.open_loop().rate_per_second();  // 0 in a closed loop
     // The seed does not depend on the phase: popular blocks lie at the same offsets in every phase.
-    // Positions from 1,000,000 on are free, since the seeds below use up to 1,000 for each of at
-    // most 1,000 phases (limits::kJobSteps).
+    // The seeds below leave these positions out.
     const uint64_t common_seed = common::DeriveSeed(run.seed, 1000000 + static_cast<uint64_t>(w));
     for (uint64_t i = 0; i < count; ++i) {
       // fewer I/Os than hosts
@@ -334,7 +339,7 @@ absl::Status AssignWorkloads(const SettledRun& run, const v1::PhaseSpec& spec, u
       }
       // The worker's number in the run is used, not its place among the members. After a loss the
       // others keep their random sequences.
-      out->set_seed(common::DeriveSeed(common::DeriveSeed(run.seed, phase_index * 1000 + w),
+      out->set_seed(common::DeriveSeed(common::DeriveSeed(run.seed, SeedPosition(phase_index, w)),
                                        members[(*chosen)[i]]));
       out->set_common_seed(common_seed);
       out->set_rate_per_second(rate / static_cast<double>(count));

@@ -19,7 +19,7 @@ namespace lockstep::frontends::fio {
 namespace {
 
 constexpr size_t kMaxWorkloads = 64;
-constexpr size_t kMaxPhases = 1000;
+constexpr size_t kMaxPhases = 2000;
 constexpr int kMaxGroupLabels = 48;
 
 // The part that all jobs of one phase share.
@@ -325,7 +325,7 @@ class Translator {
     for (const Group& group : groups_) AddPhases(group);
     AddCleanup();
     if (job.phases_size() > static_cast<int>(kMaxPhases)) {
-      findings_.Fail(files.sections.back().where, "is beyond the 1,000 phases of a job");
+      findings_.Fail(files.sections.back().where, "is beyond the 2,000 phases of a job");
     }
   }
 

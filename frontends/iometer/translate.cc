@@ -22,7 +22,7 @@ namespace {
 using timing::kMs;
 using timing::kSecond;
 constexpr int kMaxWorkloads = 64;
-constexpr int kMaxPhases = 1000;
+constexpr int kMaxPhases = 2000;
 
 // Workers that do the same on the same disk are threads of one workload.
 struct Group {
@@ -347,7 +347,7 @@ class Translator {
                      "disk are one");
     }
     if (static_cast<int>(runs_.size()) >= kMaxPhases) {
-      findings_.Fail(groups[0].spec_from, "is beyond the 1,000 phases of a job");
+      findings_.Fail(groups[0].spec_from, "is beyond the 2,000 phases of a job");
     }
     if (depths_.empty()) return;
     // Outstanding I/Os are the inner loop of Iometer, and the axis of a sweep runs within its

@@ -176,7 +176,7 @@ const BadJob kBadJobs[] = {
     {[](v1::JobSpec* j) {
        for (int i = 0; i < 60000; ++i) j->add_phases()->mutable_cleanup();
      },
-     "phases: has 60003 items; the maximum is 1000"},
+     "phases: has 60003 items; the maximum is 2000"},
     {[](v1::JobSpec* j) {
        for (int i = 0; i < 50; ++i) {
          auto* w = j->mutable_phases(1)->mutable_run()->add_workloads();
