@@ -468,6 +468,10 @@ v1::PhaseFigures PhaseSeries::Figures() const {
   const common::Histogram& latencies = ios.histogram(ios.main_metric());
   figures.set_p50_ns(latencies.PercentileIfAbove(50));
   figures.set_p99_ns(latencies.PercentileIfAbove(99));
+  if (ios.counts().operations > 0) {
+    figures.set_mean_ns(static_cast<double>(ios.counts().latency_sum_ns) /
+                        static_cast<double>(ios.counts().operations));
+  }
   figures.set_errors(static_cast<double>(errors_));
   return figures;
 }

@@ -82,14 +82,14 @@ enum class ObservedKind { kDevice, kMount, kPrograms };
 // The difference between the sets of a comparison: a label, a field of the job, a fact of a host.
 enum class DifferenceKind { kLabel, kJob, kFact };
 // The figure by which a sweep compares its points.
-enum class SweepFigure { kIops, kThroughput, kP50, kP99 };
+enum class SweepFigure { kIops, kThroughput, kP50, kP99, kMean };
 // The unit of a figure in a comparison, or of a steady load. A figure without one has no unit.
 enum class Unit { kPerSecond, kPerIo, kBytesPerSecond, kBytesPerByte, kNanoseconds, kRatio };
 
 // In the order of the enumerators. Stored reports, JSON and SQL have these words: they never
 // change. The fields are those of FindingGroup, Finding; Expectation, FigureLimit, PromiseReport;
 // WorkloadReport; OperationReport, KindRate and LatencyHistogram; FleetInterval; Headline;
-// ObservedSentence; SetDifference; SweepConclusion; SteadyReport.
+// ObservedSentence; SetDifference; SweepConclusion and SteadyRoundsReport; SteadyReport.
 template <>
 inline constexpr auto kTexts<VerdictWord> = EnumTexts(kStateField, "queued", "running", "done",
                                                       "passed", "failed", "aborted", "cancelled",
@@ -129,7 +129,7 @@ template <>
 inline constexpr auto kTexts<DifferenceKind> = EnumTexts(kKindField, "label", "job", "fact");
 template <>
 inline constexpr auto kTexts<SweepFigure> = EnumTexts(kFigureField, "IOPS", "throughput", "p50",
-                                                      "p99");
+                                                      "p99", "mean latency");
 template <>
 inline constexpr auto kTexts<Unit> = EnumTexts(kUnitField, "1/s", "1/IO", "B/s", "B/B", "ns", "%");
 

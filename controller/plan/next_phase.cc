@@ -7,6 +7,7 @@
 #include "common/units.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/repetition.h"
+#include "controller/plan/steady_rounds.h"
 #include "controller/plan/sweep.h"
 
 namespace lockstep::controller {
@@ -19,7 +20,7 @@ v1::PhaseSpec AtPoint(const v1::PhaseSpec& phase, uint32_t step, SweepSteps* ste
   v1::PhaseSpec spec;
   if (kind == StepKind::kRun) {
     spec = phase;
-    spec.mutable_run()->clear_sweep();
+    DropSweep(spec.mutable_run());
     // Validate() has applied every value of every axis before the job was accepted.
     Apply(point, spec.mutable_run()).IgnoreError();
   } else {
@@ -72,13 +73,14 @@ v1::PhaseSpec AtStep(const v1::PhaseSpec& phase, uint32_t step, SweepSteps* step
 // end it: after a part of one, some points would have a value less than others.
 bool RepeatedEnough(const v1::PhaseSpec& phase, const std::vector<StepResult>& results) {
   const v1::Sweep& sweep = phase.run().sweep();
-  if (!sweep.has_until()) return false;
+  if (!sweep.has_until() && !sweep.has_until_steady()) return false;
   if (!EndsRepetition(sweep, results.back().step)) return false;
   std::vector<StepResult> own;
   for (const StepResult& result : results) {
     if (result.job_phase == results.back().job_phase) own.push_back(result);
   }
-  return StateOfRepetitions(sweep, own).enough;
+  return sweep.has_until_steady() ? StateOfRounds(sweep, own).steady
+                                  : StateOfRepetitions(sweep, own).enough;
 }
 
 // Whether the last result is of a point that ends its sweep: one that is too slow to go on. A point
@@ -169,8 +171,8 @@ absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
   return next;
 }
 
-// A sweep with `until` or `stop_at_iops` may end before its last step, which depends on results.
-// The steps before the last are therefore never called last.
+// A sweep with `until`, `until_steady` or `stop_at_iops` may end before its last step, which
+// depends on results. The steps before the last are therefore never called last.
 bool IsLast(const v1::JobSpec& job, uint32_t job_phase, uint32_t step) {
   const auto index = static_cast<int>(job_phase);
   return index + 1 == job.phases_size() && step + 1 == CountSteps(job.phases(index));

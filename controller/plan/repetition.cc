@@ -12,21 +12,9 @@
 namespace lockstep::controller {
 namespace {
 
-double FigureOf(v1::RepeatFigure figure, const v1::PhaseFigures& figures) {
-  switch (figure) {
-    case v1::REPEAT_FIGURE_THROUGHPUT:
-      return figures.bytes_per_second();
-    case v1::REPEAT_FIGURE_P50:
-      return figures.p50_ns();
-    case v1::REPEAT_FIGURE_P99:
-      return figures.p99_ns();
-    default:
-      return figures.iops();
-  }
-}
-
-bool IsPercentile(v1::RepeatFigure figure) {
-  return figure == v1::REPEAT_FIGURE_P50 || figure == v1::REPEAT_FIGURE_P99;
+bool IsLatency(v1::RepeatFigure figure) {
+  return figure == v1::REPEAT_FIGURE_P50 || figure == v1::REPEAT_FIGURE_P99 ||
+         figure == v1::REPEAT_FIGURE_MEAN;
 }
 
 }  // namespace
@@ -52,9 +40,9 @@ RepetitionState StateOfRepetitions(const v1::Sweep& sweep, const std::vector<Ste
     // repetition of its point either.
     const uint32_t had = result.figures.workers();
     const bool whole = result.done && (had == 0 || had == workers[point.indices]);
-    const double value = FigureOf(sweep.until().figure(), result.figures);
-    // Nor does one with too few I/Os for the percentile.
-    const bool is_known = value > 0 || !IsPercentile(sweep.until().figure());
+    const double value = ValueOfFigure(sweep.until().figure(), result.figures);
+    // Nor does one with too few I/Os for the latency.
+    const bool is_known = value > 0 || !IsLatency(sweep.until().figure());
     if (whole && is_known) values.push_back(value);
   }
   const uint64_t all = PointsOf(sweep) / std::max(1U, sweep.repeat());
@@ -79,6 +67,21 @@ RepetitionState StateOfRepetitions(const v1::Sweep& sweep, const std::vector<Ste
   return state;
 }
 
+double ValueOfFigure(v1::RepeatFigure figure, const v1::PhaseFigures& figures) {
+  switch (figure) {
+    case v1::REPEAT_FIGURE_THROUGHPUT:
+      return figures.bytes_per_second();
+    case v1::REPEAT_FIGURE_P50:
+      return figures.p50_ns();
+    case v1::REPEAT_FIGURE_P99:
+      return figures.p99_ns();
+    case v1::REPEAT_FIGURE_MEAN:
+      return figures.mean_ns();
+    default:
+      return figures.iops();
+  }
+}
+
 std::string NameOf(v1::RepeatFigure figure) {
   switch (figure) {
     case v1::REPEAT_FIGURE_THROUGHPUT:
@@ -87,6 +90,8 @@ std::string NameOf(v1::RepeatFigure figure) {
       return Text(measure::SweepFigure::kP50);
     case v1::REPEAT_FIGURE_P99:
       return Text(measure::SweepFigure::kP99);
+    case v1::REPEAT_FIGURE_MEAN:
+      return Text(measure::SweepFigure::kMean);
     default:
       return Text(measure::SweepFigure::kIops);
   }

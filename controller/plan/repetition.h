@@ -18,6 +18,8 @@ struct RepetitionState {
 // `results`: of one phase of the job, in any order.
 RepetitionState StateOfRepetitions(const v1::Sweep& sweep, const std::vector<StepResult>& results);
 
+// The value of the figure; 0 if it is not known.
+double ValueOfFigure(v1::RepeatFigure figure, const v1::PhaseFigures& figures);
 // "IOPS", …
 std::string NameOf(v1::RepeatFigure figure);
 

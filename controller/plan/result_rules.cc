@@ -52,7 +52,7 @@ void CheckResultRules(const v1::HostSelector& hosts, const v1::RunPhase& run,
                         common::FormatDuration(static_cast<double>(run.until_steady().round_ns())),
                         common::FormatDuration(static_cast<double>(run.duration_ns()))));
   }
-  if (run.expect().steady() && !run.has_until_steady()) {
+  if (run.expect().steady() && !run.has_until_steady() && !run.sweep().has_until_steady()) {
     complain(".expect.steady", "needs until_steady, which says what steady is");
   }
   if (run.expect().has_fairness() && HasOneHost(hosts, run)) {

@@ -4,6 +4,8 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/text.h"
 #include "controller/plan/environments.h"
 #include "controller/plan/sweep.h"
 
@@ -68,6 +70,48 @@ void CheckRepetitions(const v1::Sweep& sweep, const Complain& complain) {
     complain(".until",
              absl::StrCat("needs ", sweep.until().least(), " repetitions beside ", sweep.warm_up(),
                           " to warm up; `repeat` is their limit, raise it"));
+  }
+}
+
+void CheckRounds(const v1::RunPhase& run, const Complain& complain) {
+  const v1::Sweep& sweep = run.sweep();
+  const v1::SteadyRounds& rule = sweep.until_steady();
+  if (sweep.has_until()) {
+    complain(".until_steady", "and `until` both end the repetitions; leave one of them out");
+  }
+  if (run.has_until_steady()) {
+    complain(".until_steady",
+             "is for rounds over all points, and until_steady of the phase for each point by "
+             "itself; leave one of them out");
+  }
+  // One that is too large is another problem.
+  const uint32_t warm_up = std::min(sweep.warm_up(), std::max(1U, sweep.repeat()));
+  if (std::max(1U, sweep.repeat()) - warm_up < rule.window()) {
+    complain(".until_steady",
+             absl::StrCat("cannot be reached: its window has ", rule.window(), " rounds beside ",
+                          warm_up, " to warm up; `repeat` is their limit, raise it"));
+  }
+  const uint64_t points = PointsOf(sweep) / std::max(1U, sweep.repeat());
+  if (rule.track().empty() || points == 0 || points > limits::kJobSteps) return;
+  std::set<std::string> names;
+  std::string example;
+  SweepSteps steps(sweep);
+  for (uint64_t step = 0; step < StepsOf(sweep) / std::max(1U, sweep.repeat()); ++step) {
+    const std::string name = NameOf(steps.At(static_cast<uint32_t>(step)).point);
+    if (example.empty()) example = name;
+    names.insert(name);
+  }
+  std::set<std::string> seen;
+  for (int t = 0; t < rule.track_size(); ++t) {
+    const std::string where = absl::StrCat(".until_steady.track[", t, "]");
+    const std::string shown = common::Printable(rule.track(t), 200);
+    if (!names.contains(rule.track(t)) || rule.track(t).empty()) {
+      complain(where, absl::StrCat("'", shown, "' is no point of the sweep",
+                                   example.empty() ? ", which has no axes"
+                                                   : absl::StrCat("; one is '", example, "'")));
+    } else if (!seen.insert(rule.track(t)).second) {
+      complain(where, absl::StrCat("'", shown, "' is there twice"));
+    }
   }
 }
 

@@ -18,6 +18,7 @@
 #include "controller/plan/observe_rules.h"
 #include "controller/plan/result_rules.h"
 #include "controller/plan/selection.h"
+#include "controller/plan/steady_rounds.h"
 #include "controller/plan/sweep.h"
 #include "controller/plan/sweep_rules.h"
 #include "controller/plan/target_rules.h"
@@ -277,7 +278,7 @@ class Checker {
   void CheckPoint(const std::string& path, const v1::RunPhase& run, const SweepPoint& point) {
     const size_t before = problems_.size();
     v1::RunPhase at = run;
-    at.clear_sweep();
+    DropSweep(&at);
     // CheckAxes() has applied each value, and points are checked only where it found nothing wrong.
     Apply(point, &at).IgnoreError();
     is_point_ = true;
@@ -330,6 +331,7 @@ class Checker {
       Add(path + field, problem);
     };
     CheckRepetitions(run.sweep(), add);
+    if (run.sweep().has_until_steady()) CheckRounds(run, add);
     if (run.sweep().has_prepare()) {
       CheckPrepare(path + ".prepare.content", run.sweep().prepare().content());
     }

@@ -301,6 +301,23 @@ TEST(PhaseSeriesTest, EachWorkersRateIsOverItsOwnTime) {
   EXPECT_DOUBLE_EQ(series.Figures().iops(), 150);
 }
 
+TEST(PhaseSeriesTest, TheMeanLatencyIsThatOfAllIos) {
+  PhaseSeries::Options options;
+  options.workers = {0, 1};
+  options.workloads = 1;
+  PhaseSeries series(options);
+  EXPECT_EQ(series.Figures().mean_ns(), 0);
+  // 30 I/Os of 1 ms and 10 of 5 ms: 80 ms in all.
+  const auto add = [&](uint32_t worker, uint64_t ios, uint64_t sum_ns) {
+    v1::IntervalSample sample = Sample(0, ios);
+    sample.mutable_workloads(0)->mutable_operations(0)->set_latency_sum_ns(sum_ns);
+    ASSERT_TRUE(series.Add(worker, sample).ok());
+  };
+  add(0, 30, 30000000);
+  add(1, 10, 50000000);
+  EXPECT_DOUBLE_EQ(series.Figures().mean_ns(), 2e6);
+}
+
 TEST(PhaseSeriesTest, ASpeedThatIsKnownForAPartOfTheTimeIsNotKnown) {
   PhaseSeries series = Live();
   for (uint32_t k = 0; k < 4; ++k) {

@@ -36,7 +36,7 @@ TEST(ReportStatesTest, EachTextIsReadBack) {
   ExpectTexts(HeadlineKind::kFiles);
   ExpectTexts(ObservedKind::kPrograms);
   ExpectTexts(DifferenceKind::kFact);
-  ExpectTexts(SweepFigure::kP99);
+  ExpectTexts(SweepFigure::kMean);
   ExpectTexts(Unit::kRatio);
 }
 
@@ -55,6 +55,7 @@ TEST(ReportStatesTest, TextsStayAsTheyAre) {
   EXPECT_EQ(Text(ObservedKind::kDevice), "observed");
   EXPECT_EQ(Text(DifferenceKind::kJob), "job");
   EXPECT_EQ(Text(SweepFigure::kIops), "IOPS");
+  EXPECT_EQ(Text(SweepFigure::kMean), "mean latency");
   EXPECT_EQ(Text(Unit::kPerIo), "1/IO");
   EXPECT_EQ(Text(Unit::kRatio), "%");
 }
