@@ -19,6 +19,7 @@
 #include "controller/analysis/sweeps.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
+#include "controller/plan/steady_rounds.h"
 #include "controller/plan/sweep.h"
 #include "measure/states.h"
 
@@ -221,7 +222,7 @@ v1::PhaseReport BuildFilePhase(const measure::RunData& data, const measure::Phas
 int StepsDue(const measure::RunData& data, int job_phase) {
   const v1::PhaseSpec& spec = data.run.job.phases(job_phase);
   const v1::Sweep& sweep = spec.run().sweep();
-  if (!sweep.has_until() && sweep.stop_at_iops() <= 0) {
+  if (!sweep.has_until() && !sweep.has_until_steady() && sweep.stop_at_iops() <= 0) {
     return static_cast<int>(spec.run().has_sweep() ? PointsOf(sweep) : CountSteps(spec));
   }
   const auto ran =
@@ -262,7 +263,10 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
   int declared = 0;
   for (int p = 0; p < data.run.job.phases_size(); ++p) {
     v1::PhaseReport probe;
-    const v1::RunPhase& run = data.run.job.phases(p).run();
+    v1::RunPhase run = data.run.job.phases(p).run();
+    // The steadiness of rounds is one expectation of the whole sweep (AddSteadyRounds()).
+    declared += run.sweep().has_until_steady() && run.expect().steady();
+    DropSweep(&run);
     CheckExpectations(run.expect(), PhaseResults::kIncomplete, &probe);
     declared +=
         StepsDue(data, p) * (probe.expectations_size() + (run.start_skew_limit_ns() > 0 ? 1 : 0));
@@ -322,9 +326,9 @@ absl::StatusOr<v1::Report> BuildReport(const measure::RunData& data, const ReadI
   AddEnvironment(data, &report);
   report.set_version(common::kSoftwareVersion);
   report.set_seed(absl::StrCat(data.run.seed));
-  FillSummary(data, &report);
   // After all phases, because the rounds of a point lie between those of other points.
   AddSweeps(data, &report);
+  FillSummary(data, &report);
   return report;
 }
 

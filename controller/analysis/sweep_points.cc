@@ -44,14 +44,15 @@ v1::TimeSpent MedianTimeOf(const std::vector<v1::TimeSpent>& runs) {
 }  // namespace
 
 void AddRun(const v1::PhaseReport& phase, const v1::RunPhase& load, const SweepPoint& point,
-            RunsOfPoint* runs) {
+            const RoundWindow& counted, RunsOfPoint* runs) {
   runs->phases.push_back(phase.index());
   for (const v1::Workload& w : load.workloads()) {
     runs->ramps = runs->ramps || HasChangingRate(w);
   }
-  // A run that only warms up, was cut, lost hosts, or ended in its ramp, measured something else
-  // than the point's load. Its phase is listed, and its figures are left out.
-  if (point.repeat < load.sweep().warm_up() || !measure::Is(phase, measure::PhaseState::kDone) ||
+  // A run that only warms up, came before the rounds were steady, was cut, lost hosts, or ended in
+  // its ramp, measured something else than the point's load. Its phase is listed, and its figures
+  // are left out.
+  if (!counted.Has(point.repeat) || !measure::Is(phase, measure::PhaseState::kDone) ||
       phase.invalid() || phase.workers_lost() != 0 || !phase.total().has_iops())
     return;
   runs->iops.push_back(phase.total().iops());

@@ -7,6 +7,7 @@
 
 #include "controller/analysis/rate_axes.h"
 #include "controller/analysis/sweep_conclusion.h"
+#include "controller/plan/steady_rounds.h"
 #include "controller/plan/sweep.h"
 #include "proto/job.pb.h"
 #include "proto/report.pb.h"
@@ -31,9 +32,9 @@ struct RunsOfPoint {
 // The points that have run, by the indices of their values on the axes.
 using RunsByPoint = std::map<std::vector<uint32_t>, RunsOfPoint>;
 
-// Adds a phase of the sweep `load` to the runs of its point.
+// Adds a phase of the sweep `load` to the runs of its point. Its figures count if its round does.
 void AddRun(const v1::PhaseReport& phase, const v1::RunPhase& load, const SweepPoint& point,
-            RunsOfPoint* runs);
+            const RoundWindow& counted, RunsOfPoint* runs);
 
 // The medians of a point's runs; without figures if none of them counts. Pure.
 v1::SweepPointReport SweepPointOf(const std::vector<uint32_t>& indices, const RunsOfPoint& runs);

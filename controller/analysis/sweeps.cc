@@ -15,6 +15,7 @@
 #include "controller/analysis/sweep_knees.h"
 #include "controller/analysis/sweep_points.h"
 #include "controller/analysis/sweep_remarks.h"
+#include "controller/analysis/sweep_rounds.h"
 #include "controller/analysis/swept_targets.h"
 #include "controller/plan/repetition.h"
 #include "controller/plan/sweep.h"
@@ -27,14 +28,8 @@ namespace {
 std::string EndOfRepetitions(const measure::RunData& data, uint32_t job_phase,
                              const v1::Sweep& sweep) {
   if (!sweep.has_until()) return "";
-  std::vector<StepResult> results;
-  for (const measure::PhaseData& phase : data.phases) {
-    if (phase.phase.job_phase != job_phase) continue;
-    results.push_back({job_phase, phase.phase.step, phase.phase.name,
-                       phase.phase.state == measure::PhaseState::kDone, phase.phase.figures});
-  }
   // The report asks the same function that decided on further repetitions, so that both agree.
-  const RepetitionState state = StateOfRepetitions(sweep, results);
+  const RepetitionState state = StateOfRepetitions(sweep, ResultsOf(data, job_phase));
   if (state.repetitions < 2 || !std::isfinite(state.margin_ratio))
     return "too few of them to know how well the figures are known";
   return absl::StrFormat(
@@ -57,6 +52,22 @@ void AddStop(const v1::Sweep& sweep, const RunsByPoint& points, v1::SweepReport*
       common::FormatCount(sweep.stop_at_iops()), left, left == 1 ? "point was" : "points were"));
 }
 
+// The runs of the sweep's points. Those of other rounds are listed and count for nothing.
+RunsByPoint RunsInRoundsOf(const measure::RunData& data, uint32_t job_phase,
+                           const RoundWindow& counted, const v1::Report& report) {
+  const v1::RunPhase& load = data.run.job.phases(static_cast<int>(job_phase)).run();
+  RunsByPoint points;
+  SweepSteps steps(load.sweep());
+  for (size_t i = 0; i < data.phases.size(); ++i) {
+    const measure::PhaseRecord& phase = data.phases[i].phase;
+    if (phase.job_phase != job_phase || static_cast<int>(i) >= report.phases_size()) continue;
+    const auto& [kind, point] = steps.At(phase.step);
+    if (kind != StepKind::kRun) continue;
+    AddRun(report.phases(static_cast<int>(i)), load, point, counted, &points[point.indices]);
+  }
+  return points;
+}
+
 }  // namespace
 
 void AddSweeps(const measure::RunData& data, v1::Report* report) {
@@ -65,18 +76,9 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
     const v1::PhaseSpec& spec = job.phases(p);
     if (spec.run().has_curve()) AddCurve(data, static_cast<uint32_t>(p), report);
     if (!spec.run().has_sweep()) continue;
-    RunsByPoint points;
-    SweepSteps steps(spec.run().sweep());
-    for (size_t i = 0; i < data.phases.size(); ++i) {
-      const measure::PhaseRecord& phase = data.phases[i].phase;
-      if (phase.job_phase != static_cast<uint32_t>(p) ||
-          static_cast<int>(i) >= report->phases_size()) {
-        continue;
-      }
-      const auto& [kind, point] = steps.At(phase.step);
-      if (kind != StepKind::kRun) continue;
-      AddRun(report->phases(static_cast<int>(i)), spec.run(), point, &points[point.indices]);
-    }
+    const auto job_phase = static_cast<uint32_t>(p);
+    const CountedRounds counted = CountedRoundsOf(data, job_phase);
+    const RunsByPoint points = RunsInRoundsOf(data, job_phase, counted.window, *report);
     v1::SweepReport* sweep = report->add_sweeps();
     sweep->set_phase(spec.name());
     for (const v1::SweepAxis& axis : spec.run().sweep().axes()) {
@@ -92,7 +94,8 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
       rounds.push_back(runs.rounds);
     }
     sweep->set_warm_up(spec.run().sweep().warm_up());
-    sweep->set_ended(EndOfRepetitions(data, static_cast<uint32_t>(p), spec.run().sweep()));
+    sweep->set_ended(EndOfRepetitions(data, job_phase, spec.run().sweep()));
+    AddSteadyRounds(data, job_phase, counted.state, sweep, report);
     AddKnees(points, sweep);
     AddConclusion(spec.run(), rounds, sweep);
     AddStop(spec.run().sweep(), points, sweep);

@@ -24,7 +24,8 @@ std::string CountOf(size_t count, const std::string& what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
 }
 
-// "sizes at 3 points, 5 times each"; "curve in 4 steps".
+// "sizes at 3 points, 5 times each"; with an end by results "at most 5 times each"; "curve in 4
+// steps".
 std::string NameWithSteps(const v1::PhaseSpec& phase) {
   if (!phase.run().has_sweep()) {
     const uint32_t steps = controller::CountSteps(phase);
@@ -33,8 +34,10 @@ std::string NameWithSteps(const v1::PhaseSpec& phase) {
   const v1::Sweep& sweep = phase.run().sweep();
   const uint32_t repeat = std::max(1U, sweep.repeat());
   const auto points = static_cast<size_t>(controller::PointsOf(sweep) / repeat);
-  return absl::StrCat(phase.name(), " at ", CountOf(points, "point"),
-                      repeat > 1 ? absl::StrCat(", ", repeat, " times each") : "");
+  const bool may_end = sweep.has_until() || sweep.has_until_steady();
+  return absl::StrCat(
+      phase.name(), " at ", CountOf(points, "point"),
+      repeat > 1 ? absl::StrCat(", ", may_end ? "at most " : "", repeat, " times each") : "");
 }
 
 int Check(const std::string& path, const std::vector<std::string>& sets,

@@ -186,6 +186,9 @@ std::string RenderMarkdown(const v1::Report& report) {
     // Within <pre> Markdown means nothing, so only HTML is escaped.
     // With a width of 0 no cell is cut, since a page can scroll.
     absl::StrAppend(&out, common::EscapeHtml(RenderSweep(sweep, 0)), "</pre>\n\n");
+    if (!sweep.ended().empty()) {
+      absl::StrAppend(&out, "Repetitions: ", PlainMarkdown(sweep.ended()), "\n\n");
+    }
   }
   if (!safe.environment().empty()) {
     // The copy is sorted, for the same reason as the labels.

@@ -170,6 +170,49 @@ class Repetitions(FleetTest):
         self.assertNotIn("not reached", sweep["ended"])
         self.assertTrue(report["expectationsMet"], report["run"])
 
+    def rounds(self, rule, latency, status=0):
+        """The report of two depths in at most five rounds."""
+        job = (
+            f"name: rounds\ninterval: 100ms\ntargets: [{{name: n, null: {{latency: {latency}}}}}]\n"
+            "phases:\n  - {name: load, run: {duration: 300ms, expect: {steady: true}, workloads: "
+            "[{engine: 'null', max_iops: 400}],\n     sweep: {axes: [{field: queue_depth, "
+            f"values: [2, 4]}}], repeat: 5, until_steady: {{window: 3, {rule}}}}}}}}}\n"
+        )
+        self.ok(self.fleet.run_job(job), status)
+        return self.fleet.lockstep("report", "last", "--format", "json").json()
+
+    def test_rounds_end_when_they_are_steady(self):
+        report = self.rounds("track: ['queue_depth=4'], range: 100%, slope: 100%", "1ms")
+        sweep = report["sweeps"][0]
+        rounds = sweep["steadyRounds"]
+        self.assertTrue(rounds["steady"], rounds)
+        self.assertEqual(rounds["points"][0]["point"], "queue_depth=4")
+        self.assertEqual(len(rounds["points"][0]["values"]), rounds["rounds"])
+        self.assertEqual(rounds["lastRound"], rounds["rounds"])
+        self.assertEqual(rounds["firstRound"] + 2, rounds["lastRound"])
+        # No round follows, and the figures are of the steady ones.
+        self.assertEqual(len(report["phases"]), 2 * rounds["rounds"])
+        self.assertEqual([point["runs"] for point in sweep["points"]], [3, 3])
+        self.assertTrue(report["expectationsMet"], report["run"])
+        for layout in ("text", "markdown"):
+            shown = self.fleet.lockstep("report", "last", "--format", layout, "--detail").out
+            self.assertIn("steady from round", " ".join(shown.split()), layout)
+
+    def test_rounds_that_are_never_steady_end_at_their_limit(self):
+        # Three I/Os in flight for 100 ms each give no p99.
+        report = self.rounds("figure: p99", "100ms", 4)
+        rounds = report["sweeps"][0]["steadyRounds"]
+        self.assertFalse(rounds.get("steady", False), rounds)
+        self.assertEqual(rounds["rounds"], 5)
+        self.assertEqual(len(report["phases"]), 10)
+        self.assertEqual([point["runs"] for point in report["sweeps"][0]["points"]], [5, 5])
+        last = report["phases"][-1]
+        self.assertTrue(
+            any("NOT KNOWN TO BE STEADY: no 3 rounds" in r for r in last["remarks"]),
+            last["remarks"],
+        )
+        self.assertEqual(last["expectations"][0]["found"], "not known")
+
     def test_a_sweep_ends_in_a_sentence(self):
         """5 ms each: four times as many in flight are four times the IOPS, whoever is near."""
         job = (
