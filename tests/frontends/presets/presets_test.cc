@@ -118,6 +118,26 @@ TEST(PresetsTest, APurgeComesFirst) {
   }
 }
 
+// SNIA's: at most 25 rounds, until five are steady.
+TEST(PresetsTest, SniasTestsRunInRounds) {
+  const auto rounds = [](const std::string& name, int phase) {
+    const v1::RunPhase run = JobOf(Find(name), InDirectory()).phases(phase).run();
+    EXPECT_EQ(run.duration_ns(), 60000000000) << name;
+    EXPECT_EQ(run.sweep().repeat(), 25u) << name;
+    EXPECT_TRUE(run.expect().steady()) << name;
+    EXPECT_EQ(run.sweep().until_steady().window(), 5u) << name;
+    EXPECT_EQ(run.sweep().until_steady().range_ratio(), 0.2) << name;
+    EXPECT_EQ(run.sweep().until_steady().slope_ratio(), 0.1) << name;
+    return run.sweep().until_steady();
+  };
+  EXPECT_EQ(rounds("pts-iops", 2).track_size(), 3);
+  EXPECT_EQ(rounds("pts-iops", 2).figure(), v1::REPEAT_FIGURE_IOPS);
+  EXPECT_EQ(rounds("pts-throughput", 2).figure(), v1::REPEAT_FIGURE_THROUGHPUT);
+  EXPECT_EQ(rounds("pts-throughput", 4).track_size(), 0) << "reads and writes";
+  EXPECT_EQ(rounds("pts-latency", 2).track_size(), 1);
+  EXPECT_EQ(rounds("pts-latency", 2).figure(), v1::REPEAT_FIGURE_MEAN);
+}
+
 TEST(PresetsTest, WhatIsMissingOrWrongIsSaid) {
   EXPECT_EQ(FindPreset("pts"), nullptr);
   EXPECT_EQ(ErrorOf("oltp", {}), "preset oltp needs --device PATH or --directory DIR");
