@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/ids.h"
 #include "controller/plan/assign.h"
 #include "gtest/gtest.h"
 #include "tests/controller/plan/plan_job.h"
@@ -110,6 +111,16 @@ TEST(PlacementTest, LimitsAreSharedOutExactlyAndSeedsDiffer) {
   }
   EXPECT_EQ(sum, 1001u);
   EXPECT_EQ(seeds.size(), 4u);
+}
+
+// The seeds that all phases share have the positions that phase 1,000 would have.
+TEST(PlacementTest, SeedsOfLatePhasesAreNotThoseOfAllPhases) {
+  const SettledRun run = Settled(Job(), 1);
+  for (const uint32_t phase : {999u, 1000u, 1001u}) {
+    const auto assignments = *MakeAssignments(run, run.job.phases(1), phase, 1, {0});
+    const v1::WorkloadAssignment& workload = assignments[0].run().workloads(0);
+    EXPECT_NE(workload.seed(), common::DeriveSeed(workload.common_seed(), 0)) << phase;
+  }
 }
 
 TEST(PlacementTest, TwoWorkersInOnePrivateFileAreRefused) {
