@@ -3,6 +3,7 @@
 #include "controller/analysis/sweep_rounds.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -143,10 +144,13 @@ v1::SteadyRoundsReport RoundsReportOf(const v1::SteadyRounds& rule, const Rounds
     v1::TrackedPointReport* point = report.add_points();
     point->set_point(tracked.point);
     point->set_steady(tracked.steady);
+    for (const double value : tracked.values) {
+      point->add_values_by_round(value > 0 ? value : std::numeric_limits<double>::quiet_NaN());
+    }
+    if (!state.window) continue;
     point->set_mean(tracked.variation.mean);
     point->set_range(tracked.variation.range);
     point->set_slope(tracked.variation.slope);
-    point->mutable_values()->Assign(tracked.values.begin(), tracked.values.end());
   }
   return report;
 }

@@ -15,7 +15,8 @@ using google::protobuf::Message;
 
 // A point of a series that is not a number is one that is not known, as its readers expect.
 bool MayBeUnknown(const FieldDescriptor& field) {
-  return field.is_repeated() && absl::EndsWith(field.name(), "_by_interval");
+  return field.is_repeated() && (absl::EndsWith(field.name(), "_by_interval") ||
+                                 absl::EndsWith(field.name(), "_by_round"));
 }
 
 // Infinite and undefined figures become 0. JSON cannot hold them, and a report can come from an

@@ -187,7 +187,7 @@ class Repetitions(FleetTest):
         rounds = sweep["steadyRounds"]
         self.assertTrue(rounds["steady"], rounds)
         self.assertEqual(rounds["points"][0]["point"], "queue_depth=4")
-        self.assertEqual(len(rounds["points"][0]["values"]), rounds["rounds"])
+        self.assertEqual(len(rounds["points"][0]["valuesByRound"]), rounds["rounds"])
         self.assertEqual(rounds["lastRound"], rounds["rounds"])
         self.assertEqual(rounds["firstRound"] + 2, rounds["lastRound"])
         # No round follows, and the figures are of the steady ones.

@@ -2,6 +2,7 @@
 
 #include "controller/analysis/sweep_rounds.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -72,7 +73,7 @@ TEST(SweepRoundsTest, FiguresAreThoseOfTheSteadyRounds) {
   ASSERT_EQ(rounds.points_size(), 1);
   EXPECT_EQ(rounds.points(0).point(), "queue_depth=4");
   EXPECT_DOUBLE_EQ(rounds.points(0).mean(), 100);
-  EXPECT_EQ(rounds.points(0).values_size(), 7);
+  EXPECT_EQ(rounds.points(0).values_by_round_size(), 7);
   // The depth of 1 has 10, 20, … 70: the median of rounds 3 to 7 is 50.
   ASSERT_EQ(sweep.points_size(), 2);
   EXPECT_EQ(sweep.points(0).iops(), 50);
@@ -111,8 +112,13 @@ TEST(SweepRoundsTest, RoundsThatAreNotSteadyAreAWarning) {
 
 TEST(SweepRoundsTest, TooFewRoundsSayNothing) {
   RunOfRounds run({100, 100, 100});
+  run.data.phases[3].phase.state = measure::PhaseState::kFailed;
   const v1::SweepReport& sweep = run.Sweep();
-  EXPECT_EQ(sweep.steady_rounds().first_round(), 0u);
+  EXPECT_FALSE(sweep.steady_rounds().has_first_round());
+  EXPECT_FALSE(sweep.steady_rounds().points(0).has_mean());
+  ASSERT_EQ(sweep.steady_rounds().points(0).values_by_round_size(), 3);
+  EXPECT_EQ(sweep.steady_rounds().points(0).values_by_round(0), 100);
+  EXPECT_TRUE(std::isnan(sweep.steady_rounds().points(0).values_by_round(1)));
   EXPECT_EQ(sweep.points(1).runs(), 3u);
   EXPECT_EQ(sweep.ended(),
             "not known to be steady (3 complete rounds, 5 are needed); the figures are of all "
