@@ -100,6 +100,8 @@ namespace lockstep::limits {
   LIMIT(kUnansweredBatches, 8, "batches", "of a worker that are read before an answer",            \
         "its stream is not read until they are committed")                                         \
   LIMIT(kBatchBytes, 4 << 20, "bytes", "a batch of samples", "the batch is refused for good")      \
+  LIMIT(kQueuedSampleBytes, 64 << 20, "bytes", "of samples that wait in memory for the store",     \
+        "all go to the spool until the store keeps up")                                            \
   LIMIT(kIntervalsAhead, 600, "intervals",                                                         \
         "that one worker is ahead of the slowest in the live view",                                \
         "the live view goes on without the missing host; the store has all")                       \

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/mutex.h"
 #include "common/timing.h"
+#include "common/units.h"
 #include "controller/ingest/ingest_pipeline.h"
 
 namespace lockstep::controller {
@@ -70,11 +71,11 @@ std::vector<storage::IngestBatch> IngestPipeline::TakeGroup() {
     size_t added = 0;
     for (const v1::DeliveryItem& item : next.items) added += item.ByteSizeLong();
     bytes += added;
+    if (!first && bytes > kMaxPart) break;
     total += added;
+    queued_bytes_ -= added;
     if (first) {
       group.push_back(std::move(next));
-    } else if (bytes > kMaxPart) {
-      break;
     } else {
       // The cursor counts items: behind a gap it would take samples for others'.
       LOCKSTEP_CHECK(EndOf(group[place->second]) == next.first_sequence,
@@ -88,6 +89,19 @@ std::vector<storage::IngestBatch> IngestPipeline::TakeGroup() {
   return group;
 }
 
+void IngestPipeline::PutBackLocked(std::vector<storage::IngestBatch> group) {
+  for (const storage::IngestBatch& batch : group) {
+    for (const v1::DeliveryItem& item : batch.items) queued_bytes_ += item.ByteSizeLong();
+  }
+  queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
+                std::make_move_iterator(group.end()));
+}
+
+bool IngestPipeline::IsQueueFull() const {
+  common::MutexLock lock(&mutex_);
+  return queued_bytes_ > options_.queue_bytes;
+}
+
 int64_t IngestPipeline::Pump() {
   const auto pending = [this] {
     common::MutexLock lock(&mutex_);
@@ -98,6 +112,15 @@ int64_t IngestPipeline::Pump() {
     return unavailable_;
   };
   while (!unavailable()) {
+    if (IsQueueFull()) {
+      // What a thousand workers deliver in a minute would fill the memory.
+      OnUnavailable(
+          absl::UnavailableError(absl::StrCat(
+              "it stores samples more slowly than they come: ",
+              common::FormatSize(static_cast<double>(options_.queue_bytes)), " of them wait")),
+          {});
+      break;
+    }
     std::vector<storage::IngestBatch> group = TakeGroup();
     if (group.empty()) return kNever;
     // Commit() gets a copy, since the group goes back to the queue when the store is unavailable.
@@ -108,31 +131,26 @@ int64_t IngestPipeline::Pump() {
   // The store is unavailable. New batches go behind the spooled ones, and the oldest are tried
   // periodically. A full spool is not tried again until then: the runs are stopped, and their
   // workers keep the samples.
-  if (!full_) {
-    const absl::Status status = SpoolQueue();
-    if (!status.ok()) {
-      full_ = true;
-      options_.spool_full(std::string(status.message()));
-    }
-  }
+  SpoolWaiting();
   const int64_t now = options_.clock->MonotonicNs();
   if (now < next_try_ns_) return next_try_ns_;
   absl::Status status = CommitSpooled();
-  // Batches that a full spool did not take, and newer ones, are still in the queue.
-  while (status.ok() && options_.spool->empty() && pending()) {
+  // Batches that a full spool did not take, and newer ones, are still in the queue. More than may
+  // wait go through the spool, too, if it has room.
+  while (status.ok() && options_.spool->empty() && pending() && (full_ || !IsQueueFull())) {
     std::vector<storage::IngestBatch> group = TakeGroup();
     // The commit before this one may have come through without an answer, so that the cursor is
     // asked.
     status = Commit(group, Stored::kPerhaps);
     if (!status.ok()) {
       common::MutexLock lock(&mutex_);
-      queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
-                    std::make_move_iterator(group.end()));
+      PutBackLocked(std::move(group));
     }
   }
   if (absl::IsAborted(status)) return kNever;
   if (status.ok()) {
     full_ = false;
+    if (IsQueueFull()) return now;
     ComeBack();
     return kNever;
   }
@@ -155,8 +173,7 @@ void IngestPipeline::OnUnavailable(const absl::Status& status,
   {
     common::MutexLock lock(&mutex_);
     LOCKSTEP_CHECK(!unavailable_, "samples go past the spool");
-    queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
-                  std::make_move_iterator(group.end()));
+    PutBackLocked(std::move(group));
     unavailable_ = true;
     unavailable_since_ns_ = options_.clock->MonotonicNs();
     unavailable_reason_ = std::string(status.message());
@@ -179,6 +196,14 @@ void IngestPipeline::ComeBack() {
   options_.store_state(absl::OkStatus());
 }
 
+void IngestPipeline::SpoolWaiting() {
+  if (full_) return;
+  const absl::Status status = SpoolQueue();
+  if (status.ok()) return;
+  full_ = true;
+  options_.spool_full(std::string(status.message()));
+}
+
 absl::Status IngestPipeline::SpoolQueue() {
   while (true) {
     std::vector<storage::IngestBatch> group = TakeGroup();
@@ -190,8 +215,7 @@ absl::Status IngestPipeline::SpoolQueue() {
     const absl::Status status = options_.spool->Append(records);
     common::MutexLock lock(&mutex_);
     if (!status.ok()) {
-      queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
-                    std::make_move_iterator(group.end()));
+      PutBackLocked(std::move(group));
       return status;
     }
     spooled_bytes_ = options_.spool->bytes();
@@ -246,8 +270,11 @@ absl::Status IngestPipeline::CommitSpooled() {
     // In this order: a crash between the two leaves samples that the store has already, and the
     // cursor says so. The other order would lose them.
     if (absl::Status status = options_.spool->Drop(taken); !status.ok()) return status;
-    common::MutexLock lock(&mutex_);
-    spooled_bytes_ = options_.spool->bytes();
+    {
+      common::MutexLock lock(&mutex_);
+      spooled_bytes_ = options_.spool->bytes();
+    }
+    if (IsQueueFull()) SpoolWaiting();
   }
   return absl::OkStatus();
 }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "common/clock.h"
+#include "common/limits.h"
 #include "common/mutex.h"
 #include "common/safeguards.h"
 #include "controller/analysis/live_phase.h"
@@ -23,8 +24,8 @@ namespace lockstep::controller {
 
 // Takes the workers' batches, checks them, merges them for the live view, and commits them to the
 // store in order, many workers to a transaction. Acknowledges what is committed. While the store is
-// out of reach, batches go to the spool and are acknowledged as spooled; when it is back they are
-// committed, oldest first. Thread-safe.
+// out of reach, or slower than samples come, batches go to the spool and are acknowledged as
+// spooled; when it is back they are committed, oldest first. Thread-safe.
 class IngestPipeline {
  public:
   using Acknowledge = std::function<void(const v1::DeliveryAck&)>;
@@ -58,6 +59,8 @@ class IngestPipeline {
     std::function<void(const std::string&)> spool_full = [](const std::string&) {};
     // Pump() has something to do.
     std::function<void()> work = [] {};
+    // Of samples that may wait in memory for a store that is slower than they come.
+    size_t queue_bytes = limits::kQueuedSampleBytes;
   };
   // The part of a phase that an earlier controller had already received.
   struct Earlier {
@@ -141,12 +144,18 @@ class IngestPipeline {
   Feed* FindFeedLocked(const v1::PhaseId& id, uint32_t worker_index, Phase** in)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<storage::IngestBatch> TakeGroup();
+  // Takes a group that was not committed back, as the oldest.
+  void PutBackLocked(std::vector<storage::IngestBatch> group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether more samples wait than may.
+  bool IsQueueFull() const;
   // Whether the store may have some of a group already, from a commit whose answer was lost.
   enum class Stored { kNothing, kPerhaps };
   absl::Status Commit(std::vector<storage::IngestBatch> group, Stored before);
   absl::Status Trim(std::vector<storage::IngestBatch>* group);
   absl::Status CommitSpooled();
   absl::Status SpoolQueue();
+  // SpoolQueue(), unless the spool is full; says once that it is.
+  void SpoolWaiting();
   void Committed(const storage::IngestBatch& batch);
   void Rejected(const storage::IngestBatch& batch, const absl::Status& status);
   void OnUnavailable(const absl::Status& status, std::vector<storage::IngestBatch> group);
@@ -157,6 +166,7 @@ class IngestPipeline {
   common::Condition changed_;
   std::map<PhaseKey, Phase> phases_ ABSL_GUARDED_BY(mutex_);
   std::deque<storage::IngestBatch> queue_ ABSL_GUARDED_BY(mutex_);
+  size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of the items of queue_, serialized
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool unavailable_ ABSL_GUARDED_BY(mutex_) = false;  // changed by Pump() alone
   int64_t unavailable_since_ns_ ABSL_GUARDED_BY(mutex_) = 0;
