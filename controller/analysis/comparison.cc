@@ -7,12 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "controller/analysis/compared_values.h"
 #include "controller/analysis/comparison_sides.h"
 #include "controller/analysis/comparison_words.h"
-#include "controller/analysis/drift.h"
 #include "controller/analysis/figure_table.h"
 #include "controller/analysis/limit_names.h"
-#include "controller/analysis/statistics.h"
 #include "google/protobuf/util/json_util.h"
 #include "proto/field_differences.h"
 #include "proto/job.pb.h"
@@ -20,7 +19,6 @@
 namespace lockstep::controller {
 namespace {
 
-constexpr double kAlpha = 0.05;
 // Facts of the environment are kept by host: one new kernel on a thousand hosts would otherwise be
 // a thousand warnings.
 constexpr size_t kMaxWarnings = 50;
@@ -46,11 +44,9 @@ class Comparer {
     }
     for (const FigureKey& key : keys) AddFigure(key);
     for (size_t s = 1; s < sides_.size(); ++s) {
-      const size_t a = sides_[0].runs.size();
-      const size_t b = sides_[s].runs.size();
       // A test that cannot reach the threshold would find no change whatever the runs hold. It is
       // not made, so that "no change" always says something.
-      const bool can_tell = LeastP(a, b) * Others() < kAlpha;
+      const bool can_tell = CanTell(sides_[0].runs.size(), sides_[s].runs.size(), sides_.size());
       result_.add_can_tell(can_tell);
       // The conclusion says that there are too few, once.
       if (can_tell) Test(s);
@@ -71,20 +67,6 @@ class Comparer {
   bool IsJudged(const FigureKey& key) const {
     const FigureKind& kind = kFigures[key.figure];
     return kind.role == FigureRole::kResult || judged_.contains(kind.name);
-  }
-
-  static size_t FewestThatTell(size_t sets) {
-    const auto others = static_cast<double>(std::max<size_t>(sets, 2) - 1);
-    size_t runs = 1;
-    // The smallest p that a test can reach falls with the number of runs, so the loop ends.
-    while (LeastP(runs, runs) * others >= kAlpha) ++runs;
-    return runs;
-  }
-
-  static double MeanOf(const std::vector<double>& values) {
-    double sum = 0;
-    for (const double value : values) sum += value;
-    return sum / static_cast<double>(values.size());
   }
 
   void Warn(const std::string& text) {
@@ -141,25 +123,8 @@ class Comparer {
       const auto found = side.table.find(key);
       if (found == side.table.end()) continue;
       const std::vector<double>& values = found->second;
-      value->set_runs(static_cast<uint32_t>(values.size()));
-      value->set_median(MedianOf(values));
-      const auto [least, most] = std::minmax_element(values.begin(), values.end());
-      value->set_least(*least);
-      value->set_most(*most);
+      SetValues(values, value);
       if (figure->values_size() > 1) Relate(key, values, value);
-    }
-  }
-
-  // Values above zero are compared by their logarithms, because changes of performance are factors:
-  // a half and a double are then equally far from no change. Values that may be zero are compared
-  // as they are.
-  static void Transform(std::vector<double>* a, std::vector<double>* b) {
-    const auto positive = [](const std::vector<double>& values) {
-      return std::all_of(values.begin(), values.end(), [](double v) { return v > 0; });
-    };
-    if (!positive(*a) || !positive(*b)) return;
-    for (std::vector<double>* values : {a, b}) {
-      for (double& value : *values) value = std::log(value);
     }
   }
 
@@ -167,67 +132,48 @@ class Comparer {
     if (IsJudged(key)) value->set_verdict(v1::CHANGE_UNKNOWN);
     const auto first = sides_[0].table.find(key);
     if (first == sides_[0].table.end()) return;
-    std::vector<double> before = first->second;
-    std::vector<double> after = values;
-    const double median = MedianOf(before);
-    Transform(&before, &after);
-    // No number equals its logarithm: unchanged values have not been transformed.
-    const bool factors = before != first->second;
-    const Shift shift = ShiftOf(before, after);
-    if (!factors && !(median > 0)) return;  // from nothing there is no share
-    const auto share = [&](double by) { return factors ? std::expm1(by) : by / median; };
-    value->set_change(share(shift.estimate));
-    if (!shift.interval) return;
-    value->set_has_interval(true);
-    value->set_change_low(share(shift.interval->low));
-    value->set_change_high(share(shift.interval->high));
+    SetChange(first->second, values, value);
   }
 
   // All figures that both sides have, together.
   void Test(size_t s) {
-    std::vector<std::vector<double>> rows;
+    std::vector<ValuesOfTwo> rows;
     std::vector<int> which;
-    std::vector<bool> more;  // by the means, which the test goes by
     for (size_t k = 0; k < keys_.size(); ++k) {
       // Each further row of the test makes it harder to tell for all the others.
       if (!IsJudged(keys_[k])) continue;
       const auto a = sides_[0].table.find(keys_[k]);
       const auto b = sides_[s].table.find(keys_[k]);
       if (a == sides_[0].table.end() || b == sides_[s].table.end()) continue;
-      std::vector<double> row = a->second;
-      std::vector<double> after = b->second;
-      Transform(&row, &after);
-      more.push_back(MeanOf(after) > MeanOf(row));
-      row.insert(row.end(), after.begin(), after.end());
-      rows.push_back(std::move(row));
+      rows.push_back({a->second, b->second});
       which.push_back(static_cast<int>(k));
     }
-    const std::vector<double> p =
-        PermutationTest(rows, sides_[0].runs.size(), sides_[s].runs.size());
-    const std::vector<double> drift = DriftOf(OrderOf(s), rows);
+    const std::vector<DifferenceTest> tests =
+        TestDifferences(rows, OrderOf(sides_[0].runs, sides_[s].runs));
     size_t drifting = 0;
     for (size_t i = 0; i < which.size(); ++i) {
       v1::ComparedFigure* figure = result_.mutable_figures(which[i]);
       v1::ComparedValue* value = figure->mutable_values(static_cast<int>(s));
-      const bool is_better = more[i] == (figure->direction() == v1::DIRECTION_HIGHER_IS_BETTER);
+      const bool is_better =
+          tests[i].is_more == (figure->direction() == v1::DIRECTION_HIGHER_IS_BETTER);
       // The permutation test holds the error over the figures of one pair. Each further set is
       // another pair with the first, which Bonferroni's factor covers.
-      value->set_p_value(std::min(1.0, p[i] * Others()));
-      value->set_verdict(value->p_value() >= kAlpha ? v1::CHANGE_NONE
-                         : is_better                ? v1::CHANGE_BETTER
-                                                    : v1::CHANGE_WORSE);
-      if (value->verdict() != v1::CHANGE_NONE && drift[i] * Others() >= kAlpha) {
+      value->set_p_value(std::min(1.0, tests[i].p_value * Others()));
+      value->set_verdict(value->p_value() >= kComparedAlpha ? v1::CHANGE_NONE
+                         : is_better                        ? v1::CHANGE_BETTER
+                                                            : v1::CHANGE_WORSE);
+      if (value->verdict() != v1::CHANGE_NONE && tests[i].drift_p * Others() >= kComparedAlpha) {
         value->set_verdict(v1::CHANGE_UNKNOWN);
         value->set_may_be_drift(true);
         ++drifting;
-        if (!is_better && IsTooMuch(*value, more[i])) {
+        if (!is_better && IsTooMuch(*value, tests[i].is_more)) {
           result_.set_drifting(result_.drifting() + 1);
         }
       }
       // A figure that was 0 before, such as errors, has no change as a share: any significant rise
       // is a regression. The same holds where the median shift and the means, which the test
       // judges, point in different directions, since the share then says nothing.
-      if (value->verdict() == v1::CHANGE_WORSE && IsTooMuch(*value, more[i])) {
+      if (value->verdict() == v1::CHANGE_WORSE && IsTooMuch(*value, tests[i].is_more)) {
         value->set_regression(true);
         result_.set_regressions(result_.regressions() + 1);
       }
@@ -243,37 +189,6 @@ class Comparer {
   bool IsTooMuch(const v1::ComparedValue& value, bool more) const {
     return result_.has_max_regression() && (!value.has_change() || (value.change() > 0) != more ||
                                             std::abs(value.change()) > result_.max_regression());
-  }
-
-  // The runs of the first set and of set `s`, counted through, in the order of their submission.
-  std::vector<size_t> OrderOf(size_t s) const {
-    std::vector<std::pair<std::string, size_t>> runs;
-    for (const ComparedSide* side : {&sides_[0], &sides_[s]}) {
-      for (const v1::RunFigures* run : side->runs) {
-        runs.emplace_back(run->run().submitted_at(), runs.size());
-      }
-    }
-    std::sort(runs.begin(), runs.end());
-    std::vector<size_t> order;
-    for (const auto& [submitted, run] : runs) order.push_back(run);
-    return order;
-  }
-
-  // For each row the p of its two sides' difference beside a drift; 0 where the runs' order leaves
-  // no room for one.
-  std::vector<double> DriftOf(const std::vector<size_t>& order,
-                              const std::vector<std::vector<double>>& rows) const {
-    // Below, order says little of the side, and the permutation test's premise holds well enough.
-    constexpr double kSuccession = 0.5;
-    std::vector<bool> is_second;
-    for (const size_t run : order) is_second.push_back(run >= sides_[0].runs.size());
-    if (SuccessionOf(is_second) <= kSuccession) return std::vector<double>(rows.size(), 0);
-    std::vector<std::vector<double>> in_order;
-    for (const std::vector<double>& row : rows) {
-      std::vector<double>& values = in_order.emplace_back();
-      for (const size_t run : order) values.push_back(row[run]);
-    }
-    return DriftTests(in_order, is_second);
   }
 
   void TellMissing() {
