@@ -84,7 +84,16 @@ enum class DifferenceKind { kLabel, kJob, kFact };
 // The figure by which a sweep compares its points.
 enum class SweepFigure { kIops, kThroughput, kP50, kP99, kMean };
 // The unit of a figure in a comparison, or of a steady load. A figure without one has no unit.
-enum class Unit { kPerSecond, kPerIo, kBytesPerSecond, kBytesPerByte, kNanoseconds, kRatio };
+enum class Unit {
+  kPerSecond,
+  kPerIo,
+  kBytesPerSecond,
+  kBytesPerByte,
+  kNanoseconds,
+  kRatio,
+  kBytes,
+  kRequests
+};
 
 // In the order of the enumerators. Stored reports, JSON and SQL have these words: they never
 // change. The fields are those of FindingGroup, Finding; Expectation, FigureLimit, PromiseReport;
@@ -131,7 +140,8 @@ template <>
 inline constexpr auto kTexts<SweepFigure> = EnumTexts(kFigureField, "IOPS", "throughput", "p50",
                                                       "p99", "mean latency");
 template <>
-inline constexpr auto kTexts<Unit> = EnumTexts(kUnitField, "1/s", "1/IO", "B/s", "B/B", "ns", "%");
+inline constexpr auto kTexts<Unit> = EnumTexts(kUnitField, "1/s", "1/IO", "B/s", "B/B", "ns", "%",
+                                               "B", "requests");
 
 // Whether hosts are what the finding is about.
 inline bool IsOfHosts(FindingKind kind) { return kind <= FindingKind::kStarvation; }

@@ -12,6 +12,7 @@
 #include "controller/analysis/comparison_words.h"
 #include "controller/analysis/figure_table.h"
 #include "controller/analysis/limit_names.h"
+#include "controller/analysis/observed_comparison.h"
 #include "google/protobuf/util/json_util.h"
 #include "proto/field_differences.h"
 #include "proto/job.pb.h"
@@ -35,6 +36,9 @@ class Comparer {
       : judged_(judged.begin(), judged.end()), titles_(TitlesOf(sets)) {
     result_.set_fewest_runs(static_cast<uint32_t>(FewestThatTell(sets.size())));
     if (max_regression) result_.set_max_regression(*max_regression);
+    for (const RunSet& set : sets) {
+      for (const v1::RunFigures& run : set.runs) has_load_ |= !run.phases().empty();
+    }
     for (const RunSet& set : sets) sides_.push_back(Prepare(set));
     std::set<FigureKey> keys;
     for (const ComparedSide& side : sides_) {
@@ -52,11 +56,13 @@ class Comparer {
       if (can_tell) Test(s);
     }
     TellMissing();
+    for (const std::string& warning : CompareObserved(sets, &result_)) Warn(warning);
     CompareLimits();
     CompareJobs();
     CompareEnvironments();
     AddDifferences(sets, &result_);
     AddConclusions(&result_);
+    ConcludeWithoutLoad();
   }
 
   v1::Comparison Take() { return std::move(result_); }
@@ -75,12 +81,16 @@ class Comparer {
 
   ComparedSide Prepare(const RunSet& set) {
     ComparedSide side;
+    compared_.emplace_back();
     v1::ComparedSet* out = result_.add_sets();
     out->set_name(set.name);
     const std::string& title = titles_[static_cast<size_t>(result_.sets_size()) - 1];
     out->set_title(title);
     for (const v1::RunFigures& run : set.runs) {
+      if (IsCompared(run)) compared_.back().push_back(&run);
       if (const std::string why = WhyLeftOut(run); !why.empty()) {
+        // Runs that all observe and have no load lack nothing.
+        if (!has_load_ && IsCompared(run)) continue;
         Warn(absl::StrCat("run ", run.run().run_id().substr(0, 8), " of ", title,
                           " is left out: ", why));
         continue;
@@ -179,10 +189,7 @@ class Comparer {
       }
     }
     if (drifting > 0) {
-      Warn(absl::StrCat(drifting, drifting == 1 ? " figure differs" : " figures differ",
-                        " by no more than a drift of the machine could, because the runs of ",
-                        titles_[s], " were not made among those of ", titles_[0],
-                        ": more runs, or interleaved ones (lockstep run --ab), can tell"));
+      Warn(DriftWarning(drifting, "", titles_[0], titles_[s]));
     }
   }
 
@@ -217,20 +224,26 @@ class Comparer {
     }
   }
 
-  static std::set<std::string> JobsOf(const ComparedSide& side) {
+  // Without a load in any set, the conclusions are those about observe phases.
+  void ConcludeWithoutLoad() {
+    if (has_load_ || result_.observed_conclusions().empty()) return;
+    *result_.mutable_conclusions() = result_.observed_conclusions();
+  }
+
+  std::set<std::string> JobsOf(size_t s) const {
     std::set<std::string> jobs;
-    for (const v1::RunFigures* run : side.runs) jobs.insert(run->job());
+    for (const v1::RunFigures* run : compared_[s]) jobs.insert(run->job());
     return jobs;
   }
 
   void CompareJobs() {
     for (size_t s = 0; s < sides_.size(); ++s) {
-      const std::set<std::string> own = JobsOf(sides_[s]);
+      const std::set<std::string> own = JobsOf(s);
       if (own.size() > 1) {
         Warn(absl::StrCat("the runs of ", titles_[s], " are of ", own.size(), " different jobs (",
                           Differences(*own.begin(), *std::next(own.begin())), ")"));
       }
-      const std::set<std::string> first = JobsOf(sides_[0]);
+      const std::set<std::string> first = JobsOf(0);
       if (s == 0 || own.empty() || first.empty() || own == first) continue;
       Warn(absl::StrCat("the jobs of ", titles_[0], " and ", titles_[s],
                         " differ: ", Differences(OneBeside(first, own), OneBeside(own, first))));
@@ -267,7 +280,7 @@ class Comparer {
     std::set<std::string> facts;
     std::vector<std::map<std::string, std::set<std::string>>> of(sides_.size());
     for (size_t s = 0; s < sides_.size(); ++s) {
-      for (const v1::RunFigures* run : sides_[s].runs) {
+      for (const v1::RunFigures* run : compared_[s]) {
         for (const auto& [fact, value] : run->environment()) {
           if (fact.rfind("wall_clock.", 0) == 0) continue;  // of the moment, and no setting
           of[s][fact].insert(value);
@@ -277,7 +290,7 @@ class Comparer {
     }
     for (size_t s = 1; s < sides_.size(); ++s) {
       // Against a side without runs, every fact would seem to differ.
-      if (sides_[0].runs.empty() || sides_[s].runs.empty()) continue;
+      if (compared_[0].empty() || compared_[s].empty()) continue;
       for (const std::string& fact : facts) {
         if (of[0][fact] == of[s][fact]) continue;
         Warn(absl::StrCat(fact, " differs: ", Values(of[0][fact]), " in ", titles_[0], ", ",
@@ -294,6 +307,9 @@ class Comparer {
   const std::set<std::string> judged_;  // names out of JudgedOnRequest()
   const std::vector<std::string> titles_;
   PhaseOrder order_;
+  bool has_load_ = false;  // a run of any set
+  // By set: the runs of which loads or observe phases are compared.
+  std::vector<std::vector<const v1::RunFigures*>> compared_;
   std::vector<ComparedSide> sides_;
   std::vector<FigureKey> keys_;  // of result_.figures()
 };

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/analysis/figure_table.h"
+#include "controller/analysis/observed_figures.h"
 #include "google/protobuf/util/json_util.h"
 #include "measure/report_states.h"
 #include "proto/field_differences.h"
@@ -42,7 +43,7 @@ ValuesBySet LabelsOf(const std::vector<RunSet>& sets) {
   ValuesBySet labels;
   for (size_t s = 0; s < sets.size(); ++s) {
     for (const v1::RunFigures& run : sets[s].runs) {
-      if (WhyLeftOut(run).empty()) AddValues(run.run().labels(), s, sets.size(), &labels);
+      if (IsCompared(run)) AddValues(run.run().labels(), s, sets.size(), &labels);
     }
   }
   return labels;
@@ -78,7 +79,7 @@ void AddJobs(const std::vector<RunSet>& sets, v1::Comparison* comparison) {
   std::vector<v1::JobSpec> jobs(sets.size());
   for (size_t s = 0; s < sets.size(); ++s) {
     const auto run = std::find_if(sets[s].runs.begin(), sets[s].runs.end(),
-                                  [](const auto& r) { return WhyLeftOut(r).empty(); });
+                                  [](const auto& r) { return IsCompared(r); });
     // A job of another version that cannot be read is a warning of the comparison.
     if (run == sets[s].runs.end() ||
         !google::protobuf::util::JsonStringToMessage(run->job(), &jobs[s]).ok()) {
@@ -95,16 +96,6 @@ void AddJobs(const std::vector<RunSet>& sets, v1::Comparison* comparison) {
     }
   }
   AddDiffering(measure::DifferenceKind::kJob, fields, comparison);
-}
-
-// "+12 %", "−3.4 %", "0.0 %".
-std::string SignedPercent(double share) {
-  const double percent = 100 * std::abs(share);
-  // "−0.0 %" would say that something became less.
-  if (percent < 0.05) return "0.0 %";
-  return absl::StrCat(
-      share < 0 ? "−" : "+",
-      percent < 9.95 ? absl::StrFormat("%.1f", percent) : absl::StrFormat("%.0f", percent), " %");
 }
 
 bool IsTold(const v1::ComparedValue& value) {
@@ -127,7 +118,10 @@ class SetSentence {
     }
     const std::string figures = Figures();
     if (figures.empty()) return "the sets have no figure in common";
-    if (!can_tell_) return TooFew(figures, before, after);
+    if (!can_tell_) {
+      return TooFewRuns(figures, comparison_.sets(0).runs(), comparison_.sets(set_).runs(),
+                        comparison_.fewest_runs());
+    }
     const std::string where = phases_.size() > 1 ? absl::StrCat(" in ", phase_) : "";
     if (told_ == 0 && drifting_ > 0) {
       return absl::StrCat("the difference between ", Title(0), " and ", Title(set_), where,
@@ -207,23 +201,6 @@ class SetSentence {
     return absl::StrJoin(texts, ", ");
   }
 
-  std::string TooFew(const std::string& figures, int before, int after) const {
-    const uint32_t fewest = comparison_.fewest_runs();
-    std::string text = absl::StrCat(
-        figures, ": ",
-        before == 1 && after == 1
-            ? "one run each proves nothing"
-            : absl::StrCat("with ", before, " and ", after, " runs that may be chance"),
-        "; run each ", fewest, " times or more: ");
-    std::vector<std::string> commands;
-    for (const int set : {0, set_}) {
-      // Both sets have a run: Text() has returned otherwise.
-      commands.push_back(
-          absl::StrCat("lockstep rerun ", comparison_.sets(set).runs(0).substr(0, 8)));
-    }
-    return text + absl::StrJoin(commands, ", ");
-  }
-
   // "is faster than"; of the figure that people mean by it first.
   std::string What() const {
     const auto verdict = [&](const char* name) {
@@ -292,12 +269,44 @@ void AddDifferences(const std::vector<RunSet>& sets, v1::Comparison* comparison)
   ValuesBySet facts;
   for (size_t s = 0; s < sets.size(); ++s) {
     for (const v1::RunFigures& run : sets[s].runs) {
-      if (WhyLeftOut(run).empty()) AddValues(run.environment(), s, sets.size(), &facts);
+      if (IsCompared(run)) AddValues(run.environment(), s, sets.size(), &facts);
     }
   }
   // These facts are of the moment, and no setting.
   std::erase_if(facts, [](const auto& fact) { return fact.first.starts_with("wall_clock."); });
   AddDiffering(measure::DifferenceKind::kFact, facts, comparison);
+}
+
+std::string SignedPercent(double share) {
+  const double percent = 100 * std::abs(share);
+  // "−0.0 %" would say that something became less.
+  if (percent < 0.05) return "0.0 %";
+  return absl::StrCat(
+      share < 0 ? "−" : "+",
+      percent < 9.95 ? absl::StrFormat("%.1f", percent) : absl::StrFormat("%.0f", percent), " %");
+}
+
+std::string TooFewRuns(const std::string& figures, const RunIds& before, const RunIds& after,
+                       uint32_t fewest) {
+  return absl::StrCat(
+      figures, ": ",
+      before.size() == 1 && after.size() == 1
+          ? "one run each proves nothing"
+          : absl::StrCat("with ", before.size(), " and ", after.size(), " runs that may be chance"),
+      "; run each ", fewest, " times or more: lockstep rerun ", before[0].substr(0, 8),
+      ", lockstep rerun ", after[0].substr(0, 8));
+}
+
+std::string DriftWarning(size_t count, const std::string& what, const std::string& first,
+                         const std::string& other) {
+  return absl::StrCat(count, " ", what, count == 1 ? "figure differs" : "figures differ",
+                      " by no more than a drift of the machine could, because the runs of ", other,
+                      " were not made among those of ", first,
+                      ": more runs, or interleaved ones (lockstep run --ab), can tell");
+}
+
+bool IsCompared(const v1::RunFigures& run) {
+  return WhyLeftOut(run).empty() || WhyNotObserved(run).empty();
 }
 
 void AddConclusions(v1::Comparison* comparison) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,22 @@ void AddDifferences(const std::vector<RunSet>& sets, v1::Comparison* comparison)
 // Adds a sentence for each set after the first. The figures, their tests and the titles must be
 // there.
 void AddConclusions(v1::Comparison* comparison);
+
+// "+12 %", "−3.4 %", "0.0 %".
+std::string SignedPercent(double share);
+
+// That so few runs prove nothing, behind what they found: with the commands that make more of them.
+// Both sets have a run.
+using RunIds = google::protobuf::RepeatedPtrField<std::string>;
+std::string TooFewRuns(const std::string& figures, const RunIds& before, const RunIds& after,
+                       uint32_t fewest);
+
+// That a drift of the machine may be the cause of so many figures' differences. `what`: "" or
+// "observed ".
+std::string DriftWarning(size_t count, const std::string& what, const std::string& first,
+                         const std::string& other);
+
+// Whether a part of the run is compared: its loads, or its observe phases.
+bool IsCompared(const v1::RunFigures& run);
 
 }  // namespace lockstep::controller

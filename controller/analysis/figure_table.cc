@@ -150,15 +150,21 @@ bool IsNothing(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double v) { return v == 0; });
 }
 
-std::string WhyLeftOut(const v1::RunFigures& run) {
+std::string WhyUnfit(const v1::RunFigures& run) {
   if (!measure::Is(run.run(), measure::RunState::kDone))
     return absl::StrCat("it is ", run.run().state());
   if (run.run().degraded()) return "it lost hosts";
   for (const v1::PhaseOfRun& phase : run.phases()) {
     if (phase.invalid()) return absl::StrCat("its phase ", phase.name(), " is invalid");
   }
-  if (run.phases().empty()) return "it has no phase with load, or its figures are not made yet";
   return "";
+}
+
+std::string WhyLeftOut(const v1::RunFigures& run) {
+  if (const std::string why = WhyUnfit(run); !why.empty()) return why;
+  if (!run.phases().empty()) return "";
+  return run.observed().empty() ? "it has no phase with load, or its figures are not made yet"
+                                : "it has no phase with load";
 }
 
 }  // namespace lockstep::controller

@@ -66,7 +66,9 @@ std::map<FigureKey, double> FiguresOf(const v1::RunFigures& run);
 // All values are 0.
 bool IsNothing(const std::vector<double>& values);
 
-// Why the run is not compared with others; empty when it is.
+// Why no figure of the run is compared with others: it did not end well. Empty if it did.
+std::string WhyUnfit(const v1::RunFigures& run);
+// Why the run's loads are not compared with others; empty when they are.
 std::string WhyLeftOut(const v1::RunFigures& run);
 
 }  // namespace lockstep::controller
