@@ -10,63 +10,20 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
+#include "controller/report/comparison_cells.h"
 #include "controller/report/junit.h"
 #include "controller/report/markdown.h"
+#include "controller/report/observed_comparison.h"
 #include "controller/report/text_table.h"
 #include "measure/report_states.h"
 
 namespace lockstep::controller {
 namespace {
 
-using measure::Unit;
-
-std::string Value(const std::string& unit, double value) {
-  // Only Jain's index has no unit (figure_table.cc). It is close to 1, so its last digits matter.
-  if (unit.empty()) return absl::StrFormat("%.4f", value);
-  // A newer controller's report may have a unit that this program does not know.
-  switch (measure::Parse<measure::Unit>(unit).value_or(Unit::kPerSecond)) {
-    case Unit::kNanoseconds:
-      return common::FormatDuration(value);
-    case Unit::kRatio:
-      return absl::StrFormat("%.3g %%", 100 * value);
-    case Unit::kBytesPerSecond:
-      return common::FormatRate(value);
-    case Unit::kPerIo:
-    case Unit::kBytesPerByte:
-      return common::FormatPerIo(value);
-    case Unit::kPerSecond:
-      break;
-  }
-  return common::FormatCount(value);
-}
-
-// "+1.5", "-3.0", "0.0".
-std::string Percent(double share) {
-  const std::string text = absl::StrFormat("%+.1f", 100 * share);
-  return text == "+0.0" || text == "-0.0" ? "0.0" : text;
-}
-
-// The pairs of a run of the first set and a run of this one. The change is their median, which is
-// rarely the change of the two medians beside it.
-uint64_t PairsOf(const v1::ComparedFigure& figure, int set) {
-  return uint64_t{figure.values(0).runs()} * figure.values(set).runs();
-}
-
-// The head of the column: "change of 16 pairs [95 %]". Figures that some runs do not have are of
-// fewer pairs, so that the head has no number then.
-std::string ChangeTitle(const v1::Comparison& comparison, int set) {
-  std::set<uint64_t> pairs;
-  for (const v1::ComparedFigure& figure : comparison.figures()) {
-    if (figure.values(set).has_change()) pairs.insert(PairsOf(figure, set));
-  }
-  if (pairs.empty() || *pairs.rbegin() <= 1) return "change";
-  return pairs.size() > 1 ? "change of pairs [95 %]"
-                          : absl::StrCat("change of ", *pairs.begin(), " pairs [95 %]");
-}
-
 bool HasPairs(const v1::Comparison& comparison) {
   for (int s = 1; s < comparison.sets_size(); ++s) {
-    if (ChangeTitle(comparison, s) != "change") return true;
+    if (ChangeTitle(comparison.figures(), s) != "change") return true;
+    if (ChangeTitle(comparison.observed(), s) != "change") return true;
   }
   return false;
 }
@@ -75,14 +32,6 @@ bool HasPairs(const v1::Comparison& comparison) {
 constexpr char kPairsText[] =
     "A set's value is the median of its runs. The change is the median over all pairs of a run of\n"
     "each set. It can therefore differ from the change between the two medians.";
-
-std::string Change(const v1::ComparedValue& value) {
-  if (!value.has_change()) return "-";
-  const std::string change = absl::StrCat(Percent(value.change()), " %");
-  return value.has_interval() ? absl::StrCat(change, " [", Percent(value.change_low()), " ",
-                                             Percent(value.change_high()), "]")
-                              : change;
-}
 
 // `can_tell`: the set has enough runs. If it has too few, the conclusion says so once.
 std::string VerdictText(const v1::ComparedFigure& figure, const v1::ComparedValue& value,
@@ -107,7 +56,7 @@ std::string MedianText(const v1::Comparison& comparison, const v1::ComparedFigur
                        int set) {
   const v1::ComparedValue& value = figure.values(set);
   if (value.runs() == 0) return "-";
-  const std::string text = Value(figure.unit(), value.median());
+  const std::string text = ValueText(figure.unit(), value.median());
   const auto all = static_cast<uint32_t>(comparison.sets(set).runs_size());
   return value.runs() < all ? absl::StrCat(text, " (", value.runs(), " of ", all, " runs)") : text;
 }
@@ -124,16 +73,21 @@ std::string Coloured(const std::string& text, const char* code, bool colour) {
   return colour ? absl::StrCat("\x1b[", code, "m", text, "\x1b[0m") : text;
 }
 
-// Comparisons of earlier versions have no titles.
-const std::string& TitleOf(const v1::ComparedSet& set) {
-  return set.title().empty() ? set.name() : set.title();
+// A set whose runs only observe has a number of runs, too.
+int RunsOf(const v1::ComparedSet& set) {
+  return std::max(set.runs_size(), set.observed_runs_size());
+}
+
+// Without a load, the table of figures would be empty.
+bool HasLoad(const v1::Comparison& comparison) {
+  return !comparison.figures().empty() || comparison.observed().empty();
 }
 
 // "firmware=1.2 (A): 5 runs"
 std::string SetText(const v1::ComparedSet& set) {
   const std::string& title = TitleOf(set);
   return absl::StrCat(title, title == set.name() ? "" : absl::StrCat(" (", set.name(), ")"), ": ",
-                      set.runs_size(), set.runs_size() == 1 ? " run" : " runs");
+                      RunsOf(set), RunsOf(set) == 1 ? " run" : " runs");
 }
 
 // What limited a phase in the first set and in this one, and whether it is the same.
@@ -234,15 +188,15 @@ std::string RenderComparison(const v1::Comparison& comparison, const ComparisonT
   if (const std::string labels = LabelsText(comparison); !labels.empty()) {
     absl::StrAppend(&out, "labels that differ: ", labels, "\n");
   }
-  for (int s = 1; s < comparison.sets_size(); ++s) {
+  for (int s = 1; s < comparison.sets_size() && HasLoad(comparison); ++s) {
     const bool can_tell = s <= comparison.can_tell_size() && comparison.can_tell(s - 1);
     TextTable table({"phase", "figure", TitleOf(comparison.sets(0)), TitleOf(comparison.sets(s)),
-                     ChangeTitle(comparison, s), "p", "difference"},
+                     ChangeTitle(comparison.figures(), s), "p", "difference"},
                     {0, 1, 6}, {1, 6});
     for (const v1::ComparedFigure& figure : comparison.figures()) {
       const v1::ComparedValue& value = figure.values(s);
       table.Add({figure.phase(), FigureName(figure), MedianText(comparison, figure, 0),
-                 MedianText(comparison, figure, s), Change(value),
+                 MedianText(comparison, figure, s), ChangeCell(value),
                  value.has_p_value() ? absl::StrFormat("%.3f", value.p_value()) : "-",
                  VerdictText(figure, value, can_tell)});
     }
@@ -253,6 +207,7 @@ std::string RenderComparison(const v1::Comparison& comparison, const ComparisonT
     }
     absl::StrAppend(&out, "\n", table.Render("", options.width));
   }
+  out += RenderObservedComparison(comparison, options.width);
   if (!comparison.warnings().empty()) out += "\n";
   for (const std::string& warning : comparison.warnings()) {
     absl::StrAppend(&out, Coloured("warning: ", "33", options.colour), warning, "\n");
@@ -285,19 +240,21 @@ std::string RenderMarkdown(const v1::Comparison& comparison) {
   if (const std::string labels = LabelsText(comparison); !labels.empty()) {
     absl::StrAppend(&out, "Labels that differ: ", PlainMarkdown(labels), "\n\n");
   }
-  for (int s = 1; s < comparison.sets_size(); ++s) {
+  for (int s = 1; s < comparison.sets_size() && HasLoad(comparison); ++s) {
     const bool can_tell = s <= comparison.can_tell_size() && comparison.can_tell(s - 1);
     absl::StrAppend(&out, "| phase | figure | ", PlainMarkdown(TitleOf(comparison.sets(0))), " | ",
-                    PlainMarkdown(TitleOf(comparison.sets(s))), " | ", ChangeTitle(comparison, s),
+                    PlainMarkdown(TitleOf(comparison.sets(s))), " | ",
+                    ChangeTitle(comparison.figures(), s),
                     " | p | difference |\n| --- | --- | ---: | ---: | ---: | ---: | --- "
                     "|\n");
     for (const v1::ComparedFigure& figure : comparison.figures()) {
       const v1::ComparedValue& value = figure.values(s);
       absl::StrAppend(&out, "| ", PlainMarkdown(figure.phase()), " | ",
                       PlainMarkdown(FigureName(figure)), " | ", MedianText(comparison, figure, 0),
-                      " | ", MedianText(comparison, figure, s), " | ", PlainMarkdown(Change(value)),
-                      " | ", value.has_p_value() ? absl::StrFormat("%.3f", value.p_value()) : "-",
-                      " | ", VerdictText(figure, value, can_tell), " |\n");
+                      " | ", MedianText(comparison, figure, s), " | ",
+                      PlainMarkdown(ChangeCell(value)), " | ",
+                      value.has_p_value() ? absl::StrFormat("%.3f", value.p_value()) : "-", " | ",
+                      VerdictText(figure, value, can_tell), " |\n");
     }
     for (const v1::ComparedLimit& limit : comparison.limits()) {
       const LimitTexts texts = LimitTextsOf(limit, s);
@@ -307,6 +264,7 @@ std::string RenderMarkdown(const v1::Comparison& comparison) {
     }
     out += "\n";
   }
+  out += RenderObservedMarkdown(comparison);
   if (HasPairs(comparison)) absl::StrAppend(&out, kPairsText, "\n\n");
   if (comparison.warnings().empty()) return out;
   out += "**Warnings**\n\n";
@@ -330,7 +288,7 @@ std::string CaseWords(const v1::Comparison& comparison, const v1::ComparedFigure
   const v1::ComparedValue& value = figure.values(s);
   const auto in = [&](const v1::ComparedValue& of, int set) {
     const int all = comparison.sets(set).runs_size();
-    return absl::StrCat(of.runs() > 0 ? Value(figure.unit(), of.median())
+    return absl::StrCat(of.runs() > 0 ? ValueText(figure.unit(), of.median())
                         : of.partial_runs() > 0
                             ? absl::StrCat("in only ", of.partial_runs(), " of ", all, " runs")
                             : "no value",
@@ -340,7 +298,7 @@ std::string CaseWords(const v1::Comparison& comparison, const v1::ComparedFigure
                       value.has_change() && PairsOf(figure, s) > 1
                           ? absl::StrCat("median of ", PairsOf(figure, s), " pairs of runs ")
                           : "",
-                      Change(value),
+                      ChangeCell(value),
                       value.has_p_value() ? absl::StrFormat(", p %.4f", value.p_value()) : "");
 }
 
@@ -422,8 +380,8 @@ std::string RenderTrends(const v1::TrendsReply& reply, const ComparisonText& opt
       // A change from 0 has no ratio.
       const std::string by =
           change.mean_before() > 0
-              ? absl::StrCat(Percent(change.mean_after() / change.mean_before() - 1), " %")
-              : absl::StrCat("from 0 to ", Value(trend.unit(), change.mean_after()));
+              ? absl::StrCat(SignedShare(change.mean_after() / change.mean_before() - 1), " %")
+              : absl::StrCat("from 0 to ", ValueText(trend.unit(), change.mean_after()));
       changes.push_back(absl::StrCat(DirectionText(trend.direction(), more), by, " from run ",
                                      at.run_id().substr(0, 8), ", ", at.submitted_at()));
     }
@@ -432,8 +390,8 @@ std::string RenderTrends(const v1::TrendsReply& reply, const ComparisonText& opt
       figure = absl::StrCat(trend.workload(), " ", trend.kind(), " ", figure);
     }
     table.Add({trend.job(), trend.phase(), figure, absl::StrCat(trend.points_size()),
-               Course(trend, kColumns), Value(trend.unit(), values[values.size() / 2]),
-               Value(trend.unit(), trend.points().rbegin()->value()),
+               Course(trend, kColumns), ValueText(trend.unit(), values[values.size() / 2]),
+               ValueText(trend.unit(), trend.points().rbegin()->value()),
                absl::StrJoin(changes, "; ")});
     AddLimits(trend, &table);
   }
