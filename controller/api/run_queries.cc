@@ -11,12 +11,15 @@
 #include "common/limits.h"
 #include "common/log.h"
 #include "common/units.h"
+#include "controller/analysis/observed_figures.h"
 #include "controller/analysis/trends.h"
 #include "controller/api/await.h"
 #include "controller/api/controller_service.h"
 #include "controller/api/run_filter.h"
 #include "controller/runs/reports.h"
+#include "google/protobuf/util/json_util.h"
 #include "measure/states.h"
+#include "proto/job.pb.h"
 
 namespace lockstep::controller {
 namespace {
@@ -65,6 +68,15 @@ absl::StatusOr<storage::NewNote> NoteOf(const std::string& author, const v1::Not
   if (!instant.ok()) return instant.status();
   note.at_wall_ns = absl::ToUnixNanos(*instant);
   return note;
+}
+
+// Whether the job, as JSON, has an observe phase. A job of another version that cannot be read has
+// none: the comparison warns of it.
+bool ObservesIn(const std::string& job_json) {
+  v1::JobSpec job;
+  if (!google::protobuf::util::JsonStringToMessage(job_json, &job).ok()) return false;
+  return std::any_of(job.phases().begin(), job.phases().end(),
+                     [](const v1::PhaseSpec& phase) { return phase.has_observe(); });
 }
 
 bool IsEmpty(const v1::RunFilter& filter) { return filter.ByteSizeLong() == 0; }
@@ -130,6 +142,15 @@ grpc::Status ControllerService::Gather(const v1::RunsOf& of, RunSet* set) const 
   auto figures = parts_.store->Figures(ids);
   if (!figures.ok()) return ToGrpc(figures.status());
   set->runs = *std::move(figures);
+  for (v1::RunFigures& run : set->runs) {
+    // A run that did not end well is not compared, and one in progress has no saved report.
+    if (!measure::Is(run.run(), measure::RunState::kDone) || !ObservesIn(run.job())) continue;
+    // Observe phases have no rows in the tables of figures. A run's saved report has them.
+    v1::Report report;
+    const grpc::Status found = FindReport(run.run().run_id(), ReportFrom::kSaved, &report);
+    if (!found.ok()) return found;
+    AddObservedPhases(report, &run);
+  }
   std::sort(set->runs.begin(), set->runs.end(), [](const auto& a, const auto& b) {
     return std::pair(a.run().submitted_at(), a.run().run_id()) <
            std::pair(b.run().submitted_at(), b.run().run_id());

@@ -147,15 +147,17 @@ int JudgeGate(const v1::Comparison& comparison) {
   for (const bool can : comparison.can_tell()) can_tell = can_tell && can;
   // A figure that only the baseline has may be that of a phase that no longer works. One that it
   // lacks may have become worse.
+  const bool only_observed = comparison.figures().empty() && !comparison.observed().empty();
   const bool complete = comparison.missing() == 0;
   const bool regressed = comparison.regressions() > 0;
   const bool drifts = comparison.drifting() > 0;
   // The verdict goes to standard error, so that JSON and JUnit on standard output stay readable for
   // programs.
-  std::cerr << (regressed   ? absl::StrCat("gate: ", comparison.regressions(),
+  std::cerr << (regressed       ? absl::StrCat("gate: ", comparison.regressions(),
                                          comparison.regressions() == 1 ? " figure" : " figures",
-                                           " regressed\n")
-                : !can_tell ? "gate: too few runs to tell\n"
+                                               " regressed\n")
+                : only_observed ? "gate: the runs only observe: none of their figures is judged\n"
+                : !can_tell     ? "gate: too few runs to tell\n"
                 : !complete
                     ? absl::StrCat("gate: ", comparison.missing(),
                                    comparison.missing() == 1 ? " figure is" : " figures are",
