@@ -245,7 +245,7 @@ class Figures(Base):
             [["t", "t", "t", "f"]],
         )
 
-    def test_comparisons_and_trends_leave_it_out(self):
+    def test_comparisons_have_devices_and_trends_have_loads(self):
         fleet = self.fleet(allow=[self.path])
         both = (
             "name: both\ntargets: [{name: n, null: {latency: 1ms}}]\nphases:\n"
@@ -264,12 +264,43 @@ class Figures(Base):
         for view in ("phase_summary", "phase_time", "phase_fairness"):
             rows = fleet.sql(f"SELECT DISTINCT phase_name FROM {view}")
             self.assertLessEqual({row[0] for row in rows}, {"load"}, view)
-        # There is nothing to compare in runs that only observe.
+        # Runs that only observe are compared device by device, and a gate judges none of it.
+        state = "SELECT state FROM run_overview WHERE run_id = last_run()"
         for _ in range(2):
-            self.ok(fleet.run_job(job()))
+            running = fleet.start_lockstep(
+                "run", "-", stdin=job("600s", f", devices: [{self.path}]")
+            )
+            # Runs before this one have ended.
+            wait_for("the run", lambda: fleet.sql(state) == [["running"]])
+            self.await_samples(fleet)
+            copy("/dev/zero", self.path, 8, "oflag=direct")
+            self.await_moved(fleet, written=8)
+            self.ok(fleet.lockstep("stop", "last", "--phase"))
+            _, err = running.communicate(timeout=300)
+            self.assertEqual(running.returncode, 0, err)
         listed = self.ok(fleet.lockstep("history", "--job", "watch", "--format", "json")).json()
-        done = fleet.lockstep("compare", runs[0], listed["runs"][0]["runId"], "--format", "json")
-        self.assertIn("is left out: it has no phase with load", " ".join(done.json()["warnings"]))
+        watched = [run["runId"] for run in listed["runs"]]
+        found = self.ok(fleet.lockstep("compare", *watched, "--format", "json")).json()
+        self.assertEqual(found["figures"], [])
+        (writes,) = [
+            figure
+            for figure in found["observed"]
+            if (figure["devices"], figure["kind"], figure["figure"])
+            == (2 * [self.name], "write", "requests_per_second")
+        ]
+        self.assertEqual((writes["phase"], writes["host"]), ("watch", "node1"))
+        self.assertNotEqual(writes["identity"], "")
+        for value in writes["values"]:
+            self.assertEqual(value["runs"], 1)
+            self.assertGreater(value["median"], 0)
+        hosts = {figure["figure"] for figure in found["observed"] if not figure["devices"]}
+        self.assertLessEqual({"cpu", "context_switches_per_second"}, hosts)
+        self.assertIn("one run each proves nothing", found["conclusions"][0])
+        for form in ("text", "markdown"):
+            done = self.ok(fleet.lockstep("compare", *watched, "--format", form))
+            self.assertIn("write await", done.out)
+        gate = ("gate", watched[0], "--baseline", watched[1], "--max-regression", "5%")
+        self.assertIn("the runs only observe", self.ok(fleet.lockstep(*gate), 5).text)
         # The cookbook puts their devices side by side.
         with open(os.path.join(ROOT, "docs/reference/sql-cookbook.md"), encoding="utf-8") as text:
             asked = text.read().split("**What did observed devices ")[1]
