@@ -63,7 +63,7 @@ std::vector<std::string> NamesOf(const v1::Comparison& c) {
   return names;
 }
 
-const v1::ComparedFigure* FigureOf(const v1::Comparison& c, const std::string& name) {
+const v1::ComparedFigure* ObservedFigureOf(const v1::Comparison& c, const std::string& name) {
   const std::vector<std::string> names = NamesOf(c);
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i] == name) return &c.observed(static_cast<int>(i));
@@ -91,10 +91,12 @@ TEST(ObservedComparisonTest, OneRunEachHasChangesAndProvesNothing) {
                             "db-1/sdb>sdb read requests_per_second", "db-1/sdb>sdb read throughput",
                             "db-1/sdb>sdb read request_size", "db-1/sdb>sdb read await",
                             "db-1/sdb>sdb  queue", "db-1/sdb>sdb  busy"}));
-  EXPECT_NEAR(FigureOf(c, "db-1/sdb>sdb read requests_per_second")->values(1).change(), 0.5, 1e-9);
-  EXPECT_NEAR(FigureOf(c, "db-1/sdb>sdb read await")->values(0).median(), 2e6, 1e-3);
-  EXPECT_NEAR(FigureOf(c, "db-1/  cpu")->values(1).median(), 0.3, 1e-9);
-  EXPECT_NEAR(FigureOf(c, "db-1/  context_switches_per_second")->values(1).change(), 1, 1e-9);
+  EXPECT_NEAR(ObservedFigureOf(c, "db-1/sdb>sdb read requests_per_second")->values(1).change(), 0.5,
+              1e-9);
+  EXPECT_NEAR(ObservedFigureOf(c, "db-1/sdb>sdb read await")->values(0).median(), 2e6, 1e-3);
+  EXPECT_NEAR(ObservedFigureOf(c, "db-1/  cpu")->values(1).median(), 0.3, 1e-9);
+  EXPECT_NEAR(ObservedFigureOf(c, "db-1/  context_switches_per_second")->values(1).change(), 1,
+              1e-9);
   EXPECT_FALSE(c.observed_can_tell(0));
   EXPECT_EQ(c.conclusions(0),
             "evening, sdb of db-1: reads/s +50 %, read await 0.0 %: one run each proves nothing; "
@@ -113,13 +115,13 @@ TEST(ObservedComparisonTest, ManyRunsTellADifferenceFromNoise) {
   }
   const v1::Comparison c = Compare(sets, 0.05);
   ASSERT_TRUE(c.observed_can_tell(0));
-  const v1::ComparedFigure* reads = FigureOf(c, "db-1/sdb>sdb read requests_per_second");
+  const v1::ComparedFigure* reads = ObservedFigureOf(c, "db-1/sdb>sdb read requests_per_second");
   EXPECT_EQ(reads->values(1).verdict(), v1::CHANGE_DIFFERS);
   EXPECT_LT(reads->values(1).p_value(), 0.05);
   EXPECT_EQ(reads->direction(), v1::DIRECTION_NEITHER);
   EXPECT_FALSE(reads->values(1).regression());
   // The waits did not change.
-  const v1::ComparedFigure* await = FigureOf(c, "db-1/sdb>sdb read await");
+  const v1::ComparedFigure* await = ObservedFigureOf(c, "db-1/sdb>sdb read await");
   EXPECT_EQ(await->values(1).verdict(), v1::CHANGE_NONE);
   EXPECT_EQ(c.conclusions(0).find("b differs from a in evening, sdb of db-1: reads/s +9"), 0u)
       << c.conclusions(0);
@@ -140,7 +142,8 @@ TEST(ObservedComparisonTest, ADeviceIsTheSameByItsIdentityNotByItsName) {
   Watch::AddDevice("db-1", "sdd", "wwn-4", 600, &after);  // known in one of the runs
   const v1::Comparison c = Compare({{"a", {before}}, {"b", {after}}}, 0.05);
   const auto reads = [&](const std::string& devices) {
-    const auto* f = FigureOf(c, absl::StrCat("db-1/", devices, " read requests_per_second"));
+    const auto* f =
+        ObservedFigureOf(c, absl::StrCat("db-1/", devices, " read requests_per_second"));
     return std::vector<double>{f->values(0).median(), f->values(1).median()};
   };
   EXPECT_EQ(reads("sdc>sdb"), (std::vector<double>{200, 400}));
@@ -170,7 +173,8 @@ TEST(ObservedComparisonTest, PathsOfALunAreMatchedByNameAndIdentity) {
   sets[1].runs[0].mutable_observed(0)->mutable_devices(0)->set_name("dm-3");
   const v1::Comparison c = Compare(sets, 0.05);
   for (const char* devices : {"dm-0>dm-3", "sda>sda", "sdb>sdb"}) {
-    const auto* f = FigureOf(c, absl::StrCat("db-1/", devices, " read requests_per_second"));
+    const auto* f =
+        ObservedFigureOf(c, absl::StrCat("db-1/", devices, " read requests_per_second"));
     EXPECT_EQ(f->values_size(), 2) << devices;
   }
   EXPECT_EQ(WarningsOf(c), "");
