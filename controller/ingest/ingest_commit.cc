@@ -50,6 +50,12 @@ size_t ItemsOf(const std::vector<storage::IngestBatch>& group) {
   return items;
 }
 
+size_t BytesOf(const storage::IngestBatch& batch) {
+  size_t bytes = 0;
+  for (const v1::DeliveryItem& item : batch.items) bytes += item.ByteSizeLong();
+  return bytes;
+}
+
 uint64_t EndOf(const storage::IngestBatch& batch) {
   return batch.first_sequence + batch.items.size();
 }
@@ -68,8 +74,7 @@ std::vector<storage::IngestBatch> IngestPipeline::TakeGroup() {
     const auto [place, first] =
         taken.insert({{KeyOf(next.phase), next.worker_index}, group.size()});
     size_t& bytes = sizes[place->second];
-    size_t added = 0;
-    for (const v1::DeliveryItem& item : next.items) added += item.ByteSizeLong();
+    const size_t added = BytesOf(next);
     bytes += added;
     if (!first && bytes > kMaxPart) break;
     total += added;
@@ -89,12 +94,15 @@ std::vector<storage::IngestBatch> IngestPipeline::TakeGroup() {
   return group;
 }
 
-void IngestPipeline::PutBackLocked(std::vector<storage::IngestBatch> group) {
-  for (const storage::IngestBatch& batch : group) {
-    for (const v1::DeliveryItem& item : batch.items) queued_bytes_ += item.ByteSizeLong();
-  }
+void IngestPipeline::RequeueLocked(std::vector<storage::IngestBatch> group) {
+  for (const storage::IngestBatch& batch : group) queued_bytes_ += BytesOf(batch);
   queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
                 std::make_move_iterator(group.end()));
+}
+
+void IngestPipeline::EnqueueLocked(storage::IngestBatch batch) {
+  queued_bytes_ += BytesOf(batch);
+  queue_.push_back(std::move(batch));
 }
 
 bool IngestPipeline::IsQueueFull() const {
@@ -144,7 +152,7 @@ int64_t IngestPipeline::Pump() {
     status = Commit(group, Stored::kPerhaps);
     if (!status.ok()) {
       common::MutexLock lock(&mutex_);
-      PutBackLocked(std::move(group));
+      RequeueLocked(std::move(group));
     }
   }
   if (absl::IsAborted(status)) return kNever;
@@ -173,7 +181,7 @@ void IngestPipeline::OnUnavailable(const absl::Status& status,
   {
     common::MutexLock lock(&mutex_);
     LOCKSTEP_CHECK(!unavailable_, "samples go past the spool");
-    PutBackLocked(std::move(group));
+    RequeueLocked(std::move(group));
     unavailable_ = true;
     unavailable_since_ns_ = options_.clock->MonotonicNs();
     unavailable_reason_ = std::string(status.message());
@@ -215,7 +223,7 @@ absl::Status IngestPipeline::SpoolQueue() {
     const absl::Status status = options_.spool->Append(records);
     common::MutexLock lock(&mutex_);
     if (!status.ok()) {
-      PutBackLocked(std::move(group));
+      RequeueLocked(std::move(group));
       return status;
     }
     spooled_bytes_ = options_.spool->bytes();

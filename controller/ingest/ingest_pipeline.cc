@@ -300,8 +300,7 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
     Announce(&phase);
     // The acknowledgement waits for the spool or the store, so that nothing acknowledged can be
     // lost.
-    for (const v1::DeliveryItem& item : taken.items) queued_bytes_ += item.ByteSizeLong();
-    queue_.push_back(std::move(taken));
+    EnqueueLocked(std::move(taken));
   }
   changed_.NotifyAll();
   options_.work();

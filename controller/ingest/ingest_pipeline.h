@@ -145,7 +145,8 @@ class IngestPipeline {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<storage::IngestBatch> TakeGroup();
   // Takes a group that was not committed back, as the oldest.
-  void PutBackLocked(std::vector<storage::IngestBatch> group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RequeueLocked(std::vector<storage::IngestBatch> group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EnqueueLocked(storage::IngestBatch batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether more samples wait than may.
   bool IsQueueFull() const;
   // Whether the store may have some of a group already, from a commit whose answer was lost.

@@ -37,7 +37,7 @@ TEST(ReportStatesTest, EachTextIsReadBack) {
   ExpectTexts(ObservedKind::kPrograms);
   ExpectTexts(DifferenceKind::kFact);
   ExpectTexts(SweepFigure::kMean);
-  ExpectTexts(Unit::kRatio);
+  ExpectTexts(Unit::kRequests);
 }
 
 // These texts are in stored reports, JSON and SQL.
