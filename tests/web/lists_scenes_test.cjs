@@ -448,6 +448,19 @@ async function unlikeJobs(page) {
   assert.match(await page.textContent(".banner"), /1 of 25 phases is in all sets/);
   assert.strictEqual((await bars(page)).length, 4);
   assert.ok((await height()) <= 1600, `${await height()} px high`);
+  // Runs that only observe are compared, too.
+  const sentence = "no difference found between B and A in evening, sda of db-1: reads/s 0.0 %";
+  change = (compared) => ({
+    ...compared,
+    sets: compared.sets.map((set) => ({ ...set, runs: [], observedRuns: set.runs })),
+    figures: [],
+    observedConclusions: [sentence],
+  });
+  await open(page, address, ".conclusion");
+  assert.strictEqual(await page.textContent(".conclusion"), `Observed: ${bound(sentence)}`);
+  assert.strictEqual(await page.getByText("none can be compared").count(), 0);
+  const ids = [2, 1].map((i) => idOf(i).slice(0, 8));
+  await page.getByText(`lockstep compare ${ids.join(" ")}`).waitFor();
   change = (compared) => compared;
   for (const run of places) run.jobName = runs[0].jobName;
 }

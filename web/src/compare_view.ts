@@ -159,6 +159,7 @@ export class CompareView implements View {
       element("h1", {}, `${others.join(", ")} against ${titles[0]}`),
       ...unlike(alike, differences, heads),
       ...others.flatMap((_, i) => conclusion(compared, titles, i + 1)),
+      ...observed(compared),
       differs(differences, runs),
       ...doubts(compared, titles, alike),
       ...others.flatMap((title, i) => [
@@ -310,8 +311,31 @@ function doubts(compared: Compared, titles: string[], { isUnlike }: Alike): HTML
   return [fold("Not comparable", summary, (box) => box.append(...lines), { level: 2 })];
 }
 
+// Runs that only observe are compared by their devices.
+function runsOf(set: Compared["sets"][number]): string[] {
+  return set.runs.length > 0 ? set.runs : (set.observedRuns ?? []);
+}
+
+// What the devices that were observed say. The command has the table.
+function observed(compared: Compared): HTMLElement[] {
+  const sentences = compared.observedConclusions ?? [];
+  if (sentences.length === 0) return [];
+  const sets = compared.sets.map((set) =>
+    runsOf(set)
+      .map((id) => id.slice(0, 8))
+      .join(","),
+  );
+  const lines = sentences.map((one) =>
+    element("p", { class: "conclusion" }, `Observed: ${bound(one)}`),
+  );
+  if (sets.every(Boolean))
+    lines.push(element("p", {}, command(`lockstep compare ${sets.join(" ")}`)));
+  return lines;
+}
+
 function setTable(compared: Compared, runs: Run[]): HTMLElement {
-  const rows = compared.sets.map(({ runs: ids }, i) => {
+  const rows = compared.sets.map((set, i) => {
+    const ids = runsOf(set);
     const { head, title } = runs[i];
     const links = ids
       .slice(0, namedRuns)

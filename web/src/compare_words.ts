@@ -11,9 +11,13 @@ export interface Difference {
   values: string[]; // of each set
 }
 // A controller that is older than the page does not send the optional fields.
-export type Compared = Omit<Comparison, "sets"> & {
-  sets: (Comparison["sets"][number] & { title?: string })[];
+export type Compared = Omit<Comparison, "sets" | "observedConclusions"> & {
+  sets: (Omit<Comparison["sets"][number], "observedRuns"> & {
+    title?: string;
+    observedRuns?: string[];
+  })[];
   conclusions?: string[];
+  observedConclusions?: string[];
   differences?: Difference[];
   fewestRuns?: number;
 };

@@ -68,7 +68,7 @@ TEST(LevelChangesTest, ASmallChangeIsNoise) {
   EXPECT_TRUE(LevelChangesIn({1, 2}, 0.2).empty());
 }
 
-// Three I/Os that come in the first seconds, of which each is an I/O a second.
+// Four I/Os, one in each of the first four seconds, and none after that.
 TEST(LevelChangesTest, AFewIosAreNoLevel) {
   std::vector<double> series(12, 0);
   std::fill_n(series.begin(), 4, 1);

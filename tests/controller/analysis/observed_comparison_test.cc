@@ -172,10 +172,13 @@ TEST(ObservedComparisonTest, PathsOfALunAreMatchedByNameAndIdentity) {
   // The multipath device has another number, and is the same device.
   sets[1].runs[0].mutable_observed(0)->mutable_devices(0)->set_name("dm-3");
   const v1::Comparison c = Compare(sets, 0.05);
+  double expected = 100;
   for (const char* devices : {"dm-0>dm-3", "sda>sda", "sdb>sdb"}) {
     const auto* f =
         ObservedFigureOf(c, absl::StrCat("db-1/", devices, " read requests_per_second"));
-    EXPECT_EQ(f->values_size(), 2) << devices;
+    EXPECT_EQ(f->values(0).median(), expected) << devices;
+    EXPECT_EQ(f->values(1).median(), expected + 3) << devices;
+    ++expected;
   }
   EXPECT_EQ(WarningsOf(c), "");
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "controller/cli/job_file.h"
 #include "controller/plan/settle.h"
 #include "controller/plan/validate.h"
@@ -130,11 +131,14 @@ TEST(PresetsTest, SniasTestsRunInRounds) {
     EXPECT_EQ(run.sweep().until_steady().slope_ratio(), 0.1) << name;
     return run.sweep().until_steady();
   };
-  EXPECT_EQ(rounds("pts-iops", 2).track_size(), 3);
+  EXPECT_EQ(absl::StrJoin(rounds("pts-iops", 2).track(), "; "),
+            "read=0% block_size=4KiB; read=65% block_size=64KiB; read=100% block_size=1MiB");
+  const v1::RunPhase iops = JobOf(Find("pts-iops"), InDirectory()).phases(2).run();
+  EXPECT_EQ(iops.sweep().axes(0).values_size() * iops.sweep().axes(1).values_size(), 56);
   EXPECT_EQ(rounds("pts-iops", 2).figure(), v1::REPEAT_FIGURE_IOPS);
   EXPECT_EQ(rounds("pts-throughput", 2).figure(), v1::REPEAT_FIGURE_THROUGHPUT);
   EXPECT_EQ(rounds("pts-throughput", 4).track_size(), 0) << "reads and writes";
-  EXPECT_EQ(rounds("pts-latency", 2).track_size(), 1);
+  EXPECT_EQ(absl::StrJoin(rounds("pts-latency", 2).track(), "; "), "read=0% block_size=4KiB");
   EXPECT_EQ(rounds("pts-latency", 2).figure(), v1::REPEAT_FIGURE_MEAN);
 }
 
