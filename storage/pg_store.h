@@ -24,7 +24,7 @@ class PgStore final : public Store {
  public:
   // The version of the figures that SaveReport() keeps. It increases when a newer version of the
   // programs keeps more.
-  static constexpr int kFiguresVersion = 14;
+  static constexpr int kFiguresVersion = 15;
   struct Options {
     std::string conninfo;         // libpq connection string or URI
     std::string reader_conninfo;  // empty: derived from conninfo, without its password

@@ -47,13 +47,21 @@ void LiveSilence::AddIos(const measure::MergedInterval::Part& part, Host* host) 
     if (host->ios.size() > kMaxPoints) host->ios.Thin();
   };
   // Intervals that did not come leave the later ones where they are.
-  const double due = (part.begin_seconds - host->begin_seconds) / interval_;
-  while (host->intervals + 0.5 < due) append(std::numeric_limits<double>::quiet_NaN());
+  if (host->intervals == 0) host->ios_begin_seconds = part.begin_seconds;
+  const double due = (part.begin_seconds - host->ios_begin_seconds) / interval_;
+  // A host whose clock leaps begins anew: so many points would keep the others waiting.
+  if (due - host->intervals > kMaxLostIntervals) {
+    host->ios = {};
+    host->intervals = 0;
+    host->ios_begin_seconds = part.begin_seconds;
+  } else {
+    while (host->intervals + 0.5 < due) append(std::numeric_limits<double>::quiet_NaN());
+  }
   append(static_cast<double>(part.operations));
 }
 
 HostIos LiveSilence::HostIosOf(const Host& host) const {
-  HostIos ios{host.begin_seconds, interval_ * host.ios.step(), host.ios.Points()};
+  HostIos ios{host.ios_begin_seconds, interval_ * host.ios.step(), host.ios.Points()};
   for (double& point : ios.ios) point *= host.ios.step();  // the mean of so many intervals
   return ios;
 }

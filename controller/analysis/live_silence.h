@@ -47,12 +47,15 @@ class LiveSilence {
     measure::Silences silences = measure::Silences(kMaxSilences);
     double begin_seconds = -1;  // of its first interval
     // From its begin on, with points that are not known for intervals that did not come.
+    double ios_begin_seconds = 0;  // of `ios`
     measure::RateSeries ios;
     uint32_t intervals = 0;  // in it
   };
   // A live line need not be as exact as a report.
   static constexpr size_t kMaxSilences = 100;
   static constexpr size_t kMaxPoints = 1000;  // 8 KB of each host
+  // Of intervals that did not come.
+  static constexpr double kMaxLostIntervals = 100000;
 
   void AddPart(uint32_t worker, const measure::MergedInterval::Part& part);
   void AddIos(const measure::MergedInterval::Part& part, Host* host) const;

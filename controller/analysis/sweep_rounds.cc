@@ -66,20 +66,27 @@ std::string FigureOfPoint(const v1::SteadyRounds& rule, const Tracked& tracked) 
                       tracked.point.empty() ? "" : absl::StrCat(" of ", tracked.point));
 }
 
+std::string AfterWarmUp(const v1::Sweep& sweep) {
+  return sweep.warm_up() > 0 ? " after the warm-up" : "";
+}
+
 // Why no window could be judged.
-std::string NoWindowText(const v1::SteadyRounds& rule, const RoundsState& state) {
+std::string NoWindowText(const v1::Sweep& sweep, const RoundsState& state) {
+  const v1::SteadyRounds& rule = sweep.until_steady();
   if (state.rounds < rule.window()) {
-    return absl::StrFormat("%d complete %s, %d are needed", state.rounds,
-                           state.rounds == 1 ? "round" : "rounds", rule.window());
+    return absl::StrFormat("%d complete %s%s, %d are needed", state.rounds,
+                           state.rounds == 1 ? "round" : "rounds", AfterWarmUp(sweep),
+                           rule.window());
   }
   return absl::StrFormat("no %d rounds in a row have the %s of each tracked point", rule.window(),
                          NameOf(rule.figure()));
 }
 
-std::string EndOfRoundsText(const v1::SteadyRounds& rule, const RoundsState& state) {
+std::string EndOfRoundsText(const v1::Sweep& sweep, const RoundsState& state) {
+  const v1::SteadyRounds& rule = sweep.until_steady();
   if (!state.window) {
-    return absl::StrCat("not known to be steady (", NoWindowText(rule, state),
-                        "); the figures are of all rounds");
+    return absl::StrCat("not known to be steady (", NoWindowText(sweep, state),
+                        "); the figures are of all rounds", AfterWarmUp(sweep));
   }
   if (!state.steady) {
     return absl::StrFormat("not steady after %d rounds; the figures of all points are of %s",
@@ -95,8 +102,9 @@ std::string EndOfRoundsText(const v1::SteadyRounds& rule, const RoundsState& sta
       VariedText(rule, LargestRange(state), LargestSlope(state), one ? "" : "at most "));
 }
 
-std::string WarningText(const v1::SteadyRounds& rule, const RoundsState& state) {
-  if (!state.window) return absl::StrCat("NOT KNOWN TO BE STEADY: ", NoWindowText(rule, state));
+std::string WarningText(const v1::Sweep& sweep, const RoundsState& state) {
+  const v1::SteadyRounds& rule = sweep.until_steady();
+  if (!state.window) return absl::StrCat("NOT KNOWN TO BE STEADY: ", NoWindowText(sweep, state));
   // The point that is farthest beyond one of its limits.
   const auto excess = [&](const Tracked& t) {
     return std::max(t.variation.range / rule.range_ratio(), t.variation.slope / rule.slope_ratio());
@@ -184,18 +192,18 @@ void AddSteadyRounds(const measure::RunData& data, uint32_t job_phase, const Rou
   if (!load.sweep().has_until_steady()) return;
   const v1::SteadyRounds& rule = load.sweep().until_steady();
   *sweep->mutable_steady_rounds() = RoundsReportOf(rule, state);
-  sweep->set_ended(EndOfRoundsText(rule, state));
   // A sweep that still runs may become steady later.
   const bool goes_on = !state.steady && !IsOver(data.run.state) &&
                        load.sweep().warm_up() + state.rounds < load.sweep().repeat();
   if (goes_on) return;
+  sweep->set_ended(EndOfRoundsText(load.sweep(), state));
   v1::PhaseReport* last = nullptr;
   for (int i = 0; i < report->phases_size() && i < static_cast<int>(data.phases.size()); ++i) {
     const measure::PhaseRecord& phase = data.phases[static_cast<size_t>(i)].phase;
     if (phase.job_phase == job_phase && phase.spec.has_run()) last = report->mutable_phases(i);
   }
   if (last == nullptr) return;
-  if (!state.steady) last->add_remarks(WarningText(rule, state));
+  if (!state.steady) last->add_remarks(WarningText(load.sweep(), state));
   if (load.expect().steady()) *last->add_expectations() = ExpectationOf(rule, state);
 }
 

@@ -91,10 +91,11 @@ void PrintStatus(const v1::StatusReply& reply, size_t width) {
   const v1::StoreState& store = reply.store_state();
   if (store.unavailable()) {
     std::cout << absl::StrFormat(
-        "THE STORE IS UNAVAILABLE for %.0f s: running phases spool their samples (%s of %s), no "
-        "new one starts\n  %s\n",
-        store.unavailable_seconds(), common::FormatSize(store.spooled_bytes()),
-        common::FormatSize(store.spool_limit_bytes()), store.reason());
+        "THE STORE IS %s for %.0f s: running phases spool their samples (%s of %s), no new one "
+        "starts\n  %s\n",
+        store.slow() ? "TOO SLOW" : "UNAVAILABLE", store.unavailable_seconds(),
+        common::FormatSize(store.spooled_bytes()), common::FormatSize(store.spool_limit_bytes()),
+        store.reason());
   }
   if (reply.runs().empty()) {
     std::cout << "nothing is queued or running\n";

@@ -123,7 +123,7 @@ int64_t IngestPipeline::Pump() {
     if (IsQueueFull()) {
       // What a thousand workers deliver in a minute would fill the memory.
       OnUnavailable(
-          absl::UnavailableError(absl::StrCat(
+          absl::ResourceExhaustedError(absl::StrCat(
               "it stores samples more slowly than they come: ",
               common::FormatSize(static_cast<double>(options_.queue_bytes)), " of them wait")),
           {});
@@ -183,12 +183,15 @@ void IngestPipeline::OnUnavailable(const absl::Status& status,
     LOCKSTEP_CHECK(!unavailable_, "samples go past the spool");
     RequeueLocked(std::move(group));
     unavailable_ = true;
+    slow_ = absl::IsResourceExhausted(status);
     unavailable_since_ns_ = options_.clock->MonotonicNs();
     unavailable_reason_ = std::string(status.message());
   }
   next_try_ns_ = options_.clock->MonotonicNs() + kRetryNs;
-  log::Error("the store is unavailable; samples go to the spool: {}",
-             std::string(status.message()));
+  log::Error(
+      "{}; samples go to the spool: {}",
+      absl::IsResourceExhausted(status) ? "the store is too slow" : "the store is unavailable",
+      std::string(status.message()));
   options_.store_state(status);
 }
 
@@ -198,6 +201,7 @@ void IngestPipeline::ComeBack() {
   {
     common::MutexLock lock(&mutex_);
     unavailable_ = false;
+    slow_ = false;
     unavailable_reason_.clear();
   }
   log::Info("the store is back; the spool is empty");
@@ -282,7 +286,8 @@ absl::Status IngestPipeline::CommitSpooled() {
       common::MutexLock lock(&mutex_);
       spooled_bytes_ = options_.spool->bytes();
     }
-    if (IsQueueFull()) SpoolWaiting();
+    // A group that the spool has no room for stays in the queue, which is next.
+    if (IsQueueFull()) (void)SpoolQueue();
   }
   return absl::OkStatus();
 }

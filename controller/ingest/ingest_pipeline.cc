@@ -153,6 +153,7 @@ v1::StoreState IngestPipeline::state() const {
   common::MutexLock lock(&mutex_);
   v1::StoreState state;
   state.set_unavailable(unavailable_);
+  state.set_slow(slow_);
   if (unavailable_) {
     state.set_unavailable_seconds(
         static_cast<double>(options_.clock->MonotonicNs() - unavailable_since_ns_) / 1e9);

@@ -54,6 +54,7 @@ class IngestPipeline {
     // Another controller has replaced this one.
     std::function<void(const std::string&)> fenced = [](const std::string&) {};
     // The store became unavailable, for this reason, or is available again (OK).
+    // RESOURCE_EXHAUSTED: it is too slow for the samples that come.
     std::function<void(const absl::Status&)> store_state = [](const absl::Status&) {};
     // The spool is full, so that samples stay at the workers.
     std::function<void(const std::string&)> spool_full = [](const std::string&) {};
@@ -170,6 +171,7 @@ class IngestPipeline {
   size_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of the items of queue_, serialized
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool unavailable_ ABSL_GUARDED_BY(mutex_) = false;  // changed by Pump() alone
+  bool slow_ ABSL_GUARDED_BY(mutex_) = false;         // why it counts as unavailable
   int64_t unavailable_since_ns_ ABSL_GUARDED_BY(mutex_) = 0;
   std::string unavailable_reason_ ABSL_GUARDED_BY(mutex_);
   uint64_t spooled_bytes_ ABSL_GUARDED_BY(mutex_) = 0;

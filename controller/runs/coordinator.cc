@@ -160,26 +160,26 @@ void Coordinator::AddEvent(const std::string& run_id, Severity severity, const s
 }
 
 void Coordinator::OnStoreState(const absl::Status& state) {
-  const std::string text =
-      state.ok() ? "the store is back, and all spooled samples are committed"
-                 : absl::StrCat(
-                       "the store is unavailable: samples go to the spool, and no new "
-                       "phase starts until it is back (",
-                       std::string(state.message()), ")");
-  Post([this, text] {
+  Post([this, state] {
+    if (!state.ok()) store_is_slow_ = absl::IsResourceExhausted(state);
+    const auto [problem, end] = store_is_slow_ ? std::pair("is too slow", "keeps up")
+                                               : std::pair("is unavailable", "is back");
+    const std::string text =
+        state.ok() ? absl::StrCat("the store ", end, ", and all spooled samples are committed")
+                   : absl::StrCat("the store ", problem,
+                                  ": samples go to the spool, and no new phase starts until it ",
+                                  end, " (", std::string(state.message()), ")");
     for (const auto& [id, actor] : active_) AddEvent(id, Severity::kWarning, text);
   });
 }
 
 void Coordinator::OnSpoolFull(const std::string& reason) {
   Post([this, reason] {
+    const std::string text =
+        absl::StrCat("the store was ", store_is_slow_ ? "too slow" : "unavailable", " and ", reason,
+                     "; the workers keep their samples until it is back");
     const auto active = active_;
-    for (const auto& [id, actor] : active) {
-      actor->Stop(RunState::kAborted,
-                  absl::StrCat("the store was unavailable and ", reason,
-                               "; the workers keep their samples until it is back"),
-                  Cleanup::kRun);
-    }
+    for (const auto& [id, actor] : active) actor->Stop(RunState::kAborted, text, Cleanup::kRun);
   });
 }
 

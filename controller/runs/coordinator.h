@@ -144,6 +144,7 @@ class Coordinator {
   std::map<std::string, v1::RunSummary> known_;  // of every run that waits or is in progress
   RunQueue queue_;
   std::map<std::string, std::shared_ptr<RunActor>> active_;
+  bool store_is_slow_ = false;  // why it last counted as unavailable
   Inspections inspections_;
   DeviceQueries devices_;
   DeviceQueries kernels_;

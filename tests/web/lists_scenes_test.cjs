@@ -457,7 +457,8 @@ async function unlikeJobs(page) {
     observedConclusions: [sentence],
   });
   await open(page, address, ".conclusion");
-  assert.strictEqual(await page.textContent(".conclusion"), `Observed: ${bound(sentence)}`);
+  const shown = `Observed: ${sentence.replace(" %", "\u00a0%")}`;
+  assert.strictEqual(await page.textContent(".conclusion"), shown);
   assert.strictEqual(await page.getByText("none can be compared").count(), 0);
   const ids = [2, 1].map((i) => idOf(i).slice(0, 8));
   await page.getByText(`lockstep compare ${ids.join(" ")}`).waitFor();

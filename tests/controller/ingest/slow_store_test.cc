@@ -1,6 +1,7 @@
 // A store that is slower than the samples come: what waits for it in memory has a limit.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controller/ingest/ingest_pipeline.h"
@@ -30,9 +31,13 @@ class SlowStoreTest : public testing::Test {
     run.run_id = Phase().run_id();
     EXPECT_TRUE(store_.Enqueue(run).ok());
     EXPECT_TRUE(store_.BeginPhase(run.run_id, measure::PhaseRecord(), {}, {0}).ok());
+    Open(&pipeline_);
+  }
+
+  static void Open(IngestPipeline* pipeline) {
     v1::RunPhase load;
     load.add_workloads();
-    pipeline_.Open(
+    pipeline->Open(
         Phase(), {{"worker", {0, "node1"}}}, load, kSecondNs,
         {[](const v1::FleetInterval&) {}, [](const std::string&) {}, [](const std::string&) {},
          [](uint32_t, const v1::PhaseResult&, const std::string&) {}},
@@ -59,21 +64,24 @@ class SlowStoreTest : public testing::Test {
     return options;
   }
 
-  // Delivers one interval after the other, until twice as much waits as may.
-  void DeliverTooMuch() {
-    for (size_t bytes = 0; bytes <= 2 * kQueueBytes; ++delivered_) {
+  // Delivers one interval after the other from `next` on, until twice as much waits as may. Returns
+  // the number after the last one.
+  uint64_t DeliverTooMuch(IngestPipeline* pipeline, uint64_t next) {
+    for (size_t bytes = 0; bytes <= 2 * kQueueBytes; ++next) {
       v1::DeliveryBatch batch;
       *batch.mutable_phase() = Phase();
-      batch.set_first_sequence(delivered_);
+      batch.set_first_sequence(next);
       v1::DeliveryItem* item = batch.add_items();
-      item->mutable_interval()->set_interval(static_cast<uint32_t>(delivered_));
+      item->mutable_interval()->set_interval(static_cast<uint32_t>(next));
       bytes += item->ByteSizeLong();
-      pipeline_.Deliver("worker", batch, [this](const v1::DeliveryAck& ack) {
+      pipeline->Deliver("worker", batch, [this](const v1::DeliveryAck& ack) {
         spooled_ = ack.spooled();
         committed_ = ack.committed();
       });
     }
+    return next;
   }
+  void DeliverTooMuch() { delivered_ = DeliverTooMuch(&pipeline_, delivered_); }
   uint64_t Stored() { return store_.Cursor(Phase(), 0).value_or(0); }
 
   StoppedClock clock_;
@@ -94,6 +102,7 @@ TEST_F(SlowStoreTest, WhatWaitsTooLongGoesToTheSpool) {
   EXPECT_EQ(Stored(), 0U);
   ASSERT_EQ(states_.size(), 1U);
   EXPECT_EQ(states_[0], "it stores samples more slowly than they come: 1000 B of them wait");
+  EXPECT_TRUE(pipeline_.state().slow());
 
   clock_.now_ns = again;
   pipeline_.Pump();
@@ -101,6 +110,7 @@ TEST_F(SlowStoreTest, WhatWaitsTooLongGoesToTheSpool) {
   EXPECT_EQ(committed_, delivered_);
   EXPECT_TRUE(spool_.empty());
   EXPECT_EQ(states_.back(), "");
+  EXPECT_FALSE(pipeline_.state().slow());
 }
 
 TEST_F(SlowStoreTest, WhatComesDuringACommitIsSpooledToo) {
@@ -138,27 +148,34 @@ TEST_F(SlowStoreTest, AStoreThatKeepsUpNeedsNoSpool) {
   EXPECT_EQ(states_.size(), 2U);
 }
 
+// The store works again, and the spool is nearly full: what comes during the commit stays in
+// memory.
+TEST_F(SlowStoreTest, ARunGoesOnWhereTheSpoolIsNearlyFull) {
+  storage::MemorySpool small(4 * kQueueBytes);
+  IngestPipeline::Options options = Options();
+  options.spool = &small;
+  IngestPipeline pipeline(options);
+  Open(&pipeline);
+  uint64_t delivered = DeliverTooMuch(&pipeline, 0);
+  clock_.now_ns = pipeline.Pump();
+  EXPECT_GT(small.bytes(), kQueueBytes);
+  bool more = true;
+  store_.set_fate([&](bool changing) {
+    if (changing && std::exchange(more, false)) delivered = DeliverTooMuch(&pipeline, delivered);
+    return storage::MemoryStore::Fate::kDone;
+  });
+  for (int i = 0; i < 3 && Stored() < delivered; ++i) pipeline.Pump();
+  EXPECT_EQ(Stored(), delivered);
+  EXPECT_FALSE(is_spool_full_);
+}
+
 TEST_F(SlowStoreTest, AFullSpoolIsSaidAndNothingIsLost) {
   storage::MemorySpool small(1);
   IngestPipeline::Options options = Options();
   options.spool = &small;
   IngestPipeline pipeline(options);
-  v1::RunPhase load;
-  load.add_workloads();
-  pipeline.Open(
-      Phase(), {{"worker", {0, "node1"}}}, load, kSecondNs,
-      {[](const v1::FleetInterval&) {}, [](const std::string&) {}, [](const std::string&) {},
-       [](uint32_t, const v1::PhaseResult&, const std::string&) {}},
-      {});
-  uint64_t delivered = 0;
-  for (size_t bytes = 0; bytes <= 2 * kQueueBytes; ++delivered) {
-    v1::DeliveryBatch batch;
-    *batch.mutable_phase() = Phase();
-    batch.set_first_sequence(delivered);
-    batch.add_items()->mutable_interval()->set_interval(static_cast<uint32_t>(delivered));
-    bytes += batch.items(0).ByteSizeLong();
-    pipeline.Deliver("worker", batch, [](const v1::DeliveryAck&) {});
-  }
+  Open(&pipeline);
+  const uint64_t delivered = DeliverTooMuch(&pipeline, 0);
   clock_.now_ns = pipeline.Pump();
   EXPECT_TRUE(is_spool_full_);
   for (int i = 0; i < 3 && Stored() < delivered; ++i) pipeline.Pump();
