@@ -59,8 +59,9 @@ std::string ChangeText(const v1::ComparedFigure& figure, int set) {
 // The sentence on the observe phases of one set beside the first.
 class ObservedSentenceOf {
  public:
+  // The tests must be there: whether the sets can tell is known.
   ObservedSentenceOf(const v1::Comparison& comparison, int set)
-      : comparison_(comparison), set_(set) {
+      : comparison_(comparison), set_(set), can_tell_(comparison.observed_can_tell(set - 1)) {
     Choose();
   }
 
@@ -71,10 +72,18 @@ class ObservedSentenceOf {
       if (!side->observed_runs().empty()) continue;
       return absl::StrCat("no run of ", side->title(), " has an observe phase to compare");
     }
+    const std::string pair = absl::StrCat(before.title(), " and ", after.title());
+    if (first_ == nullptr && untested_ != nullptr) {
+      return absl::StrCat("not all runs of ", pair, " know the figures of ", untested_->phase(),
+                          ", ", ObservedNameOf(*untested_, set_), ", so nothing was tested");
+    }
+    if (first_ == nullptr && is_idle_) {
+      return absl::StrCat("all figures that ", pair, " have in common are 0");
+    }
     if (first_ == nullptr) return "the sets observed nothing in common";
     const std::string found = absl::StrCat(first_->phase(), ", ", ObservedNameOf(*first_, set_),
                                            texts_.empty() ? "" : ": ", absl::StrJoin(texts_, ", "));
-    if (!comparison_.observed_can_tell(set_ - 1)) {
+    if (!can_tell_) {
       return TooFewRuns(found, before.observed_runs(), after.observed_runs(),
                         comparison_.fewest_runs());
     }
@@ -82,7 +91,6 @@ class ObservedSentenceOf {
       return absl::StrCat(after.title(), " differs from ", before.title(), " in ", found,
                           absl::StrFormat("; by chance with p = %.2g", p_value_), More());
     }
-    const std::string pair = absl::StrCat(before.title(), " and ", after.title());
     if (is_drifting_) {
       return absl::StrCat("the difference between ", pair, " may be drift of the machine: ", found);
     }
@@ -94,6 +102,20 @@ class ObservedSentenceOf {
     return a.phase() == b.phase() && a.host() == b.host() && a.identity() == b.identity() &&
            std::equal(a.devices().begin(), a.devices().end(), b.devices().begin(),
                       b.devices().end());
+  }
+
+  // Where the sets can tell, a figure without a p was not tested: a run does not know it, or all
+  // have 0. Its change would look like a finding.
+  bool CanShow(const v1::ComparedFigure& figure) const {
+    return !can_tell_ || figure.values(set_).has_p_value();
+  }
+
+  void NoteUntested(const v1::ComparedFigure& figure) {
+    if (figure.values(0).most() == 0 && figure.values(set_).most() == 0) {
+      is_idle_ = true;
+    } else if (untested_ == nullptr) {
+      untested_ = &figure;
+    }
   }
 
   // The first devices with a figure that differs, else the first such host; else the first devices
@@ -112,6 +134,10 @@ class ObservedSentenceOf {
         p_value_ = std::min(p_value_, value.p_value());
       }
       is_drifting_ |= value.may_be_drift();
+      if (!CanShow(figure)) {
+        NoteUntested(figure);
+        continue;
+      }
       if (any == nullptr) any = &figure;
       if (main == nullptr && IsMain(figure)) main = &figure;
     }
@@ -130,6 +156,7 @@ class ObservedSentenceOf {
   }
 
   void Add(const v1::ComparedFigure& figure) {
+    if (!CanShow(figure)) return;
     const std::string text = ChangeText(figure, set_);
     if (text.empty() || texts_.size() == kMaxToldFigures) return;
     texts_.push_back(text);
@@ -144,7 +171,10 @@ class ObservedSentenceOf {
 
   const v1::Comparison& comparison_;
   const int set_;
-  const v1::ComparedFigure* first_ = nullptr;  // of the subject that the sentence is of
+  const bool can_tell_;
+  const v1::ComparedFigure* first_ = nullptr;     // of the subject that the sentence is of
+  const v1::ComparedFigure* untested_ = nullptr;  // the first that both sets know only in part
+  bool is_idle_ = false;                          // a figure is 0 in all runs of both sets
   std::vector<std::string> texts_;
   int told_ = 0;   // figures that differ
   int shown_ = 0;  // of these in the sentence

@@ -130,6 +130,49 @@ TEST(ObservedComparisonTest, ManyRunsTellADifferenceFromNoise) {
   EXPECT_NE(text.find("differs"), std::string::npos) << text;
 }
 
+TEST(ObservedComparisonTest, WhatNotAllRunsKnowIsNoDifferenceAndNoFinding) {
+  Watch watch;
+  std::vector<RunSet> sets{{"a", {}}, {"b", {}}};
+  for (int i = 0; i < 4; ++i) {
+    sets[0].runs.push_back(i == 0 ? watch.Run() : watch.Reads(100 + i));
+    sets[1].runs.push_back(watch.Reads(150 + i));
+  }
+  v1::Comparison c = Compare(sets, 0.05);
+  ASSERT_TRUE(c.observed_can_tell(0));
+  EXPECT_EQ(c.conclusions(0),
+            "not all runs of a and b know the figures of evening, sdb of db-1, so nothing was "
+            "tested");
+  // What was tested is told, alone.
+  for (RunSet& set : sets) {
+    for (v1::RunFigures& run : set.runs) {
+      v1::KernelReport* kernel = run.mutable_observed(0)->add_kernels();
+      kernel->add_hosts("db-1");
+      kernel->set_user_ratio(0.2);
+    }
+  }
+  c = Compare(sets, 0.05);
+  EXPECT_EQ(c.conclusions(0).find("no difference found between a and b in evening, db-1: cpu "), 0u)
+      << c.conclusions(0);
+  EXPECT_EQ(c.conclusions(0).find("reads/s"), std::string::npos) << c.conclusions(0);
+}
+
+TEST(ObservedComparisonTest, FiguresThatAreZeroInBothSetsWereNotTested) {
+  Watch watch;
+  std::vector<RunSet> sets{{"a", {}}, {"b", {}}, {"c", {}}};
+  for (int i = 0; i < 10; ++i) {
+    for (size_t s = 0; s < sets.size(); ++s) {
+      v1::RunFigures run = watch.Reads(s == 2 ? 100 + i : 0);
+      run.mutable_observed(0)->mutable_devices(0)->set_busy_ratio(0);
+      sets[s].runs.push_back(run);
+    }
+  }
+  const v1::Comparison c = Compare(sets, 0.05);
+  ASSERT_TRUE(c.observed_can_tell(0));
+  EXPECT_EQ(c.conclusions(0), "all figures that a and b have in common are 0");
+  EXPECT_EQ(c.conclusions(1).find("c differs from a in evening, sdb of db-1: from 0 to "), 0u)
+      << c.conclusions(1);
+}
+
 TEST(ObservedComparisonTest, ADeviceIsTheSameByItsIdentityNotByItsName) {
   Watch watch;
   v1::RunFigures before = watch.Run();
