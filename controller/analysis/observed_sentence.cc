@@ -56,6 +56,20 @@ std::string ChangeText(const v1::ComparedFigure& figure, int set) {
                       change);
 }
 
+// The first figure of devices, or where none has been offered, the first of a host.
+class FirstFigure {
+ public:
+  void Offer(const v1::ComparedFigure& figure) {
+    const v1::ComparedFigure*& first = IsOfHost(figure) ? of_host_ : of_devices_;
+    if (first == nullptr) first = &figure;
+  }
+  const v1::ComparedFigure* Get() const { return of_devices_ != nullptr ? of_devices_ : of_host_; }
+
+ private:
+  const v1::ComparedFigure* of_devices_ = nullptr;
+  const v1::ComparedFigure* of_host_ = nullptr;
+};
+
 // The sentence on the observe phases of one set beside the first.
 class ObservedSentenceOf {
  public:
@@ -118,10 +132,12 @@ class ObservedSentenceOf {
     }
   }
 
-  // The first devices with a figure that differs, else the first such host; else the first devices
-  // whose requests both sets know, else the first with any figure of both sets.
+  // The first devices with a figure that differs, else the first such host; else the same of one
+  // that may be drift; else the first devices whose requests both sets know, else the first with
+  // any figure of both sets.
   void Choose() {
-    const v1::ComparedFigure* told_host = nullptr;
+    FirstFigure differing;
+    FirstFigure drifting;
     const v1::ComparedFigure* any = nullptr;
     const v1::ComparedFigure* main = nullptr;
     for (const v1::ComparedFigure& figure : comparison_.observed()) {
@@ -129,11 +145,10 @@ class ObservedSentenceOf {
       const v1::ComparedValue& value = figure.values(set_);
       if (Differs(value)) {
         ++told_;
-        const v1::ComparedFigure*& told = IsOfHost(figure) ? told_host : first_;
-        if (told == nullptr) told = &figure;
+        differing.Offer(figure);
         p_value_ = std::min(p_value_, value.p_value());
       }
-      is_drifting_ |= value.may_be_drift();
+      if (value.may_be_drift()) drifting.Offer(figure);
       if (!CanShow(figure)) {
         NoteUntested(figure);
         continue;
@@ -141,15 +156,18 @@ class ObservedSentenceOf {
       if (any == nullptr) any = &figure;
       if (main == nullptr && IsMain(figure)) main = &figure;
     }
-    if (first_ == nullptr) first_ = told_host;
+    is_drifting_ = drifting.Get() != nullptr;
+    first_ = told_ > 0 ? differing.Get() : drifting.Get();
     if (first_ == nullptr) first_ = main != nullptr ? main : any;
     if (first_ == nullptr) return;
     // Where figures differ, the others would only hide them.
     for (const bool wants_main : {true, false}) {
       for (const v1::ComparedFigure& figure : comparison_.observed()) {
         if (!IsCommon(figure, set_) || !IsSameSubject(figure, *first_)) continue;
-        const bool is_wanted =
-            told_ > 0 ? Differs(figure.values(set_)) : main == nullptr || wants_main;
+        const v1::ComparedValue& value = figure.values(set_);
+        const bool is_wanted = told_ > 0      ? Differs(value)
+                               : is_drifting_ ? value.may_be_drift()
+                                              : main == nullptr || wants_main;
         if (is_wanted && IsMain(figure) == wants_main) Add(figure);
       }
     }
@@ -176,9 +194,9 @@ class ObservedSentenceOf {
   const v1::ComparedFigure* untested_ = nullptr;  // the first that both sets know only in part
   bool is_idle_ = false;                          // a figure is 0 in all runs of both sets
   std::vector<std::string> texts_;
-  int told_ = 0;   // figures that differ
-  int shown_ = 0;  // of these in the sentence
-  bool is_drifting_ = false;
+  int told_ = 0;              // figures that differ
+  int shown_ = 0;             // of these in the sentence
+  bool is_drifting_ = false;  // a figure may be drift
   double p_value_ = 1;
 };
 

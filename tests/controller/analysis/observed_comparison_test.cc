@@ -173,6 +173,31 @@ TEST(ObservedComparisonTest, FiguresThatAreZeroInBothSetsWereNotTested) {
       << c.conclusions(1);
 }
 
+TEST(ObservedComparisonTest, TheSentenceOnDriftIsOfADriftingDevice) {
+  Watch watch;
+  std::vector<RunSet> sets{{"a", {}}, {"b", {}}};
+  // One set after the other, and a device whose reads rise from run to run.
+  int made = 0;
+  for (RunSet& set : sets) {
+    for (int i = 0; i < 6; ++i) {
+      v1::RunFigures run = watch.Run();
+      Watch::AddDevice("db-1", "sda", "wwn-1", 100 + i, &run);
+      Watch::AddDevice("db-1", "sdb", "wwn-2", 100 + 10 * made++, &run);
+      set.runs.push_back(run);
+    }
+  }
+  const v1::Comparison c = Compare(sets, 0.05);
+  ASSERT_TRUE(
+      ObservedFigureOf(c, "db-1/sdb>sdb read requests_per_second")->values(1).may_be_drift());
+  ASSERT_FALSE(
+      ObservedFigureOf(c, "db-1/sda>sda read requests_per_second")->values(1).may_be_drift());
+  EXPECT_EQ(c.conclusions(0).find("the difference between a and b may be drift of the machine: "
+                                  "evening, sdb of db-1: reads/s +"),
+            0u)
+      << c.conclusions(0);
+  EXPECT_EQ(c.conclusions(0).find("await"), std::string::npos) << c.conclusions(0);
+}
+
 TEST(ObservedComparisonTest, ADeviceIsTheSameByItsIdentityNotByItsName) {
   Watch watch;
   v1::RunFigures before = watch.Run();
