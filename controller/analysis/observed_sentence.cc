@@ -146,7 +146,6 @@ class ObservedSentenceOf {
       if (Differs(value)) {
         ++told_;
         differing.Offer(figure);
-        p_value_ = std::min(p_value_, value.p_value());
       }
       if (value.may_be_drift()) drifting.Offer(figure);
       if (!CanShow(figure)) {
@@ -171,14 +170,19 @@ class ObservedSentenceOf {
         if (is_wanted && IsMain(figure) == wants_main) Add(figure);
       }
     }
+    // Without a text, the p is that of the subject.
+    if (texts_.empty()) p_value_ = subject_p_value_;
   }
 
   void Add(const v1::ComparedFigure& figure) {
     if (!CanShow(figure)) return;
+    const v1::ComparedValue& value = figure.values(set_);
+    if (value.has_p_value()) subject_p_value_ = std::min(subject_p_value_, value.p_value());
     const std::string text = ChangeText(figure, set_);
     if (text.empty() || texts_.size() == kMaxToldFigures) return;
     texts_.push_back(text);
-    shown_ += Differs(figure.values(set_));
+    if (value.has_p_value()) p_value_ = std::min(p_value_, value.p_value());
+    shown_ += Differs(value);
   }
 
   std::string More() const {
@@ -194,10 +198,11 @@ class ObservedSentenceOf {
   const v1::ComparedFigure* untested_ = nullptr;  // the first that both sets know only in part
   bool is_idle_ = false;                          // a figure is 0 in all runs of both sets
   std::vector<std::string> texts_;
-  int told_ = 0;              // figures that differ
-  int shown_ = 0;             // of these in the sentence
-  bool is_drifting_ = false;  // a figure may be drift
-  double p_value_ = 1;
+  int told_ = 0;                // figures that differ
+  int shown_ = 0;               // of these in the sentence
+  bool is_drifting_ = false;    // a figure may be drift
+  double p_value_ = 1;          // the least of the figures in the sentence
+  double subject_p_value_ = 1;  // the least of the figures that could be in it
 };
 
 }  // namespace

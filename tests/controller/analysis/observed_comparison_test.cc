@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -196,6 +197,34 @@ TEST(ObservedComparisonTest, TheSentenceOnDriftIsOfADriftingDevice) {
             0u)
       << c.conclusions(0);
   EXPECT_EQ(c.conclusions(0).find("await"), std::string::npos) << c.conclusions(0);
+}
+
+TEST(ObservedComparisonTest, TheSentencesPIsThatOfTheFiguresItShows) {
+  Watch watch;
+  std::vector<RunSet> sets{{"a", {}}, {"b", {}}};
+  for (int i = 0; i < 8; ++i) {
+    for (size_t s = 0; s < sets.size(); ++s) {
+      v1::RunFigures run = watch.Run();
+      // In the first runs sda does not differ, sdb in all.
+      const double more = s == 1 && i >= 3 ? 30 : 0;
+      Watch::AddDevice("db-1", "sda", "wwn-1", 100 + 2 * (i % 4) + more, &run);
+      Watch::AddDevice("db-1", "sdb", "wwn-2", 100 + i + 200.0 * static_cast<double>(s), &run);
+      sets[s].runs.push_back(run);
+    }
+  }
+  const v1::Comparison c = Compare(sets, 0.05);
+  double shown = 1, other = 1;
+  for (const v1::ComparedFigure& figure : c.observed()) {
+    if (figure.values(1).verdict() != v1::CHANGE_DIFFERS) continue;
+    const bool is_shown = figure.devices(0) == "sda" && figure.figure() == "requests_per_second";
+    double& least = is_shown ? shown : other;
+    least = std::min(least, figure.values(1).p_value());
+  }
+  const std::string p = absl::StrFormat("; by chance with p = %.2g", shown);
+  ASSERT_NE(p, absl::StrFormat("; by chance with p = %.2g", other));
+  EXPECT_NE(c.conclusions(0).find("in evening, sda of db-1: reads/s +"), std::string::npos)
+      << c.conclusions(0);
+  EXPECT_NE(c.conclusions(0).find(p), std::string::npos) << c.conclusions(0);
 }
 
 TEST(ObservedComparisonTest, ADeviceIsTheSameByItsIdentityNotByItsName) {
