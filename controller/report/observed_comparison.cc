@@ -14,7 +14,7 @@ namespace lockstep::controller {
 namespace {
 
 // A fleet's devices have thousands of figures. JSON has all.
-constexpr int kMaxObservedRows = 300;
+constexpr size_t kMaxObservedRows = 300;
 
 // "db-1/sdb", "db-1", "all devices". A device with another name in the other set has both.
 std::string SubjectText(const v1::ComparedFigure& figure, int set) {
@@ -80,19 +80,27 @@ std::string ObservedConclusion(const v1::Comparison& comparison, int set) {
   return is_told ? "" : "observed: " + own;
 }
 
-std::string MoreText(const v1::Comparison& comparison) {
-  const int more = comparison.observed_size() - kMaxObservedRows;
-  return more > 0 ? absl::StrCat("and ", more, " more; --format json lists all\n") : "";
-}
+struct ObservedRows {
+  std::vector<const v1::ComparedFigure*> shown;
+  int more = 0;  // that the table has no room for
+};
 
-// The rows that a table shows and that one of the two sets has.
-std::vector<const v1::ComparedFigure*> ObservedRows(const v1::Comparison& comparison, int set) {
-  std::vector<const v1::ComparedFigure*> rows;
+// The rows that one of the two sets has.
+ObservedRows ObservedRowsOf(const v1::Comparison& comparison, int set) {
+  ObservedRows rows;
   for (const v1::ComparedFigure& figure : comparison.observed()) {
-    if (static_cast<int>(rows.size()) == kMaxObservedRows) break;
-    if (figure.values(0).runs() > 0 || figure.values(set).runs() > 0) rows.push_back(&figure);
+    if (figure.values(0).runs() == 0 && figure.values(set).runs() == 0) continue;
+    if (rows.shown.size() == kMaxObservedRows) {
+      ++rows.more;
+    } else {
+      rows.shown.push_back(&figure);
+    }
   }
   return rows;
+}
+
+std::string MoreText(const ObservedRows& rows) {
+  return rows.more > 0 ? absl::StrCat("and ", rows.more, " more; --format json lists all\n") : "";
 }
 
 }  // namespace
@@ -104,10 +112,11 @@ std::string RenderObservedComparison(const v1::Comparison& comparison, size_t wi
       absl::StrAppend(&out, "\n", conclusion, "\n");
     }
     TextTable table(ObservedTitles(comparison, s), {0, 1, 2, 7}, {1, 2, 7});
-    for (const v1::ComparedFigure* figure : ObservedRows(comparison, s)) {
+    const ObservedRows rows = ObservedRowsOf(comparison, s);
+    for (const v1::ComparedFigure* figure : rows.shown) {
       table.Add(CellsOf(comparison, *figure, s));
     }
-    absl::StrAppend(&out, "\n", table.Render("", width), MoreText(comparison));
+    absl::StrAppend(&out, "\n", table.Render("", width), MoreText(rows));
   }
   return out;
 }
@@ -124,10 +133,11 @@ std::string RenderObservedMarkdown(const v1::Comparison& comparison) {
     };
     row(ObservedTitles(comparison, s));
     out += "| --- | --- | --- | ---: | ---: | ---: | ---: | --- |\n";
-    for (const v1::ComparedFigure* figure : ObservedRows(comparison, s)) {
+    const ObservedRows rows = ObservedRowsOf(comparison, s);
+    for (const v1::ComparedFigure* figure : rows.shown) {
       row(CellsOf(comparison, *figure, s));
     }
-    absl::StrAppend(&out, MoreText(comparison).empty() ? "" : "\n", MoreText(comparison), "\n");
+    absl::StrAppend(&out, MoreText(rows).empty() ? "" : "\n", MoreText(rows), "\n");
   }
   return out;
 }
