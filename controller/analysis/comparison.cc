@@ -39,6 +39,9 @@ class Comparer {
     for (const RunSet& set : sets) {
       for (const v1::RunFigures& run : set.runs) has_load_ |= !run.phases().empty();
     }
+    for (const RunSet& set : sets) {
+      for (const std::string& warning : set.warnings) Warn(warning);
+    }
     for (const RunSet& set : sets) sides_.push_back(Prepare(set));
     std::set<FigureKey> keys;
     for (const ComparedSide& side : sides_) {

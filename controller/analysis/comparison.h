@@ -12,6 +12,8 @@ namespace lockstep::controller {
 struct RunSet {
   std::string name;
   std::vector<v1::RunFigures> runs;
+  // Warnings of what is not in `runs`, such as a report that cannot be read.
+  std::vector<std::string> warnings;
 };
 
 // Compares every set with the first: phases of one name, figure by figure. Runs that are not done,

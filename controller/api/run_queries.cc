@@ -148,7 +148,15 @@ grpc::Status ControllerService::Gather(const v1::RunsOf& of, RunSet* set) const 
     // Observe phases have no rows in the tables of figures. A run's saved report has them.
     v1::Report report;
     const grpc::Status found = FindReport(run.run().run_id(), ReportFrom::kSaved, &report);
-    if (!found.ok()) return found;
+    // Nothing can be said without the store. One report that cannot be read must not hide the
+    // others.
+    if (found.error_code() == grpc::StatusCode::UNAVAILABLE) return found;
+    if (!found.ok()) {
+      set->warnings.push_back(
+          absl::StrCat("run ", run.run().run_id().substr(0, 8),
+                       ": its observe phases cannot be read: ", found.error_message()));
+      continue;
+    }
     AddObservedPhases(report, &run);
   }
   std::sort(set->runs.begin(), set->runs.end(), [](const auto& a, const auto& b) {

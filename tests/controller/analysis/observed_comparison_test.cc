@@ -319,6 +319,19 @@ TEST(ObservedComparisonTest, LoadsAreJudgedAsWithoutObservePhases) {
   EXPECT_NE(text.find("\nobserved: "), std::string::npos) << text;
 }
 
+TEST(ObservedComparisonTest, ARunWithoutItsPhasesIsWarnedOfAndLeavesTheOthers) {
+  Watch watch;
+  v1::RunFigures unread = watch.Run();
+  unread.clear_observed();
+  RunSet before{"a", {watch.Reads(100), unread}};
+  before.warnings = {"run watch1: its observe phases cannot be read: no report"};
+  const v1::Comparison c = Compare({before, {"b", {watch.Reads(150)}}}, 0.05);
+  EXPECT_EQ(WarningsOf(c).find("run watch1: its observe phases cannot be read: no report\n"), 0u)
+      << WarningsOf(c);
+  EXPECT_EQ(c.sets(0).observed_runs_size(), 1);
+  EXPECT_EQ(c.conclusions(0).find("evening, sdb of db-1: reads/s +50 %"), 0u) << c.conclusions(0);
+}
+
 TEST(ObservedComparisonTest, AReportGivesThePhasesThatEndedWell) {
   v1::Report report;
   for (const char* state : {"done", "failed"}) {
