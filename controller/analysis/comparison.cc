@@ -37,8 +37,11 @@ class Comparer {
     result_.set_fewest_runs(static_cast<uint32_t>(FewestThatTell(sets.size())));
     if (max_regression) result_.set_max_regression(*max_regression);
     for (const RunSet& set : sets) {
-      for (const v1::RunFigures& run : set.runs) has_load_ |= !run.phases().empty();
+      for (const v1::RunFigures& run : set.runs) {
+        has_load_ |= run.has_load() || !run.phases().empty();
+      }
     }
+    result_.set_has_load(has_load_);
     for (const RunSet& set : sets) {
       for (const std::string& warning : set.warnings) Warn(warning);
     }

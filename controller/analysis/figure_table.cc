@@ -163,6 +163,7 @@ std::string WhyUnfit(const v1::RunFigures& run) {
 std::string WhyLeftOut(const v1::RunFigures& run) {
   if (const std::string why = WhyUnfit(run); !why.empty()) return why;
   if (!run.phases().empty()) return "";
+  if (run.has_load()) return "the figures of its load are not made yet";
   return run.observed().empty() ? "it has no phase with load, or its figures are not made yet"
                                 : "it has no phase with load";
 }

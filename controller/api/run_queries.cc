@@ -70,13 +70,22 @@ absl::StatusOr<storage::NewNote> NoteOf(const std::string& author, const v1::Not
   return note;
 }
 
-// Whether the job, as JSON, has an observe phase. A job of another version that cannot be read has
-// none: the comparison warns of it.
-bool ObservesIn(const std::string& job_json) {
+struct KindsOfPhases {
+  bool observes = false;
+  bool has_load = false;
+};
+
+// What the job, as JSON, has. A job of another version that cannot be read has nothing: the
+// comparison warns of it.
+KindsOfPhases KindsIn(const std::string& job_json) {
+  KindsOfPhases kinds;
   v1::JobSpec job;
-  if (!google::protobuf::util::JsonStringToMessage(job_json, &job).ok()) return false;
-  return std::any_of(job.phases().begin(), job.phases().end(),
-                     [](const v1::PhaseSpec& phase) { return phase.has_observe(); });
+  if (!google::protobuf::util::JsonStringToMessage(job_json, &job).ok()) return kinds;
+  for (const v1::PhaseSpec& phase : job.phases()) {
+    kinds.observes |= phase.has_observe();
+    kinds.has_load |= phase.has_run();
+  }
+  return kinds;
 }
 
 bool IsEmpty(const v1::RunFilter& filter) { return filter.ByteSizeLong() == 0; }
@@ -143,8 +152,10 @@ grpc::Status ControllerService::Gather(const v1::RunsOf& of, RunSet* set) const 
   if (!figures.ok()) return ToGrpc(figures.status());
   set->runs = *std::move(figures);
   for (v1::RunFigures& run : set->runs) {
+    const KindsOfPhases kinds = KindsIn(run.job());
+    run.set_has_load(kinds.has_load);
     // A run that did not end well is not compared, and one in progress has no saved report.
-    if (!measure::Is(run.run(), measure::RunState::kDone) || !ObservesIn(run.job())) continue;
+    if (!measure::Is(run.run(), measure::RunState::kDone) || !kinds.observes) continue;
     // Observe phases have no rows in the tables of figures. A run's saved report has them.
     v1::Report report;
     const grpc::Status found = FindReport(run.run().run_id(), ReportFrom::kSaved, &report);

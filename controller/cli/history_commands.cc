@@ -147,7 +147,8 @@ int JudgeGate(const v1::Comparison& comparison) {
   for (const bool can : comparison.can_tell()) can_tell = can_tell && can;
   // A figure that only the baseline has may be that of a phase that no longer works. One that it
   // lacks may have become worse.
-  const bool only_observed = comparison.figures().empty() && !comparison.observed().empty();
+  const bool only_observed =
+      !comparison.has_load() && comparison.figures().empty() && !comparison.observed().empty();
   const bool complete = comparison.missing() == 0;
   const bool regressed = comparison.regressions() > 0;
   const bool drifts = comparison.drifting() > 0;

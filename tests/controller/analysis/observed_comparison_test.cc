@@ -332,6 +332,20 @@ TEST(ObservedComparisonTest, ARunWithoutItsPhasesIsWarnedOfAndLeavesTheOthers) {
   EXPECT_EQ(c.conclusions(0).find("evening, sdb of db-1: reads/s +50 %"), 0u) << c.conclusions(0);
 }
 
+TEST(ObservedComparisonTest, ALoadWithoutFiguresYetIsNotOnlyObserved) {
+  Watch watch;
+  v1::RunFigures early = watch.Reads(100);
+  early.set_has_load(true);
+  const v1::Comparison c = Compare({{"a", {early}}, {"b", {watch.Reads(150)}}}, 0.05);
+  EXPECT_TRUE(c.has_load());
+  EXPECT_NE(WarningsOf(c).find("run watch1 of a is left out: the figures of its load are not made"),
+            std::string::npos)
+      << WarningsOf(c);
+  EXPECT_EQ(c.conclusions(0), "no run of a can be compared");
+  EXPECT_EQ(c.observed_conclusions(0).find("evening, sdb of db-1: "), 0u);
+  EXPECT_FALSE(Compare({{"a", {watch.Reads(1)}}, {"b", {watch.Reads(2)}}}, 0.05).has_load());
+}
+
 TEST(ObservedComparisonTest, AReportGivesThePhasesThatEndedWell) {
   v1::Report report;
   for (const char* state : {"done", "failed"}) {
