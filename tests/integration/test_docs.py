@@ -43,6 +43,7 @@ RUN_BY = {
     ("docs/guide/install.md", "sh"): "test_package.py",
     ("docs/guide/stories.md", "sh"): "test_guides.py",
     ("docs/guide/trouble.md", "sh"): "test_doctor.py",
+    ("docs/guide/observe.md", "sh"): "test_observe.py",
     ("docs/guide/observe.md", "yaml"): "test_observe.py",
     ("docs/reference/operations.md", "sh"): "Certificates, Flags",
     ("docs/reference/operations.md", "ini"): "Flags",

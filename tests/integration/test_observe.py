@@ -300,7 +300,7 @@ class Figures(Base):
             done = self.ok(fleet.lockstep("compare", *watched, "--format", form))
             self.assertIn("write await", done.out)
         gate = ("gate", watched[0], "--baseline", watched[1], "--max-regression", "5%")
-        self.assertIn("the runs only observe", self.ok(fleet.lockstep(*gate), 5).text)
+        self.assertIn("the runs only observe", self.ok(fleet.lockstep(*gate), 5).err)
         # The cookbook puts their devices side by side.
         with open(os.path.join(ROOT, "docs/reference/sql-cookbook.md"), encoding="utf-8") as text:
             asked = text.read().split("**What did observed devices ")[1]

@@ -288,7 +288,7 @@ async function emptyList(page) {
 async function oneRunEach(page) {
   await open(page, `compare/${idOf(2)},${idOf(1)}`, ".conclusion");
   assert.strictEqual(await page.textContent("h1"), "firmware=1.3 against firmware=1.2");
-  const words = await page.textContent(".conclusion");
+  const words = (await page.textContent(".conclusion")).replaceAll("\u00a0", " ");
   for (const part of ["+12 % IOPS", "p50 −19 %", "p99.9 +130 %", "one run each proves nothing"])
     assert.ok(words.includes(part), `${part} in ${words}`);
   assert.ok((await sizeOf(page.locator(".conclusion"))) >= 20);
